@@ -1,0 +1,397 @@
+//! Questions to people, and their answers.
+//!
+//! A question is data: it can be stored, shown by any client, and answered days later by another process. What the
+//! asking step gets back is a checked [`Answer`], never free text where a decision was asked for.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::step::BoxFuture;
+use crate::{IdempotencyKey, Path, RunId, Timestamp};
+
+/// What kind of answer is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum QuestionKind {
+    /// Approve what is shown, ask for a revision, or reject it.
+    Approval,
+    /// Yes or no.
+    Confirm,
+    /// One of these.
+    Choice {
+        /// What may be chosen.
+        options: Vec<String>,
+    },
+    /// Any text.
+    Text,
+}
+
+/// A question for a person.
+///
+/// ```
+/// use convoke_core::Question;
+/// use std::time::Duration;
+///
+/// let question = Question::approval("Send this refund?")
+///     .about(serde_json::json!({"order": 17, "amount": "30.00"}))
+///     .expires_after(Duration::from_secs(3600));
+/// assert_eq!(question.title, "Send this refund?");
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// What kind of answer is wanted.
+    pub kind: QuestionKind,
+    /// The question itself, in one line.
+    pub title: String,
+    /// More text for the person who decides.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub details: String,
+    /// What is to be judged, for clients that can show it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub subject: Value,
+    /// Who should answer; empty means anyone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audience: Vec<String>,
+    /// How long an answer is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<Expiry>,
+    /// After how long others are asked as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation: Option<Escalation>,
+    /// How many different people must approve; 1 unless said otherwise.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub quorum: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_one(quorum: &u32) -> bool {
+    *quorum == 1
+}
+
+/// What happens when nobody answers in time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expiry {
+    /// How long after asking.
+    pub after: Duration,
+    /// The answer that is then taken; a rejection unless said otherwise.
+    pub otherwise: Decision,
+}
+
+/// Whom to ask as well when nobody has answered for a while.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalation {
+    /// How long after asking.
+    pub after: Duration,
+    /// Who is asked then.
+    pub to: Vec<String>,
+}
+
+impl Question {
+    fn new(kind: QuestionKind, title: impl Into<String>) -> Self {
+        Self {
+            kind,
+            title: title.into(),
+            details: String::new(),
+            subject: Value::Null,
+            audience: Vec::new(),
+            expiry: None,
+            escalation: None,
+            quorum: 1,
+        }
+    }
+
+    /// Approve, revise or reject.
+    #[must_use]
+    pub fn approval(title: impl Into<String>) -> Self {
+        Self::new(QuestionKind::Approval, title)
+    }
+
+    /// Yes or no.
+    #[must_use]
+    pub fn confirm(title: impl Into<String>) -> Self {
+        Self::new(QuestionKind::Confirm, title)
+    }
+
+    /// One of several options.
+    #[must_use]
+    pub fn choice<T: Into<String>>(title: impl Into<String>, options: impl IntoIterator<Item = T>) -> Self {
+        Self::new(QuestionKind::Choice { options: options.into_iter().map(Into::into).collect() }, title)
+    }
+
+    /// Free text.
+    #[must_use]
+    pub fn text(title: impl Into<String>) -> Self {
+        Self::new(QuestionKind::Text, title)
+    }
+
+    /// Adds text for the person who decides.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<String>) -> Self {
+        self.details = details.into();
+        self
+    }
+
+    /// Adds what is to be judged.
+    #[must_use]
+    pub fn about(mut self, subject: Value) -> Self {
+        self.subject = subject;
+        self
+    }
+
+    /// Says who should answer.
+    #[must_use]
+    pub fn audience<T: Into<String>>(mut self, audience: impl IntoIterator<Item = T>) -> Self {
+        self.audience = audience.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Rejects by itself when nobody has answered after this long.
+    #[must_use]
+    pub fn expires_after(self, after: Duration) -> Self {
+        self.expires_with(after, Decision::Reject { reason: "nobody answered in time".to_owned() })
+    }
+
+    /// Takes this decision when nobody has answered after this long.
+    #[must_use]
+    pub fn expires_with(mut self, after: Duration, otherwise: Decision) -> Self {
+        self.expiry = Some(Expiry { after, otherwise });
+        self
+    }
+
+    /// Asks these people as well when nobody has answered after this long.
+    #[must_use]
+    pub fn escalates<T: Into<String>>(mut self, after: Duration, to: impl IntoIterator<Item = T>) -> Self {
+        self.escalation = Some(Escalation { after, to: to.into_iter().map(Into::into).collect() });
+        self
+    }
+
+    /// Requires this many different people to approve. Zero means one.
+    #[must_use]
+    pub fn quorum(mut self, people: u32) -> Self {
+        self.quorum = people.max(1);
+        self
+    }
+
+    /// Who may answer at this time: the audience, and after a while those it escalates to. Empty means anyone.
+    #[must_use]
+    pub fn addressees(&self, asked: Timestamp, now: Timestamp) -> Vec<&str> {
+        let mut people: Vec<&str> = self.audience.iter().map(String::as_str).collect();
+        if let Some(escalation) = &self.escalation
+            && now >= asked + escalation.after
+            && !people.is_empty()
+        {
+            people.extend(escalation.to.iter().map(String::as_str));
+        }
+        people
+    }
+
+    /// Whether an answer fits what was asked.
+    ///
+    /// # Errors
+    /// Says what would fit instead.
+    pub fn check(&self, decision: &Decision) -> Result<(), UnfitAnswer> {
+        let fits = match (&self.kind, decision) {
+            (
+                QuestionKind::Approval,
+                Decision::Approve | Decision::Revise { .. } | Decision::Reject { .. },
+            )
+            | (QuestionKind::Confirm, Decision::Approve | Decision::Reject { .. })
+            | (QuestionKind::Text, Decision::Text { .. } | Decision::Reject { .. }) => true,
+            (QuestionKind::Choice { options }, Decision::Choose { option }) => options.contains(option),
+            (QuestionKind::Choice { .. }, Decision::Reject { .. }) => true,
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err(UnfitAnswer { wanted: self.wanted() }) }
+    }
+
+    fn wanted(&self) -> String {
+        match &self.kind {
+            QuestionKind::Approval => "approve, revise with a text, or reject with a reason".to_owned(),
+            QuestionKind::Confirm => "approve (yes) or reject (no)".to_owned(),
+            QuestionKind::Choice { options } => format!("one of: {}", options.join(", ")),
+            QuestionKind::Text => "a text".to_owned(),
+        }
+    }
+
+    /// What the answers given so far amount to: `None` while more are needed.
+    ///
+    /// One rejection or revision decides; approvals are counted by person until the quorum is reached.
+    #[must_use]
+    pub fn verdict(&self, answers: &[Answer]) -> Option<Answer> {
+        if let Some(decisive) =
+            answers.iter().find(|answer| self.quorum == 1 || answer.decision != Decision::Approve)
+        {
+            return Some(decisive.clone());
+        }
+        let mut people: Vec<&str> = answers.iter().map(|answer| answer.by.as_str()).collect();
+        people.sort_unstable();
+        people.dedup();
+        if people.len() >= self.quorum as usize { answers.last().cloned() } else { None }
+    }
+}
+
+/// An answer of the wrong kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("that does not answer the question: give {wanted}")]
+pub struct UnfitAnswer {
+    wanted: String,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Decision {
+    /// Yes.
+    Approve,
+    /// Not like this: change it as the text says.
+    Revise {
+        /// What to change.
+        text: String,
+    },
+    /// No.
+    Reject {
+        /// Why.
+        reason: String,
+    },
+    /// This one.
+    Choose {
+        /// The chosen option.
+        option: String,
+    },
+    /// This text.
+    Text {
+        /// The text.
+        text: String,
+    },
+}
+
+/// A decision, by whom and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What was decided.
+    pub decision: Decision,
+    /// Who decided; empty if nobody said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Answer {
+    /// An answer given now, by nobody in particular.
+    #[must_use]
+    pub fn new(decision: Decision) -> Self {
+        Self { decision, by: String::new(), at: Timestamp::now() }
+    }
+
+    /// Yes.
+    #[must_use]
+    pub fn approve() -> Self {
+        Self::new(Decision::Approve)
+    }
+
+    /// No, because.
+    #[must_use]
+    pub fn reject(reason: impl Into<String>) -> Self {
+        Self::new(Decision::Reject { reason: reason.into() })
+    }
+
+    /// Not like this.
+    #[must_use]
+    pub fn revise(text: impl Into<String>) -> Self {
+        Self::new(Decision::Revise { text: text.into() })
+    }
+
+    /// This option.
+    #[must_use]
+    pub fn choose(option: impl Into<String>) -> Self {
+        Self::new(Decision::Choose { option: option.into() })
+    }
+
+    /// This text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Decision::Text { text: text.into() })
+    }
+
+    /// Says who decided.
+    #[must_use]
+    pub fn by(mut self, person: impl Into<String>) -> Self {
+        self.by = person.into();
+        self
+    }
+
+    /// Whether it is a yes.
+    #[must_use]
+    pub fn is_approval(&self) -> bool {
+        self.decision == Decision::Approve
+    }
+}
+
+/// The id of one question: the idempotency key of the effect that asks it.
+pub type QuestionId = IdempotencyKey;
+
+/// A question that waits for its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingQuestion {
+    /// The run that asks.
+    pub run: RunId,
+    /// The question's id.
+    pub id: QuestionId,
+    /// Where in the run it is asked.
+    pub path: Path,
+    /// When it was asked.
+    pub asked: Timestamp,
+    /// The question.
+    pub question: Question,
+}
+
+/// Somebody who is there to answer while the run waits: a terminal, a page, a test.
+///
+/// Without one, a question suspends the run.
+pub trait Responder: Send + Sync {
+    /// Waits for an answer. `None` means nobody is there after all: the run suspends.
+    fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quorum_counts_people_not_answers() {
+        let question = Question::approval("ship?").quorum(2);
+        let ann = Answer::approve().by("ann");
+        assert_eq!(question.verdict(std::slice::from_ref(&ann)), None);
+        assert_eq!(question.verdict(&[ann.clone(), ann.clone()]), None);
+        assert!(
+            question.verdict(&[ann.clone(), Answer::approve().by("bob")]).is_some_and(|a| a.is_approval())
+        );
+        let rejected = question.verdict(&[ann, Answer::reject("no")]);
+        assert!(rejected.is_some_and(|answer| !answer.is_approval()));
+    }
+
+    #[test]
+    fn an_unfit_answer_says_what_would_fit() {
+        let question = Question::choice("which?", ["red", "blue"]);
+        assert!(question.check(&Decision::Choose { option: "red".into() }).is_ok());
+        let error = question.check(&Decision::Choose { option: "green".into() }).unwrap_err();
+        assert_eq!(error.to_string(), "that does not answer the question: give one of: red, blue");
+    }
+
+    #[test]
+    fn escalation_widens_the_audience_after_its_delay() {
+        let question =
+            Question::confirm("?").audience(["ann"]).escalates(Duration::from_secs(60), ["the boss"]);
+        let asked = Timestamp::from_micros(0);
+        assert_eq!(question.addressees(asked, asked), ["ann"]);
+        assert_eq!(question.addressees(asked, asked + Duration::from_secs(60)), ["ann", "the boss"]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Questions to people.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Past;
+use crate::ask::{Answer, PendingQuestion, Question};
+use crate::event::EventKind;
+use crate::journal::Attached;
+use crate::{Digest, EffectKind, Error, Phase, Scope, Suspension, Timestamp};
+
+/// How often a waiting run looks whether somebody answered through the store.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often a responder may answer with something that does not fit before it counts as not being there.
+const PATIENCE: u32 = 3;
+
+impl Scope {
+    /// Asks a person. **Durable**: the question is on record before anybody sees it, and the answer when it is given.
+    ///
+    /// If the runtime has a [`Responder`](crate::Responder), the run waits for it. Otherwise the run is suspended: the question stays open
+    /// in the store, anybody may answer it there, and resuming the run goes on with the answer.
+    ///
+    /// # Errors
+    /// [`Error::Suspended`] while there is no answer, and other stops.
+    pub async fn ask(&self, question: Question) -> Result<Answer, Error> {
+        let json = serde_json::to_value(&question)?;
+        let effect = self.number(EffectKind::Ask, Digest::of_json(&json));
+        let past = effect.past::<Answer>(|| json.to_string())?;
+        let replayed = matches!(past, Past::Finished(_));
+        let asked = match &past {
+            Past::InDoubt => {
+                let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
+                slot.and_then(|slot| slot.started.as_ref()).map_or_else(Timestamp::now, |entry| entry.at)
+            }
+            _ => Timestamp::now(),
+        };
+        let pending = PendingQuestion {
+            run: self.run_id().clone(),
+            id: effect.key(),
+            path: effect.path.clone(),
+            asked,
+            question,
+        };
+        if matches!(past, Past::Unknown) {
+            let attached = Attached { opened: Some(pending.clone()), ..Attached::default() };
+            effect.append(Phase::Started, Some(json.to_string().into()), None, attached);
+            effect.settle().await?;
+        }
+        self.tell_question(&pending, replayed).await;
+        let answer = match past {
+            Past::Finished(answer) => answer?,
+            _ => {
+                let answer = self.await_answer(&pending).await?;
+                let attached = Attached { closed: Some(pending.id.clone()), ..Attached::default() };
+                effect.finish(None, Ok(answer), attached)?
+            }
+        };
+        if self.is_heard() {
+            let kind = EventKind::QuestionAnswered { id: pending.id, answer: answer.clone() };
+            self.emit_as(kind, replayed).await;
+        }
+        Ok(answer)
+    }
+
+    async fn tell_question(&self, pending: &PendingQuestion, replayed: bool) {
+        if self.is_heard() {
+            let kind =
+                EventKind::QuestionAsked { id: pending.id.clone(), question: pending.question.clone() };
+            self.emit_as(kind, replayed).await;
+        }
+    }
+
+    async fn await_answer(&self, pending: &PendingQuestion) -> Result<Answer, Error> {
+        let mut given: Vec<Answer> = Vec::new();
+        let mut patience = PATIENCE;
+        let mut verdict = self.verdict(pending, &given).await?;
+        while verdict.is_none()
+            && let Some(responder) = self.node.run.services.responder.as_deref()
+        {
+            let response = responder.respond(pending);
+            tokio::pin!(response);
+            // Whoever is being asked must not be interrupted only because we look elsewhere too.
+            let response = loop {
+                tokio::select! {
+                    biased;
+                    response = &mut response => break response,
+                    stop = self.out_of_time() => return Err(stop),
+                    () = tokio::time::sleep(self.next_look(pending)) => {
+                        if let Some(elsewhere) = self.verdict(pending, &given).await? {
+                            return Ok(elsewhere);
+                        }
+                    }
+                }
+            };
+            match response {
+                Some(answer) if pending.question.check(&answer.decision).is_ok() => given.push(answer),
+                Some(_) if patience > 1 => patience -= 1,
+                _ => break,
+            }
+            verdict = self.verdict(pending, &given).await?;
+        }
+        verdict.ok_or_else(|| self.suspend(pending))
+    }
+
+    /// What the answers given here and through the store amount to, or what holds when nobody answered in time.
+    async fn verdict(&self, pending: &PendingQuestion, given: &[Answer]) -> Result<Option<Answer>, Error> {
+        let mut answers = match self.journal() {
+            Some(journal) => journal.store().answers(self.run_id(), &pending.id).await?,
+            None => Vec::new(),
+        };
+        answers.extend_from_slice(given);
+        if let Some(verdict) = pending.question.verdict(&answers) {
+            return Ok(Some(verdict));
+        }
+        let expired =
+            pending.question.expiry.as_ref().filter(|e| Timestamp::now() >= pending.asked + e.after);
+        Ok(expired.map(|expiry| Answer::new(expiry.otherwise.clone()).by("expiry")))
+    }
+
+    fn next_look(&self, pending: &PendingQuestion) -> Duration {
+        let expiry = pending.question.expiry.as_ref();
+        let left = expiry.map(|expiry| (pending.asked + expiry.after).since(Timestamp::now()));
+        left.map_or(LOOK_INTERVAL, |left| left.min(LOOK_INTERVAL)).max(Duration::from_millis(1))
+    }
+
+    fn suspend(&self, pending: &PendingQuestion) -> Error {
+        for node in self.node.ancestry() {
+            node.suspended.store(true, Ordering::Relaxed);
+        }
+        self.node.run.waiting.add(pending.clone());
+        Error::Suspended(Box::new(Suspension { questions: vec![pending.clone()] }))
+    }
+}

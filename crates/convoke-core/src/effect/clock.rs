@@ -1,0 +1,68 @@
+//! The clock and randomness.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Past;
+use crate::journal::Attached;
+use crate::{Digest, EffectKind, Error, Path, Scope, Timestamp};
+
+impl Scope {
+    /// What time it is. **Durable**: a resumed run sees the time the first one saw.
+    ///
+    /// # Errors
+    /// Only stops: a failing store, a diverging replay.
+    pub async fn now(&self) -> Result<Timestamp, Error> {
+        let effect = self.number(EffectKind::Now, Digest::default());
+        match effect.past::<Timestamp>(String::new)? {
+            Past::Finished(time) => time,
+            // Nothing in the world changes by looking at the clock: no need to wait until it is written down.
+            _ => effect.finish(None, Ok(Timestamp::now()), Attached::default()),
+        }
+    }
+
+    /// A random number, different for every place in every run, and the same again when the run is resumed.
+    ///
+    /// It follows from the run's seed and the place alone, so the journal need not keep it.
+    #[must_use]
+    pub fn random(&self) -> u64 {
+        let ordinal = self.node.next_ordinal.fetch_add(1, Ordering::Relaxed);
+        random_at(self.node.run.seed, self.path(), ordinal)
+    }
+
+    /// Waits. **Durable**: a resumed run waits only for what is left, and not at all for a wait that was over.
+    ///
+    /// # Errors
+    /// Stops, and [`Error::TimedOut`] if this scope's time is up first.
+    pub async fn sleep(&self, duration: Duration) -> Result<(), Error> {
+        let digest = Digest::of_parts(&[&duration.as_micros().to_le_bytes()]);
+        let effect = self.number(EffectKind::Sleep, digest);
+        let until = match effect.past::<()>(|| format!("{duration:?}"))? {
+            Past::Finished(outcome) => return outcome,
+            Past::InDoubt => self.started_at(&effect).map_or_else(Timestamp::now, |began| began + duration),
+            Past::Unknown => {
+                let request = serde_json::to_vec(&duration)?;
+                effect.append(crate::Phase::Started, Some(request.into()), None, Attached::default());
+                Timestamp::now() + duration
+            }
+        };
+        let left = until.since(Timestamp::now());
+        let outcome = tokio::select! {
+            biased;
+            () = tokio::time::sleep(left.min(duration)) => Ok(()),
+            stop = self.out_of_time() => Err(stop),
+        };
+        effect.finish(None, outcome, Attached::default())
+    }
+
+    fn started_at(&self, effect: &super::Numbered<'_>) -> Option<Timestamp> {
+        let slot = self.journal()?.index.get(effect.path, effect.ordinal)?;
+        slot.started.as_ref().map(|entry| entry.at)
+    }
+}
+
+fn random_at(seed: u64, path: &Path, ordinal: u32) -> u64 {
+    let digest = Digest::of_parts(&[&seed.to_le_bytes(), path.as_str().as_bytes(), &ordinal.to_le_bytes()]);
+    let (first, _) = digest.as_bytes().split_at(8);
+    first.iter().fold(0, |number, byte| (number << 8) | u64::from(*byte))
+}

@@ -1,0 +1,96 @@
+//! Choices that depend on timing, kept so that a replay chooses the same.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Past, decode};
+use crate::error::TimedOut;
+use crate::journal::{Attached, Draft, FATE};
+use crate::{Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
+
+/// A decision that has its number but is not made yet.
+pub struct PendingDecision<'a, T> {
+    effect: super::Numbered<'a>,
+    made: Option<T>,
+}
+
+impl Scope {
+    /// Reserves the place of a decision that will depend on timing (which branch was first). If it was made before,
+    /// [`made`](PendingDecision::made) gives it, and it must be followed.
+    ///
+    /// # Errors
+    /// Stops only.
+    pub fn decision<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<PendingDecision<'_, T>, Error> {
+        let effect = self.number(EffectKind::Decision, Digest::of_parts(&[name.as_bytes()]));
+        // A replay that stops short of the decision may still be able to make it from what it has replayed.
+        let made = match effect.past(|| name.to_owned()) {
+            Ok(Past::Finished(made)) => Some(made?),
+            Ok(_) | Err(Error::NotRecorded { .. }) => None,
+            Err(stop) => return Err(stop),
+        };
+        Ok(PendingDecision { effect, made })
+    }
+
+    /// The end this leaf had come to because its time was up while it was not performing any effect.
+    pub(crate) fn recorded_fate(&self) -> Option<Fate> {
+        let journal = self.journal()?;
+        if journal.index.is_empty() {
+            return None;
+        }
+        let entry = journal.index.get(self.path(), FATE)?.finished.as_ref()?;
+        match decode::<()>(entry.outcome.as_deref()) {
+            Ok(Err(Error::TimedOut(timed_out))) => Some(Fate(*timed_out)),
+            _ => None,
+        }
+    }
+
+    /// Keeps that this leaf ran out of time. Cancellation is not kept: it ends the run, not the step.
+    pub(crate) async fn record_fate(&self, stop: &Error) -> Result<(), Error> {
+        let (Some(journal), Error::TimedOut(timed_out)) = (self.journal(), stop) else { return Ok(()) };
+        let outcome: Recorded<()> = Recorded::Err(RecordedError::TimedOut((**timed_out).clone()));
+        let draft = Draft {
+            path: self.path(),
+            ordinal: FATE,
+            effect: EffectKind::Decision,
+            phase: Phase::Finished,
+            digest: Digest::default(),
+            request: None,
+            outcome: Some(serde_json::to_vec(&outcome)?.into()),
+        };
+        journal.append(draft, Attached::default());
+        Ok(())
+    }
+}
+
+impl<T: Serialize> PendingDecision<'_, T> {
+    /// The decision, if it was made before.
+    pub fn made(&mut self) -> Option<T> {
+        self.made.take()
+    }
+
+    /// Makes the decision.
+    ///
+    /// # Errors
+    /// Stops only.
+    pub fn make(self, decision: T) -> Result<T, Error> {
+        self.effect.finish(None, Ok(decision), Attached::default())
+    }
+}
+
+impl<T> std::fmt::Debug for PendingDecision<'_, T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("PendingDecision").field("path", self.effect.path).finish_non_exhaustive()
+    }
+}
+
+/// A step's end by lack of time.
+pub(crate) struct Fate(TimedOut);
+
+impl From<Fate> for Error {
+    fn from(fate: Fate) -> Self {
+        Self::TimedOut(Box::new(fate.0))
+    }
+}

@@ -1,0 +1,199 @@
+//! Effects: everything a step may do that is not a pure function of its state.
+//!
+//! All of them work alike. The scope gives the effect its number; the journal is asked whether it has happened already;
+//! if so, the recorded outcome is the outcome. If not, everything the run has learnt so far is made durable, the effect
+//! is performed, and its outcome is taken down. A request that differs from the recorded one is a
+//! [`Divergence`](crate::Divergence), never a silent second call.
+
+mod ask;
+mod clock;
+mod custom;
+mod decision;
+mod model;
+mod tool;
+
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use custom::CustomEffect;
+pub(crate) use decision::Fate;
+pub use decision::PendingDecision;
+pub use model::Visibility;
+pub use tool::OnDoubt;
+
+use crate::journal::{Attached, Draft, Recorded, RunJournal};
+use crate::{Digest, Divergence, EffectKind, Error, IdempotencyKey, Path, Phase, RecordedError, Scope};
+
+/// The longest request shown in a divergence.
+const SHOWN_REQUEST: usize = 600;
+
+/// An effect that has its number, and whose past is known.
+pub(crate) struct Numbered<'a> {
+    scope: &'a Scope,
+    pub(crate) path: &'a Path,
+    pub(crate) ordinal: u32,
+    effect: EffectKind,
+    digest: Digest,
+}
+
+/// What the journal says about an effect.
+pub(crate) enum Past<T> {
+    /// It happened, with this outcome.
+    Finished(Result<T, Error>),
+    /// It was begun before a crash.
+    InDoubt,
+    /// It was never begun.
+    Unknown,
+}
+
+impl Scope {
+    /// Gives an effect its number. Must come first in every effect, before anything is awaited.
+    fn number(&self, effect: EffectKind, digest: Digest) -> Numbered<'_> {
+        let ordinal = self.node.next_ordinal.fetch_add(1, Ordering::Relaxed);
+        Numbered { scope: self, path: self.path(), ordinal, effect, digest }
+    }
+
+    fn journal(&self) -> Option<&RunJournal> {
+        self.node.run.journal.as_ref()
+    }
+}
+
+impl<'a> Numbered<'a> {
+    fn key(&self) -> IdempotencyKey {
+        IdempotencyKey::derive(self.scope.run_id(), self.path, self.ordinal)
+    }
+
+    /// What the journal says. `request` is what a divergence would show of the request made now.
+    fn past<T: DeserializeOwned>(&self, request: impl FnOnce() -> String) -> Result<Past<T>, Error> {
+        let Some(journal) = self.scope.journal() else { return Ok(Past::Unknown) };
+        let past = match journal.index.get(self.path, self.ordinal) {
+            Some(slot) if slot.first().is_some() => {
+                self.compare(slot.first(), request)?;
+                match &slot.finished {
+                    Some(entry) => {
+                        journal.index.mark_used();
+                        Past::Finished(decode(entry.outcome.as_deref())?)
+                    }
+                    None => Past::InDoubt,
+                }
+            }
+            _ => Past::Unknown,
+        };
+        let may_go_on = journal.is_live() && !self.scope.node.replay_only.load(Ordering::Relaxed);
+        if !may_go_on && !matches!(past, Past::Finished(_)) {
+            return Err(Error::NotRecorded {
+                path: self.path.clone(),
+                ordinal: self.ordinal,
+                effect: self.effect,
+            });
+        }
+        Ok(past)
+    }
+
+    fn compare(
+        &self,
+        recorded: Option<&crate::Entry>,
+        request: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
+        match recorded {
+            Some(entry) if entry.digest != self.digest || entry.effect != self.effect => {
+                let recorded = entry.request.as_deref().map_or("(not kept)".into(), String::from_utf8_lossy);
+                Err(Error::Diverged(Box::new(Divergence {
+                    path: self.path.clone(),
+                    ordinal: self.ordinal,
+                    effect: self.effect,
+                    recorded: format!("{} {}", entry.effect, shortened(&recorded)),
+                    asked: format!("{} {}", self.effect, shortened(&request())),
+                })))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes everything learnt so far durable: the last thing before the world is touched.
+    async fn settle(&self) -> Result<(), Error> {
+        match self.scope.journal() {
+            Some(journal) => Ok(journal.settle().await?),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes down that the effect is about to happen, durably.
+    async fn start(&self, request: Bytes, attached: Attached<'_>) -> Result<(), Error> {
+        self.append(Phase::Started, Some(request), None, attached);
+        self.settle().await
+    }
+
+    /// Takes down what became of the effect, and gives it back in the form a replay would give.
+    ///
+    /// A stop (cancellation, a failing store) is not an outcome: nothing is taken down, and the effect happens anew, or
+    /// is in doubt, when the run is resumed.
+    fn finish<T: Serialize>(
+        &self,
+        request: Option<Bytes>,
+        outcome: Result<T, Error>,
+        attached: Attached<'_>,
+    ) -> Result<T, Error> {
+        let recorded = match outcome {
+            Ok(value) => Recorded::Ok(value),
+            Err(error) => match RecordedError::of(&error) {
+                Some(recorded) => Recorded::Err(recorded),
+                None => return Err(error),
+            },
+        };
+        if self.scope.journal().is_some() {
+            let json = serde_json::to_vec(&recorded)?;
+            self.append(Phase::Finished, request, Some(json.into()), attached);
+        }
+        match recorded {
+            Recorded::Ok(value) => Ok(value),
+            Recorded::Err(error) => Err(error.into()),
+        }
+    }
+
+    fn append(&self, phase: Phase, request: Option<Bytes>, outcome: Option<Bytes>, attached: Attached<'_>) {
+        if let Some(journal) = self.scope.journal() {
+            let draft = Draft {
+                path: self.path,
+                ordinal: self.ordinal,
+                effect: self.effect,
+                phase,
+                digest: self.digest,
+                request,
+                outcome,
+            };
+            journal.append(draft, attached);
+        }
+    }
+}
+
+/// Reads a recorded outcome.
+fn decode<T: DeserializeOwned>(outcome: Option<&[u8]>) -> Result<Result<T, Error>, Error> {
+    let outcome = outcome.unwrap_or(b"null");
+    let recorded: Recorded<T> = serde_json::from_slice(outcome).map_err(|error| {
+        Error::Refused(
+            format!(
+                "the journal has an outcome this code cannot read: {error}. It was written by other code: run it with \
+                 that, or give the workflow a new version with a migration. The outcome: {}",
+                shortened(&String::from_utf8_lossy(outcome))
+            )
+            .into(),
+        )
+    })?;
+    Ok(match recorded {
+        Recorded::Ok(value) => Ok(value),
+        Recorded::Err(error) => Err(error.into()),
+    })
+}
+
+/// Cuts a long text for showing, and says that it did.
+fn shortened(text: &str) -> String {
+    if text.len() <= SHOWN_REQUEST {
+        return text.to_owned();
+    }
+    let cut: String = text.chars().take(SHOWN_REQUEST).collect();
+    format!("{cut}… ({} bytes in all)", text.len())
+}

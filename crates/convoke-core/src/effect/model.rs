@@ -1,0 +1,289 @@
+//! Calls of models.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use serde_json::json;
+
+use super::{Past, shortened};
+use crate::budget::{Budget, Charge};
+use crate::event::EventKind;
+use crate::journal::{Attached, Blob};
+use crate::message::{Money, Part, Usage};
+use crate::model::{
+    CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Reality, ReplyBuilder,
+    ReplyDelta, StoredRequest,
+};
+use crate::{Digest, EffectKind, Error, Scope};
+
+/// Tokens reserved for an answer whose length the request does not limit.
+const ASSUMED_OUTPUT: u64 = 1_024;
+
+/// Bytes of a conversation that make about one token; only used to reserve, never to charge.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// Who gets to see a reply while it comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Visibility {
+    /// Whoever listens to the run.
+    #[default]
+    Streamed,
+    /// Nobody: it is part of the machinery (a classification, a verdict).
+    Hidden,
+}
+
+impl Scope {
+    /// Asks a model. **Durable**: the reply is journaled and given again on resume, so no call is paid for twice.
+    ///
+    /// The reply may have been cut off at its token limit; [`ModelReply::whole`] refuses that.
+    ///
+    /// # Errors
+    /// [`Error::Model`], [`Error::Budget`], [`Error::TimedOut`], and stops.
+    pub async fn model(
+        &self,
+        model: &Arc<dyn Model>,
+        mut request: ModelRequest,
+        visibility: Visibility,
+    ) -> Result<ModelReply, Error> {
+        request.params = request.params.overridden_by(&self.node.settings.params);
+        let effect = self.number(EffectKind::Model, request.digest(model.name()));
+        let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
+        match effect.past::<ModelReply>(|| describe(model.name(), &request))? {
+            Past::Finished(outcome) => {
+                let usage = outcome.as_ref().map_or(Usage::default(), |reply| reply.usage);
+                self.count_model_call(usage);
+                if let Ok(reply) = &outcome
+                    && visibility == Visibility::Streamed
+                {
+                    self.retell(&message_id, reply).await;
+                }
+                return outcome;
+            }
+            Past::InDoubt | Past::Unknown => {}
+        }
+        self.check()?;
+        self.must_be_allowed(&**model)?;
+        let (stored, content) = stored_form(model.name(), &request);
+        let attached = || Attached { content: Some(&content), ..Attached::default() };
+        let reservation = match self.reserve(&**model, &mut request) {
+            Ok(reservation) => reservation,
+            Err(exhausted) => return effect.finish(Some(stored), Err(exhausted), attached()),
+        };
+        effect.settle().await?;
+        let stream = async {
+            let call = CallContext { key: effect.key() };
+            self.stream(&**model, request, call, &message_id, visibility).await
+        };
+        let outcome = tokio::select! {
+            biased;
+            outcome = stream => outcome.map_err(Error::from),
+            stop = self.out_of_time() => Err(stop),
+        };
+        let outcome = outcome.map(|mut reply: ModelReply| {
+            reply.usage.cost = reply.usage.cost.or_else(|| model.price().map(|price| price.of(&reply.usage)));
+            reply
+        });
+        let usage = outcome.as_ref().map_or(Usage::default(), |reply| reply.usage);
+        reservation.settle(usage);
+        self.node.run.count_model_call(usage);
+        effect.finish(Some(stored), outcome, attached())
+    }
+
+    async fn stream(
+        &self,
+        model: &dyn Model,
+        request: ModelRequest,
+        call: CallContext,
+        message_id: &str,
+        visibility: Visibility,
+    ) -> Result<ModelReply, ModelError> {
+        let heard = visibility == Visibility::Streamed && self.is_heard();
+        let taken =
+            request.messages.iter().flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
+        let mut builder = ReplyBuilder::new(model.name(), message_id).avoiding(taken.collect());
+        let mut pieces = model.reply(request, call);
+        let mut begun = false;
+        while let Some(piece) = pieces.next().await {
+            let delta = piece?;
+            builder.add(&delta);
+            if !heard {
+                continue;
+            }
+            if let Some(kind) = told(&delta, message_id, &builder) {
+                if !begun {
+                    begun = true;
+                    self.begin_message(message_id, model.name(), false).await;
+                }
+                self.emit(kind).await;
+            }
+        }
+        let reply = builder.finish()?;
+        if heard {
+            if !begun {
+                self.begin_message(message_id, model.name(), false).await;
+            }
+            self.end_message(message_id, &reply, false).await;
+        }
+        Ok(reply)
+    }
+
+    async fn begin_message(&self, id: &str, model: &str, replayed: bool) {
+        let kind = EventKind::MessageStarted { id: id.to_owned(), model: model.to_owned() };
+        self.emit_as(kind, replayed).await;
+    }
+
+    async fn end_message(&self, id: &str, reply: &ModelReply, replayed: bool) {
+        let kind =
+            EventKind::MessageEnded { id: id.to_owned(), finish: Some(reply.finish), usage: reply.usage };
+        self.emit_as(kind, replayed).await;
+    }
+
+    /// Tells a reply from the journal: the same events, with each text in one piece.
+    async fn retell(&self, id: &str, reply: &ModelReply) {
+        if !self.is_heard() {
+            return;
+        }
+        self.begin_message(id, &reply.model, true).await;
+        for part in &reply.message.parts {
+            let own = || id.to_owned();
+            match part {
+                Part::Text { text } => {
+                    self.emit_as(EventKind::MessageDelta { id: own(), text: text.clone() }, true).await;
+                }
+                Part::Reasoning { text, .. } if !text.is_empty() => {
+                    self.emit_as(EventKind::ReasoningDelta { id: own(), text: text.clone() }, true).await;
+                }
+                Part::ToolCall(call) => {
+                    let (call_id, tool) = (call.id.clone(), call.name.clone());
+                    let started =
+                        EventKind::ToolCallStarted { id: call_id.clone(), tool, message: Some(own()) };
+                    self.emit_as(started, true).await;
+                    let delta = call.arguments.to_string();
+                    self.emit_as(EventKind::ToolCallArguments { id: call_id, delta }, true).await;
+                }
+                _ => {}
+            }
+        }
+        self.end_message(id, reply, true).await;
+    }
+
+    fn must_be_allowed(&self, model: &dyn Model) -> Result<(), Error> {
+        if model.reality() == Reality::Live && self.node.run.services.forbid_live_models {
+            return Err(Error::from(ModelError::new(
+                ModelErrorKind::Forbidden,
+                format!(
+                    "`{}` is a real model, and real models are forbidden here (CONVOKE_FORBID_LIVE_MODELS or \
+                     `RuntimeBuilder::forbid_live_models`); use a scripted model, or lift the ban",
+                    model.name()
+                ),
+            )));
+        }
+        Ok(())
+    }
+
+    fn count_model_call(&self, usage: Usage) {
+        self.node.run.count_model_call(usage);
+        if let Some(budget) = &self.node.budget {
+            budget.charge(&Charge::model(usage.total_tokens(), usage.cost.unwrap_or(Money::ZERO)));
+        }
+    }
+
+    /// Reserves what the call may use, and keeps its answer within what is left.
+    fn reserve(&self, model: &dyn Model, request: &mut ModelRequest) -> Result<Reservation, Error> {
+        let Some(budget) = &self.node.budget else { return Ok(Reservation { held: None }) };
+        let input = request.messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1;
+        let mut output = request.params.max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
+        if let Some(left) = budget.remaining_tokens() {
+            output = output.min(left.saturating_sub(input)).max(1);
+            let cap = u32::try_from(left.saturating_sub(input).max(1)).unwrap_or(u32::MAX);
+            request.params.max_tokens = Some(request.params.max_tokens.map_or(cap, |limit| limit.min(cap)));
+        }
+        let cost = model.price().map_or(Money::ZERO, |price| price.of(&Usage::tokens(input, output)));
+        let charge = Charge::model(input + output, cost);
+        budget.reserve(&charge).map_err(|exhausted| Error::Budget(Box::new(exhausted)))?;
+        Ok(Reservation { held: Some((Arc::clone(budget), charge.tokens, charge.cost)) })
+    }
+}
+
+/// What was taken from the budget for a call under way. Given back if the call is dropped.
+struct Reservation {
+    held: Option<(Arc<Budget>, u64, Money)>,
+}
+
+impl Reservation {
+    fn settle(mut self, usage: Usage) {
+        self.release(usage);
+    }
+
+    fn release(&mut self, usage: Usage) {
+        if let Some((budget, tokens, cost)) = self.held.take() {
+            budget.settle(&Charge::model(tokens, cost), &usage);
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.release(Usage::default());
+    }
+}
+
+/// The event for a piece of a reply, if it has one.
+fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<EventKind> {
+    let id = || message_id.to_owned();
+    Some(match delta {
+        ReplyDelta::Text(text) if !text.is_empty() => {
+            EventKind::MessageDelta { id: id(), text: text.clone() }
+        }
+        ReplyDelta::Reasoning(text) if !text.is_empty() => {
+            EventKind::ReasoningDelta { id: id(), text: text.clone() }
+        }
+        ReplyDelta::ToolCallStarted { index, name, .. } => EventKind::ToolCallStarted {
+            id: builder.call_id(*index).to_owned(),
+            tool: name.clone(),
+            message: Some(id()),
+        },
+        ReplyDelta::ToolCallArguments { index, delta } => {
+            EventKind::ToolCallArguments { id: builder.call_id(*index).to_owned(), delta: delta.clone() }
+        }
+        _ => return None,
+    })
+}
+
+/// What the journal keeps of a request, and the content it refers to.
+fn stored_form(
+    model: &str,
+    request: &ModelRequest,
+) -> (Bytes, impl Fn(&HashSet<Digest>) -> Vec<Blob> + use<>) {
+    let options = request.options().map(|options| {
+        let digest = Digest::of_json(&options);
+        Blob { digest, content: options.to_string().into() }
+    });
+    let stored = StoredRequest {
+        model: model.to_owned(),
+        messages: request.messages.digest(),
+        options: options.as_ref().map(|blob| blob.digest),
+    };
+    // Three plain fields always serialise.
+    let json = serde_json::to_vec(&stored).unwrap_or_default();
+    let messages = request.messages.clone();
+    let content = move |known: &HashSet<Digest>| {
+        let mut blobs: Vec<Blob> = messages.unsaved(|digest| !known.contains(digest)).collect();
+        blobs.extend(options.iter().filter(|blob| !known.contains(&blob.digest)).cloned());
+        blobs
+    };
+    (json.into(), content)
+}
+
+fn describe(model: &str, request: &ModelRequest) -> String {
+    let last = request.messages.last().map_or_else(String::new, |message| message.text());
+    let described = json!({
+        "model": model,
+        "messages": request.messages.digest(),
+        "last message": shortened(&last),
+        "options": request.options(),
+    });
+    described.to_string()
+}

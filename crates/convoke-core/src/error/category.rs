@@ -1,0 +1,123 @@
+//! Whether trying again may help.
+
+use std::error::Error as StdError;
+use std::io;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, RecordedError};
+use crate::model::ModelError;
+
+/// Whose fault an error is, and so whether trying again may help.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// It may pass: overload, a lost connection.
+    Transient,
+    /// It will not pass by itself.
+    Permanent,
+    /// What was asked for is wrong.
+    UserInput,
+}
+
+impl Category {
+    /// What an HTTP status says.
+    ///
+    /// ```
+    /// use convoke_core::Category;
+    ///
+    /// assert_eq!(Category::of_status(429), Category::Transient);
+    /// assert_eq!(Category::of_status(401), Category::Permanent);
+    /// assert_eq!(Category::of_status(404), Category::UserInput);
+    /// ```
+    #[must_use]
+    pub const fn of_status(status: u16) -> Self {
+        match status {
+            429 | 500..=599 => Self::Transient,
+            400 | 404 | 422 => Self::UserInput,
+            _ => Self::Permanent,
+        }
+    }
+}
+
+/// An error whose category is known because somebody said so.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct Categorised {
+    category: Category,
+    retry_after: Option<Duration>,
+    source: Box<dyn StdError + Send + Sync>,
+}
+
+impl Categorised {
+    /// Says what kind of error it is.
+    pub fn new(category: Category, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { category, retry_after: None, source: error.into() }
+    }
+
+    /// Says how long the other side asked us to wait.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// The category.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        self.category
+    }
+
+    /// How long the other side asked us to wait.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+}
+
+/// Stops and own deadlines never pass by themselves; then whoever categorised the error decides; then its type; and
+/// only for foreign errors of unknown type, the words in it.
+pub(super) fn of(error: &Error) -> Category {
+    if error.is_stop()
+        || matches!(error.root(), Error::TimedOut(_) | Error::Budget(_) | Error::Panicked { .. })
+    {
+        return Category::Permanent;
+    }
+    let stated = error.causes().find_map(|cause| {
+        cause
+            .downcast_ref::<Categorised>()
+            .map(Categorised::category)
+            .or_else(|| cause.downcast_ref::<ModelError>().map(ModelError::category))
+            .or_else(|| cause.downcast_ref::<RecordedError>().and_then(RecordedError::category))
+            .or_else(|| cause.downcast_ref::<io::Error>().and_then(of_io))
+    });
+    stated.unwrap_or_else(|| of_text(&error.to_string()))
+}
+
+fn of_io(error: &io::Error) -> Option<Category> {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, TimedOut};
+    matches!(error.kind(), ConnectionReset | ConnectionRefused | ConnectionAborted | TimedOut)
+        .then_some(Category::Transient)
+}
+
+fn of_text(text: &str) -> Category {
+    const SIGNS: [&str; 10] = [
+        "connection reset",
+        "connection refused",
+        "timeout",
+        "temporary failure",
+        "service unavailable",
+        "too many requests",
+        "rate limit",
+        "server error",
+        "bad gateway",
+        "gateway timeout",
+    ];
+    let text = text.to_lowercase();
+    if let Some(code) = text.split_once("googleapi:").and_then(|(_, rest)| rest.split_once("error ")) {
+        let digits: String = code.1.chars().take_while(char::is_ascii_digit).collect();
+        return digits.parse().map_or(Category::Permanent, Category::of_status);
+    }
+    if SIGNS.iter().any(|sign| text.contains(sign)) { Category::Transient } else { Category::Permanent }
+}

@@ -1,0 +1,418 @@
+//! Why something stopped.
+//!
+//! One enum, decided at the source: nobody downstream reads messages to find out whether a step timed out or was
+//! cancelled. Some variants are *stops* rather than failures (a question is waiting, somebody cancelled); those pass
+//! through error policies and retries untouched.
+
+mod category;
+mod recorded;
+
+use std::any::Any;
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use category::{Categorised, Category};
+pub use recorded::RecordedError;
+
+use crate::Path;
+use crate::ask::PendingQuestion;
+use crate::budget::Exhausted;
+use crate::journal::EffectKind;
+use crate::model::ModelError;
+use crate::store::{RunStatus, StoreError};
+
+/// Why a step or a run stopped before its end.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A child step failed; its parent says which.
+    #[error(transparent)]
+    Step(#[from] Box<StepError>),
+    /// Several branches failed.
+    #[error(transparent)]
+    Branches(#[from] Box<BranchErrors>),
+    /// The user's own error. Use [`Error::downcast_ref`] to get it back.
+    #[error(transparent)]
+    Failed(Arc<dyn StdError + Send + Sync>),
+    /// The step's code panicked.
+    #[error("step `{path}` panicked: {message}. The run goes on as if it had failed; fix the panic")]
+    Panicked {
+        /// Where.
+        path: Path,
+        /// What the panic said.
+        message: Box<str>,
+    },
+    /// A model call failed.
+    #[error(transparent)]
+    Model(#[from] Box<ModelError>),
+    /// An effect failed with an error of the user's, which the journal keeps as text.
+    #[error(transparent)]
+    Effect(#[from] Box<RecordedError>),
+    /// Time ran out.
+    #[error(transparent)]
+    TimedOut(#[from] Box<TimedOut>),
+    /// A limit of a budget was reached.
+    #[error(transparent)]
+    Budget(#[from] Box<Exhausted>),
+    /// Policy forbids it.
+    #[error("denied: {0}")]
+    Denied(Box<str>),
+    /// A supervisor ended it.
+    #[error("halted: {0}")]
+    Halted(Box<str>),
+    /// Somebody ended it.
+    #[error("cancelled: {0}")]
+    Cancelled(Box<str>),
+    /// Questions wait for answers.
+    #[error(transparent)]
+    Suspended(#[from] Box<Suspension>),
+    /// The code asks for something else than it did when the journal was written.
+    #[error(transparent)]
+    Diverged(#[from] Box<Divergence>),
+    /// A replay came to an effect that was never finished.
+    #[error(
+        "replay ends here: the {effect} effect {ordinal} at `{path}` was never finished; resume the run to go on"
+    )]
+    NotRecorded {
+        /// Where.
+        path: Path,
+        /// Its number there.
+        ordinal: u32,
+        /// What it is.
+        effect: EffectKind,
+    },
+    /// A tool may or may not have acted, and the policy for this is to stop.
+    #[error(transparent)]
+    InDoubt(#[from] Box<InDoubt>),
+    /// The store failed, or the run was taken over by another writer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The run cannot be started or resumed as asked.
+    #[error("{0}")]
+    Refused(Box<str>),
+}
+
+impl Error {
+    /// Wraps the user's own error. An [`Error`] in disguise is taken as it is.
+    pub fn failed(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let boxed: Box<dyn StdError + Send + Sync> = error.into();
+        match boxed.downcast::<Self>() {
+            Ok(own) => *own,
+            Err(foreign) => Self::Failed(Arc::from(foreign)),
+        }
+    }
+
+    /// Wraps an error and says that trying again may help.
+    pub fn transient(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::failed(Categorised::new(Category::Transient, error))
+    }
+
+    /// Wraps an error and says that trying again will not help.
+    pub fn permanent(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::failed(Categorised::new(Category::Permanent, error))
+    }
+
+    pub(crate) fn panicked(path: &Path, payload: &(dyn Any + Send)) -> Self {
+        let message = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "(no message)".to_owned());
+        Self::Panicked { path: path.clone(), message: message.into() }
+    }
+
+    /// The first error of type `E` in this one or among its causes.
+    ///
+    /// ```
+    /// use convoke_core::Error;
+    ///
+    /// let error = Error::failed("x".parse::<u8>().unwrap_err());
+    /// assert!(error.downcast_ref::<std::num::ParseIntError>().is_some());
+    /// ```
+    #[must_use]
+    pub fn downcast_ref<E: StdError + 'static>(&self) -> Option<&E> {
+        self.causes().find_map(|cause| cause.downcast_ref::<E>())
+    }
+
+    /// This error and its causes, outermost first. Of several failed branches, the first declared one is followed.
+    pub fn causes(&self) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+        let mut next: Option<&(dyn StdError + 'static)> = Some(self);
+        std::iter::from_fn(move || {
+            let current = next?;
+            next = match current.downcast_ref::<Self>() {
+                // Transparent variants would skip their payload: step into it so that callers can see its type.
+                Some(own) => own.payload().or_else(|| current.source()),
+                None => current.source(),
+            };
+            Some(current)
+        })
+    }
+
+    fn payload(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(match self {
+            Self::Step(inner) => &**inner,
+            Self::Branches(inner) => &**inner,
+            Self::Failed(inner) => &**inner,
+            Self::Model(inner) => &**inner,
+            Self::Effect(inner) => &**inner,
+            Self::TimedOut(inner) => &**inner,
+            Self::Budget(inner) => &**inner,
+            Self::Suspended(inner) => &**inner,
+            Self::Diverged(inner) => &**inner,
+            Self::InDoubt(inner) => &**inner,
+            Self::Store(inner) => inner,
+            _ => return None,
+        })
+    }
+
+    /// The error below all `step … failed` wrappers.
+    #[must_use]
+    pub fn root(&self) -> &Self {
+        match self {
+            Self::Step(step) => step.source.root(),
+            Self::Branches(branches) => {
+                branches.failures.first().map_or(self, |failure| failure.error.root())
+            }
+            other => other,
+        }
+    }
+
+    /// The status a run ends with when this is why it stopped.
+    #[must_use]
+    pub fn status(&self) -> RunStatus {
+        match self.root() {
+            Self::Suspended(_) => RunStatus::Suspended,
+            Self::Cancelled(_) => RunStatus::Cancelled,
+            Self::TimedOut(_) => RunStatus::TimedOut,
+            Self::Budget(_) => RunStatus::BudgetExhausted,
+            Self::Halted(_) => RunStatus::Halted,
+            Self::Denied(_) => RunStatus::Denied,
+            _ => RunStatus::Failed,
+        }
+    }
+
+    /// Whether no error policy, retry or fallback may touch it: it is about the run, not about the step.
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        matches!(
+            self.root(),
+            Self::Suspended(_)
+                | Self::Cancelled(_)
+                | Self::Halted(_)
+                | Self::Diverged(_)
+                | Self::NotRecorded { .. }
+                | Self::InDoubt(_)
+                | Self::Store(_)
+                | Self::Refused(_)
+        )
+    }
+
+    /// Whether it must pass through a step at `path` untouched: a stop, or a limit set further out.
+    #[must_use]
+    pub fn passes(&self, path: &Path) -> bool {
+        match self.root() {
+            Self::TimedOut(timed_out) => !timed_out.owner.is_within(path),
+            Self::Budget(exhausted) => !exhausted.owner.is_within(path),
+            _ => self.is_stop(),
+        }
+    }
+
+    /// Whether trying again may help, and whose fault it is.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        category::of(self)
+    }
+
+    /// How long the other side asked us to wait, if it did.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.causes().find_map(|cause| {
+            cause
+                .downcast_ref::<ModelError>()
+                .and_then(|error| error.retry_after)
+                .or_else(|| cause.downcast_ref::<Categorised>().and_then(Categorised::retry_after))
+                .or_else(|| cause.downcast_ref::<RecordedError>().and_then(RecordedError::retry_after))
+        })
+    }
+
+    /// Says in which child step this happened.
+    #[must_use]
+    pub fn in_step(self, name: &str, path: &Path) -> Self {
+        Self::Step(Box::new(StepError { step: name.into(), path: path.clone(), judged: true, source: self }))
+    }
+
+    /// The paths of the innermost steps that failed, for whoever wants to try just those again.
+    #[must_use]
+    pub fn failed_paths(&self) -> Vec<Path> {
+        fn collect(error: &Error, nearest: Option<&Path>, found: &mut Vec<Path>) {
+            match error {
+                Error::Step(step) => collect(&step.source, Some(&step.path), found),
+                Error::Branches(branches) => {
+                    for failure in &branches.failures {
+                        collect(&failure.error, Some(&failure.path), found);
+                    }
+                }
+                _ => found.extend(nearest.cloned()),
+            }
+        }
+        let mut found = Vec::new();
+        collect(self, None, &mut found);
+        found
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::failed(error)
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::failed(error)
+    }
+}
+
+impl From<Box<dyn StdError + Send + Sync>> for Error {
+    fn from(error: Box<dyn StdError + Send + Sync>) -> Self {
+        Self::failed(error)
+    }
+}
+
+impl From<String> for Error {
+    fn from(message: String) -> Self {
+        Self::failed(message)
+    }
+}
+
+impl From<&str> for Error {
+    fn from(message: &str) -> Self {
+        Self::failed(message)
+    }
+}
+
+impl From<ModelError> for Error {
+    fn from(error: ModelError) -> Self {
+        Self::Model(Box::new(error))
+    }
+}
+
+/// A step failed, seen from its parent.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("step `{step}` failed: {source}")]
+pub struct StepError {
+    /// The step's name.
+    pub step: Box<str>,
+    /// Where it is.
+    pub path: Path,
+    /// Whether the run's failure policy has had its say already.
+    pub judged: bool,
+    /// Why it failed.
+    pub source: Error,
+}
+
+/// Several branches of a fan-out failed; in declared order.
+#[derive(Debug, Clone)]
+pub struct BranchErrors {
+    /// The failed branches.
+    pub failures: Vec<BranchFailure>,
+}
+
+/// One failed branch.
+#[derive(Debug, Clone)]
+pub struct BranchFailure {
+    /// The branch's name.
+    pub branch: Box<str>,
+    /// Where it is.
+    pub path: Path,
+    /// Why it failed.
+    pub error: Error,
+}
+
+impl fmt::Display for BranchErrors {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.failures.as_slice() {
+            [] => formatter.write_str("no branch succeeded"),
+            [one] => write!(formatter, "branch `{}` failed: {}", one.branch, one.error),
+            many => {
+                let names: Vec<_> = many.iter().map(|failure| &*failure.branch).collect();
+                write!(
+                    formatter,
+                    "{} errors in branches {}; the first: {}",
+                    many.len(),
+                    names.join(", "),
+                    many[0].error
+                )
+            }
+        }
+    }
+}
+
+impl StdError for BranchErrors {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.failures.first().map(|failure| &failure.error as _)
+    }
+}
+
+/// Time ran out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("`{owner}` did not finish within {limit:?}; give it more time, or less to do")]
+pub struct TimedOut {
+    /// The scope whose limit it was.
+    pub owner: Path,
+    /// The limit.
+    pub limit: Duration,
+}
+
+/// The run waits for answers.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("waiting for {} answer(s): {}", self.questions.len(), self.titles())]
+pub struct Suspension {
+    /// The open questions, in the order they were asked.
+    pub questions: Vec<PendingQuestion>,
+}
+
+impl Suspension {
+    fn titles(&self) -> String {
+        self.questions.iter().map(|pending| pending.question.title.as_str()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// On replay, the code asked for something else than it had before.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "the {effect} effect {ordinal} at `{path}` differs from what the journal recorded; the code or its input has \
+     changed. Recorded: {recorded}. Asked now: {asked}. Run it with the code that began it, fork the run before this \
+     effect, or give the workflow a new version with a migration"
+)]
+pub struct Divergence {
+    /// Where.
+    pub path: Path,
+    /// The effect's number there.
+    pub ordinal: u32,
+    /// What is asked for now.
+    pub effect: EffectKind,
+    /// The recorded request, as JSON (cut if long).
+    pub recorded: String,
+    /// The request made now, as JSON (cut if long).
+    pub asked: String,
+}
+
+/// A tool call began before a crash and nobody knows whether it took effect.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(
+    "`{tool}` at `{path}` was called before a crash and may or may not have acted (key {key}). Check, then fork the \
+     run at this effect with the outcome, or declare the tool idempotent, or give it a reconcile hook"
+)]
+pub struct InDoubt {
+    /// The tool or custom effect.
+    pub tool: String,
+    /// Where.
+    pub path: Path,
+    /// The key it was called with.
+    pub key: String,
+}

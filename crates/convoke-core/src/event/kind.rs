@@ -1,0 +1,237 @@
+//! The kinds of events.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ask::{Answer, Question, QuestionId};
+use crate::message::Usage;
+use crate::model::FinishReason;
+use crate::store::{RunStatus, Totals};
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The run begins, or goes on.
+    RunStarted {
+        /// The workflow's name.
+        workflow: String,
+        /// Whether it had been started before.
+        resumed: bool,
+    },
+    /// The run is over, or waits for answers. Always the last event.
+    RunEnded(RunEnd),
+
+    /// A step begins.
+    StepStarted {
+        /// Its kind: `func`, `prompt`, `chain`, ...
+        kind: String,
+    },
+    /// A step is over.
+    StepEnded(StepEnd),
+    /// A step had failed, and its parent goes on without it.
+    StepSkipped {
+        /// What went wrong.
+        error: String,
+    },
+
+    /// A model begins to speak.
+    MessageStarted {
+        /// The message's id, unique in the run.
+        id: String,
+        /// The model.
+        model: String,
+    },
+    /// It said more.
+    MessageDelta {
+        /// The message.
+        id: String,
+        /// What it said.
+        text: String,
+    },
+    /// It thought more.
+    ReasoningDelta {
+        /// The message.
+        id: String,
+        /// What it thought.
+        text: String,
+    },
+    /// It is done.
+    MessageEnded {
+        /// The message.
+        id: String,
+        /// Why it stopped; `None` if it was cut off.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish: Option<FinishReason>,
+        /// What it used.
+        #[serde(default)]
+        usage: Usage,
+    },
+
+    /// A tool call begins to be known.
+    ToolCallStarted {
+        /// The call's id.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// The message the call is part of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// More of its arguments.
+    ToolCallArguments {
+        /// The call.
+        id: String,
+        /// JSON text.
+        delta: String,
+    },
+    /// It may be executed.
+    ToolCallApproved {
+        /// The call.
+        id: String,
+    },
+    /// It may not be executed.
+    ToolCallRejected {
+        /// The call.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+    /// It is being executed.
+    ToolCallExecuting {
+        /// The call.
+        id: String,
+    },
+    /// It is over.
+    ToolCallEnded {
+        /// The call.
+        id: String,
+    },
+    /// What it gave.
+    ToolCallResult {
+        /// The call.
+        id: String,
+        /// The result.
+        content: String,
+        /// Whether it is a failure.
+        is_error: bool,
+    },
+
+    /// A person is asked something.
+    QuestionAsked {
+        /// The question's id.
+        id: QuestionId,
+        /// The question.
+        question: Question,
+    },
+    /// The person answered.
+    QuestionAnswered {
+        /// The question's id.
+        id: QuestionId,
+        /// The answer.
+        answer: Answer,
+    },
+
+    /// A router chose.
+    RouteSelected {
+        /// The route's name.
+        route: String,
+    },
+    /// A loop goes round.
+    LoopIteration {
+        /// Which time, from 1.
+        iteration: u64,
+    },
+
+    /// Something is tried.
+    RetryAttempt {
+        /// Which time, from 1.
+        attempt: u32,
+    },
+    /// It failed.
+    RetryFailed {
+        /// Which time.
+        attempt: u32,
+        /// Why.
+        error: String,
+        /// Whether trying again may help.
+        retryable: bool,
+    },
+    /// It will be tried again.
+    RetryScheduled {
+        /// The attempt that failed.
+        attempt: u32,
+        /// After this long.
+        delay: Duration,
+    },
+    /// It worked.
+    RetrySucceeded {
+        /// Which time.
+        attempt: u32,
+    },
+    /// It will not be tried again.
+    RetryExhausted {
+        /// How often it was tried.
+        attempts: u32,
+        /// Why the last one failed.
+        error: String,
+    },
+
+    /// The whole state.
+    StateSnapshot {
+        /// As JSON.
+        state: Value,
+    },
+    /// What changed in the state since it was last told.
+    StateDelta {
+        /// RFC 6902 operations, never empty.
+        patch: Value,
+    },
+
+    /// Something only the user knows about.
+    Custom {
+        /// What it is called.
+        name: String,
+        /// What it says.
+        value: Value,
+    },
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StepEnd {
+    /// Well.
+    Completed,
+    /// With an error; whether that matters is its parent's business.
+    Failed {
+        /// What went wrong.
+        error: String,
+    },
+    /// It waits for an answer.
+    Suspended,
+    /// It was cut short: cancelled, or out of time.
+    Interrupted {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunEnd {
+    /// Where it stands now.
+    pub status: RunStatus,
+    /// What went wrong, if anything did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The final state, as JSON, if it could be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
+    /// What the run used.
+    pub totals: Totals,
+}

@@ -1,0 +1,192 @@
+//! One line of a journal.
+
+use std::fmt;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::error::RecordedError;
+use crate::{Digest, Path, RunId, Timestamp};
+
+/// The kinds of effect a scope offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EffectKind {
+    /// A call of a model.
+    Model,
+    /// A call of a tool.
+    Tool,
+    /// A question to a person.
+    Ask,
+    /// A wait.
+    Sleep,
+    /// A look at the clock.
+    Now,
+    /// Something the user's own code did to the world.
+    Custom,
+    /// A choice that depended on timing (which branch won, whether a step timed out).
+    Decision,
+}
+
+impl EffectKind {
+    /// Every kind, in the order of [`code`](Self::code).
+    pub const ALL: [Self; 7] =
+        [Self::Model, Self::Tool, Self::Ask, Self::Sleep, Self::Now, Self::Custom, Self::Decision];
+
+    /// The kind's name as users see it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Tool => "tool",
+            Self::Ask => "ask",
+            Self::Sleep => "sleep",
+            Self::Now => "now",
+            Self::Custom => "custom",
+            Self::Decision => "decision",
+        }
+    }
+
+    /// The number stores keep for this kind. Numbers are never reused.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind with this number.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
+    }
+}
+
+impl fmt::Display for EffectKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// How far an effect had come when the entry was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// About to touch the world; without a later [`Finished`](Self::Finished) its outcome is in doubt.
+    Started,
+    /// Done, with its outcome.
+    Finished,
+    /// The entries before this one at the same address no longer count; the effect is to be performed anew.
+    Superseded,
+}
+
+impl Phase {
+    /// The number stores keep for this phase.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The phase with this number.
+    #[must_use]
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Started),
+            1 => Some(Self::Finished),
+            2 => Some(Self::Superseded),
+            _ => None,
+        }
+    }
+}
+
+/// One line of a run's journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The position in the journal, from 1, without gaps.
+    pub seq: u64,
+    /// The scope that performed the effect.
+    pub path: Path,
+    /// The effect's number within its scope, from 0.
+    pub ordinal: u32,
+    /// What kind of effect it is.
+    pub effect: EffectKind,
+    /// How far it had come.
+    pub phase: Phase,
+    /// The digest of what was asked for.
+    pub digest: Digest,
+    /// When the entry was made.
+    pub at: Timestamp,
+    /// What was asked for, as JSON; on the first entry of an effect only.
+    pub request: Option<Bytes>,
+    /// What became of it, the JSON of a [`Recorded`]; on [`Phase::Finished`] only.
+    pub outcome: Option<Bytes>,
+}
+
+/// The outcome of an effect as the journal keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recorded<T> {
+    /// It gave this.
+    Ok(T),
+    /// It failed like this.
+    Err(RecordedError),
+}
+
+/// A piece of content stored once per run under its digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    /// The content's digest.
+    pub digest: Digest,
+    /// The content.
+    pub content: Bytes,
+}
+
+/// The key that marks every attempt at one effect as the same attempt.
+///
+/// It is fixed before the effect is first performed and never changes: not on retry, not after a crash, not when
+/// another machine resumes the run. Hand it to whatever you call (`Idempotency-Key` and its kin).
+#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// The key of the effect at this address.
+    #[must_use]
+    pub fn derive(run: &RunId, path: &Path, ordinal: u32) -> Self {
+        let parts: [&[u8]; 3] = [run.as_str().as_bytes(), path.as_str().as_bytes(), &ordinal.to_le_bytes()];
+        Self(Digest::of_parts(&parts).to_string())
+    }
+
+    /// The key as text: 32 hexadecimal digits.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for IdempotencyKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "IdempotencyKey({})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_stable_and_round_trip() {
+        let codes: Vec<u8> = EffectKind::ALL.iter().map(|kind| kind.code()).collect();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6]);
+        assert!(EffectKind::ALL.iter().all(|kind| EffectKind::from_code(kind.code()) == Some(*kind)));
+        for phase in [Phase::Started, Phase::Finished, Phase::Superseded] {
+            assert_eq!(Phase::from_code(phase.code()), Some(phase));
+        }
+        assert_eq!(EffectKind::from_code(7), None);
+    }
+}

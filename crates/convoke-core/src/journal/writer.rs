@@ -1,0 +1,121 @@
+//! A run's journal while the run is under way: answers from the past, and takes down what is new.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use super::{Blob, EffectKind, Entry, JournalIndex, Phase};
+use crate::ask::{PendingQuestion, QuestionId};
+use crate::store::{Batch, Lease, RunChange, Store, StoreError, Ticket};
+use crate::{Digest, Path, Timestamp};
+
+/// An entry that has no number and no time yet.
+pub(crate) struct Draft<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) ordinal: u32,
+    pub(crate) effect: EffectKind,
+    pub(crate) phase: Phase,
+    pub(crate) digest: Digest,
+    pub(crate) request: Option<Bytes>,
+    pub(crate) outcome: Option<Bytes>,
+}
+
+/// What goes with an entry in the same batch.
+#[derive(Default)]
+pub(crate) struct Attached<'a> {
+    /// Content the entry refers to. Asked only for what the run does not have yet.
+    pub(crate) content: Option<&'a dyn Fn(&HashSet<Digest>) -> Vec<Blob>>,
+    pub(crate) opened: Option<PendingQuestion>,
+    pub(crate) closed: Option<QuestionId>,
+}
+
+pub(crate) struct RunJournal {
+    store: Arc<dyn Store>,
+    pub(crate) index: JournalIndex,
+    /// `None` while a run is only replayed: nothing may be written then.
+    lease: Option<Lease>,
+    state: Mutex<State>,
+}
+
+struct State {
+    next_seq: u64,
+    stored: HashSet<Digest>,
+    last: Option<Ticket>,
+}
+
+impl RunJournal {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        lease: Option<Lease>,
+        index: JournalIndex,
+        stored: HashSet<Digest>,
+    ) -> Self {
+        let next_seq = lease.as_ref().map_or(1, |lease| lease.next_seq);
+        Self { store, index, lease, state: Mutex::new(State { next_seq, stored, last: None }) }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    pub(crate) fn lease(&self) -> Option<&Lease> {
+        self.lease.as_ref()
+    }
+
+    /// Whether new effects may be performed.
+    pub(crate) fn is_live(&self) -> bool {
+        self.lease.is_some()
+    }
+
+    /// Takes an entry down. It is on its way to the store when this returns, and durable after
+    /// [`settle`](Self::settle).
+    pub(crate) fn append(&self, draft: Draft<'_>, attached: Attached<'_>) {
+        let Some(lease) = &self.lease else { return };
+        // Numbers are given and batches handed over under one lock, so that the store sees them in order.
+        let mut state = self.lock();
+        let entry = Entry {
+            seq: state.next_seq,
+            path: draft.path.clone(),
+            ordinal: draft.ordinal,
+            effect: draft.effect,
+            phase: draft.phase,
+            digest: draft.digest,
+            at: Timestamp::now(),
+            request: draft.request,
+            outcome: draft.outcome,
+        };
+        state.next_seq += 1;
+        let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.stored));
+        state.stored.extend(blobs.iter().map(|blob| blob.digest));
+        let batch = Batch {
+            entries: vec![entry],
+            blobs,
+            opened: attached.opened.into_iter().collect(),
+            closed: attached.closed.into_iter().collect(),
+            change: None,
+        };
+        state.last = Some(self.store.append(lease, batch));
+    }
+
+    /// Changes the run's record, after everything appended so far.
+    pub(crate) fn change(&self, change: RunChange) {
+        let Some(lease) = &self.lease else { return };
+        let mut state = self.lock();
+        state.last = Some(self.store.append(lease, Batch { change: Some(change), ..Batch::default() }));
+    }
+
+    /// Waits until everything taken down so far is durable. Called before anything new touches the world, so that no
+    /// effect is ever performed on the strength of an outcome that a crash could lose.
+    pub(crate) async fn settle(&self) -> Result<(), StoreError> {
+        let last = self.lock().last.clone();
+        match last {
+            Some(ticket) => ticket.await,
+            None => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

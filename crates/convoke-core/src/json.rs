@@ -1,0 +1,234 @@
+//! States as JSON, without loss.
+//!
+//! JSON has no NaN and no infinity; `serde_json` would silently write `null`. A state that cannot be restored must not
+//! be stored, so such numbers are errors that say where they are.
+
+use serde::{Serialize, Serializer, ser};
+use serde_json::Value;
+
+use crate::Error;
+
+/// The JSON of a value.
+///
+/// # Errors
+/// If it has a number JSON cannot express, or cannot be serialised at all.
+pub(crate) fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, Error> {
+    value.serialize(Finite).map_err(|problem| {
+        Error::failed(format!(
+            "the state cannot be written as JSON: {problem}; make the field an Option, or skip it"
+        ))
+    })?;
+    Ok(serde_json::to_value(value)?)
+}
+
+/// Walks through a value and looks at its numbers.
+#[derive(Clone, Copy)]
+struct Finite;
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Problem(String);
+
+impl ser::Error for Problem {
+    fn custom<T: std::fmt::Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+}
+
+impl Problem {
+    fn within(self, place: impl std::fmt::Display) -> Self {
+        Self(format!("{place}: {}", self.0))
+    }
+}
+
+type Checked = Result<(), Problem>;
+
+macro_rules! fine {
+    ($($method:ident($type:ty)),* $(,)?) => {
+        $(fn $method(self, _: $type) -> Checked { Ok(()) })*
+    };
+}
+
+impl Serializer for Finite {
+    type Ok = ();
+    type Error = Problem;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeTupleVariant = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Self;
+    type SerializeStructVariant = Self;
+
+    fine! {
+        serialize_bool(bool), serialize_i8(i8), serialize_i16(i16), serialize_i32(i32), serialize_i64(i64),
+        serialize_i128(i128), serialize_u8(u8), serialize_u16(u16), serialize_u32(u32), serialize_u64(u64),
+        serialize_u128(u128), serialize_char(char), serialize_str(&str), serialize_bytes(&[u8]),
+        serialize_unit_struct(&'static str),
+    }
+
+    fn serialize_f32(self, number: f32) -> Checked {
+        self.serialize_f64(f64::from(number))
+    }
+
+    fn serialize_f64(self, number: f64) -> Checked {
+        if number.is_finite() { Ok(()) } else { Err(Problem(format!("{number} is not a JSON number"))) }
+    }
+
+    fn serialize_none(self) -> Checked {
+        Ok(())
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Checked {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Checked {
+        Ok(())
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Checked {
+        Ok(())
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Checked {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Checked {
+        value.serialize(self).map_err(|problem| problem.within(variant))
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Problem> {
+        Ok(self)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self, Problem> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Problem> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, Problem> {
+        Ok(self)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, Problem> {
+        Ok(self)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Problem> {
+        Ok(self)
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self, Problem> {
+        Ok(self)
+    }
+}
+
+macro_rules! elements {
+    ($($part:ident::$method:ident),* $(,)?) => {
+        $(impl ser::$part for Finite {
+            type Ok = ();
+            type Error = Problem;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Checked {
+                value.serialize(*self)
+            }
+
+            fn end(self) -> Checked {
+                Ok(())
+            }
+        })*
+    };
+}
+
+elements! {
+    SerializeSeq::serialize_element,
+    SerializeTuple::serialize_element,
+    SerializeTupleStruct::serialize_field,
+    SerializeTupleVariant::serialize_field,
+}
+
+macro_rules! fields {
+    ($($part:ident),* $(,)?) => {
+        $(impl ser::$part for Finite {
+            type Ok = ();
+            type Error = Problem;
+
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Checked {
+                value.serialize(*self).map_err(|problem| problem.within(key))
+            }
+
+            fn end(self) -> Checked {
+                Ok(())
+            }
+        })*
+    };
+}
+
+fields! { SerializeStruct, SerializeStructVariant }
+
+impl ser::SerializeMap for Finite {
+    type Ok = ();
+    type Error = Problem;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, _: &T) -> Checked {
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Checked {
+        value.serialize(*self)
+    }
+
+    fn end(self) -> Checked {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Reading {
+        sensors: Vec<Sensor>,
+    }
+
+    #[derive(Serialize)]
+    struct Sensor {
+        level: f64,
+    }
+
+    #[test]
+    fn a_number_json_cannot_express_is_an_error_that_says_where_it_is() {
+        let error = to_value(&Reading { sensors: vec![Sensor { level: f64::NAN }] }).unwrap_err();
+        assert!(error.to_string().contains("sensors: level: NaN is not a JSON number"), "{error}");
+    }
+
+    #[test]
+    fn ordinary_states_pass() {
+        assert!(to_value(&Reading { sensors: vec![Sensor { level: 0.5 }] }).is_ok());
+        assert!(to_value(&(1, "two", Some(3.0), None::<u8>, ())).is_ok());
+    }
+}

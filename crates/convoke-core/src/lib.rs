@@ -1,0 +1,70 @@
+//! The kernel of Convoke: steps, scopes, effects, the journal, events and budgets.
+//!
+//! Everything that can be run is a [`Step`] over some state. A step is given a [`Scope`], and does whatever is not a
+//! pure function of its state through that scope: it asks a [`Model`], calls a [`Tool`], asks a person, looks at the
+//! clock. Each of these effects is written to a journal under the scope's [`Path`], so that a run which was killed, or
+//! waits for a person for days, is resumed by running it again with the journal answering.
+//!
+//! # What this crate must never do
+//! No input or output of its own: no provider, no database, no network, no files. It defines the traits ([`Model`],
+//! [`Tool`], [`Store`], [`Responder`], [`Observer`]) that other crates implement.
+//!
+//! # Where to find what
+//! | to understand | read |
+//! |---|---|
+//! | what a step is | [`Step`] |
+//! | what a step may do | [`Scope`] |
+//! | why runs survive | [`Entry`] and [`store`] |
+//! | what listeners hear | [`Event`] |
+//! | how to run something | [`Runtime`] and [`Workflow`] |
+
+pub mod ask;
+mod budget;
+mod digest;
+mod effect;
+mod error;
+mod event;
+mod id;
+mod journal;
+mod json;
+mod message;
+mod model;
+mod path;
+mod run;
+mod scope;
+mod step;
+pub mod store;
+mod time;
+mod tool;
+
+pub use ask::{Answer, Decision, PendingQuestion, Question, QuestionId, QuestionKind, Responder};
+pub use budget::{Exhausted, Limits, Resource};
+pub use digest::{Digest, InvalidDigest};
+pub use effect::{CustomEffect, OnDoubt, PendingDecision, Visibility};
+pub use error::{
+    BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
+    Suspension, TimedOut,
+};
+pub use event::{Event, EventKind, Observer, RunEnd, StepEnd};
+pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
+pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
+pub use message::{Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage};
+pub use model::{
+    CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelParams, ModelReply, ModelRequest,
+    OutputSchema, Price, Reality, ReplyBuilder, ReplyDelta, ReplyStream, ToolChoice,
+};
+pub use path::Path;
+pub use run::{
+    FORBID_LIVE_MODELS, Fork, InvalidRetry, Outcome, Registry, Replay, RetryPolicy, RunOptions, RunStream,
+    Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow,
+};
+pub use scope::{
+    Canceller, DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Scope, Settings, StepFailure, Tap,
+};
+pub use step::{BoxFuture, Nature, Outline, SharedStep, Step};
+pub use store::{RunStatus, Store, StoreError};
+pub use time::Timestamp;
+pub use tool::{
+    Access, AccessMode, DuplicateTool, Execution, Invocation, Reconciled, Repeat, Timeout, Tool,
+    ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
+};

@@ -1,0 +1,184 @@
+//! Models: one streaming primitive, and a whole reply as its fold.
+
+mod error;
+mod fold;
+mod request;
+
+use std::pin::Pin;
+
+use futures_util::Stream;
+use serde::{Deserialize, Serialize};
+
+pub use error::{ModelError, ModelErrorKind};
+pub use fold::ReplyBuilder;
+pub(crate) use request::StoredRequest;
+pub use request::{ModelParams, ModelRequest, OutputSchema, ToolChoice};
+
+use crate::IdempotencyKey;
+use crate::message::{Message, Money, ToolCall, Usage};
+
+/// A stream of a reply's pieces.
+pub type ReplyStream<'a> = Pin<Box<dyn Stream<Item = Result<ReplyDelta, ModelError>> + Send + 'a>>;
+
+/// Something that answers requests.
+///
+/// Steps do not call it: they go through [`Scope::model`](crate::Scope::model), which journals the reply.
+pub trait Model: Send + Sync {
+    /// The model's name, as prices, events and digests use it: `anthropic/claude-…`, `scripted`.
+    fn name(&self) -> &str;
+
+    /// Begins a reply. Dropping the stream abandons the call.
+    ///
+    /// A good stream ends with [`ReplyDelta::Finished`]; one that ends without it counts as cut off.
+    fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a>;
+
+    /// Whether it calls a real model, which tests can forbid.
+    fn reality(&self) -> Reality {
+        Reality::Live
+    }
+
+    /// What it costs, if that is known.
+    fn price(&self) -> Option<Price> {
+        None
+    }
+}
+
+/// Whether a model is a real one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reality {
+    /// It costs money or computing time.
+    Live,
+    /// It is scripted or recorded.
+    Simulated,
+}
+
+/// What goes with a call besides the request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallContext {
+    /// The key that marks every attempt at this call as the same call, for providers and gateways that honour one.
+    pub key: IdempotencyKey,
+}
+
+/// Money per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// For a million tokens read.
+    pub input: Money,
+    /// For a million tokens written.
+    pub output: Money,
+    /// For a million tokens read from the provider's cache.
+    pub cached_input: Money,
+}
+
+impl Price {
+    /// What this usage costs.
+    #[must_use]
+    pub fn of(&self, usage: &Usage) -> Money {
+        let fresh = usage.input_tokens.saturating_sub(usage.cached_input_tokens);
+        let micros = u128::from(fresh) * u128::from(self.input.as_micros())
+            + u128::from(usage.cached_input_tokens) * u128::from(self.cached_input.as_micros())
+            + u128::from(usage.output_tokens) * u128::from(self.output.as_micros());
+        Money::from_micros(u64::try_from(micros / 1_000_000).unwrap_or(u64::MAX))
+    }
+}
+
+/// A piece of a reply.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ReplyDelta {
+    /// More text.
+    Text(String),
+    /// More of what the model thinks.
+    Reasoning(String),
+    /// The provider's proof for the reasoning so far.
+    ReasoningSignature(String),
+    /// A tool call begins.
+    ToolCallStarted {
+        /// The call's position among the calls of this reply.
+        index: usize,
+        /// The provider's id for it; may be empty or repeat an earlier one.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// More of a tool call's arguments.
+    ToolCallArguments {
+        /// The call's position.
+        index: usize,
+        /// JSON text.
+        delta: String,
+    },
+    /// What was used so far.
+    Usage(Usage),
+    /// The end.
+    Finished {
+        /// Why the model stopped.
+        reason: FinishReason,
+        /// The provider's id for the request.
+        request_id: Option<String>,
+    },
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// It had said what it wanted to say.
+    Stop,
+    /// It wants tools called.
+    ToolCalls,
+    /// It ran out of tokens.
+    Length,
+    /// The provider refused.
+    ContentFilter,
+}
+
+/// A whole reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelReply {
+    /// What the model said.
+    pub message: Message,
+    /// Why it stopped.
+    pub finish: FinishReason,
+    /// What it used.
+    #[serde(default)]
+    pub usage: Usage,
+    /// The model that answered.
+    pub model: String,
+    /// The provider's id for the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+impl ModelReply {
+    /// The reply's text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.message.text()
+    }
+
+    /// The tool calls in it.
+    #[must_use]
+    pub fn tool_calls(&self) -> Vec<ToolCall> {
+        self.message.tool_calls().cloned().collect()
+    }
+
+    /// The reply, unless it was cut off or refused: half an answer is not an answer.
+    ///
+    /// # Errors
+    /// [`ModelErrorKind::Truncated`] or [`ModelErrorKind::Refused`].
+    pub fn whole(self) -> Result<Self, ModelError> {
+        match self.finish {
+            FinishReason::Length => Err(ModelError::new(
+                ModelErrorKind::Truncated,
+                format!("the reply of {} was cut off; allow more output tokens", self.model),
+            )),
+            FinishReason::ContentFilter => Err(ModelError::new(
+                ModelErrorKind::Refused,
+                format!("{} refused to answer; rephrase the prompt or use another model", self.model),
+            )),
+            FinishReason::Stop | FinishReason::ToolCalls => Ok(self),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Where in a run something happens.
+//!
+//! A path is made of step names: `main/prepare/jira`, with `#2` on the second child of that name under the same
+//! parent. The order in which children are opened decides, so the same program gives the same paths every time.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The address of a scope within its run.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Path(Arc<str>);
+
+impl Path {
+    /// The path as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The names along the path, outermost first.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/').filter(|segment| !segment.is_empty())
+    }
+
+    /// Whether this is `ancestor` or lies below it.
+    ///
+    /// ```
+    /// use convoke_core::Path;
+    ///
+    /// assert!(Path::from("main/prepare/jira").is_within(&Path::from("main/prepare")));
+    /// assert!(!Path::from("main/prepared").is_within(&Path::from("main/prepare")));
+    /// ```
+    #[must_use]
+    pub fn is_within(&self, ancestor: &Path) -> bool {
+        ancestor.0.is_empty()
+            || self.0.strip_prefix(&*ancestor.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// The path of the `repetition`-th child called `name`, counted from 1.
+    pub(crate) fn join(parent: &Path, name: &str, repetition: u32) -> Path {
+        let mut text = String::with_capacity(parent.0.len() + name.len() + 6);
+        if !parent.0.is_empty() {
+            text.push_str(&parent.0);
+            text.push('/');
+        }
+        push_escaped(&mut text, name);
+        if repetition > 1 {
+            text.push('#');
+            text.push_str(&repetition.to_string());
+        }
+        Path(text.into())
+    }
+}
+
+/// Names are the user's; the three characters that mean something in a path are written as `%xx`.
+fn push_escaped(text: &mut String, name: &str) {
+    if name.is_empty() {
+        text.push('_');
+        return;
+    }
+    if !name.contains(['/', '#', '%']) {
+        text.push_str(name);
+        return;
+    }
+    for character in name.chars() {
+        match character {
+            '/' => text.push_str("%2f"),
+            '#' => text.push_str("%23"),
+            '%' => text.push_str("%25"),
+            other => text.push(other),
+        }
+    }
+}
+
+impl From<&str> for Path {
+    fn from(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+/// The path for people to read; the empty one is the run itself.
+impl fmt::Display for Path {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_empty() { "(the run)" } else { &self.0 })
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Path({})", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joining_counts_repetitions_and_escapes_names() {
+        let root = Path::from("");
+        assert_eq!(Path::join(&root, "main", 1).as_str(), "main");
+        assert_eq!(Path::join(&Path::from("main"), "jira", 2).as_str(), "main/jira#2");
+        assert_eq!(Path::join(&Path::from("main"), "a/b#c%", 1).as_str(), "main/a%2fb%23c%25");
+        assert_eq!(Path::join(&Path::from("main"), "", 1).as_str(), "main/_");
+    }
+}

@@ -1,0 +1,147 @@
+//! Runs a workflow from its beginning, or from where it was, to its end.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use super::outcome::StoredOutcome;
+use super::prepare::{Prepared, Ready, prepare};
+use super::start::Start;
+use super::{Outcome, Run, Services, State};
+use crate::budget::Budget;
+use crate::event::{Event, EventKind, RunEnd, Sequencer};
+use crate::scope::Node;
+use crate::store::{RunChange, RunStatus, StoreError};
+use crate::{Error, Path, RunId, Scope, json};
+
+pub(super) async fn drive<S: State>(
+    start: Start<S>,
+    reader: Option<mpsc::Sender<Event>>,
+) -> Result<Outcome<S>, Error> {
+    let Start { runtime, workflow, id, beginning, options, settings } = start;
+    let services = runtime.services;
+    let fallback_id = id.clone();
+    let prepared = prepare(services.store.as_ref(), &workflow, id, beginning, &options).await;
+    let Ready { id, seed, mut state, journal, resumed } = match prepared {
+        Ok(Prepared::Ready(ready)) => ready,
+        Ok(Prepared::Completed(outcome)) => {
+            let end = RunEnd {
+                status: outcome.status,
+                error: None,
+                state: Some(json::to_value(&outcome.state)?),
+                totals: outcome.totals,
+            };
+            report_completed(&services, reader, workflow.name(), outcome.run.clone(), end).await;
+            return Ok(outcome);
+        }
+        Err(error) => {
+            report_refused(&services, reader, fallback_id, &error).await;
+            return Err(error);
+        }
+    };
+    let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
+    let run = Arc::new(Run::new(id, seed, services, journal, events));
+    let guard = Unfinished(Some(Arc::clone(&run)));
+    let budget = options.limits.map(|limits| Budget::new(Path::from(""), limits, None));
+    let cancel = Arc::clone(options.canceller.inner());
+    let node = Node::root(Arc::clone(&run), Arc::new(settings), budget, cancel, options.timeout);
+    let scope = Scope { node: Arc::new(node) };
+
+    let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
+    run.events.emit(&Path::from(""), false, started).await;
+    let result = scope.run(&**workflow.root(), &mut state).await;
+    let outcome = conclude(&run, state, result.err()).await;
+    guard.finished();
+    Ok(outcome)
+}
+
+/// Writes down and reports how the run ended.
+async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> Outcome<S> {
+    let json = json::to_value(&state);
+    let mut error = match (error, &json) {
+        (None, Err(unwritable)) => Some(unwritable.clone()),
+        (error, _) => error,
+    };
+    let mut status = error.as_ref().map_or(RunStatus::Completed, Error::status);
+    let json = json.ok();
+    if let Some(journal) = &run.journal {
+        let stored = StoredOutcome {
+            state: if status == RunStatus::Suspended { None } else { json.clone() },
+            error: error.as_ref().map(ToString::to_string),
+            failed_at: error.as_ref().map(Error::failed_paths).unwrap_or_default(),
+        };
+        // Plain data; and if it could not be written the run would still have its journal.
+        let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
+        if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {
+            journal.change(RunChange { status, outcome, totals: run.totals() });
+        }
+        if let Err(failure) = journal.settle().await {
+            error.get_or_insert(Error::Store(failure));
+            status = if status == RunStatus::Completed { RunStatus::Failed } else { status };
+        }
+        if let Some(lease) = journal.lease() {
+            journal.store().release(lease);
+        }
+    }
+    let totals = run.totals();
+    let end = RunEnd { status, error: error.as_ref().map(ToString::to_string), state: json, totals };
+    run.events.emit(&Path::from(""), false, EventKind::RunEnded(end)).await;
+    Outcome { run: run.id.clone(), status, state, error, totals }
+}
+
+/// A run that could not begin has one event: its end.
+pub(super) async fn report_refused(
+    services: &Services,
+    reader: Option<mpsc::Sender<Event>>,
+    id: Option<RunId>,
+    error: &Error,
+) {
+    let events = Sequencer::new(id.unwrap_or_else(RunId::mint), services.observers.clone(), reader);
+    let end = RunEnd {
+        status: RunStatus::Failed,
+        error: Some(error.to_string()),
+        state: None,
+        totals: Default::default(),
+    };
+    events.emit(&Path::from(""), false, EventKind::RunEnded(end)).await;
+}
+
+/// A run that was completed before only tells its end again.
+async fn report_completed(
+    services: &Services,
+    reader: Option<mpsc::Sender<Event>>,
+    workflow: &str,
+    id: RunId,
+    end: RunEnd,
+) {
+    let events = Sequencer::new(id, services.observers.clone(), reader);
+    let started = EventKind::RunStarted { workflow: workflow.to_owned(), resumed: true };
+    events.emit(&Path::from(""), true, started).await;
+    events.emit(&Path::from(""), true, EventKind::RunEnded(end)).await;
+}
+
+/// A run whose task is dropped in the middle still has a last event, and can be resumed at once.
+struct Unfinished(Option<Arc<Run>>);
+
+impl Unfinished {
+    fn finished(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let Some(run) = self.0.take() else { return };
+        if let Some(journal) = &run.journal
+            && let Some(lease) = journal.lease()
+        {
+            journal.store().release(lease);
+        }
+        run.events.emit_last_without_waiting(EventKind::RunEnded(RunEnd {
+            status: RunStatus::Cancelled,
+            error: Some("the run was dropped; resume it to go on".to_owned()),
+            state: None,
+            totals: run.totals(),
+        }));
+    }
+}

@@ -1,0 +1,120 @@
+//! A new run out of an old one's past: what if it had gone differently?
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use super::prepare::read_entries;
+use crate::ask::{PendingQuestion, Question};
+use crate::store::{Batch, ForkPoint, NewRun, Store, StoreError};
+use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
+
+/// A fork about to be made.
+///
+/// The new run has the old one's journal up to, and without, the entry `at`. Resuming it performs that effect anew,
+/// unless [`with_outcome`](Self::with_outcome) says what it gave.
+#[derive(Debug, Clone)]
+#[must_use = "a fork is not made until `create` is called"]
+pub struct Fork {
+    source: RunId,
+    at: u64,
+    id: RunId,
+    outcome: Option<Value>,
+}
+
+impl Fork {
+    /// A fork of `source` at the entry with this number; a number after the last forks at the end.
+    pub fn new(source: RunId, at: u64) -> Self {
+        Self { source, at, id: RunId::mint(), outcome: None }
+    }
+
+    /// Names the new run.
+    pub fn id(mut self, id: RunId) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Says what the effect at the fork gave in the new run, in the form its kind has in the journal.
+    pub fn with_outcome(mut self, outcome: Value) -> Self {
+        self.outcome = Some(outcome);
+        self
+    }
+
+    /// Makes the new run. Resume it to let it go on.
+    ///
+    /// # Errors
+    /// If there is no such run or entry, or the new id is taken.
+    pub async fn create(self, store: &Arc<dyn Store>) -> Result<RunId, Error> {
+        let record = store
+            .run(&self.source)
+            .await?
+            .ok_or_else(|| StoreError::NotFound { run: self.source.clone() })?;
+        let entries = read_entries(store, &self.source).await?;
+        let last = entries.last().map_or(0, |entry| entry.seq);
+        if self.at == 0 || self.at > last + 1 {
+            return Err(Error::Refused(
+                format!("run `{}` has entries 1 to {last}; fork it at one of them", self.source).into(),
+            ));
+        }
+        let digests = store.blob_digests(&self.source).await?;
+        let blobs = store.blobs(&self.source, &digests).await?;
+        let past = self.past(&entries, blobs.into_iter())?;
+        let run = NewRun {
+            id: self.id.clone(),
+            workflow: record.workflow,
+            version: record.version,
+            input: record.input,
+            seed: record.seed,
+            forked_from: Some(ForkPoint { run: self.source, at: self.at }),
+            past,
+        };
+        let lease = store.create(run).await?;
+        store.release(&lease);
+        Ok(self.id)
+    }
+
+    fn past(&self, entries: &[Entry], blobs: impl Iterator<Item = (Digest, Bytes)>) -> Result<Batch, Error> {
+        let mut kept: Vec<Entry> = entries.iter().filter(|entry| entry.seq < self.at).cloned().collect();
+        if let Some(outcome) = &self.outcome {
+            kept.push(self.substituted(entries, outcome)?);
+        }
+        let opened = self.open_questions(&kept)?;
+        let blobs = blobs.map(|(digest, content)| Blob { digest, content }).collect();
+        Ok(Batch { entries: kept, blobs, opened, ..Batch::default() })
+    }
+
+    fn substituted(&self, entries: &[Entry], outcome: &Value) -> Result<Entry, Error> {
+        let Some(entry) = entries.iter().find(|entry| entry.seq == self.at) else {
+            return Err(Error::Refused("there is no effect at the end to say the outcome of".into()));
+        };
+        Ok(Entry {
+            phase: Phase::Finished,
+            outcome: Some(serde_json::to_vec(&Recorded::Ok(outcome))?.into()),
+            at: Timestamp::now(),
+            ..entry.clone()
+        })
+    }
+
+    /// Questions that were open at the fork are open in the new run too, under keys of its own.
+    fn open_questions(&self, kept: &[Entry]) -> Result<Vec<PendingQuestion>, Error> {
+        let asks = || kept.iter().filter(|entry| entry.effect == EffectKind::Ask);
+        let settled: HashSet<_> = asks()
+            .filter(|entry| entry.phase != Phase::Started)
+            .map(|entry| (&entry.path, entry.ordinal))
+            .collect();
+        let open = asks().filter(|e| e.phase == Phase::Started && !settled.contains(&(&e.path, e.ordinal)));
+        open.map(|entry| {
+            let question: Question = serde_json::from_slice(entry.request.as_deref().unwrap_or(b"null"))?;
+            Ok(PendingQuestion {
+                run: self.id.clone(),
+                id: IdempotencyKey::derive(&self.id, &entry.path, entry.ordinal),
+                path: entry.path.clone(),
+                asked: entry.at,
+                question,
+            })
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,248 @@
+//! Finds or makes a run, and reads what there is of it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::outcome::StoredOutcome;
+use super::start::{Beginning, RunOptions, WhenBusy};
+use super::{Outcome, State, Workflow};
+use crate::journal::{Attached, Draft, JournalIndex, RunJournal};
+use crate::store::{Batch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError};
+use crate::{Entry, Error, Phase, RunId, json};
+
+/// How many entries are read at once.
+const PAGE: usize = 4_096;
+
+/// How often to look whether another has finished with a run.
+const BUSY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A run that can go.
+pub(super) struct Ready<S> {
+    pub(super) id: RunId,
+    pub(super) seed: u64,
+    pub(super) state: S,
+    pub(super) journal: Option<RunJournal>,
+    pub(super) resumed: bool,
+}
+
+pub(super) enum Prepared<S> {
+    Ready(Ready<S>),
+    /// It was completed before.
+    Completed(Outcome<S>),
+}
+
+pub(super) async fn prepare<S: State>(
+    store: Option<&Arc<dyn Store>>,
+    workflow: &Workflow<S>,
+    id: Option<RunId>,
+    beginning: Beginning<S>,
+    options: &RunOptions,
+) -> Result<Prepared<S>, Error> {
+    let Some(store) = store else { return unstored(id, beginning).map(Prepared::Ready) };
+    match (beginning, id) {
+        (Beginning::Fresh(state), None) => {
+            create(store, workflow, RunId::mint(), state).await.map(Prepared::Ready)
+        }
+        (Beginning::Fresh(state), Some(id)) => {
+            let input = json::to_value(&state)?;
+            match create(store, workflow, id.clone(), state).await {
+                Err(Error::Store(StoreError::Exists { .. })) => {
+                    resume(store, workflow, id, Some(&input), options.when_busy).await
+                }
+                created => created.map(Prepared::Ready),
+            }
+        }
+        (Beginning::Stored, Some(id)) => resume(store, workflow, id, None, options.when_busy).await,
+        (Beginning::Stored, None) => Err(Error::Refused("to resume a run, say which".into())),
+    }
+}
+
+fn unstored<S>(id: Option<RunId>, beginning: Beginning<S>) -> Result<Ready<S>, Error> {
+    let Beginning::Fresh(state) = beginning else {
+        return Err(Error::Refused(
+            "resuming needs a store: give the runtime one with `Runtime::builder().store(…)`".into(),
+        ));
+    };
+    let id = id.unwrap_or_else(RunId::mint);
+    Ok(Ready { id, seed: fresh_seed(), state, journal: None, resumed: false })
+}
+
+async fn create<S: State>(
+    store: &Arc<dyn Store>,
+    workflow: &Workflow<S>,
+    id: RunId,
+    state: S,
+) -> Result<Ready<S>, Error> {
+    let seed = fresh_seed();
+    let run = NewRun {
+        id: id.clone(),
+        workflow: workflow.name().to_owned(),
+        version: workflow.version_number(),
+        input: json::to_value(&state)?.to_string().into(),
+        seed,
+        forked_from: None,
+        past: Batch::default(),
+    };
+    let lease = store.create(run).await?;
+    let journal = RunJournal::new(Arc::clone(store), Some(lease), JournalIndex::default(), HashSet::new());
+    Ok(Ready { id, seed, state, journal: Some(journal), resumed: false })
+}
+
+async fn resume<S: State>(
+    store: &Arc<dyn Store>,
+    workflow: &Workflow<S>,
+    id: RunId,
+    input: Option<&Value>,
+    when_busy: WhenBusy,
+) -> Result<Prepared<S>, Error> {
+    let (record, lease) = loop {
+        let record = store.run(&id).await?.ok_or_else(|| StoreError::NotFound { run: id.clone() })?;
+        must_begin_alike(&record, workflow, input)?;
+        if record.status == RunStatus::Completed {
+            return completed(workflow, record).map(Prepared::Completed);
+        }
+        let on_busy = if when_busy == WhenBusy::TakeOver { OnBusy::TakeOver } else { OnBusy::Refuse };
+        match store.claim(&id, on_busy).await {
+            Ok(lease) => break (record, lease),
+            Err(StoreError::Busy { .. }) if when_busy == WhenBusy::Wait => {
+                tokio::time::sleep(BUSY_INTERVAL).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let claimed = Claimed { store: Arc::clone(store), lease: Some(lease) };
+    let ready = continue_run(store, workflow, id, record, &claimed).await?;
+    claimed.keep();
+    Ok(Prepared::Ready(ready))
+}
+
+async fn continue_run<S: State>(
+    store: &Arc<dyn Store>,
+    workflow: &Workflow<S>,
+    id: RunId,
+    record: RunRecord,
+    claimed: &Claimed,
+) -> Result<Ready<S>, Error> {
+    let state = workflow.restore(&record)?;
+    let entries = read_entries(store, &id).await?;
+    let stored = store.blob_digests(&id).await?.into_iter().collect();
+    let (index, retried) = forget_failures(&record, entries);
+    let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
+    for entry in &retried {
+        supersede(&journal, entry);
+    }
+    if record.status != RunStatus::Running {
+        let change = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals };
+        journal.change(change);
+    }
+    Ok(Ready { id, seed: record.seed, state, journal: Some(journal), resumed: true })
+}
+
+/// A name stands for one piece of work: taking up another under the same name would mix them.
+fn must_begin_alike<S: State>(
+    record: &RunRecord,
+    workflow: &Workflow<S>,
+    input: Option<&Value>,
+) -> Result<(), Error> {
+    let Some(input) = input else { return Ok(()) };
+    if record.workflow != workflow.name() || record.version != workflow.version_number() {
+        // Another workflow is refused, and another version migrated, where the state is restored.
+        return Ok(());
+    }
+    if serde_json::from_slice::<Value>(&record.input)? == *input {
+        return Ok(());
+    }
+    Err(Error::Refused(
+        format!(
+            "run `{}` exists and began with another state: choose another id, or resume it without giving a state",
+            record.id
+        )
+        .into(),
+    ))
+}
+
+fn completed<S: State>(workflow: &Workflow<S>, record: RunRecord) -> Result<Outcome<S>, Error> {
+    // Refuses the wrong workflow or version before its outcome is read as something it is not.
+    workflow.restore(&record)?;
+    let outcome: StoredOutcome = serde_json::from_slice(record.outcome.as_deref().unwrap_or(b"{}"))?;
+    let state = serde_json::from_value(outcome.state.unwrap_or(Value::Null)).map_err(|error| {
+        Error::Refused(format!("the final state of run `{}` cannot be read: {error}", record.id).into())
+    })?;
+    Ok(Outcome { run: record.id, status: record.status, state, error: None, totals: record.totals })
+}
+
+/// All entries of a run.
+pub(super) async fn read_entries(store: &Arc<dyn Store>, id: &RunId) -> Result<Vec<Entry>, Error> {
+    let mut entries = Vec::new();
+    loop {
+        let next = entries.last().map_or(1, |entry: &Entry| entry.seq + 1);
+        let page = store.entries(id, next, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        entries.extend(page);
+        if is_last {
+            return Ok(entries);
+        }
+    }
+}
+
+/// A run that had ended is resumed because somebody wants what failed to be tried again. Everything else keeps its
+/// outcome, failures that the run had coped with included.
+fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
+    let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
+    let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
+    let Some(outcome) = outcome else { return (JournalIndex::new(entries), Vec::new()) };
+    let index = JournalIndex::new(entries.iter().cloned());
+    let mut failed_at = outcome.failed_at;
+    if failed_at.is_empty() {
+        failed_at.push(crate::Path::from(""));
+    }
+    let failures: Vec<Entry> =
+        failed_at.iter().filter_map(|path| index.last_failure_within(path)).cloned().collect();
+    let gone = |entry: &Entry| {
+        failures.iter().any(|failure| failure.path == entry.path && failure.ordinal == entry.ordinal)
+    };
+    (JournalIndex::new(entries.into_iter().filter(|entry| !gone(entry))), failures)
+}
+
+fn supersede(journal: &RunJournal, entry: &Entry) {
+    let draft = Draft {
+        path: &entry.path,
+        ordinal: entry.ordinal,
+        effect: entry.effect,
+        phase: Phase::Superseded,
+        digest: entry.digest,
+        request: None,
+        outcome: None,
+    };
+    journal.append(draft, Attached::default());
+}
+
+fn fresh_seed() -> u64 {
+    // The run's id is random already; what is drawn from the seed need not be secret.
+    let id = RunId::mint();
+    let digest = crate::Digest::of_parts(&[id.as_str().as_bytes()]);
+    digest.as_bytes()[..8].iter().fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
+}
+
+/// A lease that is given back unless the run gets under way.
+struct Claimed {
+    store: Arc<dyn Store>,
+    lease: Option<Lease>,
+}
+
+impl Claimed {
+    fn keep(mut self) {
+        self.lease = None;
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        if let Some(lease) = &self.lease {
+            self.store.release(lease);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Running a stored run again without touching the world.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::prepare::read_entries;
+use super::{Run, Runtime, State, Workflow};
+use crate::event::{Event, Sequencer};
+use crate::journal::{JournalIndex, RunJournal};
+use crate::scope::{Cancel, Node};
+use crate::store::StoreError;
+use crate::{Error, RunId, Scope};
+
+/// What a replay came to.
+#[derive(Debug)]
+pub struct Replay<S> {
+    /// The state at its end.
+    pub state: S,
+    /// What the run stopped with; [`Error::NotRecorded`] if the journal ends in the middle.
+    pub error: Option<Error>,
+    /// The events, told again.
+    pub events: Vec<Event>,
+    /// Finished effects in the journal that the code did not ask for. More than none means the code has changed.
+    pub unused: usize,
+}
+
+impl Runtime {
+    /// Runs a stored run again with the journal answering every effect. Nothing is called, nothing is written, and no
+    /// lease is needed: a run under way can be replayed as far as it has come.
+    ///
+    /// # Errors
+    /// If there is no such run, or it belongs to another workflow.
+    pub async fn replay<S: State>(&self, workflow: &Workflow<S>, run: &RunId) -> Result<Replay<S>, Error> {
+        let store = self.store()?;
+        let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
+        let mut state = workflow.restore(&record)?;
+        let index = JournalIndex::new(read_entries(store, run).await?);
+        let journal = RunJournal::new(Arc::clone(store), None, index, HashSet::new());
+        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let listener = Arc::clone(&heard);
+        let observer = move |event: &Event| {
+            listener.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(event.clone());
+        };
+        let events = Sequencer::new(run.clone(), vec![Arc::new(observer)], None);
+        let services = Arc::clone(&self.services);
+        let settings = Arc::clone(&services.settings);
+        let replayed = Arc::new(Run::new(run.clone(), record.seed, services, Some(journal), events));
+        let node = Node::root(Arc::clone(&replayed), settings, None, Arc::new(Cancel::default()), None);
+        let scope = Scope { node: Arc::new(node) };
+        let error = scope.run(&**workflow.root(), &mut state).await.err();
+        let unused = replayed.journal.as_ref().map_or(0, |journal| journal.index.unused());
+        let events = std::mem::take(&mut *heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        Ok(Replay { state, error, events, unused })
+    }
+}

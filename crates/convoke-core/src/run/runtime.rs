@@ -1,0 +1,196 @@
+//! What runs need from outside: a store, a model, somebody to answer, somebody to watch.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::start::Start;
+use super::{Services, State, Workflow};
+use crate::ask::Responder;
+use crate::event::Observer;
+use crate::model::{Model, ModelParams};
+use crate::scope::{FailurePolicy, Settings};
+use crate::store::Store;
+use crate::{Error, OnDoubt, RunId};
+
+/// Set to anything but `0` or nothing, real models are refused. For test suites.
+pub const FORBID_LIVE_MODELS: &str = "CONVOKE_FORBID_LIVE_MODELS";
+
+/// Runs workflows. Cheap to clone.
+///
+/// ```
+/// use convoke_core::{BoxFuture, Error, Runtime, Scope, Step, Workflow};
+///
+/// struct Double;
+/// impl Step<u64> for Double {
+///     fn name(&self) -> &str { "double" }
+///     fn run<'a>(&'a self, _: &'a Scope, state: &'a mut u64) -> BoxFuture<'a, Result<(), Error>> {
+///         Box::pin(async move { *state *= 2; Ok(()) })
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Error> {
+/// let outcome = Runtime::new().start(&Workflow::new(Double), 21).await?;
+/// assert_eq!(outcome.completed()?, 42);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Runtime {
+    pub(crate) services: Arc<Services>,
+}
+
+impl Default for Runtime {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Runtime {
+    /// A runtime without a store, a model or anybody to answer: runs last as long as the process.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// A runtime with more to it.
+    #[must_use]
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder {
+            store: None,
+            responder: None,
+            observers: Vec::new(),
+            settings: Settings::default(),
+            on_doubt: OnDoubt::default(),
+            forbid_live_models: std::env::var(FORBID_LIVE_MODELS)
+                .is_ok_and(|value| !value.is_empty() && value != "0"),
+        }
+    }
+
+    /// A run of a workflow, not begun yet: await it, or [`stream`](Start::stream) it.
+    ///
+    /// With [`id`](Start::id), a run that exists already is resumed instead, so a program that is started again after a
+    /// crash needs no other code than the first time.
+    pub fn start<S: State>(&self, workflow: &Workflow<S>, state: S) -> Start<S> {
+        Start::new(self.clone(), workflow.clone(), state)
+    }
+
+    /// A run that exists already, not resumed yet.
+    pub fn resume<S: State>(&self, workflow: &Workflow<S>, run: RunId) -> Start<S> {
+        Start::resuming(self.clone(), workflow.clone(), run)
+    }
+
+    /// The store.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn store(&self) -> Result<&Arc<dyn Store>, Error> {
+        self.services.store.as_ref().ok_or_else(|| {
+            Error::Refused(
+                "this needs a store: give the runtime one with `Runtime::builder().store(…)`".into(),
+            )
+        })
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Runtime")
+            .field("store", &self.services.store.is_some())
+            .field("settings", &self.services.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Puts a [`Runtime`] together.
+#[must_use = "a builder does nothing until it is built"]
+pub struct RuntimeBuilder {
+    store: Option<Arc<dyn Store>>,
+    responder: Option<Arc<dyn Responder>>,
+    observers: Vec<Arc<dyn Observer>>,
+    settings: Settings,
+    on_doubt: OnDoubt,
+    forbid_live_models: bool,
+}
+
+impl RuntimeBuilder {
+    /// Keeps runs here. Without it they end with the process.
+    pub fn store(self, store: impl Store) -> Self {
+        self.shared_store(Arc::new(store))
+    }
+
+    /// Keeps runs here, in a store that others use too.
+    pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// The model for steps that name none.
+    pub fn model(mut self, model: impl Model + 'static) -> Self {
+        self.settings.model = Some(Arc::new(model));
+        self
+    }
+
+    /// Somebody who is there to answer questions. Without it, a question suspends the run.
+    pub fn responder(mut self, responder: impl Responder + 'static) -> Self {
+        self.responder = Some(Arc::new(responder));
+        self
+    }
+
+    /// Tells somebody every event of every run.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observers.push(Arc::new(observer));
+        self
+    }
+
+    /// The longest a single leaf step may take; 2 minutes unless said otherwise.
+    pub fn leaf_timeout(mut self, limit: Option<Duration>) -> Self {
+        self.settings.leaf_timeout = limit;
+        self
+    }
+
+    /// How many branches of one fan-out may run at once.
+    pub fn max_concurrency(mut self, branches: NonZeroUsize) -> Self {
+        self.settings.max_concurrency = Some(branches);
+        self
+    }
+
+    /// Sampling parameters that override those of single steps.
+    pub fn params(mut self, params: ModelParams) -> Self {
+        self.settings.params = params;
+        self
+    }
+
+    /// Decides what happens when a step of a chain or loop fails.
+    pub fn on_failure(mut self, policy: impl FailurePolicy + 'static) -> Self {
+        self.settings.on_failure = Some(Arc::new(policy));
+        self
+    }
+
+    /// What to do about calls that were begun before a crash and may have taken effect.
+    pub fn on_doubt(mut self, policy: OnDoubt) -> Self {
+        self.on_doubt = policy;
+        self
+    }
+
+    /// Refuses real models, as the environment variable [`FORBID_LIVE_MODELS`] does for a whole process.
+    pub fn forbid_live_models(mut self) -> Self {
+        self.forbid_live_models = true;
+        self
+    }
+
+    /// The runtime.
+    #[must_use]
+    pub fn build(self) -> Runtime {
+        let services = Services {
+            store: self.store,
+            responder: self.responder,
+            observers: self.observers,
+            settings: Arc::new(self.settings),
+            on_doubt: self.on_doubt,
+            forbid_live_models: self.forbid_live_models,
+        };
+        Runtime { services: Arc::new(services) }
+    }
+}

@@ -1,0 +1,173 @@
+//! A run about to begin.
+
+use std::future::IntoFuture;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::drive;
+use super::stream::RunStream;
+use super::{Outcome, Runtime, State, Workflow};
+use crate::budget::Limits;
+use crate::model::{Model, ModelParams};
+use crate::scope::{Canceller, FailurePolicy, Settings};
+use crate::step::BoxFuture;
+use crate::{Error, RunId};
+
+/// How many events may wait for a reader before the run waits for it.
+pub(super) const EVENT_BUFFER: usize = 256;
+
+/// What to do about a run that somebody else is working on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum WhenBusy {
+    /// Fail with [`StoreError::Busy`](crate::StoreError::Busy).
+    #[default]
+    Refuse,
+    /// Wait until the other is done, and take its outcome or go on from there.
+    Wait,
+    /// Take the run over. The other stops at its next effect.
+    TakeOver,
+}
+
+/// What distinguishes one run from others of the same workflow.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct RunOptions {
+    /// The longest the whole run may take, counted anew when it is resumed.
+    pub timeout: Option<Duration>,
+    /// What the whole run may use.
+    pub limits: Option<Limits>,
+    /// What to do if somebody else is working on it.
+    pub when_busy: WhenBusy,
+    /// Ends the run from outside.
+    pub canceller: Canceller,
+}
+
+/// What the run begins with.
+pub(crate) enum Beginning<S> {
+    /// This state, unless the run exists already.
+    Fresh(S),
+    /// What the store has.
+    Stored,
+}
+
+/// A run about to begin. Await it for its [`Outcome`], or [`stream`](Self::stream) its events.
+#[must_use = "a run does not begin until it is awaited or streamed"]
+pub struct Start<S> {
+    pub(crate) runtime: Runtime,
+    pub(crate) workflow: Workflow<S>,
+    pub(crate) id: Option<RunId>,
+    pub(crate) beginning: Beginning<S>,
+    pub(crate) options: RunOptions,
+    pub(crate) settings: Settings,
+}
+
+impl<S: State> Start<S> {
+    pub(crate) fn new(runtime: Runtime, workflow: Workflow<S>, state: S) -> Self {
+        Self::with(runtime, workflow, None, Beginning::Fresh(state))
+    }
+
+    pub(crate) fn resuming(runtime: Runtime, workflow: Workflow<S>, run: RunId) -> Self {
+        Self::with(runtime, workflow, Some(run), Beginning::Stored)
+    }
+
+    fn with(runtime: Runtime, workflow: Workflow<S>, id: Option<RunId>, beginning: Beginning<S>) -> Self {
+        let settings = (*runtime.services.settings).clone();
+        Self { runtime, workflow, id, beginning, options: RunOptions::default(), settings }
+    }
+
+    /// Names the run. If the store has a run of this name, that one is resumed (and a completed one gives its outcome
+    /// again), provided it began with the same state.
+    pub fn id(mut self, id: RunId) -> Self {
+        self.id = Some(id);
+        self
+    }
+
+    /// Limits how long the whole run may take.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.options.timeout = Some(limit);
+        self
+    }
+
+    /// Limits what the whole run may use.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.limits = Some(limits);
+        self
+    }
+
+    /// Says what to do if somebody else is working on the run.
+    pub fn when_busy(mut self, when_busy: WhenBusy) -> Self {
+        self.options.when_busy = when_busy;
+        self
+    }
+
+    /// Lets the run be ended from outside.
+    pub fn canceller(mut self, canceller: &Canceller) -> Self {
+        self.options.canceller = canceller.clone();
+        self
+    }
+
+    /// The longest a single leaf step may take.
+    pub fn leaf_timeout(mut self, limit: Option<Duration>) -> Self {
+        self.settings.leaf_timeout = limit;
+        self
+    }
+
+    /// How many branches of one fan-out may run at once.
+    pub fn max_concurrency(mut self, branches: NonZeroUsize) -> Self {
+        self.settings.max_concurrency = Some(branches);
+        self
+    }
+
+    /// The model for steps that name none.
+    pub fn model(mut self, model: Arc<dyn Model>) -> Self {
+        self.settings.model = Some(model);
+        self
+    }
+
+    /// Sampling parameters that override those of single steps.
+    pub fn params(mut self, params: ModelParams) -> Self {
+        self.settings.params = params;
+        self
+    }
+
+    /// Decides what happens when a step of a chain or loop fails.
+    pub fn on_failure(mut self, policy: impl FailurePolicy + 'static) -> Self {
+        self.settings.on_failure = Some(Arc::new(policy));
+        self
+    }
+
+    /// Begins the run on a task of its own and gives its events. Dropping the stream cancels the run.
+    ///
+    /// Must be called within a Tokio runtime.
+    #[must_use]
+    pub fn stream(self) -> RunStream<S> {
+        let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
+        let canceller = self.options.canceller.clone();
+        let task = tokio::spawn(drive::drive(self, Some(sender)));
+        RunStream::new(receiver, task, canceller)
+    }
+}
+
+impl<S: State> IntoFuture for Start<S> {
+    type Output = Result<Outcome<S>, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(drive::drive(self, None))
+    }
+}
+
+impl<S> std::fmt::Debug for Start<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Start")
+            .field("workflow", &self.workflow)
+            .field("id", &self.id)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}

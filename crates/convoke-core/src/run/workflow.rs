@@ -1,0 +1,142 @@
+//! A step with a name and a version, ready to be run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::Error;
+use crate::step::{Outline, SharedStep, Step};
+use crate::store::RunRecord;
+
+/// What a workflow works on: plain data that can be stored and read back.
+pub trait State: Serialize + DeserializeOwned + Send + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Send + 'static> State for T {}
+
+type Migration = Arc<dyn Fn(Value) -> Result<Value, Error> + Send + Sync>;
+
+/// A step that can be run by itself.
+///
+/// The version belongs to the code: raise it when a change would make old journals diverge, and say how a state of the
+/// version before becomes one of the new. A run begun by another version is migrated, or refused; never guessed at.
+pub struct Workflow<S> {
+    name: Arc<str>,
+    version: u32,
+    root: SharedStep<S>,
+    migrations: BTreeMap<u32, Migration>,
+}
+
+impl<S> Clone for Workflow<S> {
+    fn clone(&self) -> Self {
+        Self {
+            name: Arc::clone(&self.name),
+            version: self.version,
+            root: Arc::clone(&self.root),
+            migrations: self.migrations.clone(),
+        }
+    }
+}
+
+impl<S: State> Workflow<S> {
+    /// Version 1 of a workflow named like its step.
+    pub fn new(step: impl Step<S> + 'static) -> Self {
+        let name = step.name().into();
+        Self { name, version: 1, root: Arc::new(step), migrations: BTreeMap::new() }
+    }
+
+    /// Gives it another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Sets the version.
+    #[must_use]
+    pub fn version(mut self, version: u32) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Says how the initial state of a run begun by version `from` becomes one of version `from + 1`.
+    #[must_use]
+    pub fn migrate<F>(mut self, from: u32, migration: F) -> Self
+    where
+        F: Fn(Value) -> Result<Value, Error> + Send + Sync + 'static,
+    {
+        self.migrations.insert(from, Arc::new(migration));
+        self
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        self.root.outline()
+    }
+
+    pub(crate) fn root(&self) -> &SharedStep<S> {
+        &self.root
+    }
+
+    pub(crate) fn version_number(&self) -> u32 {
+        self.version
+    }
+
+    /// The initial state of a stored run, migrated to this version.
+    pub(crate) fn restore(&self, record: &RunRecord) -> Result<S, Error> {
+        if record.workflow != *self.name {
+            return Err(Error::Refused(
+                format!(
+                    "run `{}` belongs to workflow `{}`, not to `{}`: resume it with that one",
+                    record.id, record.workflow, self.name
+                )
+                .into(),
+            ));
+        }
+        let mut state: Value = serde_json::from_slice(&record.input)?;
+        if record.version > self.version {
+            return Err(self.unknown_version(record));
+        }
+        for version in record.version..self.version {
+            let migration = self.migrations.get(&version).ok_or_else(|| self.unknown_version(record))?;
+            state = migration(state)?;
+        }
+        serde_json::from_value(state).map_err(|error| {
+            Error::Refused(
+                format!(
+                    "the state of run `{}` is not one of `{}`: {error}. If the type has changed, raise the workflow's \
+                     version and add a migration",
+                    record.id,
+                    std::any::type_name::<S>()
+                )
+                .into(),
+            )
+        })
+    }
+
+    fn unknown_version(&self, record: &RunRecord) -> Error {
+        Error::Refused(
+            format!(
+                "run `{}` was begun by version {} of `{}`, this is version {}, and no migration leads from one to the \
+                 other: run it with that version, or add `Workflow::migrate({}, …)`",
+                record.id, record.version, self.name, self.version, record.version
+            )
+            .into(),
+        )
+    }
+}
+
+impl<S> std::fmt::Debug for Workflow<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Workflow").field("name", &self.name).field("version", &self.version).finish()
+    }
+}

@@ -1,0 +1,88 @@
+//! Cancellation with a reason.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::Error;
+
+/// Ends a run, or a part of it, from outside.
+///
+/// ```
+/// use convoke_core::Canceller;
+///
+/// let canceller = Canceller::new();
+/// canceller.cancel("the user closed the page");
+/// assert!(canceller.is_cancelled());
+/// ```
+#[derive(Clone, Default)]
+pub struct Canceller(Arc<Cancel>);
+
+impl Canceller {
+    /// Nothing is cancelled yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends it. Only the first reason counts.
+    pub fn cancel(&self, reason: impl Into<String>) {
+        self.0.cancel(reason);
+    }
+
+    /// Whether it was ended.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.token.is_cancelled()
+    }
+
+    /// One that can be ended alone, and is ended with the outer one.
+    pub(super) fn narrower(outer: &Arc<Cancel>) -> Self {
+        Self(Arc::new(Cancel {
+            token: outer.token.child_token(),
+            reason: OnceLock::new(),
+            outer: Some(Arc::clone(outer)),
+        }))
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Cancel> {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Canceller {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Canceller").field("reason", &self.0.reason.get()).finish()
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Cancel {
+    token: CancellationToken,
+    reason: OnceLock<Box<str>>,
+    outer: Option<Arc<Cancel>>,
+}
+
+impl Cancel {
+    pub(crate) fn cancel(&self, reason: impl Into<String>) {
+        // Whoever comes second finds a reason already; the first one stands.
+        let _ = self.reason.set(reason.into().into());
+        self.token.cancel();
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.token.is_cancelled() { Err(self.error()) } else { Ok(()) }
+    }
+
+    pub(crate) async fn cancelled(&self) -> Error {
+        self.token.cancelled().await;
+        self.error()
+    }
+
+    fn error(&self) -> Error {
+        let reason = std::iter::successors(Some(self), |cancel| cancel.outer.as_deref())
+            .filter_map(|cancel| cancel.reason.get())
+            .last();
+        Error::Cancelled(reason.cloned().unwrap_or_else(|| "no reason was given".into()))
+    }
+}

@@ -1,0 +1,221 @@
+//! What a step is given: its place in the run, and the only door to the world.
+//!
+//! A scope knows its [`Path`], the settings, the time left, the budget and whether somebody cancelled. A child scope has
+//! what its parent has or less, never more. Effects are methods of the scope (`model`, `tool`, `ask`, `sleep`, `now`,
+//! `random`, `custom`): each is journaled under the scope's path and answers from the journal when the run is resumed.
+//!
+//! Effects of one scope are numbered in the order they are begun. Begin them one after another; what should happen side
+//! by side gets a child scope each, opened in a fixed order.
+
+mod cancel;
+mod node;
+mod settings;
+mod supervise;
+mod tap;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde::Serialize;
+
+pub(crate) use cancel::Cancel;
+pub use cancel::Canceller;
+pub(crate) use node::{Child, Node};
+pub use settings::{DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Settings, StepFailure};
+pub use tap::Tap;
+
+use crate::budget::{Budget, Charge, Limits};
+use crate::event::EventKind;
+use crate::{Error, Model, Path, RunId};
+
+/// A step's place in a run. Cheap to clone.
+#[derive(Clone)]
+pub struct Scope {
+    pub(crate) node: Arc<Node>,
+}
+
+impl Scope {
+    /// Where in the run this is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.node.path()
+    }
+
+    /// The run.
+    #[must_use]
+    pub fn run_id(&self) -> &RunId {
+        &self.node.run.id
+    }
+
+    /// The settings in force.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.node.settings
+    }
+
+    /// The model for steps that name none.
+    ///
+    /// # Errors
+    /// If the run has none.
+    pub fn default_model(&self) -> Result<Arc<dyn Model>, Error> {
+        self.node.settings.model.clone().ok_or_else(|| {
+            Error::from(crate::ModelError::new(
+                crate::ModelErrorKind::Missing,
+                "no model is configured: give the step a model, or the runtime a default one",
+            ))
+        })
+    }
+
+    /// A scope below this one.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        self.narrowed(Child::named(name))
+    }
+
+    /// A scope below this one that may take this long as a whole.
+    #[must_use]
+    pub fn child_with_timeout(&self, name: &str, limit: Duration) -> Self {
+        self.narrowed(Child { timeout: Some(limit), ..Child::named(name) })
+    }
+
+    /// A scope below this one with other settings.
+    #[must_use]
+    pub fn child_with_settings(&self, name: &str, settings: Settings) -> Self {
+        self.narrowed(Child { settings: Some(Arc::new(settings)), ..Child::named(name) })
+    }
+
+    /// A scope below this one with a budget of its own, within the budgets further out.
+    #[must_use]
+    pub fn child_with_budget(&self, name: &str, limits: Limits) -> Self {
+        let child = self.child(name);
+        let budget = Budget::new(child.path().clone(), limits, self.node.budget.clone());
+        // The child was made a moment ago and nobody else has it, so its budget can still be set.
+        let mut node =
+            Arc::try_unwrap(child.node).unwrap_or_else(|_| unreachable!("the child was not shared"));
+        node.budget = Some(budget);
+        Self { node: Arc::new(node) }
+    }
+
+    /// A scope for one branch of a fan-out: its state is its own, and it can be cancelled alone.
+    #[must_use]
+    pub fn branch(&self, name: &str) -> (Self, Canceller) {
+        let canceller = Canceller::narrower(&self.node.cancel);
+        let child =
+            Child { cancel: Some(Arc::clone(canceller.inner())), owns_state: true, ..Child::named(name) };
+        (self.narrowed(child), canceller)
+    }
+
+    /// A scope below this one whose events are collected, besides whoever listens to the run.
+    #[must_use]
+    pub fn tapped(&self, name: &str) -> (Self, Tap) {
+        let tap = Tap::within(self.node.tap.as_ref());
+        (self.narrowed(Child { tap: Some(tap.clone()), ..Child::named(name) }), tap)
+    }
+
+    pub(crate) fn narrowed(&self, child: Child<'_>) -> Self {
+        Self { node: Arc::new(self.node.child(child)) }
+    }
+
+    /// Whether to go on: nobody cancelled and there is time left.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] or [`Error::TimedOut`].
+    pub fn check(&self) -> Result<(), Error> {
+        self.node.cancel.check()?;
+        match self.node.deadline {
+            Some(deadline) if tokio::time::Instant::now() >= deadline.at => {
+                Err(Error::TimedOut(Box::new(self.node.timed_out(deadline))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether anybody listens to events. Saves making those that nobody hears.
+    #[must_use]
+    pub fn is_heard(&self) -> bool {
+        self.node.run.events.is_heard() || self.node.tap.is_some()
+    }
+
+    /// Reports an event. Waits while the listener's buffer is full.
+    pub async fn emit(&self, kind: EventKind) {
+        self.emit_as(kind, false).await;
+    }
+
+    pub(crate) async fn emit_as(&self, kind: EventKind, replayed: bool) {
+        if !self.is_heard() || self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed)) {
+            return;
+        }
+        if let Some(tap) = &self.node.tap {
+            tap.hear(self.path(), &kind);
+        }
+        self.node.run.events.emit(self.path(), replayed, kind).await;
+    }
+
+    /// Reports that a failed step below this scope does no harm: its parent goes on.
+    pub async fn emit_skipped(&self, step: &Path, error: &Error) {
+        if self.is_heard() {
+            self.node.run.events.emit(step, false, EventKind::StepSkipped { error: error.to_string() }).await;
+        }
+    }
+
+    /// Tells listeners about the state: whole the first time, then what changed (computed, as RFC 6902).
+    ///
+    /// # Errors
+    /// If the state cannot be written as JSON without loss.
+    pub async fn publish<S: Serialize + 'static>(&self, state: &S) -> Result<(), Error> {
+        if !self.is_heard() {
+            return Ok(());
+        }
+        let current = crate::json::to_value(state)?;
+        if let Some(kind) = self.node.run.published.update::<S>(self.node.state_path(), current) {
+            self.emit(kind).await;
+        }
+        Ok(())
+    }
+
+    /// What to do about a failed child: what the run's policy says, asked once per failure.
+    ///
+    /// Stops, and limits set further out, always fail.
+    #[must_use]
+    pub fn recovery(&self, step: &str, path: &Path, error: &Error) -> Recovery {
+        let judged = matches!(error, Error::Step(inner) if inner.judged);
+        match &self.node.settings.on_failure {
+            Some(policy) if !judged && !error.passes(path) => {
+                policy.recover(&StepFailure { step, path, error })
+            }
+            _ => Recovery::Fail,
+        }
+    }
+
+    /// Takes one turn of an agent from the budget.
+    ///
+    /// # Errors
+    /// [`Error::Budget`] if there is none left.
+    pub fn take_turn(&self) -> Result<(), Error> {
+        match &self.node.budget {
+            Some(budget) => {
+                budget.reserve(&Charge::turn()).map_err(|exhausted| Error::Budget(Box::new(exhausted)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// How many model calls the budget still allows, if that is limited.
+    #[must_use]
+    pub fn remaining_model_calls(&self) -> Option<u64> {
+        self.node.budget.as_ref().and_then(|budget| budget.remaining_model_calls())
+    }
+
+    /// How many tokens the budget still allows, if that is limited.
+    #[must_use]
+    pub fn remaining_tokens(&self) -> Option<u64> {
+        self.node.budget.as_ref().and_then(|budget| budget.remaining_tokens())
+    }
+}
+
+impl std::fmt::Debug for Scope {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Scope").field("run", self.run_id()).field("path", self.path()).finish()
+    }
+}

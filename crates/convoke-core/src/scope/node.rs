@@ -1,0 +1,187 @@
+//! The tree of open scopes.
+//!
+//! A node is made for every step that runs, so it is kept small and lazy: its path is put together only when somebody
+//! asks for it, and limits are inherited by copying a few words.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Settings;
+use super::cancel::Cancel;
+use super::tap::Tap;
+use crate::Path;
+use crate::budget::Budget;
+use crate::error::TimedOut;
+use crate::run::Run;
+
+pub(crate) struct Node {
+    pub(crate) run: Arc<Run>,
+    pub(crate) parent: Option<Arc<Node>>,
+    pub(crate) name: Box<str>,
+    pub(crate) repetition: u32,
+    pub(crate) depth: u32,
+    path: OnceLock<Path>,
+    pub(crate) next_ordinal: AtomicU32,
+    children: Mutex<ChildCounts>,
+    pub(crate) deadline: Option<Deadline>,
+    pub(crate) cancel: Arc<Cancel>,
+    pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) tap: Option<Tap>,
+    /// The depth of the scope whose state is told about; a branch of a fan-out has a state of its own.
+    pub(crate) state_owner: u32,
+    /// The step is over; whatever still reports from below it comes too late.
+    pub(crate) ended: AtomicBool,
+    /// A question was left unanswered at or below this scope.
+    pub(crate) suspended: AtomicBool,
+    /// Nothing new may happen here: the first time, the step was out of time at this point.
+    pub(crate) replay_only: AtomicBool,
+}
+
+/// When a scope's time is up, and whose limit it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    pub(crate) at: Instant,
+    pub(crate) limit: Duration,
+    owner_depth: u32,
+}
+
+/// What distinguishes a child from its parent; everything else is inherited.
+pub(crate) struct Child<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) settings: Option<Arc<Settings>>,
+    pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) cancel: Option<Arc<Cancel>>,
+    pub(crate) tap: Option<Tap>,
+    pub(crate) owns_state: bool,
+}
+
+impl<'a> Child<'a> {
+    pub(crate) fn named(name: &'a str) -> Self {
+        Self { name, timeout: None, settings: None, budget: None, cancel: None, tap: None, owns_state: false }
+    }
+}
+
+impl Node {
+    pub(crate) fn root(
+        run: Arc<Run>,
+        settings: Arc<Settings>,
+        budget: Option<Arc<Budget>>,
+        cancel: Arc<Cancel>,
+        timeout: Option<Duration>,
+    ) -> Self {
+        Self {
+            run,
+            parent: None,
+            name: "".into(),
+            repetition: 1,
+            depth: 0,
+            path: OnceLock::from(Path::from("")),
+            next_ordinal: AtomicU32::new(0),
+            children: Mutex::default(),
+            deadline: timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: 0 }),
+            cancel,
+            budget,
+            settings,
+            tap: None,
+            state_owner: 0,
+            ended: AtomicBool::new(false),
+            suspended: AtomicBool::new(false),
+            replay_only: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn child(self: &Arc<Self>, child: Child<'_>) -> Self {
+        let depth = self.depth + 1;
+        let own =
+            child.timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: depth });
+        let deadline = match (self.deadline, own) {
+            (Some(outer), Some(own)) => Some(if own.at < outer.at { own } else { outer }),
+            (outer, own) => own.or(outer),
+        };
+        Self {
+            run: Arc::clone(&self.run),
+            parent: Some(Arc::clone(self)),
+            name: child.name.into(),
+            repetition: self.count_child(child.name),
+            depth,
+            path: OnceLock::new(),
+            next_ordinal: AtomicU32::new(0),
+            children: Mutex::default(),
+            deadline,
+            cancel: child.cancel.unwrap_or_else(|| Arc::clone(&self.cancel)),
+            budget: child.budget.or_else(|| self.budget.clone()),
+            settings: child.settings.unwrap_or_else(|| Arc::clone(&self.settings)),
+            tap: child.tap.or_else(|| self.tap.clone()),
+            state_owner: if child.owns_state { depth } else { self.state_owner },
+            ended: AtomicBool::new(false),
+            suspended: AtomicBool::new(false),
+            replay_only: AtomicBool::new(self.replay_only.load(std::sync::atomic::Ordering::Relaxed)),
+        }
+    }
+
+    fn count_child(&self, name: &str) -> u32 {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = children.entry(name_hash(name)).or_insert(0);
+        *count += 1;
+        *count
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.path.get_or_init(|| match &self.parent {
+            Some(parent) => Path::join(parent.path(), &self.name, self.repetition),
+            None => Path::from(""),
+        })
+    }
+
+    /// This node and those further out.
+    pub(crate) fn ancestry(&self) -> impl Iterator<Item = &Node> {
+        std::iter::successors(Some(self), |node| node.parent.as_deref())
+    }
+
+    fn at_depth(&self, depth: u32) -> &Node {
+        self.ancestry().find(|node| node.depth == depth).unwrap_or(self)
+    }
+
+    pub(crate) fn timed_out(&self, deadline: Deadline) -> TimedOut {
+        TimedOut { owner: self.at_depth(deadline.owner_depth).path().clone(), limit: deadline.limit }
+    }
+
+    pub(crate) fn state_path(&self) -> &Path {
+        self.at_depth(self.state_owner).path()
+    }
+}
+
+type ChildCounts = HashMap<u64, u32, BuildHasherDefault<AlreadyHashed>>;
+
+/// Children are counted by a hash of their name: names need not be copied for it. Should two names ever share one,
+/// their repetitions are counted together, which keeps paths unique and the same every time. The hash is FNV-1a and
+/// must never change, or journals would no longer fit.
+fn name_hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[derive(Default)]
+pub(crate) struct AlreadyHashed(u64);
+
+impl Hasher for AlreadyHashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u64")
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}

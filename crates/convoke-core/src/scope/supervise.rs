@@ -1,0 +1,172 @@
+//! The one way a step is run.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+
+use super::{Child, Scope};
+use crate::effect::Fate;
+use crate::event::{EventKind, StepEnd};
+use crate::step::{Nature, Step};
+use crate::{Error, Suspension};
+
+/// How long a leaf may take to wind up after its time is up or it was cancelled, before it is dropped.
+const GRACE: Duration = Duration::from_millis(50);
+
+impl Scope {
+    /// Runs a step below this scope.
+    ///
+    /// Gives it a path of its own, reports its beginning and its end, bounds it in time if it is a leaf, turns a panic
+    /// into an error, and makes sure that a question it could not get answered is not lost.
+    ///
+    /// # Errors
+    /// What the step fails with, unchanged.
+    pub async fn run<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
+    where
+        S: Send,
+        T: Step<S> + ?Sized,
+    {
+        self.open(step, None)?.enter(step, state).await
+    }
+
+    /// The scope a step is going to run in; [`enter`](Self::enter) runs it.
+    ///
+    /// Parents that need the child's path, or open several children before running any, take this in two parts.
+    ///
+    /// # Errors
+    /// If the run was cancelled or is out of time, in which case the step must not begin.
+    pub fn open<S, T>(&self, step: &T, timeout: Option<Duration>) -> Result<Self, Error>
+    where
+        T: Step<S> + ?Sized,
+    {
+        self.check()?;
+        let leaf = match step.nature() {
+            Nature::Leaf => self.node.settings.leaf_timeout,
+            Nature::Composite => None,
+        };
+        let timeout = timeout.into_iter().chain(leaf).min();
+        Ok(self.narrowed(Child { timeout, ..Child::named(step.name()) }))
+    }
+
+    /// Runs a step in this very scope, which must have been made for it by [`open`](Self::open) or
+    /// [`branch`](Self::branch).
+    ///
+    /// # Errors
+    /// What the step fails with, unchanged.
+    pub async fn enter<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
+    where
+        S: Send,
+        T: Step<S> + ?Sized,
+    {
+        if self.is_heard() {
+            self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
+        }
+        let result = self.supervise(step, state).await;
+        let result = self.not_forgetting_questions(step.nature(), result);
+        if self.is_heard() {
+            self.emit(EventKind::StepEnded(step_end(&result))).await;
+        }
+        self.node.ended.store(true, Ordering::Relaxed);
+        result
+    }
+
+    async fn supervise<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
+    where
+        S: Send,
+        T: Step<S> + ?Sized,
+    {
+        match step.nature() {
+            Nature::Composite => self.catching(step, state).await,
+            Nature::Leaf => {
+                if let Some(timed_out) = self.recorded_fate() {
+                    self.node.replay_only.store(true, Ordering::Relaxed);
+                    return self.relive(step, state, timed_out).await;
+                }
+                let work = self.catching(step, state);
+                tokio::pin!(work);
+                tokio::select! {
+                    biased;
+                    result = &mut work => result,
+                    stop = self.out_of_time() => {
+                        // Effects notice by themselves and end in good order; only what ignores its time is dropped.
+                        match tokio::time::timeout(GRACE, work).await {
+                            Ok(result) => result,
+                            Err(_) => { self.record_fate(&stop).await?; Err(stop) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs a leaf that had been dropped for lack of time: it gets as far as its journal goes, and no further.
+    async fn relive<S, T>(&self, step: &T, state: &mut S, fate: Fate) -> Result<(), Error>
+    where
+        S: Send,
+        T: Step<S> + ?Sized,
+    {
+        let fate = Error::from(fate);
+        tokio::select! {
+            biased;
+            result = self.catching(step, state) => match result {
+                Err(stop) if stop.is_stop() && !matches!(stop, Error::NotRecorded { .. }) => Err(stop),
+                _ => Err(fate),
+            },
+            _ = self.out_of_time() => Err(fate),
+        }
+    }
+
+    async fn catching<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
+    where
+        S: Send,
+        T: Step<S> + ?Sized,
+    {
+        // Within the future, because building the step's future runs the user's code too.
+        let work = AssertUnwindSafe(async move { step.run(self, state).await });
+        work.catch_unwind().await.unwrap_or_else(|panic| Err(Error::panicked(self.path(), &*panic)))
+    }
+
+    /// Waits until this scope was cancelled or its time is up.
+    pub(crate) async fn out_of_time(&self) -> Error {
+        let deadline = self.node.deadline;
+        tokio::select! {
+            biased;
+            cancelled = self.node.cancel.cancelled() => cancelled,
+            timed_out = async {
+                match deadline {
+                    Some(deadline) => {
+                        tokio::time::sleep_until(deadline.at).await;
+                        Error::TimedOut(Box::new(self.node.timed_out(deadline)))
+                    }
+                    None => std::future::pending().await,
+                }
+            } => timed_out,
+        }
+    }
+
+    /// A step may swallow the error of an unanswered question; the run must not go on as if it had been answered.
+    fn not_forgetting_questions(&self, nature: Nature, result: Result<(), Error>) -> Result<(), Error> {
+        if !self.node.suspended.load(Ordering::Relaxed) {
+            return result;
+        }
+        match &result {
+            Err(error) if error.is_stop() || nature == Nature::Composite => result,
+            _ => Err(Error::Suspended(Box::new(Suspension {
+                questions: self.node.run.waiting.within(self.path()),
+            }))),
+        }
+    }
+}
+
+fn step_end(result: &Result<(), Error>) -> StepEnd {
+    match result {
+        Ok(()) => StepEnd::Completed,
+        Err(error) => match error.root() {
+            Error::Suspended(_) => StepEnd::Suspended,
+            Error::Cancelled(_) => StepEnd::Interrupted { reason: error.to_string() },
+            _ => StepEnd::Failed { error: error.to_string() },
+        },
+    }
+}

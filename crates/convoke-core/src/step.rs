@@ -1,0 +1,143 @@
+//! The one thing everything in Convoke is: a step.
+//!
+//! A step does some work on a state `S` and reports through its [`Scope`]. A single function, a prompt, an agent, a
+//! chain of a thousand steps and a whole goal tree are all steps, so they nest without limits and whatever the kernel
+//! gives (journal, replay, events, budgets, cancellation, questions) each of them has.
+//!
+//! There is no second method for streaming. A step emits events through its scope; whether anybody listens is not its
+//! concern.
+//!
+//! # The one rule
+//! Whatever is not a pure function of the state (a model, a tool, a person, the clock, randomness, the network) goes
+//! through the scope. The scope writes it to the journal, and that is why a run can be killed and resumed: the step
+//! runs again, and every effect it had finished answers from the journal.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::{Error, Scope};
+
+/// A boxed future that may be sent to another thread.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Work on a state `S`.
+///
+/// Composite steps run their children with [`Scope::run`], never by calling `run` directly: that is what gives each
+/// child its own path, its paired events, its time limit and its isolation from panics.
+///
+/// ```
+/// use convoke_core::{BoxFuture, Error, Scope, Step};
+///
+/// /// Doubles a number.
+/// struct Double;
+///
+/// impl Step<u64> for Double {
+///     fn name(&self) -> &str {
+///         "double"
+///     }
+///
+///     fn run<'a>(&'a self, _scope: &'a Scope, state: &'a mut u64) -> BoxFuture<'a, Result<(), Error>> {
+///         Box::pin(async move {
+///             *state *= 2;
+///             Ok(())
+///         })
+///     }
+/// }
+/// ```
+pub trait Step<S>: Send + Sync {
+    /// The step's name: a segment of its path, and what users see.
+    fn name(&self) -> &str;
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// Why it stopped; see [`Error`].
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>>;
+
+    /// What kind of step it is, for events and pictures: `func`, `prompt`, `chain`, ...
+    fn kind(&self) -> &'static str {
+        "step"
+    }
+
+    /// Whether the leaf timeout applies to it.
+    fn nature(&self) -> Nature {
+        Nature::Leaf
+    }
+
+    /// What it is made of, for pictures and inspection.
+    fn outline(&self) -> Outline {
+        Outline::leaf(self.name(), self.kind())
+    }
+}
+
+/// Whether a step works itself or lets others work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nature {
+    /// It works itself: the leaf timeout bounds it, and it is dropped when its time is up.
+    Leaf,
+    /// It runs other steps or effects, each bounded on its own; only a timeout set on it by name bounds it as a whole.
+    Composite,
+}
+
+/// A step's inner structure.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Outline {
+    /// The step's name.
+    pub name: String,
+    /// The step's kind.
+    pub kind: &'static str,
+    /// The steps it runs, in declared order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<Outline>,
+}
+
+impl Outline {
+    /// A step without children.
+    #[must_use]
+    pub fn leaf(name: impl Into<String>, kind: &'static str) -> Self {
+        Self { name: name.into(), kind, children: Vec::new() }
+    }
+
+    /// A step with children.
+    #[must_use]
+    pub fn composite(
+        name: impl Into<String>,
+        kind: &'static str,
+        children: impl IntoIterator<Item = Outline>,
+    ) -> Self {
+        Self { name: name.into(), kind, children: children.into_iter().collect() }
+    }
+}
+
+/// A shared step, as composites hold their children.
+pub type SharedStep<S> = Arc<dyn Step<S>>;
+
+macro_rules! delegate_step {
+    ($pointer:ty) => {
+        impl<S, T: Step<S> + ?Sized> Step<S> for $pointer {
+            fn name(&self) -> &str {
+                (**self).name()
+            }
+
+            fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
+                (**self).run(scope, state)
+            }
+
+            fn kind(&self) -> &'static str {
+                (**self).kind()
+            }
+
+            fn nature(&self) -> Nature {
+                (**self).nature()
+            }
+
+            fn outline(&self) -> Outline {
+                (**self).outline()
+            }
+        }
+    };
+}
+
+delegate_step!(Arc<T>);
+delegate_step!(Box<T>);

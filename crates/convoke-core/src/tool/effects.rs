@@ -1,0 +1,135 @@
+//! What tools declare about themselves.
+
+use serde::{Deserialize, Serialize};
+
+/// One thing a tool may do to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolEffect {
+    /// It looks at something.
+    Reads,
+    /// It changes something.
+    Writes,
+    /// It talks to other machines.
+    Network,
+    /// It starts processes or agents.
+    Spawns,
+    /// What it does cannot be undone.
+    Irreversible,
+}
+
+/// The set of things a tool may do to the world.
+///
+/// ```
+/// use convoke_core::{ToolEffect, ToolEffects};
+///
+/// let effects = ToolEffects::from_iter([ToolEffect::Network, ToolEffect::Irreversible]);
+/// assert!(effects.contains(ToolEffect::Network));
+/// assert!(effects.changes_the_world());
+/// assert!(!ToolEffects::from(ToolEffect::Reads).changes_the_world());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<ToolEffect>", into = "Vec<ToolEffect>")]
+pub struct ToolEffects(u8);
+
+impl ToolEffects {
+    /// Nothing at all: a pure function.
+    pub const NONE: Self = Self(0);
+
+    const ALL: [ToolEffect; 5] = [
+        ToolEffect::Reads,
+        ToolEffect::Writes,
+        ToolEffect::Network,
+        ToolEffect::Spawns,
+        ToolEffect::Irreversible,
+    ];
+
+    /// Whether this is among them.
+    #[must_use]
+    pub const fn contains(self, effect: ToolEffect) -> bool {
+        self.0 & (1 << effect as u8) != 0
+    }
+
+    /// These, and this one.
+    #[must_use]
+    pub const fn and(self, effect: ToolEffect) -> Self {
+        Self(self.0 | (1 << effect as u8))
+    }
+
+    /// Whether anything could be different afterwards. Talking to the network counts: nobody knows what is out there.
+    #[must_use]
+    pub const fn changes_the_world(self) -> bool {
+        self.0 & !(1 << ToolEffect::Reads as u8) != 0
+    }
+
+    pub(super) fn default_accesses(self) -> Vec<Access> {
+        let everything = |mode| vec![Access { resource: "*".to_owned(), mode }];
+        if self.contains(ToolEffect::Writes)
+            || self.contains(ToolEffect::Spawns)
+            || self.contains(ToolEffect::Irreversible)
+        {
+            everything(AccessMode::Write)
+        } else if self.contains(ToolEffect::Reads) {
+            everything(AccessMode::Read)
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+impl FromIterator<ToolEffect> for ToolEffects {
+    fn from_iter<I: IntoIterator<Item = ToolEffect>>(effects: I) -> Self {
+        effects.into_iter().fold(Self::NONE, Self::and)
+    }
+}
+
+impl From<ToolEffect> for ToolEffects {
+    fn from(effect: ToolEffect) -> Self {
+        Self::NONE.and(effect)
+    }
+}
+
+impl<const N: usize> From<[ToolEffect; N]> for ToolEffects {
+    fn from(effects: [ToolEffect; N]) -> Self {
+        effects.into_iter().collect()
+    }
+}
+
+impl From<Vec<ToolEffect>> for ToolEffects {
+    fn from(effects: Vec<ToolEffect>) -> Self {
+        effects.into_iter().collect()
+    }
+}
+
+impl From<ToolEffects> for Vec<ToolEffect> {
+    fn from(effects: ToolEffects) -> Self {
+        ToolEffects::ALL.into_iter().filter(|effect| effects.contains(*effect)).collect()
+    }
+}
+
+/// One thing a call touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    /// Its name: a path, an account, `*` for everything.
+    pub resource: String,
+    /// How.
+    pub mode: AccessMode,
+}
+
+/// How a call touches something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessMode {
+    /// It only looks.
+    Read,
+    /// It may change it.
+    Write,
+}
+
+impl Access {
+    /// Whether the two may not happen at once.
+    #[must_use]
+    pub fn conflicts_with(&self, other: &Self) -> bool {
+        let same = self.resource == other.resource || self.resource == "*" || other.resource == "*";
+        same && (self.mode == AccessMode::Write || other.mode == AccessMode::Write)
+    }
+}

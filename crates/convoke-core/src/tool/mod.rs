@@ -1,0 +1,77 @@
+//! Tools: what a model may have done in the world.
+//!
+//! A tool says what it does before it does it: its [`ToolEffects`] decide which calls may run side by side, what is
+//! journaled, and what may be repeated after a crash. Steps do not call tools; they go through
+//! [`Scope::tool`](crate::Scope::tool).
+
+mod effects;
+mod spec;
+mod toolset;
+
+use serde_json::Value;
+
+pub use effects::{Access, AccessMode, ToolEffect, ToolEffects};
+pub use spec::{Execution, Repeat, Timeout, ToolDefinition, ToolSpec};
+pub use toolset::{DuplicateTool, Toolset};
+
+use crate::step::BoxFuture;
+use crate::{Error, IdempotencyKey, Scope};
+
+/// Something a model can have done.
+pub trait Tool: Send + Sync {
+    /// What it is called, what it takes and what it does to the world.
+    fn spec(&self) -> &ToolSpec;
+
+    /// Checks the arguments before anything happens.
+    ///
+    /// # Errors
+    /// What is wrong with them, in words the model can act on.
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        let _ = arguments;
+        Ok(())
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// What went wrong. The model gets to read it, unless the tool is declared fatal.
+    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>>;
+
+    /// Says what became of a call that was interrupted, if the tool can find out by its key.
+    fn reconcile<'a>(
+        &'a self,
+        key: &'a IdempotencyKey,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+        let _ = (key, arguments);
+        Box::pin(async { Ok(Reconciled::Unknown) })
+    }
+
+    /// What a call with these arguments touches, so that conflicting calls never run at once.
+    fn accesses(&self, arguments: &Value) -> Vec<Access> {
+        let _ = arguments;
+        self.spec().effects.default_accesses()
+    }
+}
+
+/// One call of a tool.
+#[derive(Debug)]
+pub struct Invocation<'a> {
+    /// The call's own scope. A tool that is itself a workflow works through it.
+    pub scope: &'a Scope,
+    /// Marks every attempt at this call as the same one. Pass it on to whatever the tool calls.
+    pub key: &'a IdempotencyKey,
+    /// The arguments, checked.
+    pub arguments: &'a Value,
+}
+
+/// What became of an interrupted call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reconciled {
+    /// It took effect and gave this.
+    Done(String),
+    /// It did not take effect; it may be made again.
+    NotDone,
+    /// Nobody knows.
+    Unknown,
+}

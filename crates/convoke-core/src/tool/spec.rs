@@ -1,0 +1,149 @@
+//! A tool's description.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ToolEffects;
+
+/// What the model is told about a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolDefinition {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// What the kernel is told about a tool.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// What the model is told.
+    pub definition: ToolDefinition,
+    /// What it does to the world.
+    pub effects: ToolEffects,
+    /// What may happen to a call that was interrupted.
+    pub repeat: Repeat,
+    /// Where it is executed.
+    pub execution: Execution,
+    /// How long a call may take; `None` leaves it to whoever calls.
+    pub timeout: Option<Timeout>,
+    /// The longest result, in bytes. A longer one is an error, not a cut.
+    pub max_output: usize,
+    /// Whether a failure ends the step instead of going back to the model.
+    pub fatal: bool,
+}
+
+/// How long a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timeout {
+    /// This long.
+    After(Duration),
+    /// As long as it takes; what it does inside is bounded on its own.
+    Unbounded,
+}
+
+/// What may happen to a call that had begun when the process died.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeat {
+    /// It is made again with the same key: it changes nothing, or the key makes the second call harmless.
+    Safe,
+    /// It is never made again behind anyone's back: the tool is asked to reconcile, then a person.
+    Never,
+    /// It is entered again, and its own effects answer from the journal: it is a workflow or an agent.
+    Reenter,
+}
+
+/// Where a tool is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Execution {
+    /// Here.
+    #[default]
+    Server,
+    /// By whoever started the run: the agent's turn ends and hands the call over.
+    Client,
+}
+
+impl ToolSpec {
+    /// The default for [`max_output`](Self::max_output): 1 MiB.
+    pub const DEFAULT_MAX_OUTPUT: usize = 1 << 20;
+
+    /// A tool with these effects. Whether it may be repeated follows from them.
+    #[must_use]
+    pub fn new(name: impl Into<String>, description: impl Into<String>, effects: ToolEffects) -> Self {
+        Self {
+            definition: ToolDefinition {
+                name: name.into(),
+                description: description.into(),
+                parameters: json!({"type": "object", "properties": {}}),
+            },
+            effects,
+            repeat: if effects.changes_the_world() { Repeat::Never } else { Repeat::Safe },
+            execution: Execution::Server,
+            timeout: None,
+            max_output: Self::DEFAULT_MAX_OUTPUT,
+            fatal: false,
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Sets the JSON Schema of the arguments.
+    #[must_use]
+    pub fn parameters(mut self, schema: Value) -> Self {
+        self.definition.parameters = schema;
+        self
+    }
+
+    /// Says what may happen to an interrupted call.
+    #[must_use]
+    pub fn repeat(mut self, repeat: Repeat) -> Self {
+        self.repeat = repeat;
+        self
+    }
+
+    /// Says where it is executed.
+    #[must_use]
+    pub fn execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
+    }
+
+    /// Limits how long a call may take.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(Timeout::After(limit));
+        self
+    }
+
+    /// Takes any limit off a call.
+    #[must_use]
+    pub fn unbounded(mut self) -> Self {
+        self.timeout = Some(Timeout::Unbounded);
+        self
+    }
+
+    /// Sets the longest result, in bytes.
+    #[must_use]
+    pub fn max_output(mut self, bytes: usize) -> Self {
+        self.max_output = bytes;
+        self
+    }
+
+    /// Makes a failure end the step.
+    #[must_use]
+    pub fn fatal(mut self) -> Self {
+        self.fatal = true;
+        self
+    }
+}
