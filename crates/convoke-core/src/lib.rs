@@ -17,6 +17,7 @@
 //! | why runs survive | [`Entry`] and [`store`] |
 //! | what listeners hear | [`Event`] |
 //! | how to run something | [`Runtime`] and [`Workflow`] |
+//! | how to show a stored run | [`history`] |
 
 pub mod ask;
 mod budget;
@@ -24,6 +25,7 @@ mod digest;
 mod effect;
 mod error;
 mod event;
+pub mod history;
 mod id;
 mod journal;
 mod json;
@@ -46,6 +48,7 @@ pub use error::{
     Suspension, TimedOut,
 };
 pub use event::{Event, EventKind, Observer, RunEnd, StepEnd};
+pub use history::History;
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
 pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub use message::{Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage};
@@ -61,7 +64,7 @@ pub use run::{
 pub use scope::{
     Canceller, DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Scope, Settings, StepFailure, Tap,
 };
-pub use step::{BoxFuture, Nature, Outline, SharedStep, Step};
+pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{

@@ -15,8 +15,9 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::{Error, Scope};
+use crate::{Error, Limits, Scope, Settings};
 
 /// A boxed future that may be sent to another thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -65,9 +66,56 @@ pub trait Step<S>: Send + Sync {
         Nature::Leaf
     }
 
+    /// Limits and settings that hold for it and everything below it. The kernel applies them when it runs the step.
+    fn bounds(&self) -> Option<&Bounds> {
+        None
+    }
+
     /// What it is made of, for pictures and inspection.
     fn outline(&self) -> Outline {
         Outline::leaf(self.name(), self.kind())
+    }
+}
+
+/// Limits and settings of one step. They narrow what the step's parent has, and never widen it.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Bounds {
+    /// The longest the step may take as a whole, whatever it is made of.
+    pub timeout: Option<Duration>,
+    /// What it may use as a whole.
+    pub limits: Option<Limits>,
+    /// Other settings for it and the steps below it.
+    pub settings: Option<SettingsChange>,
+}
+
+/// A change of settings, made when the settings it changes are known.
+#[derive(Clone)]
+pub struct SettingsChange(Arc<dyn Fn(&mut Settings) + Send + Sync>);
+
+impl SettingsChange {
+    /// A change.
+    pub fn new(change: impl Fn(&mut Settings) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(change))
+    }
+
+    /// This change, then another.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        Self::new(move |settings| {
+            (self.0)(settings);
+            (next.0)(settings);
+        })
+    }
+
+    pub(crate) fn apply(&self, settings: &mut Settings) {
+        (self.0)(settings);
+    }
+}
+
+impl std::fmt::Debug for SettingsChange {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("SettingsChange")
     }
 }
 
@@ -130,6 +178,10 @@ macro_rules! delegate_step {
 
             fn nature(&self) -> Nature {
                 (**self).nature()
+            }
+
+            fn bounds(&self) -> Option<&Bounds> {
+                (**self).bounds()
             }
 
             fn outline(&self) -> Outline {

@@ -21,11 +21,14 @@ pub(crate) struct Draft<'a> {
     pub(crate) outcome: Option<Bytes>,
 }
 
+/// Gives the content the run does not have yet, told which it has.
+pub(crate) type NewContent = dyn Fn(&HashSet<Digest>) -> Vec<Blob> + Sync;
+
 /// What goes with an entry in the same batch.
 #[derive(Default)]
 pub(crate) struct Attached<'a> {
     /// Content the entry refers to. Asked only for what the run does not have yet.
-    pub(crate) content: Option<&'a dyn Fn(&HashSet<Digest>) -> Vec<Blob>>,
+    pub(crate) content: Option<&'a NewContent>,
     pub(crate) opened: Option<PendingQuestion>,
     pub(crate) closed: Option<QuestionId>,
 }
@@ -103,6 +106,17 @@ impl RunJournal {
         let Some(lease) = &self.lease else { return };
         let mut state = self.lock();
         state.last = Some(self.store.append(lease, Batch { change: Some(change), ..Batch::default() }));
+    }
+
+    /// Closes questions nobody waits for any more.
+    pub(crate) fn close_questions(&self, questions: impl Iterator<Item = QuestionId>) {
+        let closed: Vec<_> = questions.collect();
+        if let Some(lease) = &self.lease
+            && !closed.is_empty()
+        {
+            let mut state = self.lock();
+            state.last = Some(self.store.append(lease, Batch { closed, ..Batch::default() }));
+        }
     }
 
     /// Waits until everything taken down so far is durable. Called before anything new touches the world, so that no

@@ -54,7 +54,6 @@ impl Runtime {
     }
 
     /// A runtime with more to it.
-    #[must_use]
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder {
             store: None,

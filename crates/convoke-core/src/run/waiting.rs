@@ -13,6 +13,14 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(question);
     }
 
+    /// Takes out those asked at or below a path.
+    pub(crate) fn withdraw(&self, path: &Path) -> Vec<PendingQuestion> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (withdrawn, kept) = waiting.drain(..).partition(|pending| pending.path.is_within(path));
+        *waiting = kept;
+        withdrawn
+    }
+
     /// Those asked at or below a path, in the order they were asked.
     pub(crate) fn within(&self, path: &Path) -> Vec<PendingQuestion> {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);

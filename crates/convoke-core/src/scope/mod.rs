@@ -25,7 +25,7 @@ pub(crate) use node::{Child, Node};
 pub use settings::{DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
 
-use crate::budget::{Budget, Charge, Limits};
+use crate::budget::{Charge, Limits};
 use crate::event::EventKind;
 use crate::{Error, Model, Path, RunId};
 
@@ -87,23 +87,8 @@ impl Scope {
 
     /// A scope below this one with a budget of its own, within the budgets further out.
     #[must_use]
-    pub fn child_with_budget(&self, name: &str, limits: Limits) -> Self {
-        let child = self.child(name);
-        let budget = Budget::new(child.path().clone(), limits, self.node.budget.clone());
-        // The child was made a moment ago and nobody else has it, so its budget can still be set.
-        let mut node =
-            Arc::try_unwrap(child.node).unwrap_or_else(|_| unreachable!("the child was not shared"));
-        node.budget = Some(budget);
-        Self { node: Arc::new(node) }
-    }
-
-    /// A scope for one branch of a fan-out: its state is its own, and it can be cancelled alone.
-    #[must_use]
-    pub fn branch(&self, name: &str) -> (Self, Canceller) {
-        let canceller = Canceller::narrower(&self.node.cancel);
-        let child =
-            Child { cancel: Some(Arc::clone(canceller.inner())), owns_state: true, ..Child::named(name) };
-        (self.narrowed(child), canceller)
+    pub fn child_with_limits(&self, name: &str, limits: Limits) -> Self {
+        self.narrowed(Child { limits: Some(limits), ..Child::named(name) })
     }
 
     /// A scope below this one whose events are collected, besides whoever listens to the run.
@@ -185,6 +170,18 @@ impl Scope {
                 policy.recover(&StepFailure { step, path, error })
             }
             _ => Recovery::Fail,
+        }
+    }
+
+    /// Gives up the questions asked below a branch that is no longer needed: they are closed, and nobody waits for them.
+    pub fn withdraw_questions(&self, branch: &Scope) {
+        let withdrawn = self.node.run.waiting.withdraw(branch.path());
+        if let Some(journal) = &self.node.run.journal {
+            journal.close_questions(withdrawn.into_iter().map(|pending| pending.id));
+        }
+        for node in branch.node.ancestry() {
+            let still = !self.node.run.waiting.within(node.path()).is_empty();
+            node.suspended.store(still, Ordering::Relaxed);
         }
     }
 

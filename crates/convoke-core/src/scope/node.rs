@@ -15,7 +15,7 @@ use super::Settings;
 use super::cancel::Cancel;
 use super::tap::Tap;
 use crate::Path;
-use crate::budget::Budget;
+use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
 use crate::run::Run;
 
@@ -56,7 +56,7 @@ pub(crate) struct Child<'a> {
     pub(crate) name: &'a str,
     pub(crate) timeout: Option<Duration>,
     pub(crate) settings: Option<Arc<Settings>>,
-    pub(crate) budget: Option<Arc<Budget>>,
+    pub(crate) limits: Option<Limits>,
     pub(crate) cancel: Option<Arc<Cancel>>,
     pub(crate) tap: Option<Tap>,
     pub(crate) owns_state: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Child<'a> {
 
 impl<'a> Child<'a> {
     pub(crate) fn named(name: &'a str) -> Self {
-        Self { name, timeout: None, settings: None, budget: None, cancel: None, tap: None, owns_state: false }
+        Self { name, timeout: None, settings: None, limits: None, cancel: None, tap: None, owns_state: false }
     }
 }
 
@@ -105,18 +105,24 @@ impl Node {
             (Some(outer), Some(own)) => Some(if own.at < outer.at { own } else { outer }),
             (outer, own) => own.or(outer),
         };
+        let repetition = self.count_child(child.name);
+        let path = OnceLock::new();
+        let budget = child.limits.map(|limits| {
+            let own = path.get_or_init(|| Path::join(self.path(), child.name, repetition));
+            Budget::new(own.clone(), limits, self.budget.clone())
+        });
         Self {
             run: Arc::clone(&self.run),
             parent: Some(Arc::clone(self)),
             name: child.name.into(),
-            repetition: self.count_child(child.name),
+            repetition,
             depth,
-            path: OnceLock::new(),
+            path,
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
             cancel: child.cancel.unwrap_or_else(|| Arc::clone(&self.cancel)),
-            budget: child.budget.or_else(|| self.budget.clone()),
+            budget: budget.or_else(|| self.budget.clone()),
             settings: child.settings.unwrap_or_else(|| Arc::clone(&self.settings)),
             tap: child.tap.or_else(|| self.tap.clone()),
             state_owner: if child.owns_state { depth } else { self.state_owner },

@@ -1,12 +1,13 @@
 //! The one way a step is run.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::{Child, Scope};
+use super::{Canceller, Child, Scope};
 use crate::effect::Fate;
 use crate::event::{EventKind, StepEnd};
 use crate::step::{Nature, Step};
@@ -28,7 +29,7 @@ impl Scope {
         S: Send,
         T: Step<S> + ?Sized,
     {
-        self.open(step, None)?.enter(step, state).await
+        self.open(step)?.enter(step, state).await
     }
 
     /// The scope a step is going to run in; [`enter`](Self::enter) runs it.
@@ -37,21 +38,47 @@ impl Scope {
     ///
     /// # Errors
     /// If the run was cancelled or is out of time, in which case the step must not begin.
-    pub fn open<S, T>(&self, step: &T, timeout: Option<Duration>) -> Result<Self, Error>
+    pub fn open<S, T>(&self, step: &T) -> Result<Self, Error>
     where
         T: Step<S> + ?Sized,
     {
         self.check()?;
+        Ok(self.narrowed(self.child_for(step)))
+    }
+
+    /// The scope for one branch of a fan-out: its state is its own, and it can be cancelled alone.
+    #[must_use]
+    pub fn open_branch<S, T>(&self, step: &T) -> (Self, Canceller)
+    where
+        T: Step<S> + ?Sized,
+    {
+        let canceller = Canceller::narrower(&self.node.cancel);
+        let cancel = Some(Arc::clone(canceller.inner()));
+        (self.narrowed(Child { cancel, owns_state: true, ..self.child_for(step) }), canceller)
+    }
+
+    fn child_for<'a, S, T>(&self, step: &'a T) -> Child<'a>
+    where
+        T: Step<S> + ?Sized,
+    {
+        let bounds = step.bounds();
+        let settings = bounds.and_then(|bounds| bounds.settings.as_ref()).map(|change| {
+            let mut settings = (*self.node.settings).clone();
+            change.apply(&mut settings);
+            Arc::new(settings)
+        });
+        let in_force = settings.as_ref().unwrap_or(&self.node.settings);
         let leaf = match step.nature() {
-            Nature::Leaf => self.node.settings.leaf_timeout,
+            Nature::Leaf => in_force.leaf_timeout,
             Nature::Composite => None,
         };
-        let timeout = timeout.into_iter().chain(leaf).min();
-        Ok(self.narrowed(Child { timeout, ..Child::named(step.name()) }))
+        let timeout = bounds.and_then(|bounds| bounds.timeout).into_iter().chain(leaf).min();
+        let limits = bounds.and_then(|bounds| bounds.limits.clone());
+        Child { timeout, limits, settings, ..Child::named(step.name()) }
     }
 
     /// Runs a step in this very scope, which must have been made for it by [`open`](Self::open) or
-    /// [`branch`](Self::branch).
+    /// [`open_branch`](Self::open_branch).
     ///
     /// # Errors
     /// What the step fails with, unchanged.

@@ -1,0 +1,142 @@
+//! What can be wrong with a script in a file.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a script cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// The file cannot be read.
+    #[error("cannot read script `{}`: {source}. Check the path and its permissions", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The file's name does not say which language it is in.
+    #[error("script `{}` is neither TOML nor JSON by its name. Let it end in `.toml` or `.json`", file.display())]
+    UnknownFormat {
+        /// The file.
+        file: PathBuf,
+    },
+    /// It is not TOML or not JSON.
+    #[error("{place} is not valid {language}: {message}")]
+    Syntax {
+        /// Which script.
+        place: Place,
+        /// What it should be.
+        language: &'static str,
+        /// What the parser says, with line and column.
+        message: String,
+    },
+    /// There is no such key.
+    #[error("{place}: unknown key `{key}`; {}", advice(hint.as_deref(), known))]
+    UnknownKey {
+        /// Where.
+        place: Place,
+        /// The key.
+        key: String,
+        /// The key that was probably meant.
+        hint: Option<String>,
+        /// The keys there are.
+        known: Box<[String]>,
+    },
+    /// A key's value is of the wrong kind.
+    #[error("{place}: `{key}` is {found}; write {expected}")]
+    WrongValue {
+        /// Where.
+        place: Place,
+        /// The key.
+        key: String,
+        /// What it is.
+        found: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A key is not there.
+    #[error("{place}: `{key}` is missing; write {expected}")]
+    MissingKey {
+        /// Where.
+        place: Place,
+        /// The key.
+        key: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// Two keys cannot both take effect.
+    #[error("{place}: `{first}` and `{second}` exclude each other; {remedy}")]
+    Conflict {
+        /// Where.
+        place: Place,
+        /// One key.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The script answers nothing.
+    #[error("{place} has no rules; add a `[[rule]]` with a `reply`")]
+    NoRules {
+        /// Which script.
+        place: Place,
+    },
+    /// A rule says nothing.
+    #[error(
+        "{place} says nothing; give it `reply`, `json`, `tool_calls`, `error` or `hangs` \
+         (a reply that is empty on purpose is `reply = \"\"`)"
+    )]
+    NoReply {
+        /// Which rule.
+        place: Place,
+    },
+    /// A rule can never answer.
+    #[error(
+        "{place} can never answer: rule {blocker} before it has neither `when` nor a limit; move rule {blocker} to the \
+         end, or give it `when`, `once` or `times`"
+    )]
+    Unreachable {
+        /// Which rule.
+        place: Place,
+        /// The rule that answers everything.
+        blocker: usize,
+    },
+}
+
+/// Where in a script something is. Rules and replies count from 1.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Place {
+    /// The file; none if the script was a text in memory.
+    pub file: Option<PathBuf>,
+    /// Which rule.
+    pub rule: Option<usize>,
+    /// Which reply of the rule, if it has a list of them.
+    pub reply: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(formatter, "script `{}`", file.display())?,
+            None => formatter.write_str("the script")?,
+        }
+        if let Some(rule) = self.rule {
+            write!(formatter, ", rule {rule}")?;
+        }
+        if let Some(reply) = self.reply {
+            write!(formatter, ", reply {reply}")?;
+        }
+        Ok(())
+    }
+}
+
+fn advice(hint: Option<&str>, known: &[String]) -> String {
+    match hint {
+        Some(hint) => format!("did you mean `{hint}`?"),
+        None => format!("known keys are {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,114 @@
+//! One reply of a rule.
+
+use convoke_core::FinishReason;
+use serde_json::{Map, Value};
+
+use super::section::Section;
+use super::{fault, values};
+use crate::scripted::reply::Call;
+use crate::scripted::{Chunks, Place, Reply, ScriptError};
+
+/// The keys of a reply.
+pub(super) const KEYS: [&str; 15] = [
+    "text",
+    "json",
+    "tool_calls",
+    "reasoning",
+    "reasoning_signature",
+    "usage",
+    "finish",
+    "chunks",
+    "delay",
+    "delay_per_chunk",
+    "error",
+    "fail_after",
+    "cut_after",
+    "hangs",
+    "hangs_after",
+];
+
+/// The same beside `reply`, which is the text there.
+pub(super) fn rule_keys() -> impl Iterator<Item = &'static str> {
+    KEYS.into_iter().filter(|key| *key != "text")
+}
+
+const CALL_KEYS: [&str; 3] = ["name", "arguments", "id"];
+
+/// What stands in this table.
+pub(super) fn read(section: &mut Section) -> Result<Reply, ScriptError> {
+    if section.has("text") && section.has("json") {
+        return Err(section.conflict("text", "json", "keep one of them"));
+    }
+    let json = section.take("json").map(|value| value.to_string());
+    let usage = section.section("usage", &values::USAGE_KEYS)?;
+    Ok(Reply {
+        text: section.text("text")?.or(json),
+        calls: calls(section)?,
+        reasoning: section.text("reasoning")?,
+        signature: section.text("reasoning_signature")?,
+        usage: usage.map(values::usage).transpose()?,
+        finish: section.read(
+            "finish",
+            "\"stop\", \"tool_calls\", \"length\" or \"content_filter\"",
+            finish,
+        )?,
+        chunks: section.read(
+            "chunks",
+            "\"words\", \"whole\" or a number of characters, 1 or more",
+            chunks,
+        )?,
+        delay: section.duration("delay")?,
+        delay_per_chunk: section.duration("delay_per_chunk")?,
+        fault: fault::read(section)?,
+        ..Reply::default()
+    })
+}
+
+/// A reply with the rule's defaults, if it says something and everything in it can be heard.
+pub(super) fn completed(place: &Place, reply: Reply, defaults: Reply) -> Result<Reply, ScriptError> {
+    let speaks = reply.text.is_some() || !reply.calls.is_empty();
+    let reply = reply.or(defaults);
+    match &reply.fault {
+        None if reply.text.is_none() && reply.calls.is_empty() => {
+            Err(ScriptError::NoReply { place: place.clone() })
+        }
+        Some(fault) if fault.after == 0 && speaks => Err(ScriptError::Conflict {
+            place: place.clone(),
+            first: "reply",
+            second: fault::key(fault),
+            remedy: "nothing would be heard of the reply; say with `fail_after`, `hangs_after` or `cut_after` how \
+                     many pieces come first",
+        }),
+        _ => Ok(reply),
+    }
+}
+
+fn calls(section: &mut Section) -> Result<Vec<Call>, ScriptError> {
+    let list = section.list("tool_calls")?.unwrap_or_default();
+    let numbered = (1..).map(|number| section.name(&format!("tool_calls.{number}"))).zip(list);
+    numbered
+        .map(|(name, value)| call(Section::open(section.place.clone(), &name, value, &CALL_KEYS)?))
+        .collect()
+}
+
+fn call(mut section: Section) -> Result<Call, ScriptError> {
+    let name = section.text("name")?.ok_or_else(|| section.missing("name", "the tool's name in quotes"))?;
+    let arguments = section.read("arguments", "a table, or a text to be sent as it is", |value| {
+        (value.is_object() || value.is_string()).then(|| value.clone())
+    })?;
+    let id = section.text("id")?;
+    Ok(Call { id, name, arguments: arguments.unwrap_or_else(|| Value::Object(Map::new())) })
+}
+
+fn finish(value: &Value) -> Option<FinishReason> {
+    serde_json::from_value(value.clone()).ok()
+}
+
+fn chunks(value: &Value) -> Option<Chunks> {
+    match value.as_str() {
+        Some("words") => Some(Chunks::Words),
+        Some("whole") => Some(Chunks::Whole),
+        Some(_) => None,
+        None => usize::try_from(value.as_u64()?).ok().filter(|size| *size > 0).map(Chunks::Characters),
+    }
+}

@@ -1,0 +1,67 @@
+//! How far the branches of a fan-out have come.
+
+use super::{End, Ended};
+
+/// How a branch stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BranchEnd {
+    /// It is on its way, or waits for an answer.
+    Open,
+    /// It succeeded.
+    Succeeded,
+    /// It failed.
+    Failed,
+}
+
+/// How far the branches of a fan-out have come, in declared order.
+#[derive(Debug)]
+pub struct Progress<'a> {
+    branches: Vec<(&'a str, BranchEnd)>,
+}
+
+impl<'a> Progress<'a> {
+    pub(super) fn of<T>(ended: &'a [Ended<T>], over: &[bool]) -> Self {
+        let stand = |(branch, over): (&'a Ended<T>, &bool)| {
+            let end = match branch.end {
+                End::Succeeded(_) if *over => BranchEnd::Succeeded,
+                End::Failed(_) if *over => BranchEnd::Failed,
+                _ => BranchEnd::Open,
+            };
+            (&*branch.name, end)
+        };
+        Self { branches: ended.iter().zip(over).map(stand).collect() }
+    }
+
+    /// How many branches there are.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.branches.len()
+    }
+
+    /// How many have succeeded.
+    #[must_use]
+    pub fn succeeded(&self) -> usize {
+        self.count(BranchEnd::Succeeded)
+    }
+
+    /// How many have failed.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        self.count(BranchEnd::Failed)
+    }
+
+    /// Whether the branch with this name has succeeded.
+    #[must_use]
+    pub fn has_succeeded(&self, name: &str) -> bool {
+        self.branches.iter().any(|(branch, end)| *branch == name && *end == BranchEnd::Succeeded)
+    }
+
+    /// All branches and how they stand.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, BranchEnd)> {
+        self.branches.iter().copied()
+    }
+
+    fn count(&self, wanted: BranchEnd) -> usize {
+        self.branches.iter().filter(|(_, end)| *end == wanted).count()
+    }
+}

@@ -1,0 +1,135 @@
+//! Steps that are plain functions.
+
+use std::future::Future;
+
+use convoke_core::{BoxFuture, Error, Scope, Step};
+
+/// Whatever the user's functions fail with.
+type Boxed = Box<dyn std::error::Error + Send + Sync>;
+
+/// A function over the state. See [`func`].
+pub struct Func<S> {
+    name: String,
+    function: Box<dyn Fn(&mut S) -> Result<(), Error> + Send + Sync>,
+}
+
+/// A step that computes: a pure function of the state.
+///
+/// It runs again when a run is resumed, so whatever it does besides changing the state belongs into a [`task`], through
+/// its scope. It may fail with any error.
+///
+/// ```
+/// use convoke_core::Error;
+/// use convoke_steps::func;
+///
+/// let double = func("double", |number: &mut u64| {
+///     *number = number.checked_mul(2).ok_or("too large")?;
+///     Ok::<_, Error>(())
+/// });
+/// ```
+pub fn func<S, E>(
+    name: impl Into<String>,
+    function: impl Fn(&mut S) -> Result<(), E> + Send + Sync + 'static,
+) -> Func<S>
+where
+    E: Into<Boxed>,
+{
+    Func { name: name.into(), function: Box::new(move |state| function(state).map_err(Error::failed)) }
+}
+
+impl<S: Send> Step<S> for Func<S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run<'a>(&'a self, _: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move { (self.function)(state) })
+    }
+
+    fn kind(&self) -> &'static str {
+        "func"
+    }
+}
+
+/// An asynchronous function over the state. See [`task`].
+pub struct AsyncFunc<S> {
+    name: String,
+    #[expect(clippy::type_complexity, reason = "this is what a step's function is")]
+    function: Box<dyn for<'a> Fn(&'a Scope, &'a mut S) -> BoxFuture<'a, Result<(), Error>> + Send + Sync>,
+}
+
+/// An `async fn` that can be a step. Implemented for all that fit; never by hand.
+pub trait AsyncFunction<'a, S: 'a>: Send + Sync {
+    /// Calls it.
+    fn call(&self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>>;
+}
+
+impl<'a, S, F, Fut, E> AsyncFunction<'a, S> for F
+where
+    S: 'a,
+    F: Fn(&'a Scope, &'a mut S) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<(), E>> + Send + 'a,
+    E: Into<Boxed>,
+{
+    fn call(&self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
+        let future = self(scope, state);
+        Box::pin(async move { future.await.map_err(Error::failed) })
+    }
+}
+
+/// A step that does things through its scope, as an `async fn`.
+///
+/// ```
+/// use convoke_core::{Error, Scope};
+/// use convoke_steps::task;
+///
+/// async fn stamp(scope: &Scope, log: &mut Vec<String>) -> Result<(), Error> {
+///     log.push(scope.now().await?.to_string());
+///     Ok(())
+/// }
+///
+/// let step = task("stamp", stamp);
+/// ```
+pub fn task<S, F>(name: impl Into<String>, function: F) -> AsyncFunc<S>
+where
+    S: 'static,
+    F: for<'a> AsyncFunction<'a, S> + 'static,
+{
+    AsyncFunc { name: name.into(), function: Box::new(move |scope, state| function.call(scope, state)) }
+}
+
+/// A step that does things through its scope, as a closure that gives a boxed future: for code that captures something.
+///
+/// ```
+/// use convoke_core::Error;
+/// use convoke_steps::task_boxed;
+///
+/// let greeting = String::from("hello");
+/// let step = task_boxed("greet", move |_scope, lines: &mut Vec<String>| {
+///     let greeting = greeting.clone();
+///     Box::pin(async move {
+///         lines.push(greeting);
+///         Ok(())
+///     })
+/// });
+/// ```
+pub fn task_boxed<S, F>(name: impl Into<String>, function: F) -> AsyncFunc<S>
+where
+    F: for<'a> Fn(&'a Scope, &'a mut S) -> BoxFuture<'a, Result<(), Error>> + Send + Sync + 'static,
+{
+    AsyncFunc { name: name.into(), function: Box::new(function) }
+}
+
+impl<S: Send> Step<S> for AsyncFunc<S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
+        (self.function)(scope, state)
+    }
+
+    fn kind(&self) -> &'static str {
+        "task"
+    }
+}

@@ -1,0 +1,146 @@
+//! What a fan-out needs of its branches.
+
+use std::sync::Arc;
+
+use crate::BuildError;
+use crate::fan::Progress;
+
+/// What a fan-out needs of its branches, and what becomes of those it no longer needs.
+///
+/// There is no default: whoever joins branches says what happens when one fails.
+///
+/// ```
+/// use convoke_steps::Join;
+///
+/// let strict = Join::all().cancel_rest();
+/// let patient = Join::all().finish_rest();
+/// let race = Join::any().cancel_rest();
+/// let vote = Join::at_least(2).cancel_rest();
+/// let tolerant = Join::keep_succeeded();
+/// ```
+#[derive(Clone)]
+pub struct Join {
+    pub(crate) requirement: Requirement,
+    pub(crate) rest: Rest,
+}
+
+/// What becomes of branches whose outcome no longer matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// They are cancelled, and waited for.
+    Cancel,
+    /// They finish.
+    Finish,
+}
+
+#[derive(Clone)]
+pub(crate) enum Requirement {
+    All,
+    AtLeast(usize),
+    KeepSucceeded,
+    When(Arc<dyn Fn(&Progress<'_>) -> bool + Send + Sync>),
+}
+
+/// Half a [`Join`]: it still has to say what becomes of the rest.
+#[must_use = "say what becomes of the other branches: `cancel_rest` or `finish_rest`"]
+pub struct Unfinished(Requirement);
+
+impl Unfinished {
+    /// As soon as the outcome is certain, branches that still run are cancelled.
+    #[must_use]
+    pub fn cancel_rest(self) -> Join {
+        Join { requirement: self.0, rest: Rest::Cancel }
+    }
+
+    /// All branches finish, whatever the others do.
+    #[must_use]
+    pub fn finish_rest(self) -> Join {
+        Join { requirement: self.0, rest: Rest::Finish }
+    }
+}
+
+impl Join {
+    /// Every branch must succeed.
+    pub fn all() -> Unfinished {
+        Unfinished(Requirement::All)
+    }
+
+    /// One branch must succeed.
+    pub fn any() -> Unfinished {
+        Self::at_least(1)
+    }
+
+    /// So many branches must succeed.
+    pub fn at_least(branches: usize) -> Unfinished {
+        Unfinished(Requirement::AtLeast(branches))
+    }
+
+    /// Goes on with whatever succeeded, be it nothing; all branches finish.
+    #[must_use]
+    pub fn keep_succeeded() -> Self {
+        Self { requirement: Requirement::KeepSucceeded, rest: Rest::Finish }
+    }
+
+    /// Goes on as soon as the condition on which branches have succeeded or failed holds; fails if it never does.
+    pub fn when(condition: impl Fn(&Progress<'_>) -> bool + Send + Sync + 'static) -> Unfinished {
+        Unfinished(Requirement::When(Arc::new(condition)))
+    }
+
+    /// Goes on as soon as all branches with these names have succeeded.
+    pub fn named<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Unfinished {
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        Self::when(move |progress| names.iter().all(|name| progress.has_succeeded(name)))
+    }
+
+    pub(crate) fn check(&self, step: &str, branches: usize) -> Result<(), BuildError> {
+        match self.requirement {
+            Requirement::AtLeast(needed) if needed > branches => {
+                Err(BuildError::Unreachable { step: step.to_owned(), needed, branches })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the outcome is certain, and which it is. Only a condition needs to see every branch.
+    pub(crate) fn verdict<'a>(&self, tally: Tally, progress: impl FnOnce() -> Progress<'a>) -> Option<Verdict> {
+        let Tally { total, succeeded, failed } = tally;
+        let over = succeeded + failed == total;
+        let (met, hopeless) = match &self.requirement {
+            Requirement::All => (succeeded == total, failed > 0),
+            Requirement::AtLeast(needed) => (succeeded >= *needed, failed + needed > total),
+            Requirement::KeepSucceeded => (over, false),
+            Requirement::When(condition) => (condition(&progress()), over),
+        };
+        match (met, hopeless) {
+            (true, _) => Some(Verdict::Met),
+            (false, true) => Some(Verdict::Hopeless),
+            (false, false) => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Join {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let requirement = match &self.requirement {
+            Requirement::All => "all".to_owned(),
+            Requirement::AtLeast(needed) => format!("at least {needed}"),
+            Requirement::KeepSucceeded => "whatever succeeds".to_owned(),
+            Requirement::When(_) => "a condition".to_owned(),
+        };
+        formatter.debug_struct("Join").field("requirement", &requirement).field("rest", &self.rest).finish()
+    }
+}
+
+/// How many branches there are, and how many of them are over.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) total: usize,
+    pub(crate) succeeded: usize,
+    pub(crate) failed: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Met,
+    Hopeless,
+}

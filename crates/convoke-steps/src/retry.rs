@@ -1,0 +1,121 @@
+//! A step again if it failed for a reason that may pass.
+
+use convoke_core::{
+    BoxFuture, Category, Error, EventKind, Nature, Outline, RetryPolicy, Scope, SharedStep, Step,
+};
+use std::sync::Arc;
+
+/// Tries a step again when it fails for a reason that may pass, waiting longer each time, and at least as long as the
+/// other side asked.
+///
+/// The state keeps what a failed attempt wrote, unless [`with_rollback`](Self::with_rollback) is asked for.
+///
+/// ```
+/// use convoke_core::{Error, RetryPolicy};
+/// use convoke_steps::{Retry, func};
+///
+/// let step = func("flaky", |_: &mut u32| Err(Error::transient("try again")));
+/// let retry = Retry::new(step, RetryPolicy::attempts(3)?);
+/// # Ok::<(), convoke_core::InvalidRetry>(())
+/// ```
+pub struct Retry<S> {
+    name: String,
+    step: SharedStep<S>,
+    policy: RetryPolicy,
+    /// Keeps the state for when an attempt fails.
+    copy: Option<fn(&S) -> S>,
+}
+
+impl<S: Send + 'static> Retry<S> {
+    /// Retries a step.
+    pub fn new(step: impl Step<S> + 'static, policy: RetryPolicy) -> Self {
+        let name = format!("retry {}", step.name());
+        Self { name, step: Arc::new(step), policy, copy: None }
+    }
+
+    /// Gives it another name than `retry` and the step's.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Undoes what a failed attempt wrote to the state.
+    #[must_use]
+    pub fn with_rollback(mut self) -> Self
+    where
+        S: Clone,
+    {
+        self.copy = Some(S::clone);
+        self
+    }
+
+    async fn attempts(&self, scope: &Scope, state: &mut S) -> Result<(), Error> {
+        let maximum = self.policy.max_attempts();
+        for attempt in 1..=maximum {
+            if scope.is_heard() {
+                scope.emit(EventKind::RetryAttempt { attempt }).await;
+            }
+            let before = self.copy.map(|copy| copy(state));
+            let child = scope.open(&*self.step)?;
+            let Err(error) = child.enter(&*self.step, state).await else {
+                if scope.is_heard() {
+                    scope.emit(EventKind::RetrySucceeded { attempt }).await;
+                }
+                return Ok(());
+            };
+            if error.passes(child.path()) {
+                return Err(error);
+            }
+            if let Some(before) = before {
+                *state = before;
+            }
+            let retryable = error.category() == Category::Transient;
+            if scope.is_heard() {
+                let text = error.to_string();
+                scope.emit(EventKind::RetryFailed { attempt, error: text.clone(), retryable }).await;
+                if retryable && attempt == maximum {
+                    scope.emit(EventKind::RetryExhausted { attempts: maximum, error: text }).await;
+                }
+            }
+            if !retryable || attempt == maximum {
+                return Err(error);
+            }
+            self.wait(scope, attempt, &error).await?;
+        }
+        unreachable!("a policy has at least one attempt, and the last one returns")
+    }
+
+    async fn wait(&self, scope: &Scope, attempt: u32, error: &Error) -> Result<(), Error> {
+        // 53 bits are what an f64 holds exactly.
+        let chance = (scope.random() >> 11) as f64 / (1_u64 << 53) as f64;
+        let planned = self.policy.delay(attempt - 1, chance);
+        let delay = planned.max(error.retry_after().unwrap_or_default());
+        if scope.is_heard() {
+            scope.emit(EventKind::RetryScheduled { attempt, delay }).await;
+        }
+        scope.sleep(delay).await
+    }
+}
+
+impl<S: Send + 'static> Step<S> for Retry<S> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(self.attempts(scope, state))
+    }
+
+    fn kind(&self) -> &'static str {
+        "retry"
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+
+    fn outline(&self) -> Outline {
+        Outline::composite(&self.name, self.kind(), [self.step.outline()])
+    }
+}
