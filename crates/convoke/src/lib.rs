@@ -1,0 +1,29 @@
+//! Orchestrate LLM agents in Rust: every run durable, replayable, bounded, observable and safe.
+//!
+//! One dependency, one state struct, and steps over it. This crate puts Convoke's parts together; each also stands
+//! alone: [`core`] (the kernel), [`steps`] (typed steps), [`agent`] (tools and the agent loop), [`models`] and
+//! [`store`].
+//!
+//! The [`guide`] starts from nothing and is compiled with the tests.
+
+/// The kernel: steps, scopes, effects, the journal, events and budgets.
+pub use convoke_core as core;
+
+/// Typed tools, structured output and the agent loop.
+pub use convoke_agent as agent;
+
+/// Models: the scripted one, for tests and demonstrations.
+pub use convoke_models as models;
+
+/// Typed steps: chains, routers, loops, retries, fan-outs.
+pub use convoke_steps as steps;
+
+/// Stores: SQLite, and memory.
+pub use convoke_store as store;
+
+pub mod prelude;
+
+#[doc = include_str!("../guide/guide.md")]
+pub mod guide {}
+
+pub use convoke_core::{Error, Outcome, RunId, RunStatus, Runtime, Scope, Step, Workflow};

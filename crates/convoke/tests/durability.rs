@@ -1,0 +1,316 @@
+//! What resuming, replaying and forking promise.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use convoke::core::store::{Batch, NewRun};
+use convoke::core::{OnDoubt, Phase, StoreError, WhenBusy};
+use convoke::prelude::*;
+use serde_json::json;
+
+fn id(text: &str) -> RunId {
+    text.parse().unwrap()
+}
+
+fn runtime(store: &Arc<MemoryStore>, model: &ScriptedModel) -> Runtime {
+    Runtime::builder().shared_store(Arc::clone(store) as Arc<dyn Store>).model(model.clone()).build()
+}
+
+/// Asks a model for each of these, one after another.
+fn asking(prompts: &'static [&'static str]) -> Workflow<Vec<String>> {
+    Workflow::new(prompts.iter().fold(Chain::new("main"), |chain, text| {
+        chain.then(prompt(*text, move |_: &Vec<String>| *text).text(|answers: &mut Vec<String>| {
+            answers.push(String::new());
+            answers.last_mut().unwrap()
+        }))
+    }))
+}
+
+#[tokio::test]
+async fn a_completed_run_started_again_gives_its_outcome_without_asking_anybody() {
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies(["one", "two"]));
+    let workflow = asking(&["a", "b"]);
+    let first = runtime(&store, &model).start(&workflow, vec![]).id(id("run")).await.unwrap();
+    let second = runtime(&store, &model).start(&workflow, vec![]).id(id("run")).await.unwrap();
+    assert_eq!(first.state, second.state);
+    assert_eq!(model.calls(), 2);
+}
+
+#[tokio::test]
+async fn a_failed_run_resumed_tries_only_what_failed() {
+    let store = Arc::new(MemoryStore::new());
+    let model = ScriptedModel::builder()
+        .replies([
+            Reply::text("one"),
+            Reply::error(convoke::core::ModelError::of_status(401, "no key")),
+            Reply::text("two"),
+        ])
+        .build();
+    let workflow = asking(&["a", "b"]);
+    let first = runtime(&store, &model).start(&workflow, vec![]).id(id("run")).await.unwrap();
+    assert_eq!((first.status, first.state), (RunStatus::Failed, vec!["one".to_owned()]));
+    let second = runtime(&store, &model).resume(&workflow, id("run")).await.unwrap();
+    assert_eq!(second.completed().unwrap(), ["one", "two"]);
+    assert_eq!(model.calls(), 3);
+}
+
+#[tokio::test]
+async fn a_failure_the_run_coped_with_is_not_tried_again() {
+    let store = Arc::new(MemoryStore::new());
+    let tries = Arc::new(AtomicU32::new(0));
+    let broken = Arc::new(AtomicBool::new(true));
+    let workflow = {
+        let (tries, broken) = (Arc::clone(&tries), Arc::clone(&broken));
+        let coped = task_boxed("coped", move |scope, log: &mut Vec<String>| {
+            let tries = Arc::clone(&tries);
+            Box::pin(async move {
+                let attempt = scope.custom("flaky").repeatable().perform(|_| async move {
+                    tries.fetch_add(1, Ordering::Relaxed);
+                    Err::<u32, _>("no luck")
+                });
+                log.push(attempt.await.unwrap_err().to_string());
+                Ok(())
+            })
+        });
+        let fails = task_boxed("fails", move |scope, log: &mut Vec<String>| {
+            let broken = broken.load(Ordering::Relaxed);
+            Box::pin(async move {
+                let effect = scope.custom("later").repeatable();
+                let value =
+                    effect.perform(|_| async move { if broken { Err("broken") } else { Ok(7) } }).await?;
+                log.push(value.to_string());
+                Ok(())
+            })
+        });
+        Workflow::new(Chain::new("main").then(coped).then(fails))
+    };
+    let runtime = runtime(&store, &ScriptedModel::replies([""; 0]));
+    assert_eq!(runtime.start(&workflow, vec![]).id(id("run")).await.unwrap().status, RunStatus::Failed);
+    broken.store(false, Ordering::Relaxed);
+    let log = runtime.resume(&workflow, id("run")).await.unwrap().completed().unwrap();
+    assert_eq!(log, ["no luck", "7"]);
+    assert_eq!(tries.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn code_that_asks_for_something_else_is_told_so_and_shown_both_requests() {
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies(["one", "two", "three"]));
+    let before = asking(&["a", "b"]);
+    let run = runtime(&store, &model).start(&before, vec![]).id(id("run")).await.unwrap().run;
+    let changed = Workflow::new(Chain::new("main").then(
+        prompt("a", |_: &Vec<String>| "something else").text(|answers: &mut Vec<String>| {
+            answers.push(String::new());
+            answers.last_mut().unwrap()
+        }),
+    ));
+    let replay = runtime(&store, &model).replay(&changed, &run).await.unwrap();
+    let text = replay.error.unwrap().to_string();
+    assert!(text.contains("`main/a`") && text.contains("something else"), "{text}");
+    assert_eq!(model.calls(), 2, "divergence must never call the model");
+    let shorter = runtime(&store, &model).replay(&asking(&["a"]), &run).await.unwrap();
+    assert_eq!(shorter.unused, 1, "an effect the code no longer asks for is noticed");
+}
+
+#[tokio::test]
+async fn an_id_stands_for_one_piece_of_work() {
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies(["one"]));
+    let runtime = runtime(&store, &model);
+    let _ = runtime.start(&asking(&["a"]), vec![]).id(id("run")).await.unwrap();
+    let other_state =
+        runtime.start(&asking(&["a"]), vec!["more".into()]).id(id("run")).await.map(drop).unwrap_err();
+    assert!(other_state.to_string().contains("began with another state"), "{other_state}");
+    let other_workflow =
+        runtime.start(&asking(&["a"]).named("other"), vec![]).id(id("run")).await.map(drop).unwrap_err();
+    assert!(other_workflow.to_string().contains("belongs to workflow `main`"), "{other_workflow}");
+}
+
+#[tokio::test]
+async fn a_run_of_an_older_version_is_migrated_or_refused() {
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies(["one"]));
+    let runtime = runtime(&store, &model);
+    let old = Workflow::new(task("main", ask_first));
+    assert_eq!(runtime.start(&old, 5).id(id("run")).await.unwrap().status, RunStatus::Suspended);
+    answer_all(&store, &Answer::approve()).await;
+    let unprepared = Workflow::new(task("main", ask_first)).version(3);
+    let error = runtime.resume(&unprepared, id("run")).await.map(drop).unwrap_err();
+    assert!(
+        error.to_string().contains("begun by version 1") && error.to_string().contains("migrate(1"),
+        "{error}"
+    );
+    let add = |by: i64| move |state: serde_json::Value| Ok(json!(state.as_i64().unwrap_or(0) + by));
+    let prepared = Workflow::new(task("main", ask_first)).version(3).migrate(1, add(10)).migrate(2, add(100));
+    assert_eq!(runtime.resume(&prepared, id("run")).await.unwrap().completed().unwrap(), 116);
+}
+
+async fn ask_first(scope: &Scope, number: &mut i64) -> Result<(), Error> {
+    if scope.ask(Question::approval("go on?")).await?.is_approval() {
+        *number += 1;
+    }
+    Ok(())
+}
+
+async fn answer_all(store: &Arc<MemoryStore>, answer: &Answer) {
+    for pending in store.questions(None).await.unwrap() {
+        store.answer(&pending.run, &pending.id, answer.clone()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_swallowed_question_still_suspends_the_run() {
+    async fn careless(scope: &Scope, number: &mut i64) -> Result<(), Error> {
+        let approved = scope.ask(Question::approval("really?")).await.map(|answer| answer.is_approval());
+        *number = if approved.unwrap_or(true) { 1 } else { 2 };
+        Ok(())
+    }
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies([""; 0]));
+    let workflow = Workflow::new(Chain::new("main").then(task("careless", careless)));
+    let outcome = runtime(&store, &model).start(&workflow, 0).id(id("run")).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Suspended);
+    assert_eq!(outcome.questions().len(), 1);
+    answer_all(&store, &Answer::reject("no")).await;
+    assert_eq!(runtime(&store, &model).resume(&workflow, id("run")).await.unwrap().completed().unwrap(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_expired_is_answered_as_it_said() {
+    async fn impatient(scope: &Scope, text: &mut String) -> Result<(), Error> {
+        let question =
+            Question::text("name?").expires_with(Duration::ZERO, Decision::Text { text: "nobody".into() });
+        if let Decision::Text { text: name } = scope.ask(question).await?.decision {
+            *text = name;
+        }
+        Ok(())
+    }
+    let name = Runtime::new().start(&Workflow::new(task("main", impatient)), String::new()).await.unwrap();
+    assert_eq!(name.completed().unwrap(), "nobody");
+}
+
+#[tokio::test]
+async fn two_people_must_agree_where_a_quorum_says_so() {
+    async fn guarded(scope: &Scope, number: &mut i64) -> Result<(), Error> {
+        *number = i64::from(scope.ask(Question::approval("launch?").quorum(2)).await?.is_approval());
+        Ok(())
+    }
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies([""; 0]));
+    let workflow = Workflow::new(task("main", guarded));
+    let runtime = runtime(&store, &model);
+    let status = |outcome: Outcome<i64>| outcome.status;
+    assert_eq!(status(runtime.start(&workflow, 0).id(id("run")).await.unwrap()), RunStatus::Suspended);
+    answer_all(&store, &Answer::approve().by("ann")).await;
+    assert_eq!(status(runtime.resume(&workflow, id("run")).await.unwrap()), RunStatus::Suspended);
+    answer_all(&store, &Answer::approve().by("ann")).await;
+    assert_eq!(status(runtime.resume(&workflow, id("run")).await.unwrap()), RunStatus::Suspended);
+    answer_all(&store, &Answer::approve().by("bob")).await;
+    assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().completed().unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_start_of_a_run_under_way_is_refused_waits_or_takes_over() {
+    async fn slow(scope: &Scope, number: &mut i64) -> Result<(), Error> {
+        scope.sleep(Duration::from_millis(400)).await?;
+        *number += scope.custom("one").repeatable().perform(|_| async { Ok::<_, Error>(1) }).await?;
+        Ok(())
+    }
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies([""; 0]));
+    let (runtime, workflow) = (runtime(&store, &model), Workflow::new(task("main", slow)));
+    let first = tokio::spawn(runtime.start(&workflow, 0).id(id("run")).into_future());
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let refused = runtime.start(&workflow, 0).id(id("run")).await.map(drop).unwrap_err();
+    assert!(matches!(refused, Error::Store(StoreError::Busy { .. })), "{refused}");
+    let waited = runtime.start(&workflow, 0).id(id("run")).when_busy(WhenBusy::Wait).await.unwrap();
+    assert_eq!(waited.completed().unwrap(), 1);
+    assert_eq!(first.await.unwrap().unwrap().completed().unwrap(), 1);
+
+    let first = tokio::spawn(runtime.start(&workflow, 0).id(id("other")).into_future());
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let taken = runtime.start(&workflow, 0).id(id("other")).when_busy(WhenBusy::TakeOver).await.unwrap();
+    assert_eq!(taken.completed().unwrap(), 1);
+    let fenced = first.await.unwrap().unwrap();
+    assert!(matches!(fenced.error, Some(Error::Store(StoreError::Fenced { .. }))), "{:?}", fenced.error);
+}
+
+/// A run whose journal says that an effect was begun, and nothing more: the process died.
+async fn interrupted(store: &Arc<dyn Store>, workflow: &Workflow<i64>, done: &Runtime) -> RunId {
+    let run = done.start(workflow, 0).await.unwrap().run;
+    let record = store.run(&run).await.unwrap().unwrap();
+    let mut entries = store.entries(&run, 1, 100).await.unwrap();
+    entries.truncate(1);
+    assert_eq!(entries[0].phase, Phase::Started);
+    let died = NewRun {
+        id: RunId::mint(),
+        workflow: record.workflow,
+        version: record.version,
+        input: record.input,
+        seed: record.seed,
+        forked_from: None,
+        past: Batch { entries, ..Batch::default() },
+    };
+    let lease = store.create(died).await.unwrap();
+    store.release(&lease);
+    lease.run
+}
+
+#[tokio::test]
+async fn an_effect_in_doubt_asks_a_person_or_fails_as_configured() {
+    async fn charge(scope: &Scope, number: &mut i64) -> Result<(), Error> {
+        *number += scope.custom("charge").perform(|_| async { Ok::<_, Error>(1) }).await?;
+        Ok(())
+    }
+    let memory = Arc::new(MemoryStore::new());
+    let store: Arc<dyn Store> = memory.clone();
+    let asking = Runtime::builder().shared_store(Arc::clone(&store)).build();
+    let failing = Runtime::builder().shared_store(Arc::clone(&store)).on_doubt(OnDoubt::Fail).build();
+    let workflow = Workflow::new(task("main", charge));
+
+    let run = interrupted(&store, &workflow, &asking).await;
+    let failed = failing.resume(&workflow, run.clone()).await.unwrap();
+    let text = failed.error.unwrap().to_string();
+    assert!(text.contains("`charge` at `main`") && text.contains("may or may not have acted"), "{text}");
+    let suspended = asking.resume(&workflow, run.clone()).await.unwrap();
+    assert!(suspended.questions()[0].question.title.contains("may have acted already"));
+    answer_all(&memory, &Answer::choose("again")).await;
+    assert_eq!(asking.resume(&workflow, run).await.unwrap().completed().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_fork_with_another_reply_goes_another_way() {
+    let (store, model) =
+        (Arc::new(MemoryStore::new()), ScriptedModel::replies(["one", "two", "another two"]));
+    let (runtime, workflow) = (runtime(&store, &model), asking(&["a", "b"]));
+    let run = runtime.start(&workflow, vec![]).await.unwrap().run;
+    let store: Arc<dyn Store> = store;
+    let entries = store.entries(&run, 1, 10).await.unwrap();
+    let recorded: serde_json::Value = serde_json::from_slice(entries[0].outcome.as_ref().unwrap()).unwrap();
+    let mut reply = recorded["ok"].clone();
+    reply["message"]["parts"][0]["text"] = json!("what if");
+    let fork = Fork::new(run.clone(), 1).with_outcome(reply).create(&store).await.unwrap();
+    let outcome = runtime.resume(&workflow, fork.clone()).await.unwrap();
+    assert_eq!(outcome.completed().unwrap(), ["what if", "another two"]);
+    let record = store.run(&fork).await.unwrap().unwrap();
+    assert_eq!(record.forked_from.unwrap().run, run);
+    let beyond = Fork::new(run, 99).create(&store).await.unwrap_err();
+    assert!(beyond.to_string().contains("entries 1 to 2"), "{beyond}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_run_says_why_and_can_be_resumed() {
+    async fn nap(scope: &Scope, number: &mut i64) -> Result<(), Error> {
+        scope.sleep(Duration::from_secs(60)).await?;
+        *number += 1;
+        Ok(())
+    }
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies([""; 0]));
+    let (runtime, workflow) = (runtime(&store, &model), Workflow::new(task("main", nap)));
+    let canceller = Canceller::new();
+    let run = runtime.start(&workflow, 0).id(id("run")).canceller(&canceller).into_future();
+    let cancel = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        canceller.cancel("lunch");
+    };
+    let (outcome, ()) = tokio::join!(run, cancel);
+    let outcome = outcome.unwrap();
+    assert_eq!(outcome.status, RunStatus::Cancelled);
+    assert_eq!(outcome.error.unwrap().to_string(), "cancelled: lunch");
+    assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().completed().unwrap(), 1);
+}

@@ -1,0 +1,80 @@
+//! Every example runs, and says what its description promises.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Once;
+
+/// Cargo builds examples beside the tests, except when it is asked for these tests only.
+fn program(name: &str) -> PathBuf {
+    static BUILD: Once = Once::new();
+    let this = std::env::current_exe().expect("a path");
+    let folder =
+        this.parent().and_then(|folder| folder.parent()).expect("tests are built into target/…/deps");
+    let program = folder.join("examples").join(name);
+    BUILD.call_once(|| {
+        if !program.exists() {
+            let build = ["build", "--quiet", "-p", "convoke", "--examples"];
+            let built = Command::new(env!("CARGO")).args(build).status();
+            assert!(built.expect("cargo is there").success(), "the examples build");
+        }
+    });
+    program
+}
+
+fn run(name: &str, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(program(name))
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .expect("the example is built");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{name} failed:\n{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+#[track_caller]
+fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "it does not say {word:?}:\n{text}");
+    }
+}
+
+#[test]
+fn summarise_and_review_takes_two_rounds() {
+    let text = run("summarise_and_review", &[]);
+    assert_says(&text, &["round 1", "round 2", "Published: A loom keeps warp threads taut"]);
+    assert!(!text.contains("round 3"), "{text}");
+}
+
+#[test]
+fn parallel_research_keeps_what_succeeded() {
+    let text = run("parallel_research", &[]);
+    assert_says(&text, &["left out research/gather/market", "2 findings", "a shuttle carries the weft"]);
+}
+
+#[test]
+fn ticket_router_sends_each_ticket_where_it_belongs() {
+    assert_says(&run("ticket_router", &[]), &["Filed under: billing", "We are sorry"]);
+    assert_says(&run("ticket_router", &["It crashes."]), &["Filed under: engineering", "Which version"]);
+    assert_says(&run("ticket_router", &["Nice loom!"]), &["Filed under: a person"]);
+}
+
+#[test]
+fn agent_with_approval_waits_for_a_person_and_repeats_nothing() {
+    let text = run("agent_with_approval", &[]);
+    assert_says(
+        &text,
+        &["The run is suspended.", "send_refund", "Ann approves.", "You got 3000 cents back."],
+    );
+    assert_says(&text, &["The model was called 3 times."]);
+    assert_eq!(text.matches("looking up order").count(), 1, "{text}");
+    assert_eq!(text.matches("sending 3000 cents").count(), 1, "{text}");
+}
+
+#[test]
+fn crash_and_resume_writes_every_part_once() {
+    let text = run("crash_and_resume", &[]);
+    assert_says(&text, &["wrote story/beginning", "and dies", "The run is completed; 4 model calls in all."]);
+    assert_says(&text, &["By morning the cloth was whole."]);
+}
