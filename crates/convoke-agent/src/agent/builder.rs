@@ -1,0 +1,230 @@
+//! Putting an agent together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke_core::{DuplicateTool, Model, ModelParams, ModelReply, Tool, Toolset};
+
+use super::{Agent, Approval, MaxTurns, ParallelCalls, Rejected, StopWhen};
+
+/// An agent being put together. See [`Agent::builder`].
+#[must_use = "an agent is not made until `build` is called"]
+pub struct AgentBuilder {
+    name: Arc<str>,
+    system: Option<Arc<str>>,
+    model: Option<Arc<dyn Model>>,
+    tools: Toolset,
+    duplicate: Option<DuplicateTool>,
+    params: ModelParams,
+    max_turns: MaxTurns,
+    timeout: Option<Duration>,
+    tool_timeout: Option<Duration>,
+    parallel: ParallelCalls,
+    approval: Approval,
+    when_rejected: Rejected,
+    stop_when: Option<StopWhen>,
+    repeat_limit: Option<u32>,
+}
+
+/// An agent that cannot work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidAgent {
+    /// It has no name.
+    #[error("an agent needs a name: it is part of every path and picture")]
+    NoName,
+    /// Two tools of one name.
+    #[error(transparent)]
+    DuplicateTool(#[from] DuplicateTool),
+    /// No turns.
+    #[error("agent `{agent}` has no turns: give it at least one, or `None` for as many as it takes")]
+    NoTurns {
+        /// The agent.
+        agent: Arc<str>,
+    },
+    /// A limit on repetition that would refuse a first call.
+    #[error(
+        "agent `{agent}` would refuse call {limit} of identical ones: 2 is the first that repeats anything"
+    )]
+    RepeatLimit {
+        /// The agent.
+        agent: Arc<str>,
+        /// The limit.
+        limit: u32,
+    },
+    /// Approval for a tool there is not.
+    #[error("agent `{agent}` wants approval for `{tool}`, and has no such tool; it has: {known}")]
+    ApprovalOfUnknownTool {
+        /// The agent.
+        agent: Arc<str>,
+        /// The tool.
+        tool: String,
+        /// The tools there are.
+        known: String,
+    },
+}
+
+impl AgentBuilder {
+    pub(super) fn new(name: Arc<str>) -> Self {
+        Self {
+            name,
+            system: None,
+            model: None,
+            tools: Toolset::new(),
+            duplicate: None,
+            params: ModelParams::default(),
+            max_turns: MaxTurns::Default,
+            timeout: None,
+            tool_timeout: Some(Agent::DEFAULT_TOOL_TIMEOUT),
+            parallel: ParallelCalls::default(),
+            approval: Approval::default(),
+            when_rejected: Rejected::default(),
+            stop_when: None,
+            repeat_limit: Some(Agent::DEFAULT_REPEAT_LIMIT),
+        }
+    }
+
+    /// Sets the instructions every conversation begins with.
+    pub fn system(mut self, text: impl Into<Arc<str>>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// Sets the model. Without one the run's is asked.
+    pub fn model(self, model: impl Model + 'static) -> Self {
+        self.shared_model(Arc::new(model))
+    }
+
+    /// Sets a model that others use too.
+    pub fn shared_model(mut self, model: Arc<dyn Model>) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(self, tool: impl Tool + 'static) -> Self {
+        self.shared_tool(Arc::new(tool))
+    }
+
+    /// Adds a tool that others use too.
+    pub fn shared_tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        if let Err(duplicate) = self.tools.add(tool) {
+            self.duplicate.get_or_insert(duplicate);
+        }
+        self
+    }
+
+    /// Adds tools.
+    pub fn tools(self, tools: Toolset) -> Self {
+        tools.iter().fold(self, |builder, tool| builder.shared_tool(Arc::clone(tool)))
+    }
+
+    /// Sets sampling parameters. What the run sets overrides them.
+    pub fn params(mut self, params: ModelParams) -> Self {
+        self.params = params;
+        self
+    }
+
+    /// Sets how many turns it has, the last one without tools included; `None` means as many as it takes. 10 otherwise.
+    pub fn max_turns(mut self, turns: impl Into<Option<u32>>) -> Self {
+        self.max_turns = MaxTurns::Said(turns.into());
+        self
+    }
+
+    /// Limits how long it may take as a whole. Then it stops with what it has. Counted anew when a run is resumed.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Sets how long a tool call may take unless the tool says otherwise; `None` means as long as it takes. 30 seconds
+    /// otherwise. Time spent waiting for an approval or for other calls does not count.
+    pub fn tool_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.tool_timeout = limit.into();
+        self
+    }
+
+    /// Says how calls of one turn are made.
+    pub fn parallel_tool_calls(mut self, parallel: ParallelCalls) -> Self {
+        self.parallel = parallel;
+        self
+    }
+
+    /// Says which calls a person must approve.
+    pub fn approval(mut self, approval: Approval) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// Says what happens when every call of a turn was rejected.
+    pub fn when_rejected(mut self, rejected: Rejected) -> Self {
+        self.when_rejected = rejected;
+        self
+    }
+
+    /// Stops after the first reply of which this is true, before any call in it is made. It is given the turn's number,
+    /// from 1, and must depend on nothing else: a resumed run asks it again.
+    pub fn stop_when(mut self, stop: impl Fn(u32, &ModelReply) -> bool + Send + Sync + 'static) -> Self {
+        self.stop_when = Some(Arc::new(stop));
+        self
+    }
+
+    /// Refuses the so-many-eth identical call in a row if the ones before it all gave the same; the model is told so, and
+    /// if it insists the agent ends. `None` lets it go on. 4 otherwise.
+    ///
+    /// "In a row" counts turns: a call that a turn does without begins anew.
+    pub fn repeat_limit(mut self, limit: impl Into<Option<u32>>) -> Self {
+        self.repeat_limit = limit.into();
+        self
+    }
+
+    /// The agent.
+    ///
+    /// # Errors
+    /// [`InvalidAgent`] says what does not fit together.
+    pub fn build(self) -> Result<Agent, InvalidAgent> {
+        let agent = || Arc::clone(&self.name);
+        if self.name.is_empty() {
+            return Err(InvalidAgent::NoName);
+        }
+        if let Some(duplicate) = self.duplicate {
+            return Err(duplicate.into());
+        }
+        if self.max_turns == MaxTurns::Said(Some(0)) {
+            return Err(InvalidAgent::NoTurns { agent: agent() });
+        }
+        if let Some(limit) = self.repeat_limit.filter(|limit| *limit < 2) {
+            return Err(InvalidAgent::RepeatLimit { agent: agent(), limit });
+        }
+        if let Some(tool) = self.approval.unknown_tool(&self.tools) {
+            let known = self.tools.names().collect::<Vec<_>>().join(", ");
+            return Err(InvalidAgent::ApprovalOfUnknownTool { agent: agent(), tool: tool.to_owned(), known });
+        }
+        Ok(Agent {
+            name: self.name,
+            system: self.system,
+            model: self.model,
+            definitions: self.tools.definitions().into(),
+            tools: self.tools,
+            params: self.params,
+            max_turns: self.max_turns,
+            timeout: self.timeout,
+            tool_timeout: self.tool_timeout,
+            parallel: self.parallel,
+            approval: self.approval,
+            when_rejected: self.when_rejected,
+            stop_when: self.stop_when,
+            repeat_limit: self.repeat_limit,
+        })
+    }
+}
+
+impl std::fmt::Debug for AgentBuilder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("AgentBuilder")
+            .field("name", &self.name)
+            .field("tools", &self.tools)
+            .finish_non_exhaustive()
+    }
+}

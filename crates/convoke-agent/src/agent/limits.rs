@@ -1,0 +1,167 @@
+//! Limits that end in an answer.
+//!
+//! An agent that may not go on is not cut off in the middle of its work: before it comes to a limit it gets one last
+//! turn, without tools and with a note that says why, and answers with what it has.
+//!
+//! Budgets are shared with whatever else runs, so what is left of one may be different when a run is replayed. Whether
+//! a turn was the last is therefore written down when a budget makes it so.
+
+use std::sync::Arc;
+
+use convoke_core::{Error, Model, Resource, Scope, Usage};
+use serde::{Deserialize, Serialize};
+
+use super::progress::Progress;
+use super::{Agent, AgentStop};
+
+/// Bytes of a conversation that make about one token, as the kernel reckons.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// Tokens the kernel sets money aside for when a reply's length is not limited.
+const ASSUMED_OUTPUT: u64 = 1_024;
+
+/// What keeps an agent from going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    MaxTurns,
+    Budget,
+    Looping,
+}
+
+impl Limit {
+    pub(super) fn stop(self) -> AgentStop {
+        match self {
+            Self::MaxTurns => AgentStop::MaxTurns,
+            Self::Budget => AgentStop::BudgetExhausted,
+            Self::Looping => AgentStop::Looping,
+        }
+    }
+
+    /// What the model is told on its last turn.
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Self::MaxTurns => {
+                "This is your last turn, and tools are no longer available. Answer now with what you have."
+            }
+            Self::Budget => {
+                "The budget for this task is nearly used up, and tools are no longer available. Answer now with what \
+                 you have."
+            }
+            Self::Looping => {
+                "You keep making the same call, so tools are no longer available. Answer now with what you have."
+            }
+        }
+    }
+}
+
+/// How a turn may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admission {
+    Ordinary,
+    /// Without tools, and then no more.
+    Last(Limit),
+    /// Not at all.
+    Refused(Limit),
+}
+
+/// What a budget says about a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Squeeze {
+    LastTurn,
+    NoTurn,
+}
+
+/// What a call takes at least.
+#[derive(Clone, Copy)]
+struct Needs {
+    /// Tokens for reading the conversation.
+    reading: u64,
+    /// Millionths of a dollar that must be there for the call to be made.
+    set_aside: u64,
+}
+
+/// How the turn with this number may be made. `past` says whether it was made before a crash.
+pub(super) fn admit(
+    agent: &Agent,
+    model: &Arc<dyn Model>,
+    turn: &Scope,
+    past: bool,
+    number: u32,
+    progress: &Progress,
+) -> Result<Admission, Error> {
+    let output =
+        agent.params.overridden_by(&turn.settings().params).max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
+    let reading = (progress.transcript.encoded_len() / BYTES_PER_TOKEN) as u64;
+    let set_aside = model.price().map_or(0, |price| price.of(&Usage::tokens(reading, output)).as_micros());
+    let squeeze = squeeze(turn, past, progress, Needs { reading, set_aside })?;
+    let max_turns = agent.max_turns().unwrap_or(u32::MAX);
+    // Without tools the first turn is like any last one: there is nothing to take away, and nothing to tell.
+    let has_work = number > 1 || agent.works_with_tools();
+    Ok(match (squeeze, progress.limit) {
+        _ if number > max_turns => Admission::Refused(Limit::MaxTurns),
+        (Some(Squeeze::NoTurn), limit) => Admission::Refused(limit.unwrap_or(Limit::Budget)),
+        (_, Some(limit)) => Admission::Last(limit),
+        _ if number == max_turns && has_work => Admission::Last(Limit::MaxTurns),
+        (Some(Squeeze::LastTurn), None) if has_work => Admission::Last(Limit::Budget),
+        _ => Admission::Ordinary,
+    })
+}
+
+/// Takes the turn from the budget, and says whether another one will be possible.
+fn squeeze(turn: &Scope, past: bool, progress: &Progress, needs: Needs) -> Result<Option<Squeeze>, Error> {
+    let mut decision = turn.decision::<Squeeze>("budget")?;
+    let made = decision.made();
+    if past || made.is_some() {
+        // It has happened, or is settled: the budget is charged, and has no say any more.
+        let _ = turn.take_turn();
+        return Ok(made);
+    }
+    let squeeze = match pressed(turn, progress, needs) {
+        // An agent that has said nothing has nothing to end with: the budget's own error is the better answer.
+        Some(Squeeze::NoTurn) if progress.reply.is_none() => {
+            turn.take_turn()?;
+            None
+        }
+        Some(Squeeze::NoTurn) => Some(Squeeze::NoTurn),
+        otherwise => match turn.take_turn() {
+            Ok(()) => otherwise,
+            Err(error) if progress.reply.is_none() => return Err(error),
+            Err(_) => Some(Squeeze::NoTurn),
+        },
+    };
+    squeeze.map(|squeeze| decision.make(squeeze)).transpose()
+}
+
+/// Whether what is left suffices for this turn, and for an answer after it.
+fn pressed(turn: &Scope, progress: &Progress, needs: Needs) -> Option<Squeeze> {
+    let left = |resource| turn.remaining(&resource);
+    let (calls, turns) = (left(Resource::ModelCalls), left(Resource::Turns));
+    let (tokens, cost) = (left(Resource::Tokens), left(Resource::Cost));
+    if [calls, turns, tokens, cost].contains(&Some(0)) {
+        return Some(Squeeze::NoTurn);
+    }
+    if calls == Some(1) || turns == Some(1) || left(Resource::ToolCalls) == Some(0) {
+        return Some(Squeeze::LastTurn);
+    }
+    // What the next reply takes is not known; the last one is the best guess.
+    let last = progress.reply.as_ref()?.usage;
+    let next_tokens = last.total_tokens().max(needs.reading);
+    let next_cost = last.cost.map_or(0, |cost| cost.as_micros());
+    let scarce = |left: Option<u64>, next: u64, answer: u64| left.is_some_and(|left| left < next + answer);
+    let pressed =
+        scarce(tokens, next_tokens, next_tokens) || scarce(cost, next_cost, next_cost.max(needs.set_aside));
+    pressed.then_some(Squeeze::LastTurn)
+}
+
+/// Whether a reply that was cut off was cut by the budget, which lets no reply be longer than what is left.
+pub(super) fn cut_by_budget(turn: &Scope, past: bool, conversation: usize) -> Result<bool, Error> {
+    let mut decision = turn.decision::<bool>("cut off")?;
+    if past {
+        return Ok(decision.made().unwrap_or(false));
+    }
+    // What is left would not even pay for reading the conversation again.
+    let unaffordable = (conversation / BYTES_PER_TOKEN) as u64 + 1;
+    let cut = turn.remaining(&Resource::Tokens).is_some_and(|left| left <= unaffordable);
+    if cut { decision.make(true) } else { Ok(false) }
+}

@@ -1,0 +1,84 @@
+//! What an agent came to, and why it stopped there.
+
+use std::fmt;
+
+use convoke_core::{ModelReply, ToolCall, Transcript, Usage};
+use serde::{Deserialize, Serialize};
+
+/// Why an agent stopped.
+///
+/// These are ways to end well: each comes with a result. A failing model, a cancelled run, an open question are errors
+/// of [`Agent::run`](crate::Agent::run).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AgentStop {
+    /// The model was done.
+    Complete,
+    /// It had no turns left; its last one was made without tools.
+    MaxTurns,
+    /// Its own time was up; the result is what there was by then.
+    TimedOut,
+    /// The agent's [`stop_when`](crate::AgentBuilder::stop_when) said so.
+    Custom,
+    /// Every call the model wanted was rejected.
+    Rejected,
+    /// The model wants tools called that are executed by the client.
+    ClientToolCalls,
+    /// What it may use was used up; if there was enough for it, a last turn was made without tools.
+    BudgetExhausted,
+    /// The model repeated a call after it was told that repeating it is of no use; its last turn was made without tools.
+    Looping,
+}
+
+impl AgentStop {
+    /// The reason's name as events and files have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::MaxTurns => "max_turns",
+            Self::TimedOut => "timed_out",
+            Self::Custom => "custom",
+            Self::Rejected => "rejected",
+            Self::ClientToolCalls => "client_tool_calls",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Looping => "looping",
+        }
+    }
+}
+
+impl fmt::Display for AgentStop {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What an agent came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AgentResult {
+    /// The model's last reply; `None` if time was up before the first.
+    pub reply: Option<ModelReply>,
+    /// The whole conversation: the agent's instructions, what it was given, every reply and every result.
+    ///
+    /// A completed one ends with the model's answer. Every call in it has its result, except
+    /// [`pending_calls`](Self::pending_calls).
+    pub transcript: Transcript,
+    /// How many replies there were.
+    pub turns: u32,
+    /// Why it stopped.
+    pub stop: AgentStop,
+    /// What the agent itself used; agents it called count for themselves.
+    pub usage: Usage,
+    /// The calls of the last reply that are left to whoever reads this.
+    pub pending_calls: Vec<ToolCall>,
+}
+
+impl AgentResult {
+    /// The text of the last reply; empty if there is none.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.reply.as_ref().map(ModelReply::text).unwrap_or_default()
+    }
+}

@@ -1,0 +1,34 @@
+//! Agents: models that call tools until they are done, and everything they are made of.
+//!
+//! | to have | use |
+//! |---|---|
+//! | a model that calls tools | [`Agent`] |
+//! | a tool out of a Rust function | [`FunctionTool`] |
+//! | a tool the client executes | [`ClientTool`] |
+//! | a model's answer as a Rust type | [`structured`], [`Shape`] |
+//! | an agent as another's tool | [`AgentTool`], [`SpecialistRegistry`] |
+//! | a workflow as an agent's tool | [`WorkflowTool`] |
+//! | somebody in this process who answers questions | [`Desk`] |
+//!
+//! **What it may know.** The kernel (`convoke-core`) and JSON Schema; nothing of single providers, of stores, of servers,
+//! or of how the steps around an agent are written.
+//!
+//! **What it must never do.** Perform an effect but through the scope it is given; start a task; keep anything between
+//! runs; make a limit into a failure where there is something to answer with.
+
+mod agent;
+mod broker;
+mod delegate;
+mod schema;
+mod structured;
+mod tool;
+
+pub use agent::{
+    Agent, AgentBuilder, AgentResult, AgentStop, Approval, Conversation, InvalidAgent, ParallelCalls,
+    Rejected,
+};
+pub use broker::{Desk, Undecided};
+pub use delegate::{AgentTool, Specialist, SpecialistRegistry, WorkflowTool};
+pub use schema::{InvalidSchema, NotStrict, schema_name, schema_of, strict_schema};
+pub use structured::{Shape, Structured, UnmarshalError, structured, structured_value};
+pub use tool::{ClientTool, FunctionTool, ToolContext};

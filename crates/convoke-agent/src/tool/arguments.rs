@@ -1,0 +1,62 @@
+//! What a tool takes: the schema of its arguments, and how they are checked and read.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::schema::{InvalidSchema, SchemaCheck, decode, schema_of};
+
+/// The arguments of one tool.
+pub(crate) struct Arguments {
+    schema: Value,
+    check: Result<SchemaCheck, InvalidSchema>,
+    decodes: fn(Value) -> Result<(), String>,
+}
+
+impl Arguments {
+    /// Arguments of a Rust type.
+    pub(crate) fn of<A: DeserializeOwned + JsonSchema>() -> Self {
+        let schema = schema_of::<A>();
+        let check = SchemaCheck::new(schema.clone());
+        Self { schema, check, decodes: |value| decode::<A>(value).map(drop) }
+    }
+
+    /// Arguments with this schema.
+    pub(crate) fn with_schema(schema: Value) -> Result<Self, InvalidSchema> {
+        let check = SchemaCheck::new(schema.clone())?;
+        Ok(Self { schema, check: Ok(check), decodes: |_| Ok(()) })
+    }
+
+    pub(crate) fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Says what is wrong with the arguments, if anything is.
+    pub(crate) fn check(&self, arguments: &Value) -> Result<(), String> {
+        if let Value::String(text) = arguments {
+            let problem = match serde_json::from_str::<Value>(text) {
+                Err(error) => error.to_string(),
+                Ok(_) => "they are JSON within a string".to_owned(),
+            };
+            return Err(format!("they are not a JSON object: {problem}; write the object itself"));
+        }
+        let check = self.check.as_ref().map_err(ToString::to_string)?;
+        let meant = check.meant(&object(arguments));
+        check.check(&meant)?;
+        (self.decodes)(meant)
+    }
+
+    /// The arguments as they were meant.
+    pub(crate) fn meant(&self, arguments: &Value) -> Value {
+        let arguments = object(arguments);
+        match &self.check {
+            Ok(check) => check.meant(&arguments),
+            Err(_) => arguments,
+        }
+    }
+}
+
+/// No arguments at all are an empty object.
+fn object(arguments: &Value) -> Value {
+    if arguments.is_null() { Value::Object(Map::new()) } else { arguments.clone() }
+}

@@ -1,0 +1,23 @@
+//! What a function behind a tool may know about its call.
+
+use convoke_core::{IdempotencyKey, Invocation, Scope};
+
+/// One call of a tool, as the function behind it sees it.
+///
+/// The scope is the call's own: what the function does through it (ask a model, ask a person, run a step) appears below
+/// the call in the run. Such a tool should declare [`Repeat::Reenter`](convoke_core::Repeat::Reenter): after a crash it
+/// is entered again, and what it had done answers from the journal.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ToolContext {
+    /// The call's own scope.
+    pub scope: Scope,
+    /// Marks every attempt at this call as the same one. Pass it on to whatever the tool calls.
+    pub key: IdempotencyKey,
+}
+
+impl ToolContext {
+    pub(super) fn of(invocation: &Invocation<'_>) -> Self {
+        Self { scope: invocation.scope.clone(), key: invocation.key.clone() }
+    }
+}

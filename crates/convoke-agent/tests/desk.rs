@@ -1,0 +1,150 @@
+//! The desk: somebody in the same process who answers.
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::Diary;
+use convoke_agent::{Desk, Undecided};
+use convoke_core::{
+    Answer, Canceller, Decision, IdempotencyKey, Path, PendingQuestion, Question, Responder, RunId, Timestamp,
+};
+
+fn pending(id: u32, question: Question) -> PendingQuestion {
+    let run: RunId = "run".parse().unwrap();
+    let path = Path::from("main");
+    PendingQuestion {
+        id: IdempotencyKey::derive(&run, &path, id),
+        run,
+        path,
+        asked: Timestamp::now(),
+        question,
+    }
+}
+
+fn reason(answer: &Answer) -> &str {
+    match &answer.decision {
+        Decision::Reject { reason } => reason,
+        other => panic!("not a rejection: {other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_182_answers_reach_whoever_waits_for_them() {
+    let submitted = Diary::default();
+    let desk = Desk::new().on_submit({
+        let submitted = submitted.clone();
+        move |pending| submitted.note(&pending.question.title)
+    });
+    let (one, two) = (pending(1, Question::approval("one?")), pending(2, Question::approval("two?")));
+    let (first, second, ()) = tokio::join!(desk.respond(&one), desk.respond(&two), async {
+        assert_eq!(desk.pending_count(), 2);
+        assert!(desk.has_pending(&one.id));
+        let unknown = pending(9, Question::approval("?")).id;
+        let Err(error @ Undecided::NoSuchQuestion { .. }) = desk.approve(&unknown) else {
+            panic!("nobody asked that")
+        };
+        assert!(error.to_string().starts_with(&format!("no pending question \"{unknown}\"")));
+        desk.reject(&two.id, "too late").unwrap();
+        desk.approve(&one.id).unwrap();
+    });
+    assert!(first.unwrap().is_approval());
+    assert_eq!(reason(&second.unwrap()), "too late");
+    assert_eq!(desk.pending_count(), 0);
+    assert!(desk.approve(&one.id).is_err(), "a second decision is refused");
+    assert_eq!(submitted.entries(), ["one?", "two?"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_182_a_wait_that_is_too_long_or_taken_back_is_a_rejection() {
+    let desk = Desk::new().wait_limit(Duration::from_secs(300));
+    let question = pending(1, Question::approval("?"));
+    assert_eq!(reason(&desk.respond(&question).await.unwrap()), "approval timeout");
+    let (answer, ()) = tokio::join!(desk.respond(&question), async { desk.cancel(&question.id).unwrap() });
+    assert_eq!(reason(&answer.unwrap()), "approval cancelled");
+    assert_eq!(desk.pending_count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_cancelled_leaves_no_question_behind() {
+    use convoke_agent::{Approval, Conversation};
+    use convoke_core::{RunStatus, Runtime, Workflow};
+    let (desk, canceller) = (Desk::new(), Canceller::new());
+    let runtime = Runtime::builder().responder(desk.clone()).build();
+    let model = common::calls_then_done(common::call("echo", "x"));
+    let helper = common::agent(&model)
+        .tool(common::echo("echo", &Diary::default()))
+        .approval(Approval::Always)
+        .build()
+        .unwrap();
+    let workflow = Workflow::new(helper);
+    let start = runtime.start(&workflow, Conversation::from("go")).canceller(&canceller);
+    let (outcome, ()) = tokio::join!(async { start.await.unwrap() }, async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(desk.pending_count(), 1);
+        canceller.cancel("enough");
+    });
+    assert_eq!((outcome.status, desk.pending_count()), (RunStatus::Cancelled, 0));
+}
+
+/// Many decisions, each at about the moment its wait is over: whoever decides knows whether it counted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gains_183_a_decision_that_races_with_the_timeout_is_taken_or_refused() {
+    let desk = Desk::new().wait_limit(Duration::from_millis(5));
+    for round in 0..100 {
+        let question = Arc::new(pending(round, Question::approval("?")));
+        let waiting = {
+            let (desk, question) = (desk.clone(), Arc::clone(&question));
+            tokio::spawn(async move { desk.respond(&question).await.unwrap() })
+        };
+        tokio::time::sleep(Duration::from_micros(4_500 + u64::from(round) * 20)).await;
+        let taken = desk.approve(&question.id).is_ok();
+        assert_eq!(waiting.await.unwrap().is_approval(), taken);
+    }
+    assert_eq!(desk.pending_count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_waits_for_one_question_are_answered_one_by_one() {
+    let desk = Desk::new();
+    let question = pending(1, Question::confirm("?"));
+    let (first, second, ()) = tokio::join!(desk.respond(&question), desk.respond(&question), async {
+        desk.approve(&question.id).unwrap();
+        desk.reject(&question.id, "no").unwrap();
+    });
+    assert!(first.unwrap().is_approval() && !second.unwrap().is_approval());
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_184_confirmations_texts_and_choices() {
+    let seen = Diary::default();
+    let desk = Desk::new().wait_limit(Duration::from_secs(60)).on_submit({
+        let seen = seen.clone();
+        move |pending| {
+            let kind = serde_json::to_value(&pending.question.kind).unwrap()["type"].clone();
+            seen.note(format!("{kind} {} {}", pending.question.title, pending.question.details));
+        }
+    });
+    let confirm = pending(1, Question::confirm("Sure?").details("It is final."));
+    let text = pending(2, Question::text("Name?"));
+    let choice = pending(3, Question::choice("Colour?", ["red", "blue"]));
+    let (yes, name, colour, ()) =
+        tokio::join!(desk.respond(&confirm), desk.respond(&text), desk.respond(&choice), async {
+            desk.answer(&confirm.id, Answer::approve()).unwrap();
+            desk.answer(&text.id, Answer::text("Ann")).unwrap();
+            let unfit = desk.answer(&choice.id, Answer::choose("green")).unwrap_err();
+            assert_eq!(unfit.to_string(), "that does not answer the question: give one of: red, blue");
+            desk.answer(&choice.id, Answer::choose("blue")).unwrap();
+        });
+    assert!(yes.unwrap().is_approval());
+    assert_eq!(name.unwrap().decision, Decision::Text { text: "Ann".into() });
+    assert_eq!(colour.unwrap().decision, Decision::Choose { option: "blue".into() });
+    assert_eq!(seen.entries(), ["\"confirm\" Sure? It is final.", "\"text\" Name? ", "\"choice\" Colour? "]);
+
+    let (cancelled, ()) = tokio::join!(desk.respond(&text), async { desk.cancel(&text.id).unwrap() });
+    assert_eq!(reason(&cancelled.unwrap()), "input request cancelled");
+    assert_eq!(reason(&desk.respond(&text).await.unwrap()), "input request timeout");
+    assert!(desk.answer(&text.id, Answer::text("late")).is_err());
+}
