@@ -71,7 +71,7 @@ fn raw_commits(duration: Duration) -> f64 {
     let mut insert =
         connection.prepare("INSERT INTO entries VALUES (1, ?1, 'count', ?2)").expect("a statement");
     let begun = Instant::now();
-    let mut rows = 0_u64;
+    let mut rows = 0_i64;
     while begun.elapsed() < duration {
         insert.execute((rows, br#"{"ok":1}"#)).expect("a row");
         rows += 1;

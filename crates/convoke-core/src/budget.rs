@@ -83,6 +83,36 @@ impl Limits {
     }
 }
 
+impl Limits {
+    /// Both: of two limits on the same thing the narrower one holds.
+    ///
+    /// ```
+    /// use convoke_core::Limits;
+    ///
+    /// let both = Limits::default().model_calls(2).turns(9).and(&Limits::default().model_calls(5).tokens(100));
+    /// assert_eq!(both, Limits::default().model_calls(2).turns(9).tokens(100));
+    /// ```
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        fn narrower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
+        }
+        let mut per_tool = self.per_tool.clone();
+        for (tool, calls) in &other.per_tool {
+            let limit = per_tool.entry(tool.clone()).or_insert(*calls);
+            *limit = (*limit).min(*calls);
+        }
+        Self {
+            model_calls: narrower(self.model_calls, other.model_calls),
+            tokens: narrower(self.tokens, other.tokens),
+            cost: narrower(self.cost, other.cost),
+            tool_calls: narrower(self.tool_calls, other.tool_calls),
+            per_tool,
+            turns: narrower(self.turns, other.turns),
+        }
+    }
+}
+
 /// What a budget limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -208,17 +238,24 @@ impl Budget {
         }
     }
 
-    /// How many tokens may still be used, if that is limited.
-    pub(crate) fn remaining_tokens(&self) -> Option<u64> {
-        let own = self.limits.tokens.map(|limit| limit.saturating_sub(self.lock().tokens));
-        let outer = self.parent.as_ref().and_then(|parent| parent.remaining_tokens());
-        own.into_iter().chain(outer).min()
-    }
-
-    /// How many model calls may still be made, if that is limited.
-    pub(crate) fn remaining_model_calls(&self) -> Option<u64> {
-        let own = self.limits.model_calls.map(|limit| limit.saturating_sub(self.lock().model_calls));
-        let outer = self.parent.as_ref().and_then(|parent| parent.remaining_model_calls());
+    /// How much of something may still be used, if that is limited.
+    pub(crate) fn remaining(&self, resource: &Resource) -> Option<u64> {
+        let own = {
+            let used = self.lock();
+            let (limit, used) = match resource {
+                Resource::ModelCalls => (self.limits.model_calls, used.model_calls),
+                Resource::Tokens => (self.limits.tokens, used.tokens),
+                Resource::Cost => (self.limits.cost.map(Money::as_micros), used.cost.as_micros()),
+                Resource::ToolCalls => (self.limits.tool_calls, used.tool_calls),
+                Resource::CallsOf(tool) => {
+                    let used = used.per_tool.get(tool).copied().unwrap_or(0);
+                    (self.limits.per_tool.get(tool).copied(), used)
+                }
+                Resource::Turns => (self.limits.turns, used.turns),
+            };
+            limit.map(|limit| limit.saturating_sub(used))
+        };
+        let outer = self.parent.as_ref().and_then(|parent| parent.remaining(resource));
         own.into_iter().chain(outer).min()
     }
 
@@ -278,7 +315,9 @@ mod tests {
         assert!(inner.reserve(&call).is_ok() && inner.reserve(&call).is_ok());
         let refused = inner.reserve(&call).unwrap_err();
         assert_eq!((refused.owner.as_str(), refused.limit, refused.used), ("main", 2, 2));
-        assert_eq!(inner.remaining_model_calls(), Some(0));
+        assert_eq!(inner.remaining(&Resource::ModelCalls), Some(0));
+        assert_eq!(inner.remaining(&Resource::ModelCalls), Some(0));
+        assert_eq!(inner.remaining(&Resource::Turns), None);
         assert_eq!(inner.lock().model_calls, 2);
     }
 
@@ -289,7 +328,7 @@ mod tests {
         budget.reserve(&call).unwrap();
         assert!(budget.reserve(&call).is_err());
         budget.settle(&call, &Usage::tokens(5, 5));
-        assert_eq!(budget.remaining_tokens(), Some(90));
+        assert_eq!(budget.remaining(&Resource::Tokens), Some(90));
         assert!(budget.reserve(&call).is_ok());
     }
 }

@@ -53,6 +53,15 @@ impl Digest {
     }
 }
 
+impl Digest {
+    /// The digest of a request to something with a name.
+    pub(crate) fn of_request(name: &str, request: &Value) -> Self {
+        let mut hasher = Hasher::default();
+        hasher.text(name).json(request);
+        hasher.finish()
+    }
+}
+
 /// Collects what a digest is made of.
 #[derive(Default)]
 pub(crate) struct Hasher {

@@ -62,7 +62,7 @@ pub use run::{
     Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow,
 };
 pub use scope::{
-    Canceller, DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Scope, Settings, StepFailure, Tap,
+    Canceller, DEFAULT_LEAF_TIMEOUT, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap,
 };
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{RunStatus, Store, StoreError};

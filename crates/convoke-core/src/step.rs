@@ -46,6 +46,11 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a step over `{S}`",
+    note = "the steps of a chain, a loop or a router all work on the same type of state",
+    note = "a builder is a step once it is finished: `text`, `json`, `store`, `discard`, `merge`, `build`"
+)]
 pub trait Step<S>: Send + Sync {
     /// The step's name: a segment of its path, and what users see.
     fn name(&self) -> &str;
@@ -87,6 +92,22 @@ pub struct Bounds {
     pub limits: Option<Limits>,
     /// Other settings for it and the steps below it.
     pub settings: Option<SettingsChange>,
+}
+
+impl Bounds {
+    /// Both: of two limits the narrower one holds, and settings are changed by these first, then by the others.
+    #[must_use]
+    pub fn and(&self, others: &Self) -> Self {
+        let settings = match (self.settings.clone(), others.settings.clone()) {
+            (Some(first), Some(then)) => Some(first.then(then)),
+            (first, then) => first.or(then),
+        };
+        let limits = match (&self.limits, &others.limits) {
+            (Some(one), Some(other)) => Some(one.and(other)),
+            (one, other) => one.clone().or_else(|| other.clone()),
+        };
+        Self { timeout: self.timeout.into_iter().chain(others.timeout).min(), limits, settings }
+    }
 }
 
 /// A change of settings, made when the settings it changes are known.

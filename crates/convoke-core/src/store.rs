@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
+pub use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::Shared;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Limits on a step, whatever it is.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use convoke_core::{
@@ -12,10 +12,12 @@ use convoke_core::{
 /// A step with limits and settings of its own. See [`StepExt`].
 pub struct Bounded<T> {
     step: T,
-    bounds: Bounds,
+    own: Bounds,
+    /// With those the step has itself. Put together late: what it has depends on the state's type, in theory.
+    bounds: OnceLock<Bounds>,
 }
 
-/// What every step can be given.
+/// What every step can be given. Of two limits of one kind the narrower one holds, of two settings the last one.
 ///
 /// ```
 /// use convoke_core::{Error, Limits};
@@ -67,20 +69,14 @@ pub trait StepExt: Sized {
 
     #[doc(hidden)]
     fn changing(self, change: impl Fn(&mut Settings) + Send + Sync + 'static) -> Bounded<Self> {
-        let change = SettingsChange::new(change);
-        self.bounded(|bounds| {
-            bounds.settings = Some(match bounds.settings.take() {
-                Some(earlier) => earlier.then(change),
-                None => change,
-            });
-        })
+        self.bounded(|bounds| bounds.settings = Some(SettingsChange::new(change)))
     }
 
     #[doc(hidden)]
     fn bounded(self, change: impl FnOnce(&mut Bounds)) -> Bounded<Self> {
-        let mut bounds = Bounds::default();
-        change(&mut bounds);
-        Bounded { step: self, bounds }
+        let mut own = Bounds::default();
+        change(&mut own);
+        Bounded { step: self, own, bounds: OnceLock::new() }
     }
 }
 
@@ -104,7 +100,10 @@ impl<S, T: Step<S>> Step<S> for Bounded<T> {
     }
 
     fn bounds(&self) -> Option<&Bounds> {
-        Some(&self.bounds)
+        Some(self.bounds.get_or_init(|| match self.step.bounds() {
+            Some(inner) => inner.and(&self.own),
+            None => self.own.clone(),
+        }))
     }
 
     fn outline(&self) -> Outline {

@@ -68,12 +68,12 @@ impl<S: Send + 'static> Step<S> for Chain<S> {
                 publish(scope, state).await?;
             }
             for member in &self.members {
-                match member.run(scope, state).await? {
-                    Next::Go | Next::Skip => {}
-                    Next::Stop => break,
-                }
+                let next = member.run(scope, state).await?;
                 if let Some(publish) = self.publish {
                     publish(scope, state).await?;
+                }
+                if next == Next::Stop {
+                    break;
                 }
             }
             Ok(())

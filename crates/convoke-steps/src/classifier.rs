@@ -63,12 +63,13 @@ impl<S: Send + 'static> Classifier<S> {
 
     fn choose(&self, answer: &str) -> Result<(&str, &SharedStep<S>), StepsError> {
         let label = label(answer).ok_or(StepsError::EmptyClassification)?;
-        let route = self.routes.iter().find(|(known, _)| known.to_lowercase() == label);
-        match (route, &self.otherwise) {
+        let route = |label: &str| self.routes.iter().find(|(known, _)| known.trim().to_lowercase() == label);
+        // A label may end in punctuation itself.
+        match (route(&label).or_else(|| route(without_punctuation(&label))), &self.otherwise) {
             (Some((known, step)), _) => Ok((known, step)),
             (None, Some(step)) => Ok(("default", step)),
             (None, None) => Err(StepsError::UnknownClassification {
-                label,
+                label: without_punctuation(&label).to_owned(),
                 known: self.routes.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>().join(", "),
             }),
         }
@@ -118,7 +119,7 @@ impl<S: Send + 'static> ClassifierBuilder<S> {
         }
         let mut seen = std::collections::HashSet::new();
         for (label, _) in &classifier.routes {
-            if !seen.insert(label.to_lowercase()) {
+            if !seen.insert(label.trim().to_lowercase()) {
                 return Err(BuildError::DuplicateName { step, name: label.clone() });
             }
         }
@@ -126,13 +127,17 @@ impl<S: Send + 'static> ClassifierBuilder<S> {
     }
 }
 
-/// The label in an answer, in lower case: out of the JSON that was asked for, or the answer itself without punctuation.
+/// The label in an answer, in lower case: out of the JSON that was asked for, or the answer itself.
 fn label(answer: &str) -> Option<String> {
-    let structured = serde_json::from_str::<Value>(answer.trim()).ok();
+    let answer = answer.trim();
+    let structured = serde_json::from_str::<Value>(answer).ok();
     let named = structured.as_ref().and_then(|value| value.get("classification")).and_then(Value::as_str);
     let text = named.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(answer);
-    let bare = text.trim().trim_end_matches(|last: char| last.is_whitespace() || ".,!?;:".contains(last));
-    if answer.trim().is_empty() { None } else { Some(bare.to_lowercase()) }
+    if answer.is_empty() { None } else { Some(text.to_lowercase()) }
+}
+
+fn without_punctuation(label: &str) -> &str {
+    label.trim_end_matches(|last: char| last.is_whitespace() || ".,!?;:".contains(last))
 }
 
 impl<S: Send + 'static> Step<S> for Classifier<S> {

@@ -19,7 +19,9 @@ pub enum StepsError {
         known: String,
     },
     /// A loop went round as often as it may.
-    #[error("maximum loop iterations exceeded: still not done after {limit}; raise the maximum, or fix the condition")]
+    #[error(
+        "maximum loop iterations exceeded: still not done after {limit}; raise the maximum, or fix the condition"
+    )]
     MaxIterations {
         /// How often it went round.
         limit: u64,

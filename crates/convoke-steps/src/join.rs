@@ -43,9 +43,9 @@ pub(crate) enum Requirement {
 
 /// Half a [`Join`]: it still has to say what becomes of the rest.
 #[must_use = "say what becomes of the other branches: `cancel_rest` or `finish_rest`"]
-pub struct Unfinished(Requirement);
+pub struct JoinWithoutRest(Requirement);
 
-impl Unfinished {
+impl JoinWithoutRest {
     /// As soon as the outcome is certain, branches that still run are cancelled.
     #[must_use]
     pub fn cancel_rest(self) -> Join {
@@ -61,18 +61,18 @@ impl Unfinished {
 
 impl Join {
     /// Every branch must succeed.
-    pub fn all() -> Unfinished {
-        Unfinished(Requirement::All)
+    pub fn all() -> JoinWithoutRest {
+        JoinWithoutRest(Requirement::All)
     }
 
     /// One branch must succeed.
-    pub fn any() -> Unfinished {
+    pub fn any() -> JoinWithoutRest {
         Self::at_least(1)
     }
 
     /// So many branches must succeed.
-    pub fn at_least(branches: usize) -> Unfinished {
-        Unfinished(Requirement::AtLeast(branches))
+    pub fn at_least(branches: usize) -> JoinWithoutRest {
+        JoinWithoutRest(Requirement::AtLeast(branches))
     }
 
     /// Goes on with whatever succeeded, be it nothing; all branches finish.
@@ -82,12 +82,12 @@ impl Join {
     }
 
     /// Goes on as soon as the condition on which branches have succeeded or failed holds; fails if it never does.
-    pub fn when(condition: impl Fn(&Progress<'_>) -> bool + Send + Sync + 'static) -> Unfinished {
-        Unfinished(Requirement::When(Arc::new(condition)))
+    pub fn when(condition: impl Fn(&Progress<'_>) -> bool + Send + Sync + 'static) -> JoinWithoutRest {
+        JoinWithoutRest(Requirement::When(Arc::new(condition)))
     }
 
     /// Goes on as soon as all branches with these names have succeeded.
-    pub fn named<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Unfinished {
+    pub fn named<T: Into<String>>(names: impl IntoIterator<Item = T>) -> JoinWithoutRest {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         Self::when(move |progress| names.iter().all(|name| progress.has_succeeded(name)))
     }
@@ -102,7 +102,11 @@ impl Join {
     }
 
     /// Whether the outcome is certain, and which it is. Only a condition needs to see every branch.
-    pub(crate) fn verdict<'a>(&self, tally: Tally, progress: impl FnOnce() -> Progress<'a>) -> Option<Verdict> {
+    pub(crate) fn verdict<'a>(
+        &self,
+        tally: Tally,
+        progress: impl FnOnce() -> Progress<'a>,
+    ) -> Option<Verdict> {
         let Tally { total, succeeded, failed } = tally;
         let over = succeeded + failed == total;
         let (met, hopeless) = match &self.requirement {

@@ -40,6 +40,7 @@
 //! # What this crate must never do
 //! Touch the world. Whatever a step does besides changing its state goes through the [`Scope`](convoke_core::Scope).
 
+mod agent;
 mod bounded;
 mod chain;
 mod classifier;
@@ -57,13 +58,14 @@ mod retry;
 mod router;
 mod tool;
 
+pub use agent::{AgentStep, AgentStepBuilder};
 pub use bounded::{Bounded, StepExt};
 pub use chain::Chain;
 pub use classifier::{Classifier, ClassifierBuilder};
 pub use error::{BuildError, StepsError};
 pub use fan::{BranchEnd, Progress};
 pub use func::{AsyncFunc, AsyncFunction, Func, func, task, task_boxed};
-pub use join::{Join, Rest};
+pub use join::{Join, JoinWithoutRest, Rest};
 pub use map::{Map, Mapped};
 pub use merge::{Merge, MergeBuilder, Merged};
 pub use on_error::OnError;

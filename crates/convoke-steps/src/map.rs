@@ -76,7 +76,9 @@ impl<S: Send + 'static, T: Send + 'static> Step<S> for Map<S, T> {
         let branches = items.map(|item| Branch::new(scope, &self.body, item)).collect();
         Box::pin(async move {
             let mut mapped = Vec::new();
-            for (index, branch) in fan_out(scope, &self.join, self.limit, branches).await?.into_iter().enumerate() {
+            for (index, branch) in
+                fan_out(scope, &self.join, self.limit, branches).await?.into_iter().enumerate()
+            {
                 match branch.end {
                     End::Succeeded(item) => mapped.push(Mapped { index, result: Ok(item) }),
                     End::Failed(error) => mapped.push(Mapped { index, result: Err(error) }),

@@ -62,7 +62,13 @@ impl<S: Send + 'static, B: Send + 'static> Merge<S, B> {
         join: Join,
         fork: impl Fn(&S) -> B + Send + Sync + 'static,
     ) -> MergeBuilder<S, B> {
-        MergeBuilder(Parts { name: name.into(), join, fork: Box::new(fork), sources: Vec::new(), limit: None })
+        MergeBuilder(Parts {
+            name: name.into(),
+            join,
+            fork: Box::new(fork),
+            sources: Vec::new(),
+            limit: None,
+        })
     }
 }
 
@@ -93,7 +99,8 @@ impl<S: Send + 'static, B: Send + 'static> MergeBuilder<S, B> {
         let parts = self.0;
         check_names(&parts.name, parts.sources.iter().map(|source| source.name()))?;
         parts.join.check(&parts.name, parts.sources.len())?;
-        let merge: MergeFunction<S, B> = Box::new(move |state, finished| merge(state, finished).map_err(Error::failed));
+        let merge: MergeFunction<S, B> =
+            Box::new(move |state, finished| merge(state, finished).map_err(Error::failed));
         Ok(Merge { parts, merge })
     }
 }

@@ -48,6 +48,7 @@ pub(crate) struct Member<S> {
 }
 
 /// What the parent does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The child completed.
     Go,
@@ -68,15 +69,25 @@ impl<S: Send + 'static> Member<S> {
 
     /// Runs the child and copes with its failure.
     pub(crate) async fn run(&self, scope: &Scope, state: &mut S) -> Result<Next, Error> {
+        let child = self.open(scope)?;
+        self.run_in(&child, scope, state).await
+    }
+
+    /// The child's scope. A parent that has something to say before the child begins takes `run` in two parts.
+    pub(crate) fn open(&self, scope: &Scope) -> Result<Scope, Error> {
+        open(&self.step, scope)
+    }
+
+    pub(crate) async fn run_in(&self, child: &Scope, scope: &Scope, state: &mut S) -> Result<Next, Error> {
         let name = self.step.name();
-        let child = scope.open(&*self.step).map_err(|stop| stop.in_step(name, scope.path()))?;
         let Err(error) = child.enter(&*self.step, state).await else { return Ok(Next::Go) };
         match self.recovery(scope, child.path(), &error) {
             Recovery::Fail => match &self.on_error {
                 Some(OnError::Fallback(other)) if !error.passes(child.path()) => {
                     scope.emit_skipped(child.path(), &error).await;
-                    let fallen = scope.run(&**other, state).await;
-                    fallen.map(|()| Next::Go).map_err(|error| error.in_step(other.name(), scope.path()))
+                    let spare = open(other, scope)?;
+                    let fallen = spare.enter(&**other, state).await;
+                    fallen.map(|()| Next::Go).map_err(|error| error.in_step(other.name(), spare.path()))
                 }
                 _ => Err(error.in_step(name, child.path())),
             },
@@ -101,4 +112,9 @@ impl<S: Send + 'static> Member<S> {
             None => scope.recovery(self.step.name(), path, error),
         }
     }
+}
+
+/// The scope of a child. That it cannot begin is said in its name.
+fn open<S>(step: &SharedStep<S>, scope: &Scope) -> Result<Scope, Error> {
+    scope.open(&**step).map_err(|stop| stop.in_step(step.name(), scope.path()))
 }

@@ -1,9 +1,8 @@
 //! A model asked once.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-
+use convoke_agent::{InvalidSchema, Shape};
 use convoke_core::{
     BoxFuture, Error, Message, Model, ModelParams, ModelRequest, Scope, Step, Transcript, Visibility,
 };
@@ -95,7 +94,7 @@ impl<S: Send + 'static> PromptBuilder<S> {
         T: DeserializeOwned + JsonSchema + Send + 'static,
         F: for<'a> Fn(&'a mut S) -> &'a mut T + Send + Sync + 'static,
     {
-        self.with(Json { field, answer: PhantomData })
+        self.with(Json { field, shape: Shape::of() })
     }
 
     /// Keeps the answer nowhere: whoever listens has seen it.
@@ -167,7 +166,7 @@ where
 
 struct Json<F, T> {
     field: F,
-    answer: PhantomData<fn() -> T>,
+    shape: Result<Shape<T>, InvalidSchema>,
 }
 
 impl<S, T, F> Target<S> for Json<F, T>
@@ -179,8 +178,9 @@ where
     fn receive<'a>(&'a self, call: Call<'a>, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let context = format!("workflow step {:?}", call.step);
-            let answer =
-                structured::<T>(call.scope, &call.model, call.request, Visibility::Streamed, &context).await?;
+            let shape = self.shape.as_ref().map_err(|invalid| Error::failed(invalid.clone()))?;
+            let asked = shape.ask(call.scope, &call.model, call.request, Visibility::Streamed, &context);
+            let answer = asked.await?;
             *(self.field)(state) = answer.value;
             Ok(())
         })
@@ -212,5 +212,3 @@ impl<S: Send + 'static> Step<S> for Prompt<S> {
         "prompt"
     }
 }
-struct Structured<T> { value: T }
-async fn structured<T: DeserializeOwned>(_: &Scope, _: &Arc<dyn Model>, _: ModelRequest, _: Visibility, _: &str) -> Result<Structured<T>, Error> { Err("shim".into()) }

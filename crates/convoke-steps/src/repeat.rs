@@ -66,7 +66,12 @@ impl<S: Send + 'static> Loop<S> {
         Self::new(name, body, Exit::After(times), times)
     }
 
-    fn new(name: impl Into<String>, body: impl Step<S> + 'static, exit: Exit<S>, max_iterations: u64) -> Self {
+    fn new(
+        name: impl Into<String>,
+        body: impl Step<S> + 'static,
+        exit: Exit<S>,
+        max_iterations: u64,
+    ) -> Self {
         Self { name: name.into(), body: Member::new(body, None), exit, max_iterations }
     }
 
@@ -103,11 +108,11 @@ impl<S: Send + 'static> Step<S> for Loop<S> {
                 return Ok(());
             }
             for round in 1..=self.max_iterations {
-                scope.check().map_err(|stop| stop.in_step(self.body.step.name(), scope.path()))?;
+                let body = self.body.open(scope)?;
                 if scope.is_heard() {
                     scope.emit(EventKind::LoopIteration { iteration: round }).await;
                 }
-                match self.body.run(scope, state).await? {
+                match self.body.run_in(&body, scope, state).await? {
                     Next::Go if self.is_done(state, round) => return Ok(()),
                     Next::Go | Next::Skip => {}
                     Next::Stop => return Ok(()),

@@ -53,11 +53,11 @@ impl<S: Send + 'static> Retry<S> {
     async fn attempts(&self, scope: &Scope, state: &mut S) -> Result<(), Error> {
         let maximum = self.policy.max_attempts();
         for attempt in 1..=maximum {
+            let child = scope.open(&*self.step)?;
             if scope.is_heard() {
                 scope.emit(EventKind::RetryAttempt { attempt }).await;
             }
             let before = self.copy.map(|copy| copy(state));
-            let child = scope.open(&*self.step)?;
             let Err(error) = child.enter(&*self.step, state).await else {
                 if scope.is_heard() {
                     scope.emit(EventKind::RetrySucceeded { attempt }).await;

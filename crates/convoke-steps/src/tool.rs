@@ -109,7 +109,10 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
             call_scope.announce_tool_call(&call).await;
             let result = call_scope.tool(tool, &call).await?;
             if result.is_error {
-                return Err(Error::failed(StepsError::ToolFailed { tool: call.name, content: result.content }));
+                return Err(Error::failed(StepsError::ToolFailed {
+                    tool: call.name,
+                    content: result.content,
+                }));
             }
             (self.store)(state, arguments, result.content);
             Ok(())

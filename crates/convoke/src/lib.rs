@@ -27,3 +27,8 @@ pub mod prelude;
 pub mod guide {}
 
 pub use convoke_core::{Error, Outcome, RunId, RunStatus, Runtime, Scope, Step, Workflow};
+
+/// The README's code must compile too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

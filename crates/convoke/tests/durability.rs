@@ -273,6 +273,40 @@ async fn an_effect_in_doubt_asks_a_person_or_fails_as_configured() {
     assert_eq!(asking.resume(&workflow, run).await.unwrap().completed().unwrap(), 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn an_effect_interrupted_twice_is_asked_about_twice() {
+    let hangs = Arc::new(AtomicBool::new(true));
+    let hanging = Arc::clone(&hangs);
+    let charge = task_boxed("main", move |scope, number: &mut i64| {
+        let hangs = hanging.load(Ordering::Relaxed);
+        Box::pin(async move {
+            let act = |_| async move { if hangs { std::future::pending().await } else { Ok::<_, Error>(1) } };
+            *number += scope.custom("charge").perform(act).await?;
+            Ok(())
+        })
+    });
+    let (store, workflow) = (Arc::new(MemoryStore::new()), Workflow::new(charge.leaf_timeout(None)));
+    let runtime = runtime(&store, &ScriptedModel::replies([""; 0]));
+    let die = |start: convoke::core::Start<i64>| async {
+        let canceller = Canceller::new();
+        let run = start.canceller(&canceller).into_future();
+        let cancel = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            canceller.cancel("the process dies");
+        };
+        tokio::join!(run, cancel).0.unwrap().status
+    };
+    assert_eq!(die(runtime.start(&workflow, 0).id(id("run"))).await, RunStatus::Cancelled);
+    assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().status, RunStatus::Suspended);
+    answer_all(&store, &Answer::choose("again")).await;
+    assert_eq!(die(runtime.resume(&workflow, id("run"))).await, RunStatus::Cancelled);
+    hangs.store(false, Ordering::Relaxed);
+    let again = runtime.resume(&workflow, id("run")).await.unwrap();
+    assert_eq!(again.status, RunStatus::Suspended, "the first answer is about the first attempt only");
+    answer_all(&store, &Answer::choose("again")).await;
+    assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().completed().unwrap(), 1);
+}
+
 #[tokio::test]
 async fn a_fork_with_another_reply_goes_another_way() {
     let (store, model) =

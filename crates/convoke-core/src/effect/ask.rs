@@ -42,18 +42,23 @@ impl Scope {
             asked,
             question,
         };
-        if matches!(past, Past::Unknown) {
-            let attached = Attached { opened: Some(pending.clone()), ..Attached::default() };
-            effect.append(Phase::Started, Some(json.to_string().into()), None, attached);
-            effect.settle().await?;
+        match past {
+            Past::Unknown => {
+                let attached = Attached { opened: Some(pending.clone()), ..Attached::default() };
+                effect.append(Phase::Started, Some(json.to_string().into()), None, attached);
+                effect.settle().await?;
+            }
+            // It may have been withdrawn when the run failed, and is wanted again now that the run goes on.
+            Past::InDoubt => self.journal().into_iter().for_each(|journal| journal.open_question(&pending)),
+            Past::Finished(_) => {}
         }
         self.tell_question(&pending, replayed).await;
         let answer = match past {
             Past::Finished(answer) => answer?,
             _ => {
-                let answer = self.await_answer(&pending).await?;
+                let answer = self.await_answer(&pending).await;
                 let attached = Attached { closed: Some(pending.id.clone()), ..Attached::default() };
-                effect.finish(None, Ok(answer), attached)?
+                effect.finish(None, answer, attached)?
             }
         };
         if self.is_heard() {

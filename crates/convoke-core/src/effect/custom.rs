@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -70,18 +71,18 @@ impl<'a> CustomEffect<'a> {
         Fut: Future<Output = Result<T, E>>,
     {
         let Self { scope, name, request, repeat } = self;
-        let asked = json!({"name": name, "request": request});
-        let effect = scope.number(EffectKind::Custom, Digest::of_json(&asked));
-        let past = effect.past(|| shortened(&asked.to_string()))?;
+        let effect = scope.number(EffectKind::Custom, Digest::of_request(name, &request));
+        let asked = || json!({"name": name, "request": request});
+        let past = effect.past(|| shortened(&asked().to_string()))?;
         let in_doubt = match past {
             Past::Finished(outcome) => return outcome,
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        scope.check()?;
-        let request = serde_json::to_vec(&asked)?;
+        let request: Bytes = serde_json::to_vec(&asked())?.into();
+        effect.check((!in_doubt).then_some(&request))?;
         if in_doubt && repeat == Repeat::Never {
-            match scope.resolve_doubt(name, &effect.key()).await? {
+            match scope.resolve_doubt(name, &effect).await? {
                 Interrupted::Done(text) => {
                     let value = serde_json::from_str(&text)
                         .or_else(|_| serde_json::from_value(Value::String(text)))
@@ -94,13 +95,13 @@ impl<'a> CustomEffect<'a> {
             }
         }
         let request = match repeat {
-            Repeat::Never if !in_doubt => {
-                effect.start(request.into(), Attached::default()).await?;
+            Repeat::Never => {
+                effect.start(request, Attached::default()).await?;
                 None
             }
             _ => {
                 effect.settle().await?;
-                (!in_doubt).then(|| request.into())
+                (!in_doubt).then_some(request)
             }
         };
         let outcome = tokio::select! {

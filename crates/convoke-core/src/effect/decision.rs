@@ -34,34 +34,34 @@ impl Scope {
         Ok(PendingDecision { effect, made })
     }
 
-    /// The end this leaf had come to because its time was up while it was not performing any effect.
-    pub(crate) fn recorded_fate(&self) -> Option<Fate> {
+    /// The end this step had come to because time was up while it was not performing any effect.
+    pub(crate) fn recorded_fate(&self, reached: Reached) -> Option<Fate> {
         let journal = self.journal()?;
         if journal.index.is_empty() {
             return None;
         }
         let entry = journal.index.get(self.path(), FATE)?.finished.as_ref()?;
         match decode::<()>(entry.outcome.as_deref()) {
-            Ok(Err(Error::TimedOut(timed_out))) => Some(Fate(*timed_out)),
+            Ok(Err(Error::TimedOut(timed_out))) if entry.digest == reached.digest() => Some(Fate(*timed_out)),
             _ => None,
         }
     }
 
-    /// Keeps that this leaf ran out of time. Cancellation is not kept: it ends the run, not the step.
-    pub(crate) async fn record_fate(&self, stop: &Error) -> Result<(), Error> {
-        let (Some(journal), Error::TimedOut(timed_out)) = (self.journal(), stop) else { return Ok(()) };
+    /// Keeps that there was no time for this step. Cancellation is not kept: it ends the run, not the step.
+    pub(crate) fn record_fate(&self, reached: Reached, stop: &Error) {
+        let (Some(journal), Error::TimedOut(timed_out)) = (self.journal(), stop) else { return };
         let outcome: Recorded<()> = Recorded::Err(RecordedError::TimedOut((**timed_out).clone()));
         let draft = Draft {
             path: self.path(),
             ordinal: FATE,
             effect: EffectKind::Decision,
             phase: Phase::Finished,
-            digest: Digest::default(),
+            digest: reached.digest(),
             request: None,
-            outcome: Some(serde_json::to_vec(&outcome)?.into()),
+            // A path and a duration always serialise.
+            outcome: serde_json::to_vec(&outcome).ok().map(Into::into),
         };
         journal.append(draft, Attached::default());
-        Ok(())
     }
 }
 
@@ -88,6 +88,24 @@ impl<T> std::fmt::Debug for PendingDecision<'_, T> {
 
 /// A step's end by lack of time.
 pub(crate) struct Fate(TimedOut);
+
+/// How far a step had come when time was up.
+#[derive(Clone, Copy)]
+pub(crate) enum Reached {
+    /// It was under way, and dropped.
+    Middle,
+    /// It had not begun.
+    Nothing,
+}
+
+impl Reached {
+    fn digest(self) -> Digest {
+        match self {
+            Self::Middle => Digest::default(),
+            Self::Nothing => Digest::of_parts(&[b"not begun"]),
+        }
+    }
+}
 
 impl From<Fate> for Error {
     fn from(fate: Fate) -> Self {

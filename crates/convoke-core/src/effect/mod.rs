@@ -10,6 +10,7 @@ mod clock;
 mod custom;
 mod decision;
 mod model;
+mod recount;
 mod tool;
 
 use std::sync::atomic::Ordering;
@@ -19,8 +20,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use custom::CustomEffect;
-pub(crate) use decision::Fate;
 pub use decision::PendingDecision;
+pub(crate) use decision::{Fate, Reached};
 pub use model::Visibility;
 pub use tool::OnDoubt;
 
@@ -56,6 +57,13 @@ impl Scope {
         Numbered { scope: self, path: self.path(), ordinal, effect, digest }
     }
 
+    /// Whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
+    /// by what changes from one moment to the next (a budget shared with others) must not decide again.
+    #[must_use]
+    pub fn has_past(&self) -> bool {
+        self.journal().is_some_and(|journal| journal.index.knows(self.path()))
+    }
+
     fn journal(&self) -> Option<&RunJournal> {
         self.node.run.journal.as_ref()
     }
@@ -64,6 +72,12 @@ impl Scope {
 impl<'a> Numbered<'a> {
     fn key(&self) -> IdempotencyKey {
         IdempotencyKey::derive(self.scope.run_id(), self.path, self.ordinal)
+    }
+
+    /// How often it was begun, as far as the journal knows.
+    fn attempts(&self) -> u32 {
+        let slot = self.scope.journal().and_then(|journal| journal.index.get(self.path, self.ordinal));
+        slot.map_or(0, |slot| slot.attempts)
     }
 
     /// What the journal says. `request` is what a divergence would show of the request made now.
@@ -111,6 +125,12 @@ impl<'a> Numbered<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether there is time for the effect. That there is none is kept as its outcome: whoever set the limit may cope
+    /// with it, and must find the same when the run is resumed.
+    fn check(&self, request: Option<&Bytes>) -> Result<(), Error> {
+        self.scope.check().or_else(|stop| self.finish(request.cloned(), Err(stop), Attached::default()))
     }
 
     /// Makes everything learnt so far durable: the last thing before the world is touched.

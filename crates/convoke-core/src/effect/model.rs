@@ -8,12 +8,12 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use super::{Past, shortened};
-use crate::budget::{Budget, Charge};
+use crate::budget::{Budget, Charge, Resource};
 use crate::event::EventKind;
 use crate::journal::{Attached, Blob};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
-    CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Reality, ReplyBuilder,
+    CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
     ReplyDelta, StoredRequest,
 };
 use crate::{Digest, EffectKind, Error, Scope};
@@ -48,12 +48,15 @@ impl Scope {
         visibility: Visibility,
     ) -> Result<ModelReply, Error> {
         request.params = request.params.overridden_by(&self.node.settings.params);
-        let effect = self.number(EffectKind::Model, request.digest(model.name()));
+        let effect = self.number(EffectKind::Model, request.digest());
         let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
         match effect.past::<ModelReply>(|| describe(model.name(), &request))? {
             Past::Finished(outcome) => {
                 let usage = outcome.as_ref().map_or(Usage::default(), |reply| reply.usage);
-                self.count_model_call(usage);
+                // A call that the budget did not allow was never made.
+                if !matches!(outcome, Err(Error::Budget(_))) {
+                    self.count_model_call(usage);
+                }
                 if let Ok(reply) = &outcome
                     && visibility == Visibility::Streamed
                 {
@@ -63,10 +66,12 @@ impl Scope {
             }
             Past::InDoubt | Past::Unknown => {}
         }
-        self.check()?;
         self.must_be_allowed(&**model)?;
         let (stored, content) = stored_form(model.name(), &request);
         let attached = || Attached { content: Some(&content), ..Attached::default() };
+        if let Err(stop) = self.check() {
+            return effect.finish(Some(stored), Err(stop), attached());
+        }
         let reservation = match self.reserve(&**model, &mut request) {
             Ok(reservation) => reservation,
             Err(exhausted) => return effect.finish(Some(stored), Err(exhausted), attached()),
@@ -183,7 +188,7 @@ impl Scope {
         Ok(())
     }
 
-    fn count_model_call(&self, usage: Usage) {
+    pub(super) fn count_model_call(&self, usage: Usage) {
         self.node.run.count_model_call(usage);
         if let Some(budget) = &self.node.budget {
             budget.charge(&Charge::model(usage.total_tokens(), usage.cost.unwrap_or(Money::ZERO)));
@@ -195,9 +200,9 @@ impl Scope {
         let Some(budget) = &self.node.budget else { return Ok(Reservation { held: None }) };
         let input = request.messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1;
         let mut output = request.params.max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
-        if let Some(left) = budget.remaining_tokens() {
-            output = output.min(left.saturating_sub(input)).max(1);
-            let cap = u32::try_from(left.saturating_sub(input).max(1)).unwrap_or(u32::MAX);
+        if let Some(room) = room_for_output(budget, model.price(), input) {
+            output = output.min(room);
+            let cap = u32::try_from(room).unwrap_or(u32::MAX);
             request.params.max_tokens = Some(request.params.max_tokens.map_or(cap, |limit| limit.min(cap)));
         }
         let cost = model.price().map_or(Money::ZERO, |price| price.of(&Usage::tokens(input, output)));
@@ -205,6 +210,20 @@ impl Scope {
         budget.reserve(&charge).map_err(|exhausted| Error::Budget(Box::new(exhausted)))?;
         Ok(Reservation { held: Some((Arc::clone(budget), charge.tokens, charge.cost)) })
     }
+}
+
+/// How long an answer may be at most, by what is left of tokens and of money; at least one token, so that it is the budget
+/// that refuses a call there is no room for.
+fn room_for_output(budget: &Budget, price: Option<Price>, input: u64) -> Option<u64> {
+    let by_tokens = budget.remaining(&Resource::Tokens).map(|left| left.saturating_sub(input));
+    let by_money = budget.remaining(&Resource::Cost).zip(price).and_then(|(left, price)| {
+        let left = Money::from_micros(left).saturating_sub(price.of(&Usage::tokens(input, 0)));
+        // A price is for a million tokens.
+        let tokens = u128::from(left.as_micros()) * 1_000_000;
+        let room = tokens.checked_div(u128::from(price.output.as_micros()))?;
+        Some(u64::try_from(room).unwrap_or(u64::MAX))
+    });
+    by_tokens.into_iter().chain(by_money).min().map(|room| room.max(1))
 }
 
 /// What was taken from the budget for a call under way. Given back if the call is dropped.

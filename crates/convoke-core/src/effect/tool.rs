@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,9 +15,9 @@ use crate::budget::Charge;
 use crate::event::EventKind;
 use crate::journal::Attached;
 use crate::message::{ToolCall, ToolResult};
-use crate::scope::Child;
+use crate::scope::{Child, Place};
 use crate::tool::{Invocation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Digest, EffectKind, Error, IdempotencyKey, InDoubt, Scope};
+use crate::{Digest, EffectKind, Error, InDoubt, Scope};
 
 /// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,6 +28,14 @@ pub enum OnDoubt {
     Ask,
     /// Stop with [`Error::InDoubt`].
     Fail,
+}
+
+fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
+    match tool.spec().timeout {
+        Some(Timeout::After(limit)) => Some(limit),
+        Some(Timeout::Unbounded) => None,
+        None => default,
+    }
 }
 
 /// What became of an interrupted call, as far as somebody knows.
@@ -48,13 +57,15 @@ impl Scope {
     /// [`tool`](Self::tool) may be used on them side by side.
     #[must_use]
     pub fn tool_scope(&self, tool: &dyn Tool, default_timeout: Option<Duration>) -> Self {
-        let spec = tool.spec();
-        let timeout = match spec.timeout {
-            Some(Timeout::After(limit)) => Some(limit),
-            Some(Timeout::Unbounded) => None,
-            None => default_timeout,
-        };
-        self.narrowed(Child { timeout, ..Child::named(spec.name()) })
+        let timeout = time_limit(tool, default_timeout);
+        self.narrowed(Child { timeout, ..Child::named(tool.spec().name()) })
+    }
+
+    /// The scope for one call of a tool in a [`place`](Self::place) taken before. The call's time begins now, so calls
+    /// that wait for others, or for a person, do not lose any.
+    #[must_use]
+    pub fn tool_scope_at(&self, place: &Place, tool: &dyn Tool, default_timeout: Option<Duration>) -> Self {
+        self.narrowed(Child { timeout: time_limit(tool, default_timeout), ..Child::at(place) })
     }
 
     /// Calls a tool, in the scope made for it by [`tool_scope`](Self::tool_scope). **Durable**: a call that finished is
@@ -95,35 +106,40 @@ impl Scope {
 
     async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
         let spec = tool.spec();
-        let asked = json!({"tool": spec.name(), "arguments": call.arguments});
-        let effect = self.number(EffectKind::Tool, Digest::of_json(&asked));
-        let past = effect.past(|| shortened(&asked.to_string()))?;
+        let effect = self.number(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
+        let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
+        let past = effect.past(|| shortened(&asked().to_string()))?;
+        if self.is_heard() {
+            let replayed = matches!(past, Past::Finished(_));
+            self.emit_as(EventKind::ToolCallExecuting { id: call.id.clone() }, replayed).await;
+        }
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
             Past::Finished(outcome) => {
-                self.count_tool_call(&charge);
-                if spec.repeat == Repeat::Reenter
-                    && let Some(journal) = self.journal()
-                {
-                    journal.index.mark_used_below(self.path());
+                // A call that the budget did not allow was never made.
+                if !matches!(outcome, Err(Error::Budget(_))) {
+                    self.count_tool_call(&charge);
+                }
+                if spec.repeat == Repeat::Reenter {
+                    self.recount_below();
                 }
                 return outcome;
             }
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        self.check()?;
-        if self.is_heard() {
-            self.emit(EventKind::ToolCallExecuting { id: call.id.clone() }).await;
-        }
-        let request = serde_json::to_vec(&asked)?.into();
+        let request: Bytes = serde_json::to_vec(&asked())?.into();
+        effect.check((!in_doubt).then_some(&request))?;
         if in_doubt {
             self.count_tool_call(&charge);
             if let Some(outcome) = self.reconcile(tool, call, &effect).await? {
                 return effect.finish(None, Ok(outcome), Attached::default());
             }
-            let outcome = self.call_tool(tool, call, &effect.key()).await?;
-            return effect.finish(None, Ok(outcome), Attached::default());
+            if spec.repeat == Repeat::Never {
+                // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
+                effect.start(request, Attached::default()).await?;
+            }
+            return self.call_tool(tool, call, &effect, None).await;
         }
         if let Some(budget) = &self.node.budget
             && let Err(exhausted) = budget.reserve(&charge)
@@ -142,36 +158,37 @@ impl Scope {
             effect.start(request, Attached::default()).await?;
             None
         };
-        let outcome = self.call_tool(tool, call, &effect.key()).await?;
-        effect.finish(request, Ok(outcome), Attached::default())
+        self.call_tool(tool, call, &effect, request).await
     }
 
-    fn count_tool_call(&self, charge: &Charge<'_>) {
+    pub(super) fn count_tool_call(&self, charge: &Charge<'_>) {
         self.node.run.count_tool_call();
         if let Some(budget) = &self.node.budget {
             budget.charge(charge);
         }
     }
 
-    /// Calls the tool. Only a stop is an error here: then nobody knows what became of the call, and nothing is written.
+    /// Calls the tool, and takes down what became of the call. After a stop nobody knows that, and nothing is written.
     async fn call_tool(
         &self,
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
-        key: &IdempotencyKey,
+        effect: &Numbered<'_>,
+        request: Option<Bytes>,
     ) -> Result<Outcome, Error> {
-        let invocation = Invocation { scope: self, key, arguments: &call.arguments };
+        let invocation = Invocation { scope: self, key: &effect.key(), arguments: &call.arguments };
         let work = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
         let outcome = tokio::select! {
             biased;
             outcome = work => outcome,
             stop = self.out_of_time() => match &stop {
                 Error::TimedOut(timed_out) if timed_out.owner == *self.path() => Ok(Err(stop)),
-                _ => return Err(stop),
+                // Lack of time further out is an end too: whoever set that limit may cope with it, and go on.
+                _ => return effect.finish(request, Err(stop), Attached::default()),
             },
         };
         let failure = |content| Outcome { content, is_error: true };
-        Ok(match outcome {
+        let outcome = match outcome {
             Ok(Ok(content)) if content.len() > tool.spec().max_output => failure(format!(
                 "`{}` gave {} bytes, more than the {} it may give; ask for less, or let it write to a file and give its \
                  name. (For whoever built this: `ToolSpec::max_output` sets the limit.)",
@@ -183,7 +200,8 @@ impl Scope {
             Ok(Err(stop)) if stop.passes(self.path()) => return Err(stop),
             Ok(Err(error)) => failure(error.to_string()),
             Err(panic) => failure(Error::panicked(self.path(), &*panic).to_string()),
-        })
+        };
+        effect.finish(request, Ok(outcome), Attached::default())
     }
 
     /// Finds out about a call that was begun before a crash. `None` means that it may be made again.
@@ -201,7 +219,7 @@ impl Scope {
             Ok(Reconciled::Done(content)) => Interrupted::Done(content),
             Ok(Reconciled::NotDone) => Interrupted::Again,
             // A tool that cannot say leaves it to people.
-            Ok(Reconciled::Unknown) | Err(_) => self.resolve_doubt(&call.name, &key).await?,
+            Ok(Reconciled::Unknown) | Err(_) => self.resolve_doubt(&call.name, effect).await?,
         };
         Ok(match known {
             Interrupted::Done(content) => Some(Outcome { content, is_error: false }),
@@ -210,7 +228,14 @@ impl Scope {
     }
 
     /// Asks a person what became of an interrupted call, or stops, as the runtime is configured.
-    pub(super) async fn resolve_doubt(&self, name: &str, key: &IdempotencyKey) -> Result<Interrupted, Error> {
+    ///
+    /// Each attempt has a question of its own: that it was to be made again says nothing about what became of it then.
+    pub(super) async fn resolve_doubt(
+        &self,
+        name: &str,
+        effect: &Numbered<'_>,
+    ) -> Result<Interrupted, Error> {
+        let key = effect.key();
         let doubt = || {
             Error::InDoubt(Box::new(InDoubt {
                 tool: name.to_owned(),
@@ -230,7 +255,9 @@ impl Scope {
              not, call it again. `stop`: end the run.",
             self.path()
         ));
-        match self.child("in doubt").ask(question).await?.decision {
+        let repetition = Some(effect.attempts());
+        let person = self.narrowed(Child { repetition, unhurried: true, ..Child::named("in doubt") });
+        match person.ask(question).await?.decision {
             Decision::Choose { option } if option == "done" => Ok(Interrupted::Done(
                 "done; the call took effect before an interruption, and what it gave back was lost"
                     .to_owned(),

@@ -46,6 +46,17 @@ pub enum Error {
         /// What the panic said.
         message: Box<str>,
     },
+    /// The step's code blocks its thread, so that nothing can stop it.
+    #[error(
+        "step `{path}` blocks its thread: it has not let go for {time:?}. The run was given up; move blocking work to \
+         `tokio::task::spawn_blocking`, and resume"
+    )]
+    Blocked {
+        /// Where.
+        path: Path,
+        /// For how long.
+        time: Duration,
+    },
     /// A model call failed.
     #[error(transparent)]
     Model(#[from] Box<ModelError>),
@@ -248,20 +259,37 @@ impl Error {
     /// The paths of the innermost steps that failed, for whoever wants to try just those again.
     #[must_use]
     pub fn failed_paths(&self) -> Vec<Path> {
-        fn collect(error: &Error, nearest: Option<&Path>, found: &mut Vec<Path>) {
-            match error {
-                Error::Step(step) => collect(&step.source, Some(&step.path), found),
-                Error::Branches(branches) => {
-                    for failure in &branches.failures {
-                        collect(&failure.error, Some(&failure.path), found);
-                    }
-                }
-                _ => found.extend(nearest.cloned()),
-            }
-        }
         let mut found = Vec::new();
-        collect(self, None, &mut found);
+        self.each_root(None, &mut |path, _| found.extend(path.cloned()));
         found
+    }
+
+    /// The scopes whose limits ended those steps.
+    pub(crate) fn exceeded_limits(&self) -> Vec<Path> {
+        let mut found = Vec::new();
+        self.each_root(None, &mut |_, root| match root {
+            Self::TimedOut(timed_out) => found.push(timed_out.owner.clone()),
+            Self::Budget(exhausted) => found.push(exhausted.owner.clone()),
+            _ => {}
+        });
+        found
+    }
+
+    /// Visits what is below all wrappers, of every branch, with the path of the nearest step.
+    fn each_root<'a>(
+        &'a self,
+        nearest: Option<&'a Path>,
+        visit: &mut impl FnMut(Option<&'a Path>, &'a Self),
+    ) {
+        match self {
+            Self::Step(step) => step.source.each_root(Some(&step.path), visit),
+            Self::Branches(branches) if !branches.failures.is_empty() => {
+                for failure in &branches.failures {
+                    failure.error.each_root(Some(&failure.path), visit);
+                }
+            }
+            root => visit(nearest, root),
+        }
     }
 }
 

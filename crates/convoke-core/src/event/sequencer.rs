@@ -1,5 +1,6 @@
 //! Numbers events, keeps them paired, and hands them on without losing any.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
@@ -109,7 +110,8 @@ impl Sequencer {
             kind,
         };
         for observer in &self.observers {
-            observer.observe(&event);
+            // Whoever only listens must not end what it listens to. The panic has been reported by its hook.
+            let _ = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
         }
         if let Some(permit) = permit {
             permit.send(event);

@@ -1,7 +1,8 @@
 //! A run's journal, ready to answer.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hashbrown::HashMap;
 
 use super::{EffectKind, Entry, Phase};
 use crate::Path;
@@ -14,6 +15,8 @@ pub(crate) const FATE: u32 = u32::MAX;
 pub(crate) struct Slot {
     pub(crate) started: Option<Entry>,
     pub(crate) finished: Option<Entry>,
+    /// How often it was begun.
+    pub(crate) attempts: u32,
 }
 
 impl Slot {
@@ -60,9 +63,12 @@ impl JournalIndex {
             &mut effects.by_ordinal[ordinal]
         };
         match entry.phase {
-            Phase::Started => slot.started = Some(entry),
+            Phase::Started => {
+                slot.started = Some(entry);
+                slot.attempts += 1;
+            }
             Phase::Finished => slot.finished = Some(entry),
-            Phase::Superseded => *slot = Slot::default(),
+            Phase::Superseded => *slot = Slot { attempts: slot.attempts, ..Slot::default() },
         }
     }
 
@@ -74,6 +80,12 @@ impl JournalIndex {
         if ordinal == FATE { effects.fate.as_ref() } else { effects.by_ordinal.get(ordinal as usize) }
     }
 
+    /// Whether there is an effect at this very path.
+    pub(crate) fn knows(&self, path: &Path) -> bool {
+        let effects = if self.paths.is_empty() { None } else { self.paths.get(path) };
+        effects.is_some_and(|effects| effects.by_ordinal.iter().any(|slot| slot.first().is_some()))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
@@ -83,12 +95,10 @@ impl JournalIndex {
         self.used.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts everything below a path as told: whoever asked got the outcome of the whole.
-    pub(crate) fn mark_used_below(&self, path: &Path) {
-        let below = self.paths.iter().filter(|(at, _)| at.is_within(path) && *at != path);
-        let finished =
-            below.flat_map(|(_, effects)| &effects.by_ordinal).filter(|slot| slot.finished.is_some());
-        self.used.fetch_add(finished.count(), Ordering::Relaxed);
+    /// The finished effects at certain paths, in no particular order.
+    pub(crate) fn finished_where(&self, is_meant: impl Fn(&Path) -> bool) -> impl Iterator<Item = &Slot> {
+        let meant = self.paths.iter().filter(move |(at, _)| is_meant(at));
+        meant.flat_map(|(_, effects)| &effects.by_ordinal).filter(|slot| slot.finished.is_some())
     }
 
     /// Finished effects the code has not asked for.
@@ -98,12 +108,13 @@ impl JournalIndex {
 
     /// The last failed effect at or below a path: what to perform anew when a failed run is resumed.
     pub(crate) fn last_failure_within(&self, path: &Path) -> Option<&Entry> {
-        let entries = self.paths.iter().filter(|(at, _)| at.is_within(path));
-        let finished = entries.flat_map(|(_, effects)| effects.by_ordinal.iter().chain(&effects.fate));
-        finished
-            .filter_map(|slot| slot.finished.as_ref())
-            .filter(|entry| failed(entry))
-            .max_by_key(|entry| entry.seq)
+        self.failures().filter(|entry| entry.path.is_within(path)).max_by_key(|entry| entry.seq)
+    }
+
+    /// All failed effects, in no particular order.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = &Entry> {
+        let slots = self.paths.values().flat_map(|effects| effects.by_ordinal.iter().chain(&effects.fate));
+        slots.filter_map(|slot| slot.finished.as_ref()).filter(|entry| failed(entry))
     }
 }
 

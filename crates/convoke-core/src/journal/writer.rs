@@ -108,6 +108,14 @@ impl RunJournal {
         state.last = Some(self.store.append(lease, Batch { change: Some(change), ..Batch::default() }));
     }
 
+    /// Lets a question wait. One that waits already goes on waiting.
+    pub(crate) fn open_question(&self, question: &PendingQuestion) {
+        if let Some(lease) = &self.lease {
+            let opened = vec![question.clone()];
+            self.lock().last = Some(self.store.append(lease, Batch { opened, ..Batch::default() }));
+        }
+    }
+
     /// Closes questions nobody waits for any more.
     pub(crate) fn close_questions(&self, questions: impl Iterator<Item = QuestionId>) {
         let closed: Vec<_> = questions.collect();

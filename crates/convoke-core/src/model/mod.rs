@@ -1,5 +1,6 @@
 //! Models: one streaming primitive, and a whole reply as its fold.
 
+mod absent;
 mod error;
 mod fold;
 mod request;
@@ -9,6 +10,7 @@ use std::pin::Pin;
 use futures_util::Stream;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use absent::AbsentModel;
 pub use error::{ModelError, ModelErrorKind};
 pub use fold::ReplyBuilder;
 pub(crate) use request::StoredRequest;

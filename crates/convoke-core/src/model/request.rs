@@ -110,11 +110,12 @@ impl ModelRequest {
         Self { messages: messages.into(), ..Self::default() }
     }
 
-    /// The digest of everything the model's answer depends on.
+    /// The digest of what is asked. Which model is asked is not part of it: a run may go on with another model than it
+    /// began with, and keeps the replies it has.
     #[must_use]
-    pub fn digest(&self, model: &str) -> Digest {
+    pub fn digest(&self) -> Digest {
         let mut hasher = Hasher::default();
-        hasher.text(model).digest(&self.messages.digest());
+        hasher.digest(&self.messages.digest());
         if let Some(options) = self.options() {
             hasher.json(&options);
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::outcome::StoredOutcome;
+use super::again::stored_outcome;
 use super::prepare::{Prepared, Ready, prepare};
 use super::start::Start;
-use super::{Outcome, Run, Services, State};
+use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
 use crate::event::{Event, EventKind, RunEnd, Sequencer};
 use crate::scope::Node;
@@ -17,6 +17,7 @@ use crate::{Error, Path, RunId, Scope, json};
 pub(super) async fn drive<S: State>(
     start: Start<S>,
     reader: Option<mpsc::Sender<Event>>,
+    polls: Arc<Polls>,
 ) -> Result<Outcome<S>, Error> {
     let Start { runtime, workflow, id, beginning, options, settings } = start;
     let services = runtime.services;
@@ -40,7 +41,8 @@ pub(super) async fn drive<S: State>(
         }
     };
     let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
-    let run = Arc::new(Run::new(id, seed, services, journal, events));
+    let run = Arc::new(Run::new(id, seed, services, journal, events, polls));
+    run.polls.belong_to(&run);
     let guard = Unfinished(Some(Arc::clone(&run)));
     let budget = options.limits.map(|limits| Budget::new(Path::from(""), limits, None));
     let cancel = Arc::clone(options.canceller.inner());
@@ -65,11 +67,8 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> O
     let mut status = error.as_ref().map_or(RunStatus::Completed, Error::status);
     let json = json.ok();
     if let Some(journal) = &run.journal {
-        let stored = StoredOutcome {
-            state: if status == RunStatus::Suspended { None } else { json.clone() },
-            error: error.as_ref().map(ToString::to_string),
-            failed_at: error.as_ref().map(Error::failed_paths).unwrap_or_default(),
-        };
+        let state = json.clone().filter(|_| status != RunStatus::Suspended);
+        let stored = stored_outcome(error.as_ref(), state);
         // Plain data; and if it could not be written the run would still have its journal.
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
         if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {
@@ -131,17 +130,8 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        let Some(run) = self.0.take() else { return };
-        if let Some(journal) = &run.journal
-            && let Some(lease) = journal.lease()
-        {
-            journal.store().release(lease);
+        if let Some(run) = self.0.take() {
+            run.abandon(&Error::Cancelled("the run was dropped; resume it to go on".into()));
         }
-        run.events.emit_last_without_waiting(EventKind::RunEnded(RunEnd {
-            status: RunStatus::Cancelled,
-            error: Some("the run was dropped; resume it to go on".to_owned()),
-            state: None,
-            totals: run.totals(),
-        }));
     }
 }

@@ -80,6 +80,7 @@ impl Fork {
         if let Some(outcome) = &self.outcome {
             kept.push(self.substituted(entries, outcome)?);
         }
+        let kept = without_dangling(kept);
         let opened = self.open_questions(&kept)?;
         let blobs = blobs.map(|(digest, content)| Blob { digest, content }).collect();
         Ok(Batch { entries: kept, blobs, opened, ..Batch::default() })
@@ -117,4 +118,22 @@ impl Fork {
         })
         .collect()
     }
+}
+
+/// A call that was begun and not ended before the fork is the other run's: this one makes it anew, under a key of its own.
+/// Questions and waits go on from where they were.
+fn without_dangling(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let ended: HashSet<_> = entries
+        .iter()
+        .filter(|entry| entry.phase != Phase::Started)
+        .map(|entry| (entry.path.clone(), entry.ordinal))
+        .collect();
+    entries.retain(|entry| {
+        let goes_on = matches!(entry.effect, EffectKind::Ask | EffectKind::Sleep);
+        entry.phase != Phase::Started || goes_on || ended.contains(&(entry.path.clone(), entry.ordinal))
+    });
+    for (entry, seq) in entries.iter_mut().zip(1..) {
+        entry.seq = seq;
+    }
+    entries
 }

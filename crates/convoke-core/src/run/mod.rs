@@ -1,8 +1,11 @@
 //! Runs: starting, resuming, watching, replaying and forking them.
 
+mod again;
+mod attend;
 mod drive;
 mod fork;
 mod outcome;
+mod polls;
 mod prepare;
 mod published;
 mod registry;
@@ -18,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use fork::Fork;
 pub use outcome::Outcome;
+pub(crate) use polls::{Polled, Polls};
 pub(crate) use published::Published;
 pub use registry::{Registry, Runner};
 pub use replay::Replay;
@@ -28,11 +32,11 @@ pub use stream::RunStream;
 pub(crate) use waiting::Waiting;
 pub use workflow::{State, Workflow};
 
-use crate::event::Sequencer;
+use crate::event::{EventKind, RunEnd, Sequencer};
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
-use crate::{Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -43,6 +47,7 @@ pub(crate) struct Run {
     pub(crate) events: Sequencer,
     pub(crate) published: Published,
     pub(crate) waiting: Waiting,
+    pub(crate) polls: Arc<Polls>,
     totals: Mutex<Totals>,
 }
 
@@ -63,6 +68,7 @@ impl Run {
         services: Arc<Services>,
         journal: Option<RunJournal>,
         events: Sequencer,
+        polls: Arc<Polls>,
     ) -> Self {
         Self {
             id,
@@ -72,8 +78,30 @@ impl Run {
             events,
             published: Published::default(),
             waiting: Waiting::default(),
+            polls,
             totals: Mutex::default(),
         }
+    }
+
+    /// Ends a run that will not end by itself: reports why, and lets others have it. What its task still does is not
+    /// heard and not written any more.
+    pub(crate) fn abandon(&self, error: &Error) {
+        if let Some(journal) = &self.journal
+            && let Some(lease) = journal.lease()
+        {
+            journal.store().release(lease);
+        }
+        self.events.emit_last_without_waiting(EventKind::RunEnded(RunEnd {
+            status: error.status(),
+            error: Some(error.to_string()),
+            state: None,
+            totals: self.totals(),
+        }));
+    }
+
+    /// Whether nothing new may happen: the run is only told again.
+    pub(crate) fn is_replay(&self) -> bool {
+        self.journal.as_ref().is_some_and(|journal| !journal.is_live())
     }
 
     pub(crate) fn count_model_call(&self, usage: Usage) {

@@ -55,4 +55,7 @@ pub(crate) struct StoredOutcome {
     /// The innermost steps that failed: what to try again on resume.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) failed_at: Vec<Path>,
+    /// The scopes whose limits they failed by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) limits: Vec<Path>,
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::again::forget_failures;
 use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Outcome, State, Workflow};
-use crate::journal::{Attached, Draft, JournalIndex, RunJournal};
+use crate::journal::{JournalIndex, RunJournal};
 use crate::store::{Batch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError};
-use crate::{Entry, Error, Phase, RunId, json};
+use crate::{Entry, Error, RunId, json};
 
 /// How many entries are read at once.
 const PAGE: usize = 4_096;
@@ -131,9 +132,7 @@ async fn continue_run<S: State>(
     let stored = store.blob_digests(&id).await?.into_iter().collect();
     let (index, retried) = forget_failures(&record, entries);
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
-    for entry in &retried {
-        supersede(&journal, entry);
-    }
+    retried.iter().for_each(|again| again.write_to(&journal));
     if record.status != RunStatus::Running {
         let change = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals };
         journal.change(change);
@@ -186,38 +185,6 @@ pub(super) async fn read_entries(store: &Arc<dyn Store>, id: &RunId) -> Result<V
             return Ok(entries);
         }
     }
-}
-
-/// A run that had ended is resumed because somebody wants what failed to be tried again. Everything else keeps its
-/// outcome, failures that the run had coped with included.
-fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
-    let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
-    let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
-    let Some(outcome) = outcome else { return (JournalIndex::new(entries), Vec::new()) };
-    let index = JournalIndex::new(entries.iter().cloned());
-    let mut failed_at = outcome.failed_at;
-    if failed_at.is_empty() {
-        failed_at.push(crate::Path::from(""));
-    }
-    let failures: Vec<Entry> =
-        failed_at.iter().filter_map(|path| index.last_failure_within(path)).cloned().collect();
-    let gone = |entry: &Entry| {
-        failures.iter().any(|failure| failure.path == entry.path && failure.ordinal == entry.ordinal)
-    };
-    (JournalIndex::new(entries.into_iter().filter(|entry| !gone(entry))), failures)
-}
-
-fn supersede(journal: &RunJournal, entry: &Entry) {
-    let draft = Draft {
-        path: &entry.path,
-        ordinal: entry.ordinal,
-        effect: entry.effect,
-        phase: Phase::Superseded,
-        digest: entry.digest,
-        request: None,
-        outcome: None,
-    };
-    journal.append(draft, Attached::default());
 }
 
 fn fresh_seed() -> u64 {

@@ -1,16 +1,18 @@
 //! Workflows by name, started with JSON: for servers, command lines and agents.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::attend::{attended, watched};
 use super::start::EVENT_BUFFER;
-use super::{Outcome, RunOptions, RunStream, Runtime, State, Workflow, drive};
+use super::{Outcome, Polls, RunOptions, RunStream, Runtime, State, Workflow, drive};
 use crate::event::Event;
 use crate::step::{BoxFuture, Outline};
-use crate::{Error, RunId, Scope, json};
+use crate::{Error, Path, RunId, Scope, json};
 
 /// A workflow whose state is hidden behind JSON.
 #[derive(Clone)]
@@ -33,6 +35,7 @@ trait Erased: Send + Sync {
         runtime: &Runtime,
         request: Request,
         reader: Option<mpsc::Sender<Event>>,
+        polls: Arc<Polls>,
     ) -> BoxFuture<'static, Result<Outcome<Value>, Error>>;
 
     fn run_within<'a>(
@@ -92,9 +95,11 @@ impl Runner {
         runtime: &Runtime,
         input: Option<Value>,
         id: Option<RunId>,
-        options: RunOptions,
+        mut options: RunOptions,
     ) -> Result<Outcome<Value>, Error> {
-        self.inner.drive(runtime, Request { input, id, options }, None).await
+        let (canceller, polls) = (options.own_canceller(), Arc::default());
+        let work = self.inner.drive(runtime, Request { input, id, options }, None, Arc::clone(&polls));
+        attended(work, polls, canceller).await
     }
 
     /// Begins it on a task of its own and gives its events. Must be called within a Tokio runtime.
@@ -104,12 +109,13 @@ impl Runner {
         runtime: &Runtime,
         input: Option<Value>,
         id: Option<RunId>,
-        options: RunOptions,
+        mut options: RunOptions,
     ) -> RunStream<Value> {
         let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
-        let canceller = options.canceller.clone();
-        let task = tokio::spawn(self.inner.drive(runtime, Request { input, id, options }, Some(sender)));
-        RunStream::new(receiver, task, canceller)
+        let (canceller, polls) = (options.own_canceller(), Arc::default());
+        let request = Request { input, id, options };
+        let task = tokio::spawn(self.inner.drive(runtime, request, Some(sender), Arc::clone(&polls)));
+        RunStream::new(receiver, watched(task, polls, canceller.clone()), canceller)
     }
 
     /// Runs its steps as part of another run, and gives the state they came to.
@@ -127,12 +133,14 @@ impl<S: State> Erased for Typed<S> {
         runtime: &Runtime,
         request: Request,
         reader: Option<mpsc::Sender<Event>>,
+        polls: Arc<Polls>,
     ) -> BoxFuture<'static, Result<Outcome<Value>, Error>> {
         let (runtime, workflow, factory) =
             (runtime.clone(), self.workflow.clone(), Arc::clone(&self.factory));
         Box::pin(async move {
             let Request { input, id, options } = request;
-            let state = match factory(input) {
+            let made = catch_unwind(AssertUnwindSafe(|| factory(input)));
+            let state = match made.unwrap_or_else(|panic| Err(Error::panicked(&Path::from(""), &*panic))) {
                 Ok(state) => state,
                 Err(error) => {
                     drive::report_refused(&runtime.services, reader, id, &error).await;
@@ -142,7 +150,7 @@ impl<S: State> Erased for Typed<S> {
             let mut start = runtime.start(&workflow, state);
             start.id = id;
             start.options = options;
-            let Outcome { run, status, state, error, totals } = drive::drive(start, reader).await?;
+            let Outcome { run, status, state, error, totals } = drive::drive(start, reader, polls).await?;
             let state = json::to_value(&state).unwrap_or(Value::Null);
             Ok(Outcome { run, status, state, error, totals })
         })
@@ -239,18 +247,18 @@ impl Registry {
         name: &str,
         input: Option<Value>,
         id: Option<RunId>,
-        options: RunOptions,
+        mut options: RunOptions,
     ) -> RunStream<Value> {
         match self.get(name) {
             Ok(runner) => runner.stream(runtime, input, id, options),
             Err(error) => {
                 let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
-                let (services, canceller) = (Arc::clone(&runtime.services), options.canceller);
+                let (services, canceller) = (Arc::clone(&runtime.services), options.own_canceller());
                 let task = tokio::spawn(async move {
                     drive::report_refused(&services, Some(sender), id, &error).await;
                     Err(error)
                 });
-                RunStream::new(receiver, task, canceller)
+                RunStream::new(receiver, watched(task, Arc::default(), canceller.clone()), canceller)
             }
         }
     }

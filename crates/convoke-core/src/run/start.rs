@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::attend::{attended, watched};
 use super::drive;
 use super::stream::RunStream;
 use super::{Outcome, Runtime, State, Workflow};
@@ -44,6 +45,14 @@ pub struct RunOptions {
     pub when_busy: WhenBusy,
     /// Ends the run from outside.
     pub canceller: Canceller,
+}
+
+impl RunOptions {
+    /// A canceller for this run alone, which is ended with the user's: that one may be shared by many runs.
+    pub(super) fn own_canceller(&mut self) -> Canceller {
+        self.canceller = Canceller::narrower(self.canceller.inner());
+        self.canceller.clone()
+    }
 }
 
 /// What the run begins with.
@@ -144,11 +153,11 @@ impl<S: State> Start<S> {
     ///
     /// Must be called within a Tokio runtime.
     #[must_use]
-    pub fn stream(self) -> RunStream<S> {
+    pub fn stream(mut self) -> RunStream<S> {
         let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
-        let canceller = self.options.canceller.clone();
-        let task = tokio::spawn(drive::drive(self, Some(sender)));
-        RunStream::new(receiver, task, canceller)
+        let (canceller, polls) = (self.options.own_canceller(), Arc::default());
+        let task = tokio::spawn(drive::drive(self, Some(sender), Arc::clone(&polls)));
+        RunStream::new(receiver, watched(task, polls, canceller.clone()), canceller)
     }
 }
 
@@ -156,8 +165,10 @@ impl<S: State> IntoFuture for Start<S> {
     type Output = Result<Outcome<S>, Error>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
-    fn into_future(self) -> Self::IntoFuture {
-        Box::pin(drive::drive(self, None))
+    fn into_future(mut self) -> Self::IntoFuture {
+        let (canceller, polls) = (self.options.own_canceller(), Arc::default());
+        let work = Box::pin(drive::drive(self, None, Arc::clone(&polls)));
+        attended(work, polls, canceller)
     }
 }
 

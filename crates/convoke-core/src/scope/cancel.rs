@@ -37,7 +37,7 @@ impl Canceller {
     }
 
     /// One that can be ended alone, and is ended with the outer one.
-    pub(super) fn narrower(outer: &Arc<Cancel>) -> Self {
+    pub(crate) fn narrower(outer: &Arc<Cancel>) -> Self {
         Self(Arc::new(Cancel {
             token: outer.token.child_token(),
             reason: OnceLock::new(),

@@ -21,12 +21,14 @@ use serde::Serialize;
 
 pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
+pub use node::Place;
 pub(crate) use node::{Child, Node};
 pub use settings::{DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
 
-use crate::budget::{Charge, Limits};
+use crate::budget::{Charge, Limits, Resource};
 use crate::event::EventKind;
+use crate::model::AbsentModel;
 use crate::{Error, Model, Path, RunId};
 
 /// A step's place in a run. Cheap to clone.
@@ -59,12 +61,11 @@ impl Scope {
     /// # Errors
     /// If the run has none.
     pub fn default_model(&self) -> Result<Arc<dyn Model>, Error> {
-        self.node.settings.model.clone().ok_or_else(|| {
-            Error::from(crate::ModelError::new(
-                crate::ModelErrorKind::Missing,
-                "no model is configured: give the step a model, or the runtime a default one",
-            ))
-        })
+        match &self.node.settings.model {
+            Some(model) => Ok(Arc::clone(model)),
+            None if self.node.run.is_replay() => Ok(Arc::new(AbsentModel)),
+            None => Err(Error::from(AbsentModel::error())),
+        }
     }
 
     /// A scope below this one.
@@ -77,6 +78,12 @@ impl Scope {
     #[must_use]
     pub fn child_with_timeout(&self, name: &str, limit: Duration) -> Self {
         self.narrowed(Child { timeout: Some(limit), ..Child::named(name) })
+    }
+
+    /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
+    /// what starts whenever it can still has the same path every time.
+    pub fn place(&self, name: &str) -> Place {
+        Place { name: name.into(), repetition: self.node.count_child(name) }
     }
 
     /// A scope below this one with other settings.
@@ -140,7 +147,11 @@ impl Scope {
     /// Reports that a failed step below this scope does no harm: its parent goes on.
     pub async fn emit_skipped(&self, step: &Path, error: &Error) {
         if self.is_heard() {
-            self.node.run.events.emit(step, false, EventKind::StepSkipped { error: error.to_string() }).await;
+            let kind = EventKind::StepSkipped { error: error.to_string() };
+            if let Some(tap) = &self.node.tap {
+                tap.hear(step, &kind);
+            }
+            self.node.run.events.emit(step, false, kind).await;
         }
     }
 
@@ -198,16 +209,10 @@ impl Scope {
         }
     }
 
-    /// How many model calls the budget still allows, if that is limited.
+    /// How much of something the budgets in force still allow, if that is limited. Money is in millionths of a dollar.
     #[must_use]
-    pub fn remaining_model_calls(&self) -> Option<u64> {
-        self.node.budget.as_ref().and_then(|budget| budget.remaining_model_calls())
-    }
-
-    /// How many tokens the budget still allows, if that is limited.
-    #[must_use]
-    pub fn remaining_tokens(&self) -> Option<u64> {
-        self.node.budget.as_ref().and_then(|budget| budget.remaining_tokens())
+    pub fn remaining(&self, resource: &Resource) -> Option<u64> {
+        self.node.budget.as_ref().and_then(|budget| budget.remaining(resource))
     }
 }
 

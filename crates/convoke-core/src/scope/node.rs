@@ -51,20 +51,46 @@ pub(crate) struct Deadline {
     owner_depth: u32,
 }
 
+/// The place of a scope that is opened later: its number is taken, its time has not begun.
+#[derive(Debug, Clone)]
+#[must_use = "a place is for opening a scope in it"]
+pub struct Place {
+    pub(crate) name: Box<str>,
+    pub(crate) repetition: u32,
+}
+
 /// What distinguishes a child from its parent; everything else is inherited.
 pub(crate) struct Child<'a> {
     pub(crate) name: &'a str,
+    /// Its number among those of its name; `None` counts it now.
+    pub(crate) repetition: Option<u32>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) settings: Option<Arc<Settings>>,
     pub(crate) limits: Option<Limits>,
     pub(crate) cancel: Option<Arc<Cancel>>,
     pub(crate) tap: Option<Tap>,
     pub(crate) owns_state: bool,
+    /// It is not bound by its parent's own time limit, only by those further out: a person needs more time than a tool.
+    pub(crate) unhurried: bool,
 }
 
 impl<'a> Child<'a> {
     pub(crate) fn named(name: &'a str) -> Self {
-        Self { name, timeout: None, settings: None, limits: None, cancel: None, tap: None, owns_state: false }
+        Self {
+            name,
+            repetition: None,
+            timeout: None,
+            settings: None,
+            limits: None,
+            cancel: None,
+            tap: None,
+            owns_state: false,
+            unhurried: false,
+        }
+    }
+
+    pub(crate) fn at(place: &'a Place) -> Self {
+        Self { repetition: Some(place.repetition), ..Self::named(&place.name) }
     }
 }
 
@@ -101,11 +127,15 @@ impl Node {
         let depth = self.depth + 1;
         let own =
             child.timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: depth });
-        let deadline = match (self.deadline, own) {
+        let outer = match &self.parent {
+            Some(parent) if child.unhurried => parent.deadline,
+            _ => self.deadline,
+        };
+        let deadline = match (outer, own) {
             (Some(outer), Some(own)) => Some(if own.at < outer.at { own } else { outer }),
             (outer, own) => own.or(outer),
         };
-        let repetition = self.count_child(child.name);
+        let repetition = child.repetition.unwrap_or_else(|| self.count_child(child.name));
         let path = OnceLock::new();
         let budget = child.limits.map(|limits| {
             let own = path.get_or_init(|| Path::join(self.path(), child.name, repetition));
@@ -132,7 +162,7 @@ impl Node {
         }
     }
 
-    fn count_child(&self, name: &str) -> u32 {
+    pub(crate) fn count_child(&self, name: &str) -> u32 {
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let count = children.entry(name_hash(name)).or_insert(0);
         *count += 1;

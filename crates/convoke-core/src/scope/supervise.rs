@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::{Canceller, Child, Scope};
-use crate::effect::Fate;
+use super::{Canceller, Child, Place, Scope};
+use crate::effect::{Fate, Reached};
 use crate::event::{EventKind, StepEnd};
+use crate::run::Polled;
 use crate::step::{Nature, Step};
 use crate::{Error, Suspension};
 
@@ -42,19 +43,34 @@ impl Scope {
     where
         T: Step<S> + ?Sized,
     {
-        self.check()?;
-        Ok(self.narrowed(self.child_for(step)))
+        self.admitted(self.child_for(step))
     }
 
-    /// The scope for one branch of a fan-out: its state is its own, and it can be cancelled alone.
-    #[must_use]
-    pub fn open_branch<S, T>(&self, step: &T) -> (Self, Canceller)
+    /// The scope for one branch of a fan-out, in a [`place`](Self::place) taken before: its state is its own, and it
+    /// can be cancelled alone. Its time begins now.
+    ///
+    /// # Errors
+    /// If the run was cancelled or is out of time, in which case the branch must not begin.
+    pub fn open_branch<S, T>(&self, place: &Place, step: &T) -> Result<(Self, Canceller), Error>
     where
         T: Step<S> + ?Sized,
     {
         let canceller = Canceller::narrower(&self.node.cancel);
         let cancel = Some(Arc::clone(canceller.inner()));
-        (self.narrowed(Child { cancel, owns_state: true, ..self.child_for(step) }), canceller)
+        let repetition = Some(place.repetition);
+        let child = Child { cancel, owns_state: true, repetition, ..self.child_for(step) };
+        Ok((self.admitted(child)?, canceller))
+    }
+
+    /// The scope of a child, if there is time for it. That there was none is kept: whoever set the limit may cope with
+    /// it, and must find the same when the run is resumed.
+    fn admitted(&self, child: Child<'_>) -> Result<Self, Error> {
+        let child = self.narrowed(child);
+        if let Some(fate) = child.recorded_fate(Reached::Nothing) {
+            return Err(fate.into());
+        }
+        self.check().inspect_err(|stop| child.record_fate(Reached::Nothing, stop))?;
+        Ok(child)
     }
 
     fn child_for<'a, S, T>(&self, step: &'a T) -> Child<'a>
@@ -107,12 +123,13 @@ impl Scope {
         match step.nature() {
             Nature::Composite => self.catching(step, state).await,
             Nature::Leaf => {
-                if let Some(timed_out) = self.recorded_fate() {
+                if let Some(timed_out) = self.recorded_fate(Reached::Middle) {
                     self.node.replay_only.store(true, Ordering::Relaxed);
                     return self.relive(step, state, timed_out).await;
                 }
                 let work = self.catching(step, state);
                 tokio::pin!(work);
+                let mut work = Polled::new(&self.node, work);
                 tokio::select! {
                     biased;
                     result = &mut work => result,
@@ -120,7 +137,10 @@ impl Scope {
                         // Effects notice by themselves and end in good order; only what ignores its time is dropped.
                         match tokio::time::timeout(GRACE, work).await {
                             Ok(result) => result,
-                            Err(_) => { self.record_fate(&stop).await?; Err(stop) }
+                            Err(_) => {
+                                self.record_fate(Reached::Middle, &stop);
+                                Err(stop)
+                            }
                         }
                     }
                 }
@@ -179,7 +199,12 @@ impl Scope {
             return result;
         }
         match &result {
-            Err(error) if error.is_stop() || nature == Nature::Composite => result,
+            Err(error) if error.is_stop() => result,
+            // What failed waits for nobody, and whoever copes with the failure must not wait either.
+            Err(_) if nature == Nature::Composite => {
+                self.withdraw_questions(self);
+                result
+            }
             _ => Err(Error::Suspended(Box::new(Suspension {
                 questions: self.node.run.waiting.within(self.path()),
             }))),

@@ -62,7 +62,9 @@ impl ToolEffects {
         self.0 & !(1 << ToolEffect::Reads as u8) != 0
     }
 
-    pub(super) fn default_accesses(self) -> Vec<Access> {
+    /// What a call is taken to touch when nobody says more precisely.
+    #[must_use]
+    pub fn default_accesses(self) -> Vec<Access> {
         let everything = |mode| vec![Access { resource: "*".to_owned(), mode }];
         if self.contains(ToolEffect::Writes)
             || self.contains(ToolEffect::Spawns)

@@ -1,63 +1,20 @@
 //! Branches side by side: what [`Parallel`](crate::Parallel), [`Merge`](crate::Merge) and [`Map`](crate::Map) share.
 //!
-//! All branches get their scopes in declared order before any of them begins, so their paths do not depend on timing.
+//! All branches get their places in declared order before any of them begins, so their paths do not depend on timing.
 //! Where timing decides (which branch was first), the decision is journaled and followed on replay.
 
+mod branch;
 mod progress;
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 
-use convoke_core::{
-    BoxFuture, BranchErrors, BranchFailure, Canceller, Error, PendingDecision, Scope, SharedStep, Suspension,
-};
+use convoke_core::{BranchErrors, BranchFailure, Canceller, Error, Scope, Suspension};
 use tokio::task::JoinSet;
 
 use crate::join::{Join, Rest, Tally, Verdict};
+pub(crate) use branch::{Branch, End, Ended};
 pub use progress::{BranchEnd, Progress};
-
-/// A branch about to run.
-pub(crate) struct Branch<T> {
-    name: Arc<str>,
-    scope: Scope,
-    canceller: Canceller,
-    work: BoxFuture<'static, Result<T, Error>>,
-}
-
-/// A branch that is over.
-pub(crate) struct Ended<T> {
-    pub(crate) name: Arc<str>,
-    scope: Scope,
-    pub(crate) end: End<T>,
-}
-
-pub(crate) enum End<T> {
-    Succeeded(T),
-    Failed(Error),
-    /// A stop: it waits for an answer, or the whole run is ending.
-    Stopped(Error),
-    /// Nobody needed it any more.
-    Abandoned,
-}
-
-impl<T: Send + 'static> Branch<T> {
-    /// A branch that runs a step on a state of its own and gives that state.
-    pub(crate) fn new(scope: &Scope, step: &SharedStep<T>, mut state: T) -> Self {
-        let (scope, canceller) = scope.open_branch(&**step);
-        let (own, step) = (scope.clone(), Arc::clone(step));
-        let name = step.name().into();
-        let work = Box::pin(async move { own.enter(&*step, &mut state).await.map(|()| state) });
-        Self { name, scope, canceller, work }
-    }
-
-    /// The same branch, giving what `map` makes of its state.
-    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U + Send + 'static) -> Branch<U> {
-        let work = self.work;
-        let work = Box::pin(async move { work.await.map(map) });
-        Branch { name: self.name, scope: self.scope, canceller: self.canceller, work }
-    }
-}
 
 /// Runs branches side by side, as many at once as allowed, and gives their ends in declared order.
 ///
@@ -69,13 +26,10 @@ pub(crate) async fn fan_out<T: Send + 'static>(
     limit: Option<NonZeroUsize>,
     branches: Vec<Branch<T>>,
 ) -> Result<Vec<Ended<T>>, Error> {
-    let decision = match join.rest {
-        Rest::Cancel => Some(scope.decision::<Vec<usize>>("join")?),
-        Rest::Finish => None,
-    };
     let limit = limit.or(scope.settings().max_concurrency).map_or(usize::MAX, NonZeroUsize::get);
-    let ended = Fan::new(branches, limit, join).run(decision).await?;
-    let ended = conclude(scope, join, ended)?;
+    let mut fan = Fan::new(scope, join, limit, branches);
+    fan.run().await?;
+    let ended = fan.conclude()?;
     for failure in failures(&ended) {
         scope.emit_skipped(&failure.path, &failure.error).await;
     }
@@ -84,86 +38,112 @@ pub(crate) async fn fan_out<T: Send + 'static>(
 
 /// Branches on their way.
 struct Fan<'a, T> {
+    scope: &'a Scope,
     join: &'a Join,
     limit: usize,
-    queue: VecDeque<(usize, BoxFuture<'static, Result<T, Error>>)>,
+    queue: Queue<T>,
     running: JoinSet<(usize, Result<T, Error>)>,
     cancellers: Vec<Canceller>,
     ended: Vec<Ended<T>>,
-    over: Vec<bool>,
     tally: Tally,
 }
 
+type Queue<T> = VecDeque<(usize, Branch<T>)>;
+
 impl<'a, T: Send + 'static> Fan<'a, T> {
-    fn new(branches: Vec<Branch<T>>, limit: usize, join: &'a Join) -> Self {
-        let count = branches.len();
-        let mut fan = Self {
+    fn new(scope: &'a Scope, join: &'a Join, limit: usize, branches: Vec<Branch<T>>) -> Self {
+        Self {
+            scope,
             join,
             limit,
-            queue: VecDeque::with_capacity(count),
             running: JoinSet::new(),
-            cancellers: Vec::with_capacity(count),
-            ended: Vec::with_capacity(count),
-            over: vec![false; count],
-            tally: Tally { total: count, ..Tally::default() },
-        };
-        for (index, branch) in branches.into_iter().enumerate() {
-            fan.queue.push_back((index, branch.work));
-            fan.cancellers.push(branch.canceller);
-            fan.ended.push(Ended { name: branch.name, scope: branch.scope, end: End::Abandoned });
+            cancellers: Vec::new(),
+            ended: branches.iter().map(Branch::unended).collect(),
+            tally: Tally { total: branches.len(), ..Tally::default() },
+            queue: branches.into_iter().enumerate().collect(),
         }
-        fan
     }
 
-    async fn run(mut self, mut decision: Option<PendingDecision<'_, Vec<usize>>>) -> Result<Vec<Ended<T>>, Error> {
-        // The first time, these were over when the outcome became certain; the others did not count then, nor now.
-        if let Some(counted) = decision.as_mut().and_then(PendingDecision::made) {
-            self.queue.retain(|(index, _)| counted.contains(index));
-            decision = None;
+    async fn run(&mut self) -> Result<(), Error> {
+        let mut decision = self.scope.decision::<Vec<usize>>("join")?;
+        if let Some(counted) = decision.made() {
+            let (counted, rest): (Queue<T>, Queue<T>) =
+                self.queue.drain(..).partition(|(index, _)| counted.contains(index));
+            self.queue = counted;
+            self.work(Rest::Finish).await?;
+            if self.verdict().is_some() {
+                rest.iter().for_each(|(_, branch)| self.scope.leave_out(&branch.place));
+                return Ok(());
+            }
+            // What had failed was mended since: the others are needed after all.
+            self.queue = rest;
         }
+        self.work(self.join.rest).await?;
+        if self.is_certain() {
+            // An answer, or a quicker branch, must not change on replay what was decided without it.
+            decision.make(self.counted())?;
+            self.abandon_rest().await;
+        }
+        Ok(())
+    }
+
+    /// Works until all branches are over; or, if the rest is to be cancelled, until the outcome is certain.
+    async fn work(&mut self, rest: Rest) -> Result<(), Error> {
         loop {
             self.fill();
-            let Some(joined) = self.running.join_next().await else { break };
+            let Some(joined) = self.running.join_next().await else { return Ok(()) };
             let (index, result) = joined.map_err(Error::failed)?;
             self.settle(index, result);
-            if let Some(pending) = decision.take_if(|_| self.is_certain()) {
-                let over = self.over.iter().enumerate().filter(|(_, over)| **over);
-                pending.make(over.map(|(index, _)| index).collect())?;
-                self.abandon_rest().await;
-                break;
+            if rest == Rest::Cancel && self.is_certain() {
+                return Ok(());
             }
         }
-        Ok(self.ended)
     }
 
     fn fill(&mut self) {
         while self.running.len() < self.limit
-            && let Some((index, work)) = self.queue.pop_front()
+            && let Some((index, branch)) = self.queue.pop_front()
         {
-            self.running.spawn(async move { (index, work.await) });
+            match branch.begin(self.scope) {
+                Ok(begun) => {
+                    self.cancellers.push(begun.canceller);
+                    self.ended[index].scope = Some(begun.scope);
+                    self.running.spawn(async move { (index, begun.work.await) });
+                }
+                Err(stop) => self.ended[index].end = End::Stopped(stop),
+            }
         }
     }
 
     fn settle(&mut self, index: usize, result: Result<T, Error>) {
         let ended = &mut self.ended[index];
+        let passes = |error: &Error| ended.scope.as_ref().is_none_or(|scope| error.passes(scope.path()));
         ended.end = match result {
             Ok(value) => {
                 self.tally.succeeded += 1;
                 End::Succeeded(value)
             }
-            Err(error) if error.passes(ended.scope.path()) => End::Stopped(error),
+            Err(error) if passes(&error) => End::Stopped(error),
             Err(error) => {
                 self.tally.failed += 1;
                 End::Failed(error)
             }
         };
-        self.over[index] = true;
     }
 
+    fn verdict(&self) -> Option<Verdict> {
+        self.join.verdict(self.tally, || Progress::of(&self.ended))
+    }
+
+    /// Whether the outcome is certain although not all branches count for it.
     fn is_certain(&self) -> bool {
-        let progress = || Progress::of(&self.ended, &self.over);
-        self.join.verdict(self.tally, progress).is_some()
-            && self.tally.succeeded + self.tally.failed < self.tally.total
+        let all_count = self.tally.succeeded + self.tally.failed == self.tally.total;
+        !all_count && self.end_of_run().is_none() && self.verdict().is_some()
+    }
+
+    fn counted(&self) -> Vec<usize> {
+        let counts = |ended: &Ended<T>| matches!(ended.end, End::Succeeded(_) | End::Failed(_));
+        self.ended.iter().enumerate().filter(|(_, ended)| counts(ended)).map(|(index, _)| index).collect()
     }
 
     async fn abandon_rest(&mut self) {
@@ -173,26 +153,32 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
         }
         while self.running.join_next().await.is_some() {}
     }
-}
 
-fn conclude<T>(scope: &Scope, join: &Join, ended: Vec<Ended<T>>) -> Result<Vec<Ended<T>>, Error> {
-    let stops = || ended.iter().filter_map(|branch| if let End::Stopped(e) = &branch.end { Some(e) } else { None });
-    if let Some(stop) = stops().find(|stop| !matches!(stop.root(), Error::Suspended(_))) {
-        return Err(stop.clone());
+    fn stops(&self) -> impl Iterator<Item = &Error> {
+        self.ended
+            .iter()
+            .filter_map(|branch| if let End::Stopped(stop) = &branch.end { Some(stop) } else { None })
     }
-    let all_over = vec![true; ended.len()];
-    let progress = || Progress::of(&ended, &all_over);
-    let counted = progress();
-    let tally = Tally { total: ended.len(), succeeded: counted.succeeded(), failed: counted.failed() };
-    match join.verdict(tally, progress) {
-        Some(Verdict::Met) => {
-            for branch in ended.iter().filter(|branch| !matches!(branch.end, End::Succeeded(_))) {
-                scope.withdraw_questions(&branch.scope);
-            }
-            Ok(ended)
+
+    /// A stop that is not about this fan-out only.
+    fn end_of_run(&self) -> Option<&Error> {
+        self.stops().find(|stop| !matches!(stop.root(), Error::Suspended(_)))
+    }
+
+    fn conclude(self) -> Result<Vec<Ended<T>>, Error> {
+        if let Some(stop) = self.end_of_run() {
+            return Err(stop.clone());
         }
-        None if stops().next().is_some() => Err(suspended(stops())),
-        _ => Err(Error::Branches(Box::new(BranchErrors { failures: failures(&ended) }))),
+        match self.verdict() {
+            Some(Verdict::Met) => {
+                let left = self.ended.iter().filter(|branch| !matches!(branch.end, End::Succeeded(_)));
+                left.filter_map(|branch| branch.scope.as_ref())
+                    .for_each(|own| self.scope.withdraw_questions(own));
+                Ok(self.ended)
+            }
+            None if self.stops().next().is_some() => Err(suspended(self.stops())),
+            _ => Err(Error::Branches(Box::new(BranchErrors { failures: failures(&self.ended) }))),
+        }
     }
 }
 
@@ -206,10 +192,10 @@ fn suspended<'a>(stops: impl Iterator<Item = &'a Error>) -> Error {
 }
 
 fn failures<T>(ended: &[Ended<T>]) -> Vec<BranchFailure> {
-    let failed = ended.iter().filter_map(|branch| match &branch.end {
-        End::Failed(error) => Some(BranchFailure {
+    let failed = ended.iter().filter_map(|branch| match (&branch.end, &branch.scope) {
+        (End::Failed(error), Some(scope)) => Some(BranchFailure {
             branch: (*branch.name).into(),
-            path: branch.scope.path().clone(),
+            path: scope.path().clone(),
             error: error.clone(),
         }),
         _ => None,

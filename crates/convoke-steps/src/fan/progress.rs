@@ -20,16 +20,16 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn of<T>(ended: &'a [Ended<T>], over: &[bool]) -> Self {
-        let stand = |(branch, over): (&'a Ended<T>, &bool)| {
+    pub(super) fn of<T>(ended: &'a [Ended<T>]) -> Self {
+        let stand = |branch: &'a Ended<T>| {
             let end = match branch.end {
-                End::Succeeded(_) if *over => BranchEnd::Succeeded,
-                End::Failed(_) if *over => BranchEnd::Failed,
-                _ => BranchEnd::Open,
+                End::Succeeded(_) => BranchEnd::Succeeded,
+                End::Failed(_) => BranchEnd::Failed,
+                End::Stopped(_) | End::Abandoned => BranchEnd::Open,
             };
             (&*branch.name, end)
         };
-        Self { branches: ended.iter().zip(over).map(stand).collect() }
+        Self { branches: ended.iter().map(stand).collect() }
     }
 
     /// How many branches there are.

@@ -1,0 +1,128 @@
+//! One time an effect was performed.
+
+use super::detail::{self, Detail};
+use super::{Conversations, Spent};
+use crate::{EffectKind, Entry, ModelErrorKind, Phase, RecordedError, Timestamp, Usage};
+
+/// An entry of the journal: its number and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The number.
+    pub seq: u64,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+impl From<&Entry> for Mark {
+    fn from(entry: &Entry) -> Self {
+        Self { seq: entry.seq, at: entry.at }
+    }
+}
+
+/// One time an effect was performed. There is more than one if a failed run was resumed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// Where the journal says that it was about to begin. Effects that are harmless to repeat have no such entry.
+    pub begun: Option<Mark>,
+    /// Where the journal says what became of it.
+    pub ended: Option<Mark>,
+    /// Where the journal says that this attempt no longer counts.
+    pub superseded: Option<Mark>,
+    /// What was asked, and what it gave.
+    pub detail: Detail,
+    /// What it failed with.
+    pub error: Option<RecordedError>,
+}
+
+impl Attempt {
+    /// The attempt that begins with this entry.
+    pub(super) fn new(entry: &Entry, conversations: &Conversations) -> Self {
+        let (detail, error) = detail::decode(entry, entry.request.as_deref(), conversations);
+        let mut attempt = Self { begun: None, ended: None, superseded: None, detail, error };
+        attempt.mark(entry);
+        attempt
+    }
+
+    /// Adds what a later entry of the same attempt says.
+    pub(super) fn add(&mut self, entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) {
+        if entry.phase == Phase::Finished {
+            (self.detail, self.error) =
+                detail::decode(entry, entry.request.as_deref().or(request), conversations);
+        }
+        self.mark(entry);
+    }
+
+    fn mark(&mut self, entry: &Entry) {
+        let mark = Some(Mark::from(entry));
+        match entry.phase {
+            Phase::Started => self.begun = mark,
+            Phase::Finished => self.ended = mark,
+            Phase::Superseded => self.superseded = mark,
+        }
+    }
+
+    /// Its entries, in order.
+    pub fn marks(&self) -> impl Iterator<Item = Mark> {
+        [self.begun, self.ended, self.superseded].into_iter().flatten()
+    }
+
+    /// The number of its first entry: fork there to have it performed anew.
+    #[must_use]
+    pub fn first_seq(&self) -> u64 {
+        self.marks().map(|mark| mark.seq).min().unwrap_or(0)
+    }
+
+    /// What a model used to answer; `None` if this is no answer of a model.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        match &self.detail {
+            Detail::Model { reply: Some(reply), .. } => Some(reply.usage),
+            _ => None,
+        }
+    }
+
+    /// Whether it failed, or is a tool's failure that the model got to read.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        let told = matches!(&self.detail, Detail::Tool { result: Some(result), .. } if result.is_error);
+        told || self.error.is_some()
+    }
+
+    /// What it spent.
+    pub(super) fn spent(&self, kind: EffectKind) -> Spent {
+        // A call that the budget did not allow was never made.
+        let made = !matches!(self.error, Some(RecordedError::Budget(_)));
+        let usage = self.usage();
+        let is_unpriced =
+            usage.is_some_and(|usage| usage.cost.is_none()) || self.error.as_ref().is_some_and(may_cost);
+        Spent {
+            model_calls: u64::from(kind == EffectKind::Model && made && self.ended.is_some()),
+            unpriced_calls: u64::from(kind == EffectKind::Model && is_unpriced),
+            tool_calls: u64::from(kind == EffectKind::Tool && made),
+            usage: usage.unwrap_or_default(),
+            failures: u64::from(self.is_failure()),
+        }
+    }
+}
+
+/// Whether a model call that failed like this may have cost something all the same.
+fn may_cost(error: &RecordedError) -> bool {
+    use ModelErrorKind as Kind;
+    match error {
+        // These are said before the model has read or written anything.
+        RecordedError::Model(error) => !matches!(
+            error.kind,
+            Kind::Authentication
+                | Kind::Quota
+                | Kind::RateLimited
+                | Kind::ContextTooLong
+                | Kind::Overloaded
+                | Kind::InvalidRequest
+                | Kind::Forbidden
+                | Kind::Missing
+        ),
+        RecordedError::Budget(_) | RecordedError::Denied { .. } => false,
+        RecordedError::TimedOut(_) | RecordedError::Failed { .. } => true,
+    }
+}

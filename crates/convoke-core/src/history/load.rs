@@ -1,0 +1,67 @@
+//! Reading a run.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::{Conversations, Ending, History, OpenQuestion, Spent, Tree, effect};
+use crate::store::{RunRecord, Store, StoreError};
+use crate::{Digest, Entry, Error, RunId};
+
+/// How many entries are read at once.
+const PAGE: usize = 4_096;
+
+impl History {
+    /// Reads a run. Nothing is written and no lease is taken.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if there is no such run, and failures of the store.
+    pub async fn load(store: &dyn Store, run: &RunId) -> Result<Self, Error> {
+        let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
+        let entries = entries(store, run).await?;
+        let digests = store.blob_digests(run).await?;
+        let stored = store.blobs(run, &digests).await?;
+        let mut questions = Vec::new();
+        for pending in store.questions(Some(run)).await? {
+            let answers = store.answers(run, &pending.id).await?;
+            questions.push(OpenQuestion { pending, answers });
+        }
+        Ok(Self::assemble(record, &entries, stored, questions))
+    }
+
+    /// What a run has spent so far, without reading what was said. The store's own sum is brought up to date only when
+    /// a run's status changes; this one is always current.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub async fn spent_so_far(store: &dyn Store, run: &RunId) -> Result<Spent, Error> {
+        let effects = effect::gather(&entries(store, run).await?, &Conversations::default());
+        Ok(effects.iter().fold(Spent::default(), |sum, effect| sum + effect.spent()))
+    }
+
+    pub(super) fn assemble(
+        record: RunRecord,
+        entries: &[Entry],
+        stored: HashMap<Digest, Bytes>,
+        questions: Vec<OpenQuestion>,
+    ) -> Self {
+        let conversations = Conversations::new(stored);
+        let effects = effect::gather(entries, &conversations);
+        let tree = Tree::new(&record, &effects);
+        let ending = record.outcome.as_deref().map(Ending::read);
+        Self { record, ending, effects, tree, questions, conversations }
+    }
+}
+
+async fn entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, Error> {
+    let mut entries = Vec::new();
+    loop {
+        let next = entries.last().map_or(1, |entry: &Entry| entry.seq + 1);
+        let page = store.entries(run, next, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        entries.extend(page);
+        if is_last {
+            return Ok(entries);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a run that had ended does again when it is resumed: what it ended by, and nothing else.
+//!
+//! Everything that did not end the run keeps its outcome, failures that the run had coped with included.
+
+use super::outcome::StoredOutcome;
+use crate::journal::{Attached, Draft, JournalIndex, RunJournal};
+use crate::store::RunRecord;
+use crate::{Entry, Error, Phase, Recorded, RecordedError};
+
+/// A failure to forget.
+pub(super) struct Again {
+    failed: Entry,
+    /// It may have taken effect all the same: it was under way when its time was up.
+    in_doubt: Option<Entry>,
+}
+
+/// How the store is to remember the end of a run that may be resumed.
+pub(super) fn stored_outcome(error: Option<&Error>, state: Option<serde_json::Value>) -> StoredOutcome {
+    let mut stored = StoredOutcome {
+        state,
+        error: error.map(ToString::to_string),
+        failed_at: Vec::new(),
+        limits: Vec::new(),
+    };
+    // A stop (somebody cancelled, the store broke) is no outcome of any effect: there is nothing to forget.
+    if let Some(failure) = error.filter(|error| !error.is_stop()) {
+        stored.failed_at = failure.failed_paths();
+        stored.limits = failure.exceeded_limits();
+        if stored.failed_at.is_empty() {
+            stored.failed_at.push(crate::Path::from(""));
+        }
+    }
+    stored
+}
+
+/// The journal without the failures that ended the run, and those failures.
+pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Again>) {
+    let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
+    let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
+    let Some(StoredOutcome { failed_at, limits, .. }) = outcome else {
+        return (JournalIndex::new(entries), Vec::new());
+    };
+    let index = JournalIndex::new(entries.iter().cloned());
+    // One limit may have ended many effects side by side; the run ended by all of them.
+    let by_limit =
+        index.failures().filter(|entry| limit_of(entry).is_some_and(|owner| limits.contains(&owner)));
+    let last = failed_at.iter().filter_map(|path| index.last_failure_within(path));
+    let mut failures: Vec<&Entry> = by_limit.chain(last).collect();
+    failures.sort_unstable_by_key(|entry| entry.seq);
+    failures.dedup_by_key(|entry| entry.seq);
+    let again: Vec<Again> = failures
+        .into_iter()
+        .map(|failed| {
+            let slot = index.get(&failed.path, failed.ordinal).filter(|_| is_out_of_time(failed));
+            Again { failed: failed.clone(), in_doubt: slot.and_then(|slot| slot.started.clone()) }
+        })
+        .collect();
+    let stays = |entry: &Entry| {
+        let of = |again: &&Again| again.failed.path == entry.path && again.failed.ordinal == entry.ordinal;
+        again.iter().find(of).is_none_or(|again| again.in_doubt.as_ref() == Some(entry))
+    };
+    (JournalIndex::new(entries.into_iter().filter(|entry| stays(entry))), again)
+}
+
+impl Again {
+    /// Keeps in the journal that this is done again.
+    pub(super) fn write_to(&self, journal: &RunJournal) {
+        let append = |entry: &Entry, phase| {
+            let draft = Draft {
+                path: &entry.path,
+                ordinal: entry.ordinal,
+                effect: entry.effect,
+                phase,
+                digest: entry.digest,
+                request: entry.request.clone().filter(|_| phase == Phase::Started),
+                outcome: None,
+            };
+            journal.append(draft, Attached::default());
+        };
+        append(&self.failed, Phase::Superseded);
+        if let Some(begun) = &self.in_doubt {
+            append(begun, Phase::Started);
+        }
+    }
+}
+
+fn error_of(entry: &Entry) -> Option<RecordedError> {
+    let outcome = entry.outcome.as_deref()?;
+    match serde_json::from_slice::<Recorded<serde::de::IgnoredAny>>(outcome) {
+        Ok(Recorded::Err(error)) => Some(error),
+        _ => None,
+    }
+}
+
+fn limit_of(entry: &Entry) -> Option<crate::Path> {
+    match error_of(entry)? {
+        RecordedError::TimedOut(timed_out) => Some(timed_out.owner),
+        RecordedError::Budget(exhausted) => Some(exhausted.owner),
+        _ => None,
+    }
+}
+
+fn is_out_of_time(entry: &Entry) -> bool {
+    matches!(error_of(entry), Some(RecordedError::TimedOut(_)))
+}

@@ -1,0 +1,74 @@
+//! Waiting for a run from outside its task.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::JoinHandle;
+
+use super::polls::Polls;
+use crate::scope::Canceller;
+use crate::step::BoxFuture;
+use crate::{Error, Path};
+
+/// How often to look whether a step blocks.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Runs work on a task of its own and waits for it, watching for steps that block. Dropping this cancels the run.
+///
+/// On a runtime with a single thread nobody could watch while that thread is blocked, so the work runs right here.
+pub(super) fn attended<T: Send + 'static>(
+    work: BoxFuture<'static, Result<T, Error>>,
+    polls: Arc<Polls>,
+    canceller: Canceller,
+) -> BoxFuture<'static, Result<T, Error>> {
+    match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+        Ok(RuntimeFlavor::CurrentThread) | Err(_) => work,
+        Ok(_) => watched(tokio::spawn(work), polls, canceller),
+    }
+}
+
+/// Waits for a task, watching for steps that block. Dropping this cancels the run.
+pub(super) fn watched<T: Send + 'static>(
+    task: JoinHandle<Result<T, Error>>,
+    polls: Arc<Polls>,
+    canceller: Canceller,
+) -> BoxFuture<'static, Result<T, Error>> {
+    let unheard = Unheard(Some(canceller));
+    Box::pin(async move {
+        let mut task = task;
+        let joined = loop {
+            tokio::select! {
+                biased;
+                joined = &mut task => break joined,
+                () = tokio::time::sleep(LOOK_INTERVAL) => {
+                    if let Some(blocked) = polls.give_up_if_blocked() {
+                        return Err(blocked);
+                    }
+                }
+            }
+        };
+        unheard.was_heard();
+        joined.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => Err(Error::panicked(&Path::from(""), &*panic)),
+            Err(_) => Err(Error::Cancelled("the runtime was shut down".into())),
+        })
+    })
+}
+
+/// Cancels a run that nobody waits for any more.
+struct Unheard(Option<Canceller>);
+
+impl Unheard {
+    fn was_heard(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        if let Some(canceller) = &self.0 {
+            canceller.cancel("nobody waits for the run any more");
+        }
+    }
+}

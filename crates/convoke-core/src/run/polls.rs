@@ -1,0 +1,88 @@
+//! Notices steps that block their thread.
+//!
+//! A future that does not return from `poll` cannot be timed out by its own task: nothing in that task runs any more.
+//! So leaves report when they are being polled, and whoever waits for the run looks at it from outside.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use super::Run;
+use crate::Error;
+use crate::scope::Node;
+
+/// How much longer than its time limit a step may stay in one poll before it counts as blocking.
+const MERCY: Duration = Duration::from_secs(1);
+
+/// The leaves of a run that are being polled right now.
+#[derive(Default)]
+pub(crate) struct Polls {
+    under_way: Mutex<Vec<(Instant, Arc<Node>)>>,
+    run: OnceLock<Weak<Run>>,
+}
+
+impl Polls {
+    /// Says which run this is about.
+    pub(crate) fn belong_to(&self, run: &Arc<Run>) {
+        // Set once, by the task that drives the run.
+        let _ = self.run.set(Arc::downgrade(run));
+    }
+
+    /// Ends the run for whoever waits for it, if one of its steps blocks.
+    pub(super) fn give_up_if_blocked(&self) -> Option<Error> {
+        let blocked = self.blocked()?;
+        if let Some(run) = self.run.get().and_then(Weak::upgrade) {
+            run.abandon(&blocked);
+        }
+        Some(blocked)
+    }
+
+    fn blocked(&self) -> Option<Error> {
+        self.lock().iter().find_map(|(since, node)| {
+            let limit = node.deadline?.limit;
+            let time = since.elapsed();
+            (time > limit + MERCY).then(|| Error::Blocked { path: node.path().clone(), time })
+        })
+    }
+
+    fn begin(&self, node: &Arc<Node>) {
+        self.lock().push((Instant::now(), Arc::clone(node)));
+    }
+
+    fn end(&self, node: &Arc<Node>) {
+        let mut under_way = self.lock();
+        if let Some(index) = under_way.iter().rposition(|(_, polled)| Arc::ptr_eq(polled, node)) {
+            under_way.swap_remove(index);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Instant, Arc<Node>)>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A leaf's future that reports when it is being polled.
+pub(crate) struct Polled<'a, F> {
+    node: &'a Arc<Node>,
+    future: F,
+}
+
+impl<'a, F> Polled<'a, F> {
+    pub(crate) fn new(node: &'a Arc<Node>, future: F) -> Self {
+        Self { node, future }
+    }
+}
+
+impl<F: Future + Unpin> Future for Polled<'_, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let node = self.node;
+        node.run.polls.begin(node);
+        let polled = Pin::new(&mut self.future).poll(context);
+        node.run.polls.end(node);
+        polled
+    }
+}

@@ -1,0 +1,74 @@
+//! One branch of a fan-out.
+
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Canceller, Error, Place, Scope, SharedStep};
+
+/// A branch about to run. Its place is taken; its time has not begun.
+pub(crate) struct Branch<T> {
+    pub(super) name: Arc<str>,
+    pub(super) place: Place,
+    begin: Begin<T>,
+}
+
+type Begin<T> = Box<dyn FnOnce(&Scope, &Place) -> Result<Begun<T>, Error> + Send>;
+
+/// A branch under way.
+pub(super) struct Begun<T> {
+    pub(super) scope: Scope,
+    pub(super) canceller: Canceller,
+    pub(super) work: BoxFuture<'static, Result<T, Error>>,
+}
+
+/// A branch that is over, or has not begun.
+pub(crate) struct Ended<T> {
+    pub(crate) name: Arc<str>,
+    /// `None` if it never began.
+    pub(super) scope: Option<Scope>,
+    pub(crate) end: End<T>,
+}
+
+pub(crate) enum End<T> {
+    Succeeded(T),
+    Failed(Error),
+    /// A stop: it waits for an answer, or the whole run is ending.
+    Stopped(Error),
+    /// Nobody needed it any more.
+    Abandoned,
+}
+
+impl<T: Send + 'static> Branch<T> {
+    /// A branch that runs a step on a state of its own and gives that state.
+    pub(crate) fn new(scope: &Scope, step: &SharedStep<T>, mut state: T) -> Self {
+        let step = Arc::clone(step);
+        let (name, place) = (step.name().into(), scope.place(step.name()));
+        let begin = move |scope: &Scope, place: &Place| {
+            let (scope, canceller) = scope.open_branch(place, &*step)?;
+            let own = scope.clone();
+            let work: BoxFuture<'static, _> =
+                Box::pin(async move { own.enter(&*step, &mut state).await.map(|()| state) });
+            Ok(Begun { scope, canceller, work })
+        };
+        Self { name, place, begin: Box::new(begin) }
+    }
+
+    /// The same branch, giving what `map` makes of its state.
+    pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U + Send + 'static) -> Branch<U> {
+        let begin = move |scope: &Scope, place: &Place| {
+            let Begun { scope, canceller, work } = (self.begin)(scope, place)?;
+            let work: BoxFuture<'static, _> = Box::pin(async move { work.await.map(map) });
+            Ok(Begun { scope, canceller, work })
+        };
+        Branch { name: self.name, place: self.place, begin: Box::new(begin) }
+    }
+
+    /// Begins it, unless the run is ending.
+    pub(super) fn begin(self, scope: &Scope) -> Result<Begun<T>, Error> {
+        (self.begin)(scope, &self.place)
+    }
+
+    /// What it is as long as it has not ended.
+    pub(super) fn unended(&self) -> Ended<T> {
+        Ended { name: Arc::clone(&self.name), scope: None, end: End::Abandoned }
+    }
+}

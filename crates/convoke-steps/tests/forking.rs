@@ -1,0 +1,162 @@
+//! Replaying a run, and letting it go another way.
+
+mod common;
+
+use common::stored::{Home, asks, echo, says};
+use common::{Trail, add, millis};
+use convoke_core::{
+    Answer, EffectKind, Error, EventKind, Fork, Outcome, Phase, RetryPolicy, RunId, RunStatus, Step, Workflow,
+};
+use convoke_steps::{AsyncFunc, Chain, Join, Loop, OnError, Parallel, task_boxed};
+
+fn take(trail: &mut Trail, done: Trail) {
+    trail.steps.extend(done.steps);
+}
+
+fn branch(step: impl Step<Trail> + 'static) -> Chain<Trail> {
+    let clear = convoke_steps::func("clear", |trail: &mut Trail| {
+        trail.steps.clear();
+        Ok::<_, Error>(())
+    });
+    Chain::new("branch").then(clear).then(step)
+}
+
+/// Waits, looks at the clock and does something of its own.
+fn custom(name: &str) -> AsyncFunc<Trail> {
+    task_boxed(name, |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            scope.sleep(millis(5)).await?;
+            scope.now().await?;
+            let effect = scope.custom("number").repeatable();
+            let number: u64 = effect.perform(|_| async { Ok::<_, Error>(42) }).await?;
+            trail.steps.push(number.to_string());
+            Ok(())
+        })
+    })
+}
+
+/// A bit of everything, with the same outcome however often it is run.
+fn everything() -> Workflow<Trail> {
+    let race = Parallel::builder("race", Join::any().cancel_rest())
+        .branch(branch(says("quick")), take)
+        .project(
+            task_boxed("slow", |scope, _: &mut Trail| Box::pin(scope.sleep(millis(500)))),
+            |_| Trail::default(),
+            take,
+        )
+        .build()
+        .unwrap();
+    let flaky = task_boxed("flaky", |_, _| Box::pin(async { Err(Error::transient("busy")) }));
+    let policy = RetryPolicy::attempts(2).unwrap().initial(millis(1));
+    let chain = Chain::new("main")
+        .then(says("first"))
+        .then(race)
+        .then_or(convoke_steps::Retry::new(flaky, policy), OnError::Continue)
+        .then(asks("well?"))
+        .then(Loop::times("loop", 2, custom("custom")))
+        .then(says("last"));
+    Workflow::new(chain)
+}
+
+/// Answers whatever it asks until it is done.
+async fn finish(home: &Home, workflow: &Workflow<Trail>, run: &RunId) -> Outcome<Trail> {
+    loop {
+        let outcome = home.resume(workflow, run).await;
+        if outcome.status != RunStatus::Suspended {
+            return outcome;
+        }
+        home.answer(run, "well?", Answer::text("well")).await;
+    }
+}
+
+async fn completed(home: &Home) -> (Workflow<Trail>, RunId, Trail) {
+    let workflow = everything();
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let state = finish(home, &workflow, &run).await.completed().unwrap();
+    assert_eq!(state.steps, ["first!", "quick!", "well", "42", "42", "last!"]);
+    (workflow, run, state)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replay_comes_to_the_same_state_without_touching_the_world() {
+    let home = Home::new(echo());
+    let (workflow, run, state) = completed(&home).await;
+    let (calls, entries) = (home.model.calls(), home.entries(&run).await.len());
+    let replay = home.runtime().replay(&workflow, &run).await.unwrap();
+    assert!(replay.error.is_none());
+    assert_eq!((replay.state, replay.unused), (state, 0));
+    assert_eq!((home.model.calls(), home.entries(&run).await.len()), (calls, entries));
+    let told = replay.events.iter().filter(|event| matches!(event.kind, EventKind::MessageStarted { .. }));
+    assert!(told.clone().count() == 3 && told.clone().all(|event| event.replayed));
+}
+
+#[tokio::test]
+async fn a_replay_of_a_suspended_run_ends_where_the_run_did() {
+    let (home, workflow) = (Home::new(echo()), everything());
+    let suspended = home.start(&workflow, Trail::default()).await;
+    let replay = home.runtime().replay(&workflow, &suspended.run).await.unwrap();
+    assert!(matches!(
+        replay.error.unwrap().root(),
+        Error::NotRecorded { effect: EffectKind::Ask, path, .. } if path.as_str() == "main/well?"
+    ));
+    assert_eq!((replay.state, replay.unused), (suspended.state, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_can_be_forked_at_every_entry_and_comes_to_the_same_end() {
+    let home = Home::new(echo());
+    let (workflow, run, state) = completed(&home).await;
+    let entries = home.entries(&run).await;
+    for at in 1..=entries.len() as u64 + 1 {
+        let fork = Fork::new(run.clone(), at).create(home.store()).await.unwrap();
+        let outcome = finish(&home, &workflow, &fork).await;
+        let entry = entries.get(at as usize - 1);
+        assert_eq!(outcome.completed().unwrap(), state, "forked at {at}, before {entry:?}");
+        let replay = home.runtime().replay(&workflow, &fork).await.unwrap();
+        assert_eq!((replay.state, replay.unused), (state.clone(), 0), "forked at {at}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_can_say_what_an_effect_gave() {
+    let home = Home::new(echo());
+    let (workflow, run, _) = completed(&home).await;
+    let entries = home.entries(&run).await;
+    let answered = entries
+        .iter()
+        .find(|entry| entry.effect == EffectKind::Ask && entry.phase == Phase::Finished)
+        .unwrap();
+    let otherwise = serde_json::to_value(Answer::text("otherwise")).unwrap();
+    let fork =
+        Fork::new(run.clone(), answered.seq).with_outcome(otherwise).create(home.store()).await.unwrap();
+    let calls = home.model.calls();
+    let state = home.resume(&workflow, &fork).await.completed().unwrap();
+    assert_eq!(state.steps, ["first!", "quick!", "otherwise", "42", "42", "last!"]);
+    assert_eq!(home.model.calls(), calls + 1, "only what came after the fork");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_can_decide_a_race_otherwise() {
+    let home = Home::new(echo());
+    let (workflow, run, _) = completed(&home).await;
+    let entries = home.entries(&run).await;
+    let decision = entries.iter().find(|entry| entry.effect == EffectKind::Decision).unwrap();
+    let fork = Fork::new(run.clone(), decision.seq).with_outcome(serde_json::json!([1]));
+    let fork = fork.create(home.store()).await.unwrap();
+    let state = finish(&home, &workflow, &fork).await.completed().unwrap();
+    assert_eq!(state.steps, ["first!", "well", "42", "42", "last!"], "the slow branch won");
+}
+
+#[tokio::test]
+async fn a_forked_run_that_waits_has_questions_of_its_own() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(asks("well?")).then(add("b")));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let end = home.entries(&run).await.len() as u64 + 1;
+    let fork = Fork::new(run.clone(), end).create(home.store()).await.unwrap();
+    assert_eq!(home.asked(&fork).await, ["well?"]);
+    home.answer(&fork, "well?", Answer::text("fork")).await;
+    assert_eq!(home.resume(&workflow, &fork).await.completed().unwrap().steps, ["a!", "fork", "b"]);
+    assert_eq!(home.asked(&run).await, ["well?"], "the other run still waits");
+    assert_eq!(home.model.calls(), 1);
+}

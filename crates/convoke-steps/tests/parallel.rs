@@ -1,0 +1,387 @@
+//! Different steps side by side.
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::events::{end, told, told_of_steps};
+use common::gauge::Gauge;
+use common::{
+    Oops, Trail, add, at_once, blamed, failed_branches, fails, millis, run, run_on, slow, waits, watch,
+    watch_on,
+};
+use convoke_core::{Canceller, Error, EventKind, RunStatus, Runtime, Step, Workflow};
+use convoke_steps::{BranchReport, BuildError, Chain, Join, Parallel, ParallelBuilder, StepExt, func};
+use serde::{Deserialize, Serialize};
+
+fn all() -> Join {
+    Join::all().finish_rest()
+}
+
+/// Takes over what a branch's steps left.
+fn take(trail: &mut Trail, done: Trail) {
+    trail.steps.extend(done.steps);
+}
+
+/// A fan-out over these branches, none of which leaves anything in the state.
+fn gauged(join: Join, branches: usize, gauge: &Gauge) -> ParallelBuilder<Trail> {
+    let builder = Parallel::builder("fan", join);
+    (0..branches).fold(builder, |builder, n| builder.branch(gauge.step(&format!("b{n}"), 50), |_, _| {}))
+}
+
+#[tokio::test]
+async fn gains_056_all_branches_run_and_are_joined() {
+    let parallel = Parallel::builder("fan", all())
+        .branch(add("a"), take)
+        .branch(add("b"), take)
+        .branch(add("c"), take)
+        .build()
+        .unwrap();
+    assert_eq!(run(parallel).await.completed().unwrap().steps, ["a", "b", "c"]);
+}
+
+#[tokio::test]
+async fn gains_057_a_branch_sees_the_state_as_of_entry_and_nothing_of_the_others() {
+    let sees = |name: &str| {
+        func(name, |trail: &mut Trail| {
+            trail.text = trail.steps.join(",");
+            trail.steps.push("mine".into());
+            Ok::<_, Error>(())
+        })
+    };
+    let parallel = Parallel::builder("fan", all())
+        .branch(sees("a"), |trail, done| trail.text += &done.text)
+        .branch(sees("b"), |trail, done| trail.text += &format!("|{}", done.text))
+        .build()
+        .unwrap();
+    let state = Trail { steps: vec!["before".into()], ..Trail::default() };
+    assert_eq!(run_on(&Runtime::new(), parallel, state).await.completed().unwrap().text, "before|before");
+}
+
+#[tokio::test]
+async fn gains_058_what_no_join_takes_over_is_discarded() {
+    // The join function is not optional: who wants nothing says so.
+    let parallel = Parallel::builder("fan", all()).branch(add("a"), |_, _| {}).build().unwrap();
+    assert_eq!(run(parallel).await.completed().unwrap(), Trail::default());
+}
+
+fn one_fails(join: Join) -> ParallelBuilder<Trail> {
+    Parallel::builder("fan", join).branch(add("step1"), take).branch(fails("step2"), take)
+}
+
+#[tokio::test]
+async fn gains_059_a_failed_branch_fails_the_fan_out_and_nothing_is_joined() {
+    let outcome = run(one_fails(all()).build().unwrap()).await;
+    assert_eq!(failed_branches(&outcome.error.unwrap()), ["step2"]);
+    assert_eq!(outcome.state, Trail::default());
+}
+
+/// Writes down what it is told.
+fn note(trail: &mut Trail, report: &BranchReport) -> Result<(), Error> {
+    let failed: Vec<String> = report.failed.iter().map(|(name, error)| format!("{name}: {error}")).collect();
+    trail.text = format!("ok [{}] failed [{}]", report.succeeded.join(","), failed.join(","));
+    Ok(())
+}
+
+#[tokio::test]
+async fn gains_060_what_succeeded_is_kept_and_the_failures_are_known() {
+    let parallel = one_fails(Join::keep_succeeded()).finally(note).build().unwrap();
+    let state = run(parallel).await.completed().unwrap();
+    assert_eq!(state.steps, ["step1"]);
+    assert_eq!(state.text, "ok [step1] failed [step2: oops from step2]");
+}
+
+#[tokio::test]
+async fn gains_061_keeping_what_succeeded_may_be_keeping_nothing() {
+    let parallel = Parallel::builder("fan", Join::keep_succeeded())
+        .branch(fails("a"), take)
+        .branch(fails("b"), take)
+        .finally(note)
+        .build()
+        .unwrap();
+    let state = run(parallel).await.completed().unwrap();
+    assert_eq!(state.text, "ok [] failed [a: oops from a,b: oops from b]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_062_no_more_branches_run_at_once_than_allowed() {
+    let (by_step, by_part, by_run) = (Gauge::default(), Gauge::default(), Gauge::default());
+    run(gauged(all(), 5, &by_step).concurrency(at_once(2)).build().unwrap()).await.completed().unwrap();
+    run(gauged(all(), 5, &by_part).build().unwrap().max_concurrency(at_once(2))).await.completed().unwrap();
+    let runtime = Runtime::builder().max_concurrency(at_once(2)).build();
+    let outcome = run_on(&runtime, gauged(all(), 5, &by_run).build().unwrap(), Trail::default()).await;
+    outcome.completed().unwrap();
+    for gauge in [by_step, by_part, by_run] {
+        assert_eq!((gauge.most(), gauge.in_all()), (2, 5));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_063_without_a_limit_all_branches_run_at_once() {
+    let gauge = Gauge::default();
+    run(gauged(all(), 5, &gauge).build().unwrap()).await.completed().unwrap();
+    assert_eq!(gauge.most(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_064_branches_that_queue_when_the_run_is_cancelled_never_run() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&ran);
+    let queued = func("queued", move |_: &mut Trail| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, Error>(())
+    });
+    let parallel = Parallel::builder("fan", all())
+        .branch(waits("first", 1_000), take)
+        .branch(queued, take)
+        .concurrency(at_once(1))
+        .build()
+        .unwrap();
+    let canceller = Canceller::new();
+    let run = Runtime::new().start(&Workflow::new(parallel), Trail::default()).canceller(&canceller).stream();
+    let cancel = async {
+        tokio::time::sleep(millis(10)).await;
+        canceller.cancel("enough");
+    };
+    let ((events, outcome), ()) = tokio::join!(run.collect(), cancel);
+    assert_eq!(outcome.unwrap().status, RunStatus::Cancelled);
+    assert_eq!(ran.load(Ordering::SeqCst), 0);
+    assert!(!told(&events).iter().any(|told| told.starts_with("fan/queued")));
+}
+
+#[tokio::test]
+async fn gains_065_an_error_of_the_last_word_fails_the_fan_out() {
+    let parallel = Parallel::builder("fan", all())
+        .branch(add("a"), take)
+        .finally(|_, _| Err(Oops("the end".into())))
+        .build()
+        .unwrap();
+    let error = run(parallel).await.error.unwrap();
+    assert!(matches!(error, Error::Failed(_)));
+    assert_eq!(error.downcast_ref::<Oops>(), Some(&Oops("the end".into())));
+}
+
+fn both_fail() -> Parallel<Trail> {
+    // The second fails first.
+    let later = Chain::new("x").then(slow("wait", 10)).then(fails("late"));
+    Parallel::builder("fan", all()).branch(later, take).branch(fails("w"), take).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_066_the_error_counts_and_names_the_branches_in_declared_order() {
+    let one = run(one_fails(all()).build().unwrap()).await.error.unwrap();
+    assert_eq!(one.to_string(), "branch `step2` failed: oops from step2");
+    let two = run(both_fail()).await.error.unwrap();
+    assert_eq!(two.to_string(), "2 errors in branches x, w; the first: step `late` failed: oops from late");
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_067_the_first_declared_branch_s_error_is_the_cause() {
+    let error = run(both_fail()).await.error.unwrap();
+    assert_eq!(error.downcast_ref::<Oops>(), Some(&Oops("late".into())));
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "step `late` failed: oops from late");
+}
+
+#[tokio::test]
+async fn gains_068_a_fan_out_starts_before_its_branches_and_ends_after_them() {
+    let parallel =
+        Parallel::builder("fan", all()).branch(add("a"), take).branch(add("b"), take).build().unwrap();
+    let (events, _) = watch(parallel).await;
+    let told = told_of_steps(&events);
+    assert_eq!((told.len(), told[0].as_str(), told[5].as_str()), (6, "fan started", "fan completed"));
+    let completed = told[1..5].iter().filter(|told| told.ends_with("completed"));
+    assert_eq!(completed.count(), 2);
+}
+
+#[tokio::test]
+async fn gains_069_a_forgiven_branch_is_told_as_skipped() {
+    let (events, outcome) = watch(one_fails(Join::keep_succeeded()).build().unwrap()).await;
+    let skipped = events.iter().find(|event| matches!(event.kind, EventKind::StepSkipped { .. })).unwrap();
+    assert_eq!(skipped.path.as_str(), "fan/step2");
+    assert_eq!(skipped.kind, EventKind::StepSkipped { error: "oops from step2".into() });
+    assert_eq!(told_of_steps(&events).last().unwrap(), "fan completed");
+    assert_eq!(outcome.status, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn gains_070_a_failed_fan_out_ends_the_run_once() {
+    let (events, _) = watch(one_fails(all()).build().unwrap()).await;
+    assert_eq!(told(&events)[6..], ["fan failed", "run failed"]);
+    assert_eq!(end(&events).error.as_deref(), Some("branch `step2` failed: oops from step2"));
+}
+
+#[tokio::test]
+async fn gains_071_a_branch_that_fails_at_its_second_step_counts_as_failed_only() {
+    let branch = Chain::new("branch").then(add("a")).then(fails("b"));
+    let parallel =
+        Parallel::builder("fan", Join::keep_succeeded()).branch(branch, take).finally(note).build();
+    let (_, outcome) = watch(parallel.unwrap()).await;
+    let state = outcome.completed().unwrap();
+    assert_eq!(state.text, "ok [] failed [branch: step `b` failed: oops from b]");
+    assert!(state.steps.is_empty());
+}
+
+#[tokio::test]
+async fn gains_072_a_branch_that_is_an_empty_chain_succeeds() {
+    let empty = Chain::<Trail>::new("empty");
+    let parallel = Parallel::builder("fan", all()).branch(empty, take).finally(note).build().unwrap();
+    let (_, outcome) = watch(parallel).await;
+    assert_eq!(outcome.completed().unwrap().text, "ok [empty] failed []");
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_073_branches_are_bounded_alike_whether_anybody_listens_or_not() {
+    let bounded = || {
+        let builder =
+            Parallel::builder("fan", all()).branch(slow("quick", 10), take).branch(slow("slow", 500), take);
+        builder.build().unwrap().leaf_timeout(Some(millis(100)))
+    };
+    let quiet = run(bounded()).await.error.unwrap();
+    let (_, heard) = watch(bounded()).await;
+    for error in [quiet, heard.error.unwrap()] {
+        assert_eq!(failed_branches(&error), ["slow"]);
+        assert!(matches!(error.root(), Error::TimedOut(limit) if limit.owner.as_str() == "fan/slow"));
+    }
+}
+
+#[test]
+fn gains_074_two_branches_of_one_name_are_refused() {
+    let built = Parallel::builder("fan", all()).branch(add("a"), take).branch(add("a"), take).build();
+    let expected = BuildError::DuplicateName { step: "fan".into(), name: "a".into() };
+    assert_eq!(built.err(), Some(expected));
+}
+
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct WithSecret {
+    shown: String,
+    #[serde(skip)]
+    secret: Option<Arc<str>>,
+}
+
+#[tokio::test]
+async fn gains_075_fields_that_are_not_stored_survive_branching() {
+    let whisper = func("whisper", |state: &mut WithSecret| {
+        state.shown = state.secret.as_deref().unwrap_or("forgotten").to_owned();
+        Ok::<_, Error>(())
+    });
+    let parallel = Parallel::builder("fan", all())
+        .branch(whisper, |state: &mut WithSecret, done| state.shown = done.shown)
+        .build()
+        .unwrap();
+    let state = WithSecret { secret: Some("psst".into()), ..WithSecret::default() };
+    let state = run_on(&Runtime::new(), parallel, state).await.completed().unwrap();
+    assert_eq!((state.shown.as_str(), state.secret.as_deref()), ("psst", Some("psst")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_076_with_cancel_rest_a_failure_ends_the_others_and_waits_for_them() {
+    let gauge = Gauge::default();
+    let fails_soon = Chain::new("soon").then(slow("wait", 10)).then(fails("fail"));
+    let parallel = Parallel::builder("fan", Join::all().cancel_rest())
+        .branch(gauge.step("long", 60_000), take)
+        .branch(fails_soon, take)
+        .build()
+        .unwrap();
+    let began = tokio::time::Instant::now();
+    let (events, outcome) = watch(parallel).await;
+    assert_eq!(failed_branches(&outcome.error.unwrap()), ["soon"]);
+    assert_eq!(gauge.now(), 0, "it was waited for");
+    assert!(began.elapsed() < millis(100), "on the paused clock");
+    assert!(told(&events).contains(&"fan/long interrupted".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_077_branches_are_joined_in_declared_order() {
+    let parallel = Parallel::builder("fan", all())
+        .branch(slow("last", 30), take)
+        .branch(slow("middle", 20), take)
+        .branch(slow("first", 10), take)
+        .build()
+        .unwrap();
+    assert_eq!(run(parallel).await.completed().unwrap().steps, ["last", "middle", "first"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn gains_078_events_of_branches_are_told_apart_by_their_path() {
+    let branch = |name: &str| Chain::new(name).then(slow("work", 10)).then(add("work"));
+    let parallel =
+        Parallel::builder("fan", all()).branch(branch("a"), take).branch(branch("b"), take).build().unwrap();
+    let (events, _) = watch(parallel).await;
+    for (branch, other) in [("fan/a", "fan/b"), ("fan/b", "fan/a")] {
+        let own = told_of_steps(&events).into_iter().filter(|told| told.starts_with(branch));
+        let own: Vec<String> = own.map(|told| told.replace(branch, "it")).collect();
+        let expected = [
+            "it started",
+            "it/work started",
+            "it/work completed",
+            "it/work#2 started",
+            "it/work#2 completed",
+            "it completed",
+        ];
+        assert_eq!(own, expected, "{branch}, whatever {other} did meanwhile");
+    }
+}
+
+#[tokio::test]
+async fn a_branch_may_work_on_a_part_of_the_state() {
+    let double = func("double", |count: &mut u64| {
+        *count *= 2;
+        Ok::<_, Error>(())
+    });
+    let parallel = Parallel::builder("fan", all())
+        .project(double, |trail: &Trail| trail.count, |trail, count| trail.count = count)
+        .branch(add("a"), take)
+        .build()
+        .unwrap();
+    let state = run_on(&Runtime::new(), parallel, Trail { count: 21, ..Trail::default() }).await;
+    let state = state.completed().unwrap();
+    assert_eq!((state.count, state.steps), (42, vec!["a".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_chain_says_which_fan_out_failed() {
+    let error = run(Chain::new("main").then(one_fails(all()).build().unwrap())).await.error.unwrap();
+    let (step, source) = blamed(&error);
+    assert_eq!((step, failed_branches(source)), ("fan", vec!["step2"]));
+    assert_eq!(error.failed_paths()[0].as_str(), "main/fan/step2");
+}
+
+#[tokio::test]
+async fn a_panic_in_a_branch_fails_that_branch_only() {
+    let panics = func("b", |_: &mut Trail| -> Result<(), Error> { panic!("a bug") });
+    let parallel = Parallel::builder("fan", Join::keep_succeeded())
+        .branch(add("a"), take)
+        .branch(panics, take)
+        .build()
+        .unwrap();
+    assert_eq!(run(parallel).await.completed().unwrap().steps, ["a"]);
+}
+
+/// Fails with a panic of this step, and tells of it.
+async fn must_panic_at(path: &str, step: impl Step<Trail> + 'static) {
+    let (events, outcome) = watch_on(&Runtime::new(), step, Trail::default()).await;
+    assert!(matches!(outcome.error, Some(Error::Panicked { path: at, .. }) if at.as_str() == path));
+    assert_eq!(told_of_steps(&events).last().unwrap(), &format!("{path} failed"));
+}
+
+#[tokio::test]
+async fn a_panic_in_a_function_of_the_fan_out_fails_the_fan_out() {
+    let fork = Parallel::builder("fork", all()).project(
+        func("a", |_: &mut u64| Ok::<_, Error>(())),
+        |_: &Trail| -> u64 { panic!("a bug") },
+        |_, _| {},
+    );
+    must_panic_at("fork", fork.build().unwrap()).await;
+    let join = Parallel::builder("join", all()).branch(add("a"), |_, _| panic!("a bug"));
+    must_panic_at("join", join.build().unwrap()).await;
+    let finally = Parallel::builder("finally", all())
+        .branch(add("a"), take)
+        .finally(|_, _| -> Result<(), Error> { panic!("a bug") });
+    must_panic_at("finally", finally.build().unwrap()).await;
+    let condition = Join::when(|_| panic!("a bug"));
+    let when =
+        Parallel::builder("when", condition.cancel_rest()).branch(add("a"), take).branch(slow("b", 9), take);
+    must_panic_at("when", when.build().unwrap()).await;
+}

@@ -1,0 +1,121 @@
+//! What holds for any workflow, however it is put together.
+
+mod common;
+
+use common::Trail;
+use common::shapes::{Joining, shapes};
+use common::stored::{Home, echo};
+use convoke_core::{Answer, BoxFuture, Fork, PendingQuestion, Responder, RunStatus, Runtime};
+use proptest::prelude::*;
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap()
+        .block_on(work)
+}
+
+/// Random numbers differ from run to run: this is what must be the same.
+fn plain(trail: Trail) -> (Vec<String>, u64) {
+    (trail.steps.into_iter().filter(|step| step.parse::<u64>().is_err()).collect(), trail.count)
+}
+
+/// Answers every question with its title.
+struct Parrot;
+
+impl Responder for Parrot {
+    fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        Box::pin(async { Some(Answer::text(question.question.title.clone())) })
+    }
+}
+
+/// Without joins whose outcome depends on which branch is quicker.
+const CERTAIN: [Joining; 3] = [Joining::AllFinish, Joining::AnyFinish, Joining::Keep];
+/// Without joins that do without a branch that waits.
+const PATIENT: [Joining; 2] = [Joining::AllFinish, Joining::Keep];
+const ANY: [Joining; 5] =
+    [Joining::AllFinish, Joining::AnyFinish, Joining::Keep, Joining::AllCancel, Joining::AnyCancel];
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn gains_055_a_run_is_the_same_whether_anybody_listens_or_not(shape in shapes(&CERTAIN, 2, 0)) {
+        block_on(async {
+            let (workflow, runtime) = (shape.workflow(), Runtime::builder().model(echo()).build());
+            let quiet = runtime.start(&workflow, Trail::default()).await.unwrap();
+            let (events, heard) = runtime.start(&workflow, Trail::default()).stream().collect().await;
+            let heard = heard.unwrap();
+            common::events::must_be_well_formed(&events);
+            assert_eq!(quiet.status, heard.status);
+            assert_eq!(plain(quiet.state), plain(heard.state));
+            assert_eq!(quiet.error.map(|error| error.to_string()), heard.error.map(|error| error.to_string()));
+            assert_eq!(quiet.totals, heard.totals);
+        });
+    }
+
+    #[test]
+    fn a_replay_comes_to_the_same_end(shape in shapes(&ANY, 2, 0)) {
+        block_on(async {
+            let (home, workflow) = (Home::new(echo()), shape.workflow());
+            let outcome = home.start(&workflow, Trail::default()).await;
+            let calls = home.model.calls();
+            let replay = home.runtime().replay(&workflow, &outcome.run).await.unwrap();
+            assert_eq!((replay.state, replay.unused), (outcome.state, 0));
+            assert_eq!(replay.error.map(|error| error.to_string()), outcome.error.map(|error| error.to_string()));
+            assert_eq!(home.model.calls(), calls);
+        });
+    }
+
+    // Without timeouts: the time of a resumed run begins anew.
+    #[test]
+    fn a_run_that_was_killed_anywhere_comes_to_the_same_end(
+        shape in shapes(&CERTAIN, 0, 0),
+        place in any::<prop::sample::Index>(),
+    ) {
+        block_on(async {
+            let (home, workflow) = (Home::new(echo()), shape.workflow());
+            let outcome = home.start(&workflow, Trail::default()).await;
+            let entries = home.entries(&outcome.run).await.len();
+            // A fork has the journal that a run killed at this point has.
+            let at = place.index(entries + 1) as u64 + 1;
+            if entries > 0 {
+                let fork = Fork::new(outcome.run.clone(), at).create(home.store()).await.unwrap();
+                let resumed = home.resume(&workflow, &fork).await;
+                assert_eq!((resumed.status, resumed.state), (outcome.status, outcome.state));
+                assert_eq!(resumed.totals, outcome.totals);
+                assert_ne!(resumed.status, RunStatus::Suspended);
+            }
+        });
+    }
+
+    #[test]
+    fn a_run_that_waits_for_answers_comes_to_the_same_end_as_one_that_gets_them_at_once(
+        shape in shapes(&PATIENT, 0, 6),
+    ) {
+        block_on(async {
+            let (home, workflow) = (Home::new(echo()), shape.workflow());
+            let attended = Runtime::builder().model(echo()).responder(Parrot).build();
+            let answered = attended.start(&workflow, Trail::default()).await.unwrap();
+            let mut outcome = home.start(&workflow, Trail::default()).await;
+            while outcome.status == RunStatus::Suspended {
+                let asked = home.asked(&outcome.run).await;
+                assert_eq!(asked.len(), outcome.questions().len());
+                home.answer(&outcome.run, &asked[0], Answer::text(asked[0].clone())).await;
+                outcome = home.resume(&workflow, &outcome.run).await;
+            }
+            assert_eq!((outcome.status, plain(outcome.state)), (answered.status, plain(answered.state)));
+            assert!(home.asked(&outcome.run).await.is_empty());
+            let mut keys: Vec<String> = home.model.call_keys().iter().map(ToString::to_string).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            assert_eq!(keys.len(), home.model.calls(), "no call is made twice");
+        });
+    }
+}
