@@ -1,0 +1,113 @@
+//! `convoke answer`
+
+use std::collections::BTreeSet;
+
+use convoke_core::history::OpenQuestion;
+use convoke_core::store::RunRecord;
+use convoke_core::{Answer, Decision, History, PendingQuestion, StoreError};
+
+use crate::arguments;
+use crate::failure::Failure;
+use crate::human;
+use crate::render;
+use crate::select;
+use crate::session::Session;
+use crate::terminal::text;
+use crate::view::QuestionView;
+
+pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Answer) -> Result<(), Failure> {
+    let record = select::run(session, &arguments.run).await?;
+    let pending = select::question(session, &record, arguments.question.as_deref()).await?;
+    must_be_unsettled(session, &record, &pending).await?;
+    let by = arguments.by.clone().or_else(|| std::env::var("USER").ok()).unwrap_or_default();
+    let answer = Answer::new(decision(arguments)?).by(by.trim());
+    warn_outsiders(session, &pending, &answer);
+    session
+        .store
+        .answer(&record.id, &pending.id, answer.clone())
+        .await
+        .map_err(|error| unfit(session, &pending, error))?;
+
+    let history = History::load(&*session.store, &record.id).await?;
+    let open = history.questions.iter().find(|open| open.pending.id == pending.id);
+    if session.json
+        && let Some(open) = open
+    {
+        session.output.json(&QuestionView::from(open))?;
+    }
+    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&answer)));
+    session.output.note(&format!("answered `{title}`: {given}"));
+    session.output.note(&what_next(session, &history, open));
+    Ok(())
+}
+
+/// A second answer to a question that is decided would be kept, and never be heard.
+async fn must_be_unsettled(
+    session: &Session<'_>,
+    record: &RunRecord,
+    pending: &PendingQuestion,
+) -> Result<(), Failure> {
+    let answers = session.store.answers(&record.id, &pending.id).await?;
+    let Some(verdict) = pending.question.verdict(&answers) else { return Ok(()) };
+    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&verdict)));
+    let resume = session.resuming(&record.id, &record.workflow);
+    Err(Failure::failed(format!("`{title}` is answered already: {given}"))
+        .hint(format!("to let the run go on, {resume}"))
+        .hint("to try another answer, fork the run at the question once it has gone on"))
+}
+
+fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestion>) -> String {
+    let record = &history.record;
+    if let Some(open) = open.filter(|open| open.verdict().is_none()) {
+        let people: BTreeSet<&str> = open.answers.iter().map(|answer| &*answer.by).collect();
+        let quorum = open.pending.question.quorum;
+        return format!(
+            "{quorum} different people must approve; so far: {}",
+            Vec::from_iter(people).join(", ")
+        );
+    }
+    match history.questions.iter().filter(|open| open.verdict().is_none()).count() as u64 {
+        0 => match &record.holder {
+            Some(holder) => format!("the run is held by {holder} and goes on by itself while that is there"),
+            None => format!("to let the run go on, {}", session.resuming(&record.id, &record.workflow)),
+        },
+        waiting => format!("the run waits for {}", human::count(waiting, "more answer")),
+    }
+}
+
+fn decision(arguments: &arguments::Answer) -> Result<Decision, Failure> {
+    let arguments::Answer { approve, revise, reject, choose, text, .. } = arguments;
+    let given = match (revise, reject, choose, text) {
+        _ if *approve => Some(Decision::Approve),
+        (Some(text), ..) => Some(Decision::Revise { text: text.clone() }),
+        (_, Some(reason), ..) => Some(Decision::Reject { reason: reason.clone() }),
+        (_, _, Some(option), _) => Some(Decision::Choose { option: option.clone() }),
+        (.., Some(text)) => Some(Decision::Text { text: text.clone() }),
+        _ => None,
+    };
+    given.ok_or_else(|| {
+        Failure::usage("say what the answer is").hint("`convoke answer --help` lists the ways")
+    })
+}
+
+/// The question says who should answer. Nothing here can prove who somebody is, so this is only a word of warning.
+fn warn_outsiders(session: &mut Session<'_>, pending: &PendingQuestion, answer: &Answer) {
+    let addressees = pending.question.addressees(pending.asked, session.now);
+    if !addressees.is_empty() && !addressees.contains(&&*answer.by) {
+        let note = format!("this question is for {}; `--by` says who answers", addressees.join(", "));
+        session.output.note(&note);
+    }
+}
+
+fn unfit(session: &Session<'_>, pending: &PendingQuestion, error: StoreError) -> Failure {
+    let is_unfit = matches!(error, StoreError::Unfit(_));
+    let failure = Failure::from(error);
+    if !is_unfit {
+        return failure;
+    }
+    let open = OpenQuestion::new(pending.clone(), Vec::new());
+    session
+        .answering(&open)
+        .into_iter()
+        .fold(failure, |failure, command| failure.hint(format!("`{command}`")))
+}

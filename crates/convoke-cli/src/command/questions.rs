@@ -1,0 +1,35 @@
+//! `convoke questions`
+
+use convoke_core::history::OpenQuestion;
+
+use crate::failure::Failure;
+use crate::render::open_question;
+use crate::session::Session;
+use crate::terminal::{Ink, Rich};
+use crate::view::QuestionView;
+
+pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
+    let mut questions = Vec::new();
+    for pending in session.store.questions(None).await? {
+        let answers = session.store.answers(&pending.run, &pending.id).await?;
+        questions.push(OpenQuestion::new(pending, answers));
+    }
+    if session.json {
+        return session.output.json(&questions.iter().map(QuestionView::from).collect::<Vec<_>>());
+    }
+    if questions.is_empty() {
+        let note = format!("no open questions in {}", session.place);
+        session.output.note(&note);
+    }
+    for (index, open) in questions.iter().enumerate() {
+        if index > 0 {
+            session.output.plain("")?;
+        }
+        let run = Rich::new(Ink::Faint, "run ").with(Ink::Strong, open.pending.run.as_str());
+        session.output.line(&run)?;
+        for line in open_question(session, open) {
+            session.output.line(&line)?;
+        }
+    }
+    Ok(())
+}

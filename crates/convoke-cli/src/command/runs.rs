@@ -1,0 +1,130 @@
+//! `convoke runs`
+
+use std::collections::HashSet;
+
+use convoke_core::History;
+use convoke_core::RunStatus;
+use convoke_core::history::Spent;
+use convoke_core::store::{RunQuery, RunRecord};
+
+use crate::arguments::Runs;
+use crate::failure::Failure;
+use crate::human;
+use crate::render::took;
+use crate::session::Session;
+use crate::terminal::{Align, Column, Ink, Table, text};
+use crate::view::{RunView, SpentView};
+
+/// Ids are never cut shorter than this.
+const SHORTEST_ID: usize = 12;
+
+/// A run and what it spent, as far as that is not in its record.
+struct Listed {
+    record: RunRecord,
+    so_far: Option<Spent>,
+}
+
+pub(super) async fn run(session: &mut Session<'_>, arguments: &Runs) -> Result<(), Failure> {
+    let limit = (arguments.limit > 0).then_some(arguments.limit);
+    let query = RunQuery {
+        workflow: arguments.workflow.clone(),
+        status: arguments.status.map(|status| status.0),
+        limit: limit.map(|limit| limit.saturating_add(1)),
+        ..RunQuery::default()
+    };
+    let mut records = session.store.runs(&query).await?;
+    let has_more = limit.is_some_and(|limit| records.len() > limit);
+    records.truncate(limit.unwrap_or(usize::MAX));
+    let mut runs = Vec::with_capacity(records.len());
+    for record in records {
+        runs.push(listed(session, record).await?);
+    }
+    if session.json {
+        let views: Vec<_> = runs.iter().map(|run| run.view(session)).collect();
+        session.output.json(&views)?;
+    } else if runs.is_empty() {
+        let none =
+            if query.workflow.is_some() || query.status.is_some() { "no such runs" } else { "no runs yet" };
+        let note = format!("{none} in {}", session.place);
+        session.output.note(&note);
+    } else {
+        for line in table(session, &runs).lines(session.output.width()) {
+            session.output.line(&line)?;
+        }
+    }
+    if has_more {
+        session.output.note("there are more runs; `--limit 0` lists all");
+    }
+    Ok(())
+}
+
+/// The record of a run under way says nothing about what it has spent since it began; its journal does.
+async fn listed(session: &Session<'_>, record: RunRecord) -> Result<Listed, Failure> {
+    let so_far = match record.status {
+        RunStatus::Running => Some(History::spent_so_far(&*session.store, &record.id).await?),
+        _ => None,
+    };
+    Ok(Listed { record, so_far })
+}
+
+impl Listed {
+    fn view(&self, session: &Session<'_>) -> RunView<'_> {
+        let spent =
+            self.so_far.as_ref().map_or_else(|| SpentView::from(&self.record.totals), SpentView::from);
+        RunView::new(&self.record, spent, session.now)
+    }
+
+    fn model_calls(&self) -> u64 {
+        self.so_far.map_or(self.record.totals.model_calls, |spent| spent.model_calls)
+    }
+
+    fn tokens(&self) -> u64 {
+        self.so_far.map_or(self.record.totals.usage, |spent| spent.usage).total_tokens()
+    }
+
+    fn cost(&self) -> String {
+        match &self.so_far {
+            None => human::totals_cost(&self.record.totals),
+            Some(spent) => Some(human::spent_cost(spent))
+                .filter(|cost| !cost.is_empty())
+                .unwrap_or(human::NOTHING.to_owned()),
+        }
+    }
+}
+
+fn table(session: &Session<'_>, runs: &[Listed]) -> Table {
+    let mut table = Table::new([
+        Column::new("id", Align::Left).abbreviating(distinct(runs)),
+        Column::new("workflow", Align::Left).yielding(8),
+        Column::new("status", Align::Left),
+        Column::new("started", Align::Left),
+        Column::new("took", Align::Right),
+        Column::new("calls", Align::Right),
+        Column::new("tokens", Align::Right),
+        Column::new("cost", Align::Right),
+    ]);
+    for run in runs {
+        let record = &run.record;
+        table.row([
+            (Ink::Strong, record.id.to_string()),
+            (Ink::Plain, text::one_line(&record.workflow)),
+            (Ink::of(record.status), record.status.to_string()),
+            (Ink::Plain, human::ago(record.created, session.now)),
+            (Ink::Plain, human::maybe_duration(took(record, session.now))),
+            (Ink::Plain, run.model_calls().to_string()),
+            (Ink::Plain, human::tokens(run.tokens())),
+            (Ink::Plain, run.cost()),
+        ]);
+    }
+    table
+}
+
+/// How many characters tell the ids of these runs apart.
+fn distinct(runs: &[Listed]) -> usize {
+    let longest = runs.iter().map(|run| run.record.id.as_str().len()).max().unwrap_or(0);
+    let are_distinct = |length: &usize| {
+        let mut seen = HashSet::new();
+        runs.iter().all(|run| seen.insert(text::head(run.record.id.as_str(), *length)))
+    };
+    (SHORTEST_ID..longest).find(are_distinct).unwrap_or(longest)
+}

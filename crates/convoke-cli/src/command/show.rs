@@ -1,0 +1,131 @@
+//! `convoke show`
+
+use convoke_core::{History, RunStatus};
+use serde::Serialize;
+
+use crate::arguments::Show;
+use crate::failure::Failure;
+use crate::render::{Block, Teller, doubts, header, open_question, tree};
+use crate::select;
+use crate::session::Session;
+use crate::shell;
+use crate::terminal::{Ink, Rich};
+use crate::view::{EffectView, EndingView, NodeView, QuestionView, RunView};
+
+pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(), Failure> {
+    let record = select::run(session, &arguments.run).await?;
+    let history = History::load(&*session.store, &record.id).await?;
+    if session.json {
+        let view = ShownView::new(&history, session);
+        return session.output.json(&view);
+    }
+    let sections = [
+        header(&history, session.now, session.output.width()),
+        whole_tree(session, &history, arguments),
+        doubts(session, &history),
+        questions(session, &history),
+        error(session, &history),
+        state(&history, arguments),
+    ];
+    let mut is_first = true;
+    for section in sections.iter().filter(|section| !section.is_empty()) {
+        if !is_first {
+            session.output.plain("")?;
+        }
+        is_first = false;
+        for line in section {
+            session.output.line(line)?;
+        }
+    }
+    if let Some(note) = next_step(session, &history) {
+        session.output.note(&note);
+    }
+    Ok(())
+}
+
+fn whole_tree(session: &Session<'_>, history: &History, arguments: &Show) -> Vec<Rich> {
+    if history.effects.is_empty() {
+        return vec![Rich::new(Ink::Faint, "nothing in its journal yet")];
+    }
+    tree(history, session.output.width(), arguments.full.then(|| Teller::new(history)))
+}
+
+fn questions(session: &Session<'_>, history: &History) -> Vec<Rich> {
+    let mut lines = Vec::new();
+    for open in &history.questions {
+        if !lines.is_empty() {
+            lines.push(Rich::default());
+        }
+        lines.extend(open_question(session, open));
+    }
+    lines
+}
+
+/// Why a run did not complete. That it waits for answers is said by its questions.
+fn error(session: &Session<'_>, history: &History) -> Vec<Rich> {
+    let ending = history.ending.as_ref().filter(|_| history.record.status != RunStatus::Suspended);
+    let Some(ending) = ending else { return Vec::new() };
+    let Some(error) = &ending.error else { return Vec::new() };
+    let (margin, width) = (Rich::default(), session.output.width());
+    let mut lines = Block::new("error", error.clone()).inked(Ink::Bad).lines(&margin, width, None);
+    for path in &ending.failed_at {
+        lines.extend(Block::new("at", path.to_string()).lines(&margin, width, None));
+    }
+    lines
+}
+
+fn state(history: &History, arguments: &Show) -> Vec<Rich> {
+    if !arguments.state {
+        return Vec::new();
+    }
+    match history.ending.as_ref().and_then(|ending| ending.state.as_ref()) {
+        Some(state) => {
+            let json = serde_json::to_string_pretty(state).unwrap_or_else(|_| state.to_string());
+            json.lines().map(Rich::plain).collect()
+        }
+        None => vec![Rich::new(Ink::Faint, format!("no final state: the run is {}", history.record.status))],
+    }
+}
+
+fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
+    let record = &history.record;
+    let resume = || session.resuming(&record.id, &record.workflow);
+    match record.status {
+        RunStatus::Running if record.holder.is_none() => Some(format!("to let it go on, {}", resume())),
+        RunStatus::Suspended if history.questions.iter().all(|open| open.verdict().is_some()) => {
+            Some(format!("nothing is left to answer: {}", resume()))
+        }
+        RunStatus::Suspended | RunStatus::Running | RunStatus::Completed => None,
+        _ => {
+            let id = shell::quoted(record.id.as_str());
+            let fork = session.command(&format!("fork {id} --at N"));
+            Some(format!("to try again what failed, {}; to try something else, `{fork}`", resume()))
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ShownView<'a> {
+    run: RunView<'a>,
+    ending: Option<EndingView<'a>>,
+    questions: Vec<QuestionView<'a>>,
+    effects: Vec<EffectView<'a>>,
+    tree: NodeView<'a>,
+}
+
+impl<'a> ShownView<'a> {
+    fn new(history: &'a History, session: &Session<'_>) -> Self {
+        let mut prompts = history.conversations.prompts();
+        Self {
+            run: RunView::new(&history.record, (&history.spent()).into(), session.now),
+            ending: history.ending.as_ref().map(EndingView::from),
+            questions: history.questions.iter().map(QuestionView::from).collect(),
+            effects: history
+                .effects
+                .iter()
+                .map(|effect| EffectView::new(history, effect, &mut prompts))
+                .collect(),
+            tree: NodeView::root(history),
+        }
+    }
+}

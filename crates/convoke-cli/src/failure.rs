@@ -1,0 +1,113 @@
+//! What went wrong, what the user can do about it, and the exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use convoke_core::{Error, StoreError};
+
+/// How this program ends. The numbers are part of its interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    NotFound = 3,
+    Store = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command did not come to its end.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Nobody reads our output any more. Not an error: `convoke runs | head -1`.
+    ClosedPipe,
+    /// Something to tell the user.
+    Told(Box<Report>),
+}
+
+/// What to tell the user: what happened, details below it, and what to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+    pub(crate) details: Vec<String>,
+    pub(crate) hints: Vec<String>,
+}
+
+impl Failure {
+    fn new(exit: Exit, message: impl Into<String>) -> Self {
+        let report = Report { exit, message: message.into(), details: Vec::new(), hints: Vec::new() };
+        Self::Told(Box::new(report))
+    }
+
+    /// What was asked for cannot be done.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
+    /// The command line asks for something that makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// It is not there.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Exit::NotFound, message)
+    }
+
+    /// The store is not there or cannot be read.
+    pub(crate) fn store(message: impl Into<String>) -> Self {
+        Self::new(Exit::Store, message)
+    }
+
+    /// Adds a line below the message.
+    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
+        if let Self::Told(report) = &mut self {
+            report.details.push(detail.into());
+        }
+        self
+    }
+
+    /// Adds something the user can do.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        if let Self::Told(report) = &mut self {
+            report.hints.push(hint.into());
+        }
+        self
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::ClosedPipe;
+        }
+        Self::failed(format!("standard output cannot be written: {error}"))
+            .hint("check where it is redirected to, and that the disk is not full")
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = match &error {
+            StoreError::NotFound { .. } | StoreError::NoSuchQuestion { .. } => Exit::NotFound,
+            StoreError::Newer { .. } | StoreError::Corrupt { .. } | StoreError::Failed(_) => Exit::Store,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, error.to_string())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Store(error) => error.into(),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}

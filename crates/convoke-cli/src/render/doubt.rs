@@ -1,0 +1,48 @@
+//! Calls of which nobody knows whether they acted.
+
+use convoke_core::history::{Detail, Effect, Standing};
+use convoke_core::{EffectKind, History};
+
+use crate::session::Session;
+use crate::shell;
+use crate::terminal::{Ink, Rich, text};
+
+/// What was begun and has no end, and what can be done about it.
+pub(crate) fn doubts(session: &Session<'_>, history: &History) -> Vec<Rich> {
+    let is_open = |effect: &&Effect| {
+        effect.standing() == Standing::Begun && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
+    };
+    let open = history.effects.iter().filter(is_open);
+    let width = session.output.width();
+    open.flat_map(|effect| [finding(effect).wrap(width, 2), advice(session, history, effect)].concat())
+        .collect()
+}
+
+fn finding(effect: &Effect) -> Rich {
+    let name = match &effect.current().detail {
+        Detail::Tool { tool: name, .. } | Detail::Custom { name, .. } => name,
+        _ => effect.kind.name(),
+    };
+    Rich::new(Ink::Caution, "! ")
+        .with(Ink::Accent, format!("#{} ", effect.current().first_seq()))
+        .with(Ink::Strong, text::one_line(name))
+        .with(Ink::Plain, " was begun and has no end")
+}
+
+fn advice(session: &Session<'_>, history: &History, effect: &Effect) -> Vec<Rich> {
+    let faint = |text: &str| Rich::new(Ink::Faint, format!("  {text}")).wrap(session.output.width(), 2);
+    let seq = effect.current().first_seq();
+    if let Some(holder) = &history.record.holder {
+        return faint(&format!("it is at work, or in doubt if {} is gone", text::one_line(holder)));
+    }
+    // A fork loses what comes after it: advice only where nothing does.
+    if seq < history.last_seq() {
+        return faint("it may have acted; when the run is resumed it asks, or stops");
+    }
+    let run = shell::quoted(history.record.id.as_str());
+    let outcome = if effect.kind == EffectKind::Tool { "--reply 'WHAT IT GAVE'" } else { "--outcome 'JSON'" };
+    let fork = session.command(&format!("fork {run} --at {seq} {outcome}"));
+    let mut lines = faint("it may have acted; if you know what it gave:");
+    lines.push(Rich::new(Ink::Accent, format!("  {fork}")));
+    lines
+}

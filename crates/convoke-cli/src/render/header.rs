@@ -1,0 +1,104 @@
+//! What a run is, in a few lines.
+
+use std::time::Duration;
+
+use convoke_core::history::History;
+use convoke_core::store::RunRecord;
+use convoke_core::{RunStatus, Timestamp, Usage};
+
+use super::summary;
+use crate::human;
+use crate::terminal::{Ink, Rich, text};
+
+/// The widest label.
+const LABEL: usize = 10;
+
+/// The lines on top of a run.
+pub(crate) fn header(history: &History, now: Timestamp, width: Option<usize>) -> Vec<Rich> {
+    let record = &history.record;
+    let mut lines = vec![
+        line("run", Rich::new(Ink::Strong, record.id.as_str())),
+        line("workflow", format!("{}, version {}", text::one_line(&record.workflow), record.version).into()),
+        line("status", status(record)),
+        line("started", started(record.created, now).into()),
+    ];
+    if let Some(duration) = took(record, now) {
+        lines.push(line("took", human::duration(duration).into()));
+    }
+    lines.extend(spent(history));
+    if let Some(fork) = &record.forked_from {
+        lines.push(line("forked", format!("from {} at #{}", fork.run, fork.at).into()));
+    }
+    lines.iter().flat_map(|line| line.wrap(width, LABEL)).collect()
+}
+
+fn line(label: &str, value: Rich) -> Rich {
+    Rich::new(Ink::Faint, format!("{label:<LABEL$}")).then(value)
+}
+
+fn status(record: &RunRecord) -> Rich {
+    let status = Rich::new(Ink::of(record.status), record.status.name());
+    match (record.status, &record.holder) {
+        (RunStatus::Running, Some(holder)) => {
+            status.with(Ink::Plain, format!(", held by {}", text::one_line(holder)))
+        }
+        (RunStatus::Running, None) => status.with(Ink::Caution, ", but nobody is working on it"),
+        _ => status,
+    }
+}
+
+fn started(created: Timestamp, now: Timestamp) -> String {
+    let (ago, moment) = (human::ago(created, now), human::moment(created));
+    if moment.starts_with(&ago) { moment } else { format!("{ago} ({moment})") }
+}
+
+/// How long a run took, or has been going on. Of one that was interrupted nobody knows.
+pub(crate) fn took(record: &RunRecord, now: Timestamp) -> Option<Duration> {
+    match (record.status, &record.holder) {
+        (RunStatus::Running, None) => None,
+        (RunStatus::Running, Some(_)) => Some(now.since(record.created)),
+        _ => Some(record.updated.since(record.created)),
+    }
+}
+
+fn spent(history: &History) -> Vec<Rich> {
+    let spent = history.spent();
+    let calls = format!("{} of models, {} of tools", spent.model_calls, spent.tool_calls);
+    let mut calls = line("calls", calls.into());
+    if spent.failures > 0 {
+        calls = calls.with(Ink::Bad, format!(" ({})", human::count(spent.failures, "failure")));
+    }
+    let mut lines = vec![calls];
+    let models = summary::models(history);
+    if !models.is_empty() {
+        lines.push(line("models", text::one_line(&models.join(", ")).into()));
+    }
+    if spent.usage.total_tokens() > 0 {
+        lines.push(line("tokens", tokens(&spent.usage).into()));
+    }
+    match &*human::spent_cost(&spent) {
+        "" => {}
+        human::UNKNOWN => lines.push(line("cost", "unknown".into())),
+        cost => lines.push(line("cost", cost.into())),
+    }
+    lines
+}
+
+fn tokens(usage: &Usage) -> String {
+    let mut text =
+        format!("{} in, {} out", human::tokens(usage.input_tokens), human::tokens(usage.output_tokens));
+    let parts = [
+        (usage.cached_input_tokens, "from the cache"),
+        (usage.cache_write_tokens, "written to the cache"),
+        (usage.reasoning_tokens, "for thinking"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", human::tokens(count)))
+        .collect();
+    if !parts.is_empty() {
+        text.push_str(&format!("; of these {}", parts.join(", ")));
+    }
+    text
+}

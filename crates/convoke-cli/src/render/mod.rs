@@ -1,0 +1,16 @@
+//! Runs for people to read.
+
+mod block;
+mod doubt;
+mod header;
+mod question;
+mod summary;
+mod teller;
+mod tree;
+
+pub(crate) use block::Block;
+pub(crate) use doubt::doubts;
+pub(crate) use header::{header, took};
+pub(crate) use question::{answer, open_question};
+pub(crate) use teller::{Side, Teller};
+pub(crate) use tree::tree;

@@ -1,0 +1,164 @@
+//! A run as a tree, with what each part of it spent and took.
+
+use std::time::Duration;
+
+use convoke_core::history::{Detail, Effect, History, Item, Node, Spent};
+
+use super::summary::{self, Summary};
+use super::{Side, Teller};
+use crate::human;
+use crate::terminal::{Ink, Rich, text};
+
+/// How wide the left side may become where nobody limits it.
+const WIDEST: usize = 100;
+
+/// The columns on the right. What most lines have comes last: the text may reach into columns that are empty.
+const TITLES: [&str; 3] = ["tokens", "cost", "took"];
+
+/// The tree in lines. With a teller, the texts of each effect are below it.
+pub(crate) fn tree(history: &History, width: Option<usize>, teller: Option<Teller<'_>>) -> Vec<Rich> {
+    let mut walk = Walk { history, models: summary::models(history), width, teller, rows: Vec::new() };
+    walk.items(&history.tree.root().items, None);
+    Layout::new(&walk.rows, width).lines(&walk.rows)
+}
+
+enum Row {
+    /// Something that spent tokens or time.
+    Part { left: Rich, summary: Option<Summary>, right: [String; 3] },
+    /// A line of text below it.
+    Text(Rich),
+}
+
+struct Walk<'a> {
+    history: &'a History,
+    models: Vec<&'a str>,
+    width: Option<usize>,
+    teller: Option<Teller<'a>>,
+    rows: Vec<Row>,
+}
+
+impl Walk<'_> {
+    /// Everything in a node. `margin` is what stands left of it; the run itself has none.
+    fn items(&mut self, items: &[Item], margin: Option<&str>) {
+        for (index, item) in items.iter().enumerate() {
+            let is_last = index + 1 == items.len();
+            let (branch, below) = match margin {
+                None => (String::new(), String::new()),
+                Some(margin) if is_last => (format!("{margin}└─ "), format!("{margin}   ")),
+                Some(margin) => (format!("{margin}├─ "), format!("{margin}│  ")),
+            };
+            let branch = Rich::new(Ink::Faint, branch);
+            match *item {
+                Item::Effect(number) => self.effect(branch, &below, &self.history.effects[number]),
+                Item::Node(number) => self.node(branch, &below, self.history.tree.node(number)),
+            }
+        }
+    }
+
+    fn node(&mut self, branch: Rich, below: &str, node: &Node) {
+        let name = text::one_line(&node.name);
+        // A part that did one thing is that thing.
+        if let [Item::Effect(number)] = *node.items {
+            let effect = &self.history.effects[number];
+            let left = if is_named_after(effect, &node.name) {
+                branch
+            } else {
+                branch.with(Ink::Strong, name + " ")
+            };
+            return self.effect(left, below, effect);
+        }
+        let mut left = branch.with(Ink::Strong, name);
+        if node.spent.failures > 0 {
+            left = left.with(Ink::Bad, format!(" ({})", human::count(node.spent.failures, "failure")));
+        }
+        self.rows.push(Row::Part { left, summary: None, right: right(&node.spent, node.duration) });
+        self.items(&node.items, Some(below));
+    }
+
+    fn effect(&mut self, left: Rich, below: &str, effect: &Effect) {
+        let summary = Some(Summary::new(self.history, effect, &self.models));
+        let duration = self.history.duration(effect.current());
+        self.rows.push(Row::Part { left, summary, right: right(&effect.spent(), duration) });
+        let Some(teller) = &mut self.teller else { return };
+        let margin = Rich::new(Ink::Faint, format!("{below}   "));
+        for attempt in &effect.attempts {
+            for block in teller.tell(effect, attempt, Side::Both) {
+                self.rows.extend(block.lines(&margin, self.width, None).into_iter().map(Row::Text));
+            }
+        }
+    }
+}
+
+/// Whether a part has no name of its own: the scope of a tool call is called like the tool.
+fn is_named_after(effect: &Effect, name: &str) -> bool {
+    matches!(&effect.current().detail, Detail::Tool { tool, .. } if tool == name)
+}
+
+fn right(spent: &Spent, duration: Option<Duration>) -> [String; 3] {
+    let tokens = spent.usage.total_tokens();
+    [
+        if tokens > 0 { human::tokens(tokens) } else { String::new() },
+        human::spent_cost(spent),
+        duration.map(human::duration).unwrap_or_default(),
+    ]
+}
+
+/// How wide everything is.
+struct Layout {
+    left: usize,
+    columns: [usize; 3],
+}
+
+impl Layout {
+    fn new(rows: &[Row], width: Option<usize>) -> Self {
+        let mut columns = [0; 3];
+        let mut left = 0;
+        for row in rows {
+            let Row::Part { left: start, summary, right } = row else { continue };
+            for (column, text) in columns.iter_mut().zip(right) {
+                *column = text::width(text).max(*column);
+            }
+            left = whole(start, summary.as_ref(), WIDEST).width().max(left);
+        }
+        for (column, title) in columns.iter_mut().zip(TITLES).filter(|(column, _)| **column > 0) {
+            // A column in which there is nothing is not there; any other has a gap before it.
+            *column = title.len().max(*column) + 2;
+        }
+        let taken: usize = columns.iter().sum();
+        Self { left: width.map_or(left, |width| width.saturating_sub(taken)), columns }
+    }
+
+    fn lines(&self, rows: &[Row]) -> Vec<Rich> {
+        let mut lines = Vec::with_capacity(rows.len() + 1);
+        if self.columns.iter().any(|column| *column > 0) {
+            let titles = TITLES.into_iter().zip(self.columns);
+            let titles = titles.fold(Rich::plain(" ".repeat(self.left)), |line, (title, column)| {
+                if column == 0 { line } else { line.with(Ink::Faint, format!("{title:>column$}")) }
+            });
+            lines.push(titles);
+        }
+        lines.extend(rows.iter().map(|row| match row {
+            Row::Part { left, summary, right } => self.line(left, summary.as_ref(), right),
+            Row::Text(text) => text.clone(),
+        }));
+        lines
+    }
+
+    fn line(&self, left: &Rich, summary: Option<&Summary>, right: &[String; 3]) -> Rich {
+        let empty = right.iter().take_while(|text| text.is_empty()).count();
+        let room = self.left + self.columns[..empty].iter().sum::<usize>();
+        let line = whole(left, summary, room).fit(room);
+        let cells = right.iter().zip(self.columns).skip(empty).filter(|(_, column)| *column > 0);
+        cells.fold(line, |line, (text, column)| {
+            line.with(Ink::Plain, " ".repeat(column.saturating_sub(text::width(text))))
+                .with(Ink::Plain, &**text)
+        })
+    }
+}
+
+fn whole(left: &Rich, summary: Option<&Summary>, room: usize) -> Rich {
+    match summary {
+        Some(summary) => summary.fit(left.clone(), room),
+        None => left.cut(room),
+    }
+}

@@ -1,0 +1,94 @@
+//! What every command has at hand.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use convoke_core::history::OpenQuestion;
+use convoke_core::{QuestionKind, RunId, Store, Timestamp};
+use convoke_store::SqliteStore;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::shell;
+use crate::terminal::Output;
+
+/// So many digits of a question's id are shown in commands; enough to tell questions of one run apart.
+const QUESTION_DIGITS: usize = 8;
+
+/// An open store, and where results go.
+pub(crate) struct Session<'a> {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) output: &'a mut Output,
+    pub(crate) json: bool,
+    pub(crate) now: Timestamp,
+    pub(crate) place: String,
+    store_option: String,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the store the command line names. One that is not there is never made.
+    pub(crate) fn open(arguments: &Arguments, output: &'a mut Output) -> Result<Self, Failure> {
+        let path = &*arguments.store;
+        let place = path.display().to_string();
+        must_exist(path, &place)?;
+        let store = SqliteStore::open(path)?;
+        let store_option =
+            if arguments.names_store { format!("--store {} ", shell::quoted(&place)) } else { String::new() };
+        let now = Timestamp::now();
+        Ok(Self { store: Arc::new(store), output, json: arguments.json, now, place, store_option })
+    }
+
+    /// A command of this program on the same store, for the user to copy.
+    pub(crate) fn command(&self, rest: &str) -> String {
+        format!("convoke {}{rest}", self.store_option)
+    }
+
+    /// The commands that answer a question, one per possible answer.
+    pub(crate) fn answering(&self, open: &OpenQuestion) -> Vec<String> {
+        let pending = &open.pending;
+        let id: String = pending.id.as_str().chars().take(QUESTION_DIGITS).collect();
+        let command = |decision: String| {
+            self.command(&format!("answer {} {id} {decision}", shell::quoted(pending.run.as_str())))
+        };
+        let reject = || command("--reject 'WHY NOT'".to_owned());
+        match &pending.question.kind {
+            QuestionKind::Approval => vec![
+                command("--approve".to_owned()),
+                command("--revise 'WHAT TO CHANGE'".to_owned()),
+                reject(),
+            ],
+            QuestionKind::Choice { options } => {
+                options.iter().map(|option| command(format!("--choose {}", shell::quoted(option)))).collect()
+            }
+            QuestionKind::Text => vec![command("--text 'YOUR ANSWER'".to_owned())],
+            _ => vec![command("--approve".to_owned()), reject()],
+        }
+    }
+
+    /// How to let a run go on.
+    pub(crate) fn resuming(&self, run: &RunId, workflow: &str) -> String {
+        format!(
+            "resume it with the program that runs workflow `{workflow}`: `runtime.resume(&workflow, \"{run}\".parse()?)`"
+        )
+    }
+}
+
+fn must_exist(path: &Path, place: &str) -> Result<(), Failure> {
+    const NAME_ONE: &str = "name the file with `--store PATH` or in CONVOKE_STORE";
+    let metadata = match path.metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Failure::store(format!("there is no store at {place}"))
+                .hint(NAME_ONE)
+                .hint("a program makes its store with `SqliteStore::open(path)`; this command never does"));
+        }
+        Err(error) => return Err(Failure::store(format!("{place} cannot be read: {error}")).hint(NAME_ONE)),
+    };
+    if metadata.is_dir() {
+        return Err(Failure::store(format!("{place} is a folder, not a store")).hint(NAME_ONE));
+    }
+    if metadata.len() == 0 {
+        return Err(Failure::store(format!("{place} is empty: it is not a store")).hint(NAME_ONE));
+    }
+    Ok(())
+}

@@ -1,0 +1,12 @@
+//! What a terminal needs: colours, widths, tables, and standard output itself.
+
+mod ink;
+mod output;
+mod rich;
+mod table;
+pub(crate) mod text;
+
+pub(crate) use ink::{Ink, Palette};
+pub(crate) use output::Output;
+pub(crate) use rich::Rich;
+pub(crate) use table::{Align, Column, Table};

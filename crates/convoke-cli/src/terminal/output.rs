@@ -1,0 +1,96 @@
+//! Standard output and standard error. Nothing else in this program writes to them.
+
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
+
+use serde::Serialize;
+
+use super::{Ink, Palette, Rich, text};
+use crate::arguments::Color;
+use crate::failure::{Failure, Report};
+
+/// Narrower than this, lines are broken by the terminal rather than made unreadable by us.
+const NARROWEST: usize = 40;
+
+/// Where results and notes go.
+pub(crate) struct Output {
+    results: BufWriter<Stdout>,
+    palette: Palette,
+    notes: Palette,
+    width: Option<usize>,
+}
+
+impl Output {
+    pub(crate) fn new(color: Color) -> Self {
+        Self {
+            results: BufWriter::new(io::stdout()),
+            palette: Palette::new(color, &io::stdout()),
+            notes: Palette::new(color, &io::stderr()),
+            width: width(),
+        }
+    }
+
+    /// How wide lines may be. `None` if nobody cares: the output is a file or another program.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// A line of the result.
+    pub(crate) fn line(&mut self, line: &Rich) -> Result<(), Failure> {
+        self.plain(&line.paint(self.palette))
+    }
+
+    /// A line of the result that must not be changed in any way.
+    pub(crate) fn plain(&mut self, line: &str) -> Result<(), Failure> {
+        Ok(writeln!(self.results, "{}", line.trim_end())?)
+    }
+
+    /// A whole result as JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        Ok(writeln!(self.results, "{json}")?)
+    }
+
+    /// One of several results as a line of JSON.
+    pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let json = serde_json::to_string(value).map_err(io::Error::from)?;
+        Ok(writeln!(self.results, "{json}")?)
+    }
+
+    /// Something the user may want to know, on standard error.
+    pub(crate) fn note(&mut self, note: &str) {
+        // On a terminal both streams end up in the same place: keep their order. If results cannot be written, the next
+        // one will say so.
+        let _ = self.results.flush();
+        self.tell("note", Ink::Accent, note);
+    }
+
+    /// An error with its hints, on standard error.
+    pub(crate) fn report(&mut self, report: &Report) {
+        self.tell("error", Ink::Bad, &report.message);
+        for detail in &report.details {
+            let _ = writeln!(io::stderr(), "  {}", text::clean(detail));
+        }
+        for hint in &report.hints {
+            self.tell("hint", Ink::Accent, hint);
+        }
+    }
+
+    fn tell(&self, label: &str, ink: Ink, message: &str) {
+        // If standard error is closed there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "{}: {}", self.notes.paint(ink, label), text::clean(message));
+    }
+
+    /// Hands over what is still buffered.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.results.flush()?)
+    }
+}
+
+fn width() -> Option<usize> {
+    let stated = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let measured = || {
+        let (_, columns) = console::Term::stdout().size_checked()?;
+        io::stdout().is_terminal().then_some(usize::from(columns))
+    };
+    stated.or_else(measured).filter(|columns| *columns > 0).map(|columns| columns.max(NARROWEST))
+}

@@ -1,0 +1,112 @@
+//! Tables that fit.
+
+use super::{Ink, Rich, text};
+
+const GAP: usize = 2;
+
+/// Where the text of a column stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    title: &'static str,
+    align: Align,
+    least: Option<Least>,
+}
+
+/// How narrow a column may become, and how its texts are then cut.
+#[derive(Debug, Clone, Copy)]
+struct Least {
+    columns: usize,
+    /// Ids are cut without a sign: what is left can still be copied.
+    is_id: bool,
+}
+
+impl Column {
+    pub(crate) fn new(title: &'static str, align: Align) -> Self {
+        Self { title, align, least: None }
+    }
+
+    /// Lets the column become as narrow as this.
+    pub(crate) fn yielding(self, columns: usize) -> Self {
+        Self { least: Some(Least { columns, is_id: false }), ..self }
+    }
+
+    /// Lets ids be cut to their first digits.
+    pub(crate) fn abbreviating(self, columns: usize) -> Self {
+        Self { least: Some(Least { columns, is_id: true }), ..self }
+    }
+}
+
+/// Rows under titles.
+#[derive(Debug)]
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<(Ink, String)>>,
+}
+
+impl Table {
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row: one text per column.
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = (Ink, String)>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// The table in lines no wider than this.
+    pub(crate) fn lines(&self, width: Option<usize>) -> Vec<Rich> {
+        let widths = self.widths(width);
+        let titles: Vec<_> =
+            self.columns.iter().map(|column| (Ink::Faint, column.title.to_owned())).collect();
+        std::iter::once(&titles).chain(&self.rows).map(|row| self.line(row, &widths, width)).collect()
+    }
+
+    fn widths(&self, limit: Option<usize>) -> Vec<usize> {
+        let widest = |index: usize, column: &Column| {
+            let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|(_, cell)| text::width(cell));
+            cells.chain([text::width(column.title)]).max().unwrap_or(0)
+        };
+        let mut widths: Vec<usize> =
+            self.columns.iter().enumerate().map(|(index, column)| widest(index, column)).collect();
+        let gaps = GAP * self.columns.len().saturating_sub(1);
+        let Some(limit) = limit else { return widths };
+        // Prose gives way before ids do.
+        for ids in [false, true] {
+            for (index, column) in self.columns.iter().enumerate() {
+                let excess = (widths.iter().sum::<usize>() + gaps).saturating_sub(limit);
+                if let Some(least) = column.least.filter(|least| least.is_id == ids) {
+                    let least = least.columns.max(text::width(column.title)).min(widths[index]);
+                    widths[index] = widths[index].saturating_sub(excess).max(least);
+                }
+            }
+        }
+        widths
+    }
+
+    fn line(&self, row: &[(Ink, String)], widths: &[usize], limit: Option<usize>) -> Rich {
+        let mut line = Rich::default();
+        for (index, (ink, cell)) in row.iter().enumerate() {
+            let (column, width) = (&self.columns[index], widths[index]);
+            let is_id = column.least.is_some_and(|least| least.is_id);
+            let cell = if is_id { text::head(cell, width).to_owned() } else { text::cut(cell, width) };
+            let space = " ".repeat(width.saturating_sub(text::width(&cell)));
+            let gap = if index == 0 { "" } else { "  " };
+            line = line.with(Ink::Plain, gap);
+            line = match column.align {
+                Align::Left => line.with(*ink, cell).with(Ink::Plain, space),
+                Align::Right => line.with(Ink::Plain, space).with(*ink, cell),
+            };
+        }
+        match limit {
+            Some(limit) => line.cut(limit),
+            None => line,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Text that others wrote, made safe and fitting for a terminal.
+//!
+//! Models, tools and people put anything into a journal. What could move the cursor, recolour the screen or reorder
+//! the line is shown as what it is, never sent to the terminal.
+
+/// The text with everything that could control a terminal made visible. Lines stay lines; tabs become spaces.
+pub(crate) fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for character in text.replace("\r\n", "\n").chars() {
+        match character {
+            '\n' => clean.push('\n'),
+            '\t' => clean.push_str("    "),
+            other if is_dangerous(other) => clean.extend(other.escape_unicode()),
+            other => clean.push(other),
+        }
+    }
+    clean
+}
+
+/// The text in one line: every run of white space becomes one space.
+pub(crate) fn one_line(text: &str) -> String {
+    // Nothing that is ever shown in one line is longer than this.
+    const LONGEST: usize = 4_096;
+    let start: String = text.chars().take(LONGEST).collect();
+    clean(&start.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Control characters, and those that turn the direction of writing.
+fn is_dangerous(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    console::measure_text_width(text)
+}
+
+/// The text in at most so many columns; `…` stands for what was cut.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = head(text, columns.saturating_sub(1)).trim_end().to_owned();
+    if columns > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// As much of the beginning of a text as fits.
+pub(crate) fn head(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    for (index, character) in text.char_indices() {
+        taken += width(character.encode_utf8(&mut [0; 4]));
+        if taken > columns {
+            return &text[..index];
+        }
+    }
+    text
+}
+
+/// The text in lines of at most so many columns, broken at spaces where possible. Lines of the text stay apart.
+pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
+    let lines = text.split('\n');
+    match columns {
+        None => lines.map(|line| line.trim_end().to_owned()).collect(),
+        Some(columns) => lines.flat_map(|line| wrap_line(line.trim_end(), columns.max(8))).collect(),
+    }
+}
+
+fn wrap_line(line: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = line;
+    while width(rest) > columns {
+        let fitting = head(rest, columns);
+        let is_whole_word = rest[fitting.len()..].starts_with(' ');
+        let at = match fitting.rfind(' ') {
+            _ if is_whole_word => fitting.len(),
+            Some(space) if !fitting[..space].trim().is_empty() => space,
+            // A word longer than the line; and a character wider than it.
+            _ if fitting.is_empty() => rest.chars().next().map_or(rest.len(), char::len_utf8),
+            _ => fitting.len(),
+        };
+        lines.push(rest[..at].trim_end().to_owned());
+        rest = rest[at..].trim_start_matches(' ');
+    }
+    lines.push(rest.to_owned());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_reaches_the_terminal_as_a_command() {
+        assert_eq!(clean("a\u{1b}[31mred\u{7}\tb\r\nc"), "a\\u{1b}[31mred\\u{7}    b\nc");
+        assert_eq!(clean("\u{202e}gnp.exe"), "\\u{202e}gnp.exe");
+        assert_eq!(one_line("  two\n lines\t here "), "two lines here");
+    }
+
+    #[test]
+    fn cutting_counts_columns_not_bytes() {
+        assert_eq!(cut("Grüße", 5), "Grüße");
+        assert_eq!(cut("Grüße an alle", 7), "Grüße…");
+        assert_eq!(cut("日本語テキスト", 7), "日本語…");
+        assert_eq!(cut("日本語", 6), "日本語");
+    }
+
+    #[test]
+    fn wrapping_breaks_at_spaces_and_breaks_words_only_if_it_must() {
+        assert_eq!(wrap("one two three", Some(8)), ["one two", "three"]);
+        assert_eq!(wrap("one\n\ntwo", Some(80)), ["one", "", "two"]);
+        assert_eq!(wrap("abcdefghijkl", Some(8)), ["abcdefgh", "ijkl"]);
+        assert_eq!(wrap("12345678 rest", Some(8)), ["12345678", "rest"]);
+        assert_eq!(wrap("a b c", None), ["a b c"]);
+    }
+}

@@ -1,0 +1,58 @@
+//! A run, as JSON.
+
+use convoke_core::Timestamp;
+use convoke_core::history::Ending;
+use convoke_core::store::{ForkPoint, RunRecord};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{SpentView, seconds, time};
+use crate::render::took;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct RunView<'a> {
+    id: &'a str,
+    workflow: &'a str,
+    version: u32,
+    status: &'static str,
+    started: String,
+    updated: String,
+    duration_seconds: Option<f64>,
+    spent: SpentView,
+    held_by: Option<&'a str>,
+    forked_from: Option<&'a ForkPoint>,
+}
+
+impl<'a> RunView<'a> {
+    pub(crate) fn new(record: &'a RunRecord, spent: SpentView, now: Timestamp) -> Self {
+        Self {
+            id: record.id.as_str(),
+            workflow: &record.workflow,
+            version: record.version,
+            status: record.status.name(),
+            started: time(record.created),
+            updated: time(record.updated),
+            duration_seconds: took(record, now).map(seconds),
+            spent,
+            held_by: record.holder.as_deref(),
+            forked_from: record.forked_from.as_ref(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct EndingView<'a> {
+    error: Option<&'a str>,
+    failed_at: Vec<&'a str>,
+    state: Option<&'a Value>,
+}
+
+impl<'a> From<&'a Ending> for EndingView<'a> {
+    fn from(ending: &'a Ending) -> Self {
+        Self {
+            error: ending.error.as_deref(),
+            failed_at: ending.failed_at.iter().map(|path| path.as_str()).collect(),
+            state: ending.state.as_ref(),
+        }
+    }
+}

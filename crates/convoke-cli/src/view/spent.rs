@@ -1,0 +1,55 @@
+//! What was spent, as JSON.
+
+use convoke_core::Usage;
+use convoke_core::history::Spent;
+use convoke_core::store::Totals;
+use serde::Serialize;
+
+use super::dollars;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SpentView {
+    model_calls: u64,
+    tool_calls: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_input_tokens: u64,
+    cache_write_tokens: u64,
+    reasoning_tokens: u64,
+    /// The whole cost; `null` if any part of it is unknown.
+    cost_usd: Option<f64>,
+    /// What is known of the cost.
+    known_cost_usd: Option<f64>,
+}
+
+impl SpentView {
+    fn new(model_calls: u64, tool_calls: u64, usage: &Usage) -> Self {
+        // Without calls nothing was paid; otherwise a cost that is not there is not known.
+        let nothing = (model_calls == 0).then_some(0.0);
+        let cost = usage.cost.map(dollars).or(nothing);
+        Self {
+            model_calls,
+            tool_calls,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+            cache_write_tokens: usage.cache_write_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+            cost_usd: cost,
+            known_cost_usd: cost,
+        }
+    }
+}
+
+impl From<&Totals> for SpentView {
+    fn from(totals: &Totals) -> Self {
+        Self::new(totals.model_calls, totals.tool_calls, &totals.usage)
+    }
+}
+
+impl From<&Spent> for SpentView {
+    fn from(spent: &Spent) -> Self {
+        let view = Self::new(spent.model_calls, spent.tool_calls, &spent.usage);
+        Self { cost_usd: spent.whole_cost().map(dollars), ..view }
+    }
+}

@@ -1,0 +1,60 @@
+//! `convoke answer`
+
+use insta::assert_snapshot;
+
+use crate::examples::{letter, refund, release};
+use crate::place::{Place, stdout};
+
+#[test]
+fn the_only_open_question_needs_no_id() {
+    let place = Place::with([refund()]);
+    assert_snapshot!("answer_approve", place.seen(&["answer", "refund-7", "--approve"]));
+    assert_snapshot!("answer_show_settled", place.seen(&["show", "refund-7"]));
+    assert_snapshot!("answer_again", place.seen(&["answer", "refund-7", "--reject", "no"]));
+}
+
+#[test]
+fn every_decision_can_be_given_and_says_by_whom() {
+    for decision in
+        [&["--revise", "only 20.00"][..], &["--reject", "too late"], &["--approve", "--by", "cat"]]
+    {
+        let place = Place::with([refund()]);
+        let mut arguments = vec!["answer", "refund-7", "--json"];
+        arguments.extend(decision);
+        let given: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&arguments))).unwrap();
+        assert_eq!(given["is_settled"], true);
+        let by = if decision.contains(&"--by") { "cat" } else { "ann" };
+        assert_eq!(given["answers"][0]["by"], by);
+        assert_eq!(given["answers"][0]["decision"]["type"], decision[0].trim_start_matches('-'));
+    }
+}
+
+#[test]
+fn several_open_questions_are_told_apart_by_their_first_digits() {
+    let place = Place::with([release()]);
+    assert_snapshot!("answer_which", place.seen(&["answer", "release-3", "--approve"]));
+    assert_snapshot!("answer_no_such", place.seen(&["answer", "release-3", "zz", "--approve"]));
+    let questions: serde_json::Value =
+        serde_json::from_str(&stdout(&place.convoke(&["questions", "--json"]))).unwrap();
+    let ship = questions[0]["id"].as_str().unwrap();
+    let when = questions[1]["id"].as_str().unwrap();
+    assert_snapshot!("answer_choose", place.seen(&["answer", "release-3", &when[..8], "--choose", "today"]));
+    assert_snapshot!("answer_quorum", place.seen(&["answer", "release-3", &ship[..8], "--approve"]));
+    assert_snapshot!(
+        "answer_outsider",
+        place.seen(&["answer", "release-3", &ship[..8], "--approve", "--by", "cat"])
+    );
+}
+
+#[test]
+fn an_answer_that_does_not_fit_is_refused_with_those_that_do() {
+    let place = Place::with([refund(), release()]);
+    assert_snapshot!("answer_unfit", place.seen(&["answer", "refund-7", "--choose", "red"]));
+    assert_snapshot!("answer_nothing", place.seen(&["answer", "refund-7"]));
+    assert_snapshot!("answer_twice", place.seen(&["answer", "refund-7", "--approve", "--text", "yes"]));
+}
+
+#[test]
+fn a_run_without_open_questions_cannot_be_answered() {
+    assert_snapshot!(Place::with([letter()]).seen(&["answer", "letter-1", "--approve"]));
+}

@@ -1,0 +1,81 @@
+//! What goes wrong, and what the user is told.
+
+use insta::assert_snapshot;
+
+use crate::examples::{forked, letter, refund};
+use crate::place::Place;
+
+#[test]
+fn a_missing_store_is_not_made() {
+    let place = Place::empty();
+    assert_snapshot!("store_missing", place.seen(&["runs"]));
+    assert_snapshot!("store_missing_named", place.seen(&["--store", "elsewhere/runs.db", "show", "last"]));
+    assert_snapshot!("store_missing_env", place.seen_with(&["runs"], &[("CONVOKE_STORE", "mine.db")]));
+    assert!(!place.file().exists());
+}
+
+#[test]
+fn what_is_no_store_is_said_so_and_not_touched() {
+    let place = Place::empty();
+    std::fs::write(place.file(), b"").unwrap();
+    assert_snapshot!("store_empty", place.seen(&["runs"]));
+    std::fs::write(place.file(), b"Dear diary, today I was mistaken for a database.".repeat(9)).unwrap();
+    assert_snapshot!("store_corrupt", place.seen(&["runs"]));
+    assert!(std::fs::read(place.file()).unwrap().starts_with(b"Dear diary"));
+    assert_snapshot!("store_folder", place.seen(&["--store", ".", "runs"]));
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused() {
+    let place = Place::with([letter()]);
+    let connection = rusqlite::Connection::open(place.file()).unwrap();
+    connection.pragma_update(None, "user_version", 999).unwrap();
+    connection.pragma_query(None, "wal_checkpoint", |_| Ok(())).unwrap();
+    drop(connection);
+    let seen = place.seen(&["runs"]);
+    assert!(seen.contains("schema version 999") && seen.ends_with("--- exit 4\n"), "{seen}");
+}
+
+#[test]
+fn a_run_that_is_not_there_is_not_found() {
+    let place = Place::with([letter()]);
+    assert_snapshot!("run_unknown", place.seen(&["show", "poem"]));
+    assert_snapshot!("run_impossible", place.seen(&["replay", "no/such\u{1b}[31m"]));
+    assert_snapshot!("run_nothing", place.seen(&["show", ""]));
+    assert_snapshot!("run_no_last", Place::with([]).seen(&["show", "last"]));
+}
+
+#[test]
+fn an_ambiguous_id_lists_the_candidates_and_a_whole_id_is_never_ambiguous() {
+    let place = Place::with([letter(), forked(), refund()]);
+    assert_snapshot!(place.seen(&["show", "let"]));
+    assert_eq!(place.convoke(&["show", "letter-1"]).status.code(), Some(0));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn results_that_cannot_be_written_are_a_failure() {
+    let place = Place::with([letter()]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .args(["runs", "--store"])
+        .arg(place.file())
+        .stdout(full)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(complaint.starts_with("error: standard output cannot be written: No space left"), "{complaint}");
+}
+
+#[test]
+fn help_documents_the_exit_codes_and_wrong_command_lines_end_with_2() {
+    let place = Place::empty();
+    assert_snapshot!("help", place.seen(&["--help"]));
+    assert_snapshot!("help_fork", place.seen(&["fork", "--help"]));
+    assert_eq!(place.convoke(&["shwo"]).status.code(), Some(2));
+    assert_eq!(place.convoke(&[]).status.code(), Some(2));
+    assert_eq!(place.convoke(&["--version"]).status.code(), Some(0));
+}

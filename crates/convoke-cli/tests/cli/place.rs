@@ -1,0 +1,117 @@
+//! A folder with a store in it, and `convoke` run there.
+
+use std::path::PathBuf;
+use std::process::Output;
+use std::sync::Arc;
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use convoke_core::Store;
+use convoke_core::store::Batch;
+use convoke_store::SqliteStore;
+use tempfile::TempDir;
+
+use crate::journal::Run;
+
+/// A folder with a store in it.
+pub(crate) struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// A folder without a store.
+    pub(crate) fn empty() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A folder with a store that has these runs, oldest first.
+    pub(crate) fn with(runs: impl IntoIterator<Item = Run>) -> Self {
+        let place = Self::empty();
+        let store = place.store();
+        for run in runs {
+            let (id, created, updated, holder) = (run.id.clone(), run.created, run.updated, run.holder);
+            let (new, change) = run.into_parts();
+            wait(async {
+                let lease = store.create(new).await.unwrap();
+                if let Some(change) = change {
+                    store.append(&lease, Batch { change: Some(change), ..Batch::default() }).await.unwrap();
+                }
+                store.release(&lease);
+            });
+            // The store's own clock is the wall clock; snapshots need one that stands still.
+            wait(store.run(&id)).unwrap();
+            let connection = rusqlite::Connection::open(place.file()).unwrap();
+            connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+            let times = (created.as_micros(), updated.as_micros(), id.as_str());
+            connection.execute("UPDATE runs SET created = ?1, updated = ?2 WHERE id = ?3", times).unwrap();
+            if let Some(holder) = holder {
+                connection
+                    .execute("UPDATE runs SET holder = ?1 WHERE id = ?2", (holder, id.as_str()))
+                    .unwrap();
+            }
+        }
+        drop(store);
+        place
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.path().join("convoke.db")
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::open(self.file()).unwrap())
+    }
+
+    /// Runs `convoke` here, on a terminal of 80 columns without colours.
+    pub(crate) fn convoke(&self, arguments: &[&str]) -> Output {
+        self.convoke_with(arguments, &[("COLUMNS", "80")])
+    }
+
+    /// Runs `convoke` here with these variables.
+    pub(crate) fn convoke_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        let mut command = cargo_bin_cmd!("convoke");
+        command
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("USER", "ann")
+            .envs(variables.iter().copied());
+        command.args(arguments).output().unwrap()
+    }
+
+    /// What a user sees: the command, its exit code, and both streams.
+    pub(crate) fn seen(&self, arguments: &[&str]) -> String {
+        self.seen_with(arguments, &[("COLUMNS", "80")])
+    }
+
+    pub(crate) fn seen_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+        let output = self.convoke_with(arguments, variables);
+        let mut seen = format!("$ convoke {}\n", arguments.join(" "));
+        seen.push_str(&String::from_utf8(output.stdout).unwrap());
+        let notes = String::from_utf8(output.stderr).unwrap();
+        if !notes.is_empty() {
+            seen.push_str(&format!("--- stderr\n{notes}"));
+        }
+        seen.push_str(&format!("--- exit {}\n", output.status.code().unwrap()));
+        // What the command makes itself is made now.
+        let mut lines =
+            seen.lines().map(|line| if line.contains("just now (") { "started   [NOW]" } else { line });
+        let seen = lines.by_ref().map(|line| format!("{line}\n")).collect::<String>();
+        let folder = self.folder.path().canonicalize().unwrap().display().to_string();
+        seen.replace(&folder, "[FOLDER]")
+    }
+}
+
+/// Waits for a future.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+/// The result as text.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The notes as text.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
