@@ -1,6 +1,6 @@
 //! A workflow is killed in the middle and goes on as if nothing had happened.
 //!
-//! The program starts itself as a child and kills it, without warning, after the second of four model calls. Then it
+//! The program starts itself as a child and kills it, without warning, in the middle of the third of four model calls. Then it
 //! runs the same workflow under the same id: what was done answers from the journal, the rest is done.
 //!
 //! `cargo run --example crash_and_resume`, then `cargo run -p convoke-cli -- show last`
@@ -8,6 +8,7 @@
 
 use std::process::{Command, Stdio};
 
+use convoke::core::RunStream;
 use convoke::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -39,20 +40,8 @@ async fn main() -> Result<(), Error> {
     let runtime = Runtime::builder().store(SqliteStore::open("convoke.db")?).model(model()).build();
 
     if let Ok(run) = std::env::var(DOOMED) {
-        let run = run.parse().map_err(Error::failed)?;
-        let mut events = runtime.start(&workflow, Story::default()).id(run).stream();
-        let mut written = 0;
-        while let Some(event) = events.next().await {
-            if let EventKind::StepEnded(StepEnd::Completed) = event.kind {
-                println!("  wrote {}", event.path);
-                written += 1;
-            }
-            if written == 2 {
-                println!("  — and dies —");
-                std::process::abort();
-            }
-        }
-        return Ok(());
+        let run = runtime.start(&workflow, Story::default()).id(run.parse().map_err(Error::failed)?);
+        return write(run.stream(), Some(2)).await?.completed().map(drop);
     }
 
     let run = RunId::mint();
@@ -60,10 +49,29 @@ async fn main() -> Result<(), Error> {
     let program = std::env::current_exe()?;
     let died = Command::new(program).env(DOOMED, run.as_str()).stderr(Stdio::null()).status()?;
     println!("It ended with {died}.\n\nSecond process:");
-    let outcome = runtime.start(&workflow, Story::default()).id(run).await?;
-    println!("  The run is {}; {} model calls in all.", outcome.status, outcome.totals.model_calls);
+    let outcome = write(runtime.start(&workflow, Story::default()).id(run).stream(), None).await?;
+    println!("The run is {}; {} model calls in all.", outcome.status, outcome.totals.model_calls);
     println!("\n{}", outcome.completed()?.parts.join(" "));
     Ok(())
+}
+
+/// Tells how a run gets on, and dies in the middle of a part once so many are written.
+async fn write(mut run: RunStream<Story>, die_after: Option<usize>) -> Result<Outcome<Story>, Error> {
+    let mut written = 0;
+    while let Some(event) = run.next().await {
+        match event.kind {
+            EventKind::MessageStarted { .. } if Some(written) == die_after => {
+                println!("  dies while it writes {}", event.path);
+                std::process::abort();
+            }
+            EventKind::MessageEnded { .. } => {
+                println!("  {} {}", if event.replayed { "remembered" } else { "wrote" }, event.path);
+                written += 1;
+            }
+            _ => {}
+        }
+    }
+    run.outcome().await
 }
 
 /// Stands in for a real model.

@@ -19,8 +19,10 @@ use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Transcript};
 /// ```
 pub struct AgentStep<S> {
     parts: AgentStepBuilder<S>,
-    store: Box<dyn Fn(&mut S, AgentResult) + Send + Sync>,
+    store: StoreResult<S>,
 }
+
+type StoreResult<S> = Box<dyn Fn(&mut S, AgentResult) + Send + Sync>;
 
 /// An agent step that does not know yet what to do with the result.
 #[must_use = "say what becomes of the result: `store` or `discard`"]

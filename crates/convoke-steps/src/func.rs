@@ -7,10 +7,14 @@ use convoke_core::{BoxFuture, Error, Scope, Step};
 /// Whatever the user's functions fail with.
 type Boxed = Box<dyn std::error::Error + Send + Sync>;
 
+type Function<S> = Box<dyn Fn(&mut S) -> Result<(), Error> + Send + Sync>;
+type BoxedTask<S> =
+    Box<dyn for<'a> Fn(&'a Scope, &'a mut S) -> BoxFuture<'a, Result<(), Error>> + Send + Sync>;
+
 /// A function over the state. See [`func`].
 pub struct Func<S> {
     name: String,
-    function: Box<dyn Fn(&mut S) -> Result<(), Error> + Send + Sync>,
+    function: Function<S>,
 }
 
 /// A step that computes: a pure function of the state.
@@ -54,8 +58,7 @@ impl<S: Send> Step<S> for Func<S> {
 /// An asynchronous function over the state. See [`task`].
 pub struct AsyncFunc<S> {
     name: String,
-    #[expect(clippy::type_complexity, reason = "this is what a step's function is")]
-    function: Box<dyn for<'a> Fn(&'a Scope, &'a mut S) -> BoxFuture<'a, Result<(), Error>> + Send + Sync>,
+    function: BoxedTask<S>,
 }
 
 /// An `async fn` that can be a step. Implemented for all that fit; never by hand.

@@ -22,11 +22,14 @@ use crate::fan::{Branch, End, fan_out};
 pub struct Map<S, T> {
     name: String,
     join: Join,
-    items: Box<dyn Fn(&S) -> Vec<T> + Send + Sync>,
+    items: Items<S, T>,
     body: SharedStep<T>,
-    collect: Box<dyn Fn(&mut S, Vec<Mapped<T>>) + Send + Sync>,
+    collect: Collect<S, T>,
     limit: Option<NonZeroUsize>,
 }
+
+type Items<S, T> = Box<dyn Fn(&S) -> Vec<T> + Send + Sync>;
+type Collect<S, T> = Box<dyn Fn(&mut S, Vec<Mapped<T>>) + Send + Sync>;
 
 /// What became of one item.
 #[derive(Debug)]

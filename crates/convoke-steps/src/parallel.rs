@@ -64,8 +64,10 @@ trait Fork<S>: Send + Sync {
 struct Projection<S, B> {
     step: SharedStep<B>,
     fork: Box<dyn Fn(&S) -> B + Send + Sync>,
-    join: Arc<dyn Fn(&mut S, B) + Send + Sync>,
+    join: TakeOver<S, B>,
 }
+
+type TakeOver<S, B> = Arc<dyn Fn(&mut S, B) + Send + Sync>;
 
 impl<S: 'static, B: Send + 'static> Fork<S> for Projection<S, B> {
     fn open(&self, scope: &Scope, state: &S) -> Branch<Apply<S>> {

@@ -30,8 +30,10 @@ enum Exit<S> {
     /// After this many rounds, successfully.
     After(u64),
     /// When this says so, told the state and the number of the round.
-    When(Box<dyn Fn(&S, u64) -> bool + Send + Sync>),
+    When(Condition<S>),
 }
+
+type Condition<S> = Box<dyn Fn(&S, u64) -> bool + Send + Sync>;
 
 impl<S: Send + 'static> Loop<S> {
     /// Goes round until the condition holds.

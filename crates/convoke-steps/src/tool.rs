@@ -26,8 +26,11 @@ use crate::StepsError;
 /// ```
 pub struct ToolStep<S, A> {
     parts: ToolStepBuilder<S, A>,
-    store: Box<dyn Fn(&mut S, A, String) + Send + Sync>,
+    store: StoreResult<S, A>,
 }
+
+type StoreResult<S, A> = Box<dyn Fn(&mut S, A, String) + Send + Sync>;
+type MakeArguments<S, A> = Box<dyn Fn(&S) -> Result<A, Error> + Send + Sync>;
 
 /// A tool step that does not know yet what to do with the result.
 #[must_use = "say what becomes of the result: `store` or `discard`"]
@@ -35,7 +38,7 @@ pub struct ToolStepBuilder<S, A> {
     name: String,
     tools: Toolset,
     tool: String,
-    arguments: Box<dyn Fn(&S) -> Result<A, Error> + Send + Sync>,
+    arguments: MakeArguments<S, A>,
 }
 
 impl<S: Send + 'static, A: Serialize + Send + 'static> ToolStep<S, A> {

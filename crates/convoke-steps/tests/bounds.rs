@@ -1,5 +1,7 @@
 //! Limits and settings that any step can be given.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! One step out of several, chosen by a model.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::told_of_steps;

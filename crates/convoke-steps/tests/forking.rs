@@ -1,5 +1,7 @@
 //! Replaying a run, and letting it go another way.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::stored::{Home, asks, echo, says};

@@ -1,5 +1,7 @@
 //! What a fan-out needs of its branches, and what becomes of the rest.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::told;

@@ -1,5 +1,7 @@
 //! Functions and tasks.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::{end, told, told_of_steps};

@@ -1,6 +1,8 @@
 //! Time and budgets of runs that are resumed: what was cut short stays cut short, and what ended the run gets another
 //! chance.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use std::sync::Arc;

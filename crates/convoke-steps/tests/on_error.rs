@@ -1,5 +1,7 @@
 //! What happens when one particular step fails.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::told_of_steps;

@@ -1,5 +1,7 @@
 //! Prompts: a model asked once.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::{spoken, told_of_steps};

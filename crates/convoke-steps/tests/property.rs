@@ -1,5 +1,7 @@
 //! What holds for any workflow, however it is put together.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::Trail;

@@ -1,5 +1,7 @@
 //! The state as listeners see it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::told_of_steps;

@@ -1,5 +1,7 @@
 //! Workflows by name, started with JSON.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::{end, must_be_well_formed, told};

@@ -1,5 +1,7 @@
 //! Whole runs, and how they end.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod common;
 
 use common::events::{end, told};

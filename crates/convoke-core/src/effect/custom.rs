@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -79,7 +78,7 @@ impl<'a> CustomEffect<'a> {
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        let request: Bytes = serde_json::to_vec(&asked())?.into();
+        let request = super::dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
         if in_doubt && repeat == Repeat::Never {
             match scope.resolve_doubt(name, &effect).await? {

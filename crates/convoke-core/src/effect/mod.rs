@@ -26,7 +26,9 @@ pub use model::Visibility;
 pub use tool::OnDoubt;
 
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
-use crate::{Digest, Divergence, EffectKind, Error, IdempotencyKey, Path, Phase, RecordedError, Scope};
+use crate::{
+    Digest, Divergence, EffectKind, Error, IdempotencyKey, Path, Phase, RecordedError, Scope, Timestamp,
+};
 
 /// The longest request shown in a divergence.
 const SHOWN_REQUEST: usize = 600;
@@ -188,6 +190,12 @@ impl<'a> Numbered<'a> {
             journal.append(draft, attached);
         }
     }
+}
+
+/// A request with the time it was made, for effects whose only entry is made when they have ended.
+fn dated(mut request: serde_json::Value) -> Result<Bytes, Error> {
+    request["began"] = serde_json::to_value(Timestamp::now())?;
+    Ok(serde_json::to_vec(&request)?.into())
 }
 
 /// Reads a recorded outcome.

@@ -16,7 +16,7 @@ use crate::model::{
     CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
     ReplyDelta, StoredRequest,
 };
-use crate::{Digest, EffectKind, Error, Scope};
+use crate::{Digest, EffectKind, Error, Scope, Timestamp};
 
 /// Tokens reserved for an answer whose length the request does not limit.
 const ASSUMED_OUTPUT: u64 = 1_024;
@@ -93,7 +93,14 @@ impl Scope {
         let usage = outcome.as_ref().map_or(Usage::default(), |reply| reply.usage);
         reservation.settle(usage);
         self.node.run.count_model_call(usage);
-        effect.finish(Some(stored), outcome, attached())
+        let outcome = effect.finish(Some(stored), outcome, attached());
+        // Whoever hears that the message is complete may rely on its being on its way to the journal.
+        if let Ok(reply) = &outcome
+            && visibility == Visibility::Streamed
+        {
+            self.end_message(&message_id, reply, false).await;
+        }
+        outcome
     }
 
     async fn stream(
@@ -125,11 +132,8 @@ impl Scope {
             }
         }
         let reply = builder.finish()?;
-        if heard {
-            if !begun {
-                self.begin_message(message_id, model.name(), false).await;
-            }
-            self.end_message(message_id, &reply, false).await;
+        if heard && !begun {
+            self.begin_message(message_id, model.name(), false).await;
         }
         Ok(reply)
     }
@@ -284,6 +288,7 @@ fn stored_form(
         model: model.to_owned(),
         messages: request.messages.digest(),
         options: options.as_ref().map(|blob| blob.digest),
+        began: Some(Timestamp::now()),
     };
     // Three plain fields always serialise.
     let json = serde_json::to_vec(&stored).unwrap_or_default();

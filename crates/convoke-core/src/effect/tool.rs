@@ -128,7 +128,7 @@ impl Scope {
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        let request: Bytes = serde_json::to_vec(&asked())?.into();
+        let request = super::dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
         if in_doubt {
             self.count_tool_call(&charge);

@@ -25,6 +25,8 @@ impl From<&Entry> for Mark {
 pub struct Attempt {
     /// Where the journal says that it was about to begin. Effects that are harmless to repeat have no such entry.
     pub begun: Option<Mark>,
+    /// When it began, as far as that was written down.
+    pub began: Option<Timestamp>,
     /// Where the journal says what became of it.
     pub ended: Option<Mark>,
     /// Where the journal says that this attempt no longer counts.
@@ -39,7 +41,7 @@ impl Attempt {
     /// The attempt that begins with this entry.
     pub(super) fn new(entry: &Entry, conversations: &Conversations) -> Self {
         let (detail, error) = detail::decode(entry, entry.request.as_deref(), conversations);
-        let mut attempt = Self { begun: None, ended: None, superseded: None, detail, error };
+        let mut attempt = Self { begun: None, began: None, ended: None, superseded: None, detail, error };
         attempt.mark(entry);
         attempt
     }
@@ -56,10 +58,22 @@ impl Attempt {
     fn mark(&mut self, entry: &Entry) {
         let mark = Some(Mark::from(entry));
         match entry.phase {
-            Phase::Started => self.begun = mark,
-            Phase::Finished => self.ended = mark,
+            Phase::Started => {
+                self.begun = mark;
+                self.began = Some(entry.at);
+            }
+            Phase::Finished => {
+                self.ended = mark;
+                self.began = self.began.or_else(|| written_beginning(entry));
+            }
             Phase::Superseded => self.superseded = mark,
         }
+    }
+
+    /// Where and when it began: at its first entry, or before its only one.
+    pub(super) fn beginning(&self) -> Option<Mark> {
+        let seq = self.begun.or(self.ended)?.seq;
+        self.began.map(|at| Mark { seq, at })
     }
 
     /// Its entries, in order.
@@ -104,6 +118,16 @@ impl Attempt {
             failures: u64::from(self.is_failure()),
         }
     }
+}
+
+/// An effect that is harmless to repeat has one entry, made at its end, whose request says when it began.
+fn written_beginning(entry: &Entry) -> Option<Timestamp> {
+    #[derive(serde::Deserialize)]
+    struct Beginning {
+        began: Timestamp,
+    }
+    let request = entry.request.as_deref()?;
+    serde_json::from_slice::<Beginning>(request).ok().map(|beginning| beginning.began)
 }
 
 /// Whether a model call that failed like this may have cost something all the same.

@@ -116,7 +116,7 @@ fn read(
 ) -> Option<Detail> {
     Some(match entry.effect {
         EffectKind::Model => {
-            let StoredRequest { model, messages, options } = typed(request)??;
+            let StoredRequest { model, messages, options, .. } = typed(request)??;
             let options = options.and_then(|digest| conversations.json(&digest));
             Detail::Model { model, messages, options, reply: typed(given)?.map(Box::new) }
         }

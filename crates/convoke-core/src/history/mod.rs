@@ -120,7 +120,7 @@ impl History {
     /// from going on in between (a crash, a person who took their time) counts.
     #[must_use]
     pub fn duration(&self, attempt: &Attempt) -> Option<Duration> {
-        let (begun, ended) = (attempt.begun?, attempt.ended?);
+        let (begun, ended) = (attempt.beginning()?, attempt.ended?);
         fork::are_together(&self.record, begun, ended).then(|| ended.at.since(begun.at))
     }
 

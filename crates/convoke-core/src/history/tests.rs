@@ -223,6 +223,18 @@ fn the_tree_sums_up_each_part_and_keeps_the_order_of_first_appearance() {
 }
 
 #[test]
+fn an_effect_with_one_entry_took_as_long_as_its_request_says() {
+    let mut journal = Journal::default();
+    let request = json!({"name": "rate", "request": null, "began": second(0)});
+    journal.add(("main", 0), EffectKind::Custom, Phase::Finished, Some(request), Some(json!({"ok": 1})));
+    let history = journal.history(record(RunStatus::Completed));
+    let took = history.effects[0].current().ended.map(|mark| mark.at.since(second(0)));
+    assert!(took.is_some_and(|took| !took.is_zero()));
+    assert_eq!(history.duration(history.effects[0].current()), took);
+    assert_eq!(history.tree.node(1).duration, took);
+}
+
+#[test]
 fn a_part_with_something_unfinished_or_across_a_fork_has_no_duration() {
     let mut journal = Journal::default();
     journal.begin_tool(("open", 0), "x");

@@ -151,10 +151,13 @@ impl Draft {
 impl Span {
     fn of(effect: &Effect) -> Self {
         let marks = || effect.attempts.iter().flat_map(|attempt| attempt.marks());
-        let is_begin =
-            effect.attempts.first().is_some_and(|attempt| attempt.begun.is_some()) || is_instant(effect);
+        let beginning = effect.attempts.first().and_then(|attempt| attempt.beginning());
+        let first = marks().min_by_key(|mark| mark.seq);
         Self {
-            first: marks().min_by_key(|mark| mark.seq).map(|mark| (mark, is_begin)),
+            first: match beginning {
+                Some(mark) => Some((mark, true)),
+                None => first.map(|mark| (mark, is_instant(effect))),
+            },
             last: marks().max_by_key(|mark| mark.seq),
             is_open: effect.standing() != super::Standing::Finished,
         }
@@ -162,7 +165,7 @@ impl Span {
 
     fn include(&mut self, other: Self) {
         let first = [self.first, other.first].into_iter().flatten();
-        self.first = first.min_by_key(|(mark, _)| mark.seq);
+        self.first = first.min_by_key(|(mark, _)| (mark.at, mark.seq));
         self.last = [self.last, other.last].into_iter().flatten().max_by_key(|mark| mark.seq);
         self.is_open |= other.is_open;
     }

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Digest;
 use crate::digest::Hasher;
 use crate::message::Transcript;
 use crate::tool::ToolDefinition;
+use crate::{Digest, Timestamp};
 
 /// A request to a model.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -101,6 +101,9 @@ pub(crate) struct StoredRequest {
     pub(crate) messages: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Digest>,
+    /// When the call began; the entry is made when it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) began: Option<Timestamp>,
 }
 
 impl ModelRequest {

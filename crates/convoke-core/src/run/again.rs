@@ -7,13 +7,6 @@ use crate::journal::{Attached, Draft, JournalIndex, RunJournal};
 use crate::store::RunRecord;
 use crate::{Entry, Error, Phase, Recorded, RecordedError};
 
-/// A failure to forget.
-pub(super) struct Again {
-    failed: Entry,
-    /// It may have taken effect all the same: it was under way when its time was up.
-    in_doubt: Option<Entry>,
-}
-
 /// How the store is to remember the end of a run that may be resumed.
 pub(super) fn stored_outcome(error: Option<&Error>, state: Option<serde_json::Value>) -> StoredOutcome {
     let mut stored = StoredOutcome {
@@ -33,8 +26,8 @@ pub(super) fn stored_outcome(error: Option<&Error>, state: Option<serde_json::Va
     stored
 }
 
-/// The journal without the failures that ended the run, and those failures.
-pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Again>) {
+/// The journal without the failures that ended the run, and the entries that say so.
+pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
     let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
     let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
     let Some(StoredOutcome { failed_at, limits, .. }) = outcome else {
@@ -48,39 +41,31 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     let mut failures: Vec<&Entry> = by_limit.chain(last).collect();
     failures.sort_unstable_by_key(|entry| entry.seq);
     failures.dedup_by_key(|entry| entry.seq);
-    let again: Vec<Again> = failures
-        .into_iter()
-        .map(|failed| {
-            let slot = index.get(&failed.path, failed.ordinal).filter(|_| is_out_of_time(failed));
-            Again { failed: failed.clone(), in_doubt: slot.and_then(|slot| slot.started.clone()) }
-        })
-        .collect();
-    let stays = |entry: &Entry| {
-        let of = |again: &&Again| again.failed.path == entry.path && again.failed.ordinal == entry.ordinal;
-        again.iter().find(of).is_none_or(|again| again.in_doubt.as_ref() == Some(entry))
-    };
-    (JournalIndex::new(entries.into_iter().filter(|entry| stays(entry))), again)
+    let again: Vec<Entry> = failures.into_iter().flat_map(|failure| superseding(&index, failure)).collect();
+    (JournalIndex::new(entries.into_iter().chain(again.iter().cloned())), again)
 }
 
-impl Again {
-    /// Keeps in the journal that this is done again.
-    pub(super) fn write_to(&self, journal: &RunJournal) {
-        let append = |entry: &Entry, phase| {
-            let draft = Draft {
-                path: &entry.path,
-                ordinal: entry.ordinal,
-                effect: entry.effect,
-                phase,
-                digest: entry.digest,
-                request: entry.request.clone().filter(|_| phase == Phase::Started),
-                outcome: None,
-            };
-            journal.append(draft, Attached::default());
+/// What takes the place of a failure. What was under way when its time was up may have taken effect all the same, and
+/// is as good as interrupted.
+fn superseding(index: &JournalIndex, failure: &Entry) -> impl Iterator<Item = Entry> + use<> {
+    let superseded = Entry { phase: Phase::Superseded, request: None, outcome: None, ..failure.clone() };
+    let slot = index.get(&failure.path, failure.ordinal).filter(|_| is_out_of_time(failure));
+    std::iter::once(superseded).chain(slot.and_then(|slot| slot.started.clone()))
+}
+
+/// Keeps entries in the journal of the run that goes on.
+pub(super) fn write(journal: &RunJournal, entries: &[Entry]) {
+    for entry in entries {
+        let draft = Draft {
+            path: &entry.path,
+            ordinal: entry.ordinal,
+            effect: entry.effect,
+            phase: entry.phase,
+            digest: entry.digest,
+            request: entry.request.clone(),
+            outcome: entry.outcome.clone(),
         };
-        append(&self.failed, Phase::Superseded);
-        if let Some(begun) = &self.in_doubt {
-            append(begun, Phase::Started);
-        }
+        journal.append(draft, Attached::default());
     }
 }
 

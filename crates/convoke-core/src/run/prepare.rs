@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::again::forget_failures;
+use super::again::{self, forget_failures};
 use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Outcome, State, Workflow};
@@ -132,7 +132,7 @@ async fn continue_run<S: State>(
     let stored = store.blob_digests(&id).await?.into_iter().collect();
     let (index, retried) = forget_failures(&record, entries);
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
-    retried.iter().for_each(|again| again.write_to(&journal));
+    again::write(&journal, &retried);
     if record.status != RunStatus::Running {
         let change = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals };
         journal.change(change);
