@@ -5,21 +5,19 @@
 //! through error policies and retries untouched.
 
 mod category;
+mod causes;
 mod recorded;
 
 use std::any::Any;
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 pub use category::{Categorised, Category};
+pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
 pub use recorded::RecordedError;
 
 use crate::Path;
-use crate::ask::PendingQuestion;
 use crate::budget::Exhausted;
 use crate::journal::EffectKind;
 use crate::model::ModelError;
@@ -327,120 +325,4 @@ impl From<ModelError> for Error {
     fn from(error: ModelError) -> Self {
         Self::Model(Box::new(error))
     }
-}
-
-/// A step failed, seen from its parent.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("step `{step}` failed: {source}")]
-pub struct StepError {
-    /// The step's name.
-    pub step: Box<str>,
-    /// Where it is.
-    pub path: Path,
-    /// Whether the run's failure policy has had its say already.
-    pub judged: bool,
-    /// Why it failed.
-    pub source: Error,
-}
-
-/// Several branches of a fan-out failed; in declared order.
-#[derive(Debug, Clone)]
-pub struct BranchErrors {
-    /// The failed branches.
-    pub failures: Vec<BranchFailure>,
-}
-
-/// One failed branch.
-#[derive(Debug, Clone)]
-pub struct BranchFailure {
-    /// The branch's name.
-    pub branch: Box<str>,
-    /// Where it is.
-    pub path: Path,
-    /// Why it failed.
-    pub error: Error,
-}
-
-impl fmt::Display for BranchErrors {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.failures.as_slice() {
-            [] => formatter.write_str("no branch succeeded"),
-            [one] => write!(formatter, "branch `{}` failed: {}", one.branch, one.error),
-            many => {
-                let names: Vec<_> = many.iter().map(|failure| &*failure.branch).collect();
-                write!(
-                    formatter,
-                    "{} errors in branches {}; the first: {}",
-                    many.len(),
-                    names.join(", "),
-                    many[0].error
-                )
-            }
-        }
-    }
-}
-
-impl StdError for BranchErrors {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.failures.first().map(|failure| &failure.error as _)
-    }
-}
-
-/// Time ran out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("`{owner}` did not finish within {limit:?}; give it more time, or less to do")]
-pub struct TimedOut {
-    /// The scope whose limit it was.
-    pub owner: Path,
-    /// The limit.
-    pub limit: Duration,
-}
-
-/// The run waits for answers.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("waiting for {} answer(s): {}", self.questions.len(), self.titles())]
-pub struct Suspension {
-    /// The open questions, in the order they were asked.
-    pub questions: Vec<PendingQuestion>,
-}
-
-impl Suspension {
-    fn titles(&self) -> String {
-        self.questions.iter().map(|pending| pending.question.title.as_str()).collect::<Vec<_>>().join("; ")
-    }
-}
-
-/// On replay, the code asked for something else than it had before.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error(
-    "the {effect} effect {ordinal} at `{path}` differs from what the journal recorded; the code or its input has \
-     changed. Recorded: {recorded}. Asked now: {asked}. Run it with the code that began it, fork the run before this \
-     effect, or give the workflow a new version with a migration"
-)]
-pub struct Divergence {
-    /// Where.
-    pub path: Path,
-    /// The effect's number there.
-    pub ordinal: u32,
-    /// What is asked for now.
-    pub effect: EffectKind,
-    /// The recorded request, as JSON (cut if long).
-    pub recorded: String,
-    /// The request made now, as JSON (cut if long).
-    pub asked: String,
-}
-
-/// A tool call began before a crash and nobody knows whether it took effect.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error(
-    "`{tool}` at `{path}` was called before a crash and may or may not have acted (key {key}). Check, then fork the \
-     run at this effect with the outcome, or declare the tool idempotent, or give it a reconcile hook"
-)]
-pub struct InDoubt {
-    /// The tool or custom effect.
-    pub tool: String,
-    /// Where.
-    pub path: Path,
-    /// The key it was called with.
-    pub key: String,
 }

@@ -1,15 +1,12 @@
-//! Questions to people, and their answers.
-//!
-//! A question is data: it can be stored, shown by any client, and answered days later by another process. What the
-//! asking step gets back is a checked [`Answer`], never free text where a decision was asked for.
+//! What people are asked.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::step::BoxFuture;
-use crate::{IdempotencyKey, Path, RunId, Timestamp};
+use super::{Answer, Decision, UnfitAnswer};
+use crate::Timestamp;
 
 /// What kind of answer is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,130 +232,6 @@ impl Question {
         people.dedup();
         if people.len() >= self.quorum as usize { answers.last().cloned() } else { None }
     }
-}
-
-/// An answer of the wrong kind.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("that does not answer the question: give {wanted}")]
-pub struct UnfitAnswer {
-    wanted: String,
-}
-
-/// What a person decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum Decision {
-    /// Yes.
-    Approve,
-    /// Not like this: change it as the text says.
-    Revise {
-        /// What to change.
-        text: String,
-    },
-    /// No.
-    Reject {
-        /// Why.
-        reason: String,
-    },
-    /// This one.
-    Choose {
-        /// The chosen option.
-        option: String,
-    },
-    /// This text.
-    Text {
-        /// The text.
-        text: String,
-    },
-}
-
-/// A decision, by whom and when.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// What was decided.
-    pub decision: Decision,
-    /// Who decided; empty if nobody said.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub by: String,
-    /// When.
-    pub at: Timestamp,
-}
-
-impl Answer {
-    /// An answer given now, by nobody in particular.
-    #[must_use]
-    pub fn new(decision: Decision) -> Self {
-        Self { decision, by: String::new(), at: Timestamp::now() }
-    }
-
-    /// Yes.
-    #[must_use]
-    pub fn approve() -> Self {
-        Self::new(Decision::Approve)
-    }
-
-    /// No, because.
-    #[must_use]
-    pub fn reject(reason: impl Into<String>) -> Self {
-        Self::new(Decision::Reject { reason: reason.into() })
-    }
-
-    /// Not like this.
-    #[must_use]
-    pub fn revise(text: impl Into<String>) -> Self {
-        Self::new(Decision::Revise { text: text.into() })
-    }
-
-    /// This option.
-    #[must_use]
-    pub fn choose(option: impl Into<String>) -> Self {
-        Self::new(Decision::Choose { option: option.into() })
-    }
-
-    /// This text.
-    #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
-        Self::new(Decision::Text { text: text.into() })
-    }
-
-    /// Says who decided.
-    #[must_use]
-    pub fn by(mut self, person: impl Into<String>) -> Self {
-        self.by = person.into();
-        self
-    }
-
-    /// Whether it is a yes.
-    #[must_use]
-    pub fn is_approval(&self) -> bool {
-        self.decision == Decision::Approve
-    }
-}
-
-/// The id of one question: the idempotency key of the effect that asks it.
-pub type QuestionId = IdempotencyKey;
-
-/// A question that waits for its answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PendingQuestion {
-    /// The run that asks.
-    pub run: RunId,
-    /// The question's id.
-    pub id: QuestionId,
-    /// Where in the run it is asked.
-    pub path: Path,
-    /// When it was asked.
-    pub asked: Timestamp,
-    /// The question.
-    pub question: Question,
-}
-
-/// Somebody who is there to answer while the run waits: a terminal, a page, a test.
-///
-/// Without one, a question suspends the run.
-pub trait Responder: Send + Sync {
-    /// Waits for an answer. `None` means nobody is there after all: the run suspends.
-    fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>>;
 }
 
 #[cfg(test)]

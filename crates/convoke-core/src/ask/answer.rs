@@ -1,0 +1,103 @@
+//! What people answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+
+/// An answer of the wrong kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("that does not answer the question: give {wanted}")]
+pub struct UnfitAnswer {
+    pub(super) wanted: String,
+}
+
+/// What a person decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Decision {
+    /// Yes.
+    Approve,
+    /// Not like this: change it as the text says.
+    Revise {
+        /// What to change.
+        text: String,
+    },
+    /// No.
+    Reject {
+        /// Why.
+        reason: String,
+    },
+    /// This one.
+    Choose {
+        /// The chosen option.
+        option: String,
+    },
+    /// This text.
+    Text {
+        /// The text.
+        text: String,
+    },
+}
+
+/// A decision, by whom and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What was decided.
+    pub decision: Decision,
+    /// Who decided; empty if nobody said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Answer {
+    /// An answer given now, by nobody in particular.
+    #[must_use]
+    pub fn new(decision: Decision) -> Self {
+        Self { decision, by: String::new(), at: Timestamp::now() }
+    }
+
+    /// Yes.
+    #[must_use]
+    pub fn approve() -> Self {
+        Self::new(Decision::Approve)
+    }
+
+    /// No, because.
+    #[must_use]
+    pub fn reject(reason: impl Into<String>) -> Self {
+        Self::new(Decision::Reject { reason: reason.into() })
+    }
+
+    /// Not like this.
+    #[must_use]
+    pub fn revise(text: impl Into<String>) -> Self {
+        Self::new(Decision::Revise { text: text.into() })
+    }
+
+    /// This option.
+    #[must_use]
+    pub fn choose(option: impl Into<String>) -> Self {
+        Self::new(Decision::Choose { option: option.into() })
+    }
+
+    /// This text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Decision::Text { text: text.into() })
+    }
+
+    /// Says who decided.
+    #[must_use]
+    pub fn by(mut self, person: impl Into<String>) -> Self {
+        self.by = person.into();
+        self
+    }
+
+    /// Whether it is a yes.
+    #[must_use]
+    pub fn is_approval(&self) -> bool {
+        self.decision == Decision::Approve
+    }
+}

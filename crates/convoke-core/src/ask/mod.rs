@@ -1,0 +1,41 @@
+//! Questions to people, and their answers.
+//!
+//! A question is data: it can be stored, shown by any client, and answered days later by another process. What the
+//! asking step gets back is a checked [`Answer`], never free text where a decision was asked for.
+
+mod answer;
+mod question;
+
+use serde::{Deserialize, Serialize};
+
+pub use answer::{Answer, Decision, UnfitAnswer};
+pub use question::{Escalation, Expiry, Question, QuestionKind};
+
+use crate::step::BoxFuture;
+use crate::{IdempotencyKey, Path, RunId, Timestamp};
+
+/// The id of one question: the idempotency key of the effect that asks it.
+pub type QuestionId = IdempotencyKey;
+
+/// A question that waits for its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingQuestion {
+    /// The run that asks.
+    pub run: RunId,
+    /// The question's id.
+    pub id: QuestionId,
+    /// Where in the run it is asked.
+    pub path: Path,
+    /// When it was asked.
+    pub asked: Timestamp,
+    /// The question.
+    pub question: Question,
+}
+
+/// Somebody who is there to answer while the run waits: a terminal, a page, a test.
+///
+/// Without one, a question suspends the run.
+pub trait Responder: Send + Sync {
+    /// Waits for an answer. `None` means nobody is there after all: the run suspends.
+    fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>>;
+}

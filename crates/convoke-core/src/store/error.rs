@@ -1,0 +1,89 @@
+//! What can go wrong with a store.
+
+use crate::RunId;
+
+/// Why a store could not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no such run.
+    #[error("there is no run `{run}` in this store; `convoke runs` lists those there are")]
+    NotFound {
+        /// The run asked for.
+        run: RunId,
+    },
+    /// The id is taken.
+    #[error("run `{run}` exists already: resume it, or choose another id")]
+    Exists {
+        /// The run.
+        run: RunId,
+    },
+    /// Somebody else is working on it.
+    #[error("run `{run}` is being worked on by {holder}: wait for it, or take it over")]
+    Busy {
+        /// The run.
+        run: RunId,
+        /// Host and process.
+        holder: String,
+    },
+    /// Somebody else has taken the run over.
+    #[error(
+        "run `{run}` was taken over by another writer (claim {current}, ours was {ours}); nothing was written"
+    )]
+    Fenced {
+        /// The run.
+        run: RunId,
+        /// The claim the write was made under.
+        ours: u64,
+        /// The claim in force.
+        current: u64,
+    },
+    /// An entry's number does not follow the last one's.
+    #[error(
+        "run `{run}`: entry {found} does not follow entry {expected}-1; an earlier write of this lease failed"
+    )]
+    Gap {
+        /// The run.
+        run: RunId,
+        /// The number that would have followed.
+        expected: u64,
+        /// The number found.
+        found: u64,
+    },
+    /// The question is not open.
+    #[error("run `{run}` has no open question `{question}`; it may have been answered already")]
+    NoSuchQuestion {
+        /// The run.
+        run: RunId,
+        /// The question asked for.
+        question: String,
+    },
+    /// The answer does not fit the question.
+    #[error(transparent)]
+    Unfit(#[from] crate::ask::UnfitAnswer),
+    /// The store was written by a newer Convoke.
+    #[error(
+        "{store} has schema version {found}, this Convoke understands up to {supported}: upgrade Convoke; the store was not touched"
+    )]
+    Newer {
+        /// Which store.
+        store: String,
+        /// Its version.
+        found: i64,
+        /// The newest version understood.
+        supported: i64,
+    },
+    /// What is there is not a Convoke store, or is damaged.
+    #[error(
+        "{store} is damaged or not a Convoke store: {problem}; it was not touched. Restore it from a backup, or name another file"
+    )]
+    Corrupt {
+        /// Which store.
+        store: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The store itself failed (disk full, connection lost).
+    #[error("the store failed: {0}")]
+    Failed(String),
+}

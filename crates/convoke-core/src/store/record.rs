@@ -1,0 +1,225 @@
+//! What a store keeps of runs, and what it is told.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::ask::{PendingQuestion, QuestionId};
+use crate::journal::{Blob, Entry};
+use crate::message::Usage;
+use crate::{RunId, Timestamp};
+
+/// What a run begins with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRun {
+    /// Its id.
+    pub id: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The workflow's version.
+    pub version: u32,
+    /// The initial state, as JSON.
+    pub input: Bytes,
+    /// What its random numbers are derived from.
+    pub seed: u64,
+    /// The run and entry this one branched off from.
+    pub forked_from: Option<ForkPoint>,
+    /// Entries and content it starts with (a fork's common past).
+    pub past: Batch,
+}
+
+/// Where a run branched off another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkPoint {
+    /// The other run.
+    pub run: RunId,
+    /// The first entry they do not share.
+    pub at: u64,
+}
+
+/// What to do about a run that somebody else is working on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnBusy {
+    /// Leave it alone.
+    #[default]
+    Refuse,
+    /// Take it over; the other's next write fails with [`StoreError::Fenced`].
+    TakeOver,
+}
+
+/// The right to write to one run, until somebody claims it anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// Which claim this is, from 1.
+    pub epoch: u64,
+    /// The number the next entry must have.
+    pub next_seq: u64,
+}
+
+/// Things that are written together or not at all.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Batch {
+    /// Entries, numbered without a gap after those already there.
+    pub entries: Vec<Entry>,
+    /// Content the entries refer to and the run does not have yet.
+    pub blobs: Vec<Blob>,
+    /// Questions that begin to wait.
+    pub opened: Vec<PendingQuestion>,
+    /// Questions that are settled.
+    pub closed: Vec<QuestionId>,
+    /// A change of the run's record.
+    pub change: Option<RunChange>,
+}
+
+/// A change of a run's record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunChange {
+    /// The new status.
+    pub status: RunStatus,
+    /// How it ended, as JSON: final state, and the error if there is one.
+    pub outcome: Option<Bytes>,
+    /// What the run has used so far.
+    pub totals: Totals,
+}
+
+/// What a run has used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Totals {
+    /// Model calls.
+    pub model_calls: u64,
+    /// Tool calls.
+    pub tool_calls: u64,
+    /// Tokens and money.
+    pub usage: Usage,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunStatus {
+    /// Being worked on, or interrupted by a crash.
+    Running,
+    /// Waiting for answers.
+    Suspended,
+    /// Ended well.
+    Completed,
+    /// Ended with an error.
+    Failed,
+    /// Ended because somebody said so.
+    Cancelled,
+    /// Ended by its deadline.
+    TimedOut,
+    /// Ended by its budget.
+    BudgetExhausted,
+    /// Ended by a supervisor.
+    Halted,
+    /// Ended by policy.
+    Denied,
+}
+
+impl RunStatus {
+    /// Every status, in the order of their codes.
+    pub const ALL: [Self; 9] = [
+        Self::Running,
+        Self::Suspended,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::BudgetExhausted,
+        Self::Halted,
+        Self::Denied,
+    ];
+
+    /// The status' name as users see and write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Suspended => "suspended",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
+            Self::BudgetExhausted => "budget_exhausted",
+            Self::Halted => "halted",
+            Self::Denied => "denied",
+        }
+    }
+
+    /// The status with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether the run is over: neither running nor waiting.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        !matches!(self, Self::Running | Self::Suspended)
+    }
+}
+
+impl std::fmt::Display for RunStatus {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What the store knows about a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRecord {
+    /// Its id.
+    pub id: RunId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The workflow's version.
+    pub version: u32,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When its record last changed.
+    pub updated: Timestamp,
+    /// The initial state, as JSON.
+    pub input: Bytes,
+    /// How it ended, as JSON.
+    pub outcome: Option<Bytes>,
+    /// What its random numbers are derived from.
+    pub seed: u64,
+    /// The claim in force.
+    pub epoch: u64,
+    /// Who holds the lease, if anyone does: host and process, for people to read.
+    pub holder: Option<String>,
+    /// The run and entry this one branched off from.
+    pub forked_from: Option<ForkPoint>,
+    /// What it has used, as of its last change of status.
+    pub totals: Totals,
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunQuery {
+    /// Only runs of this workflow.
+    pub workflow: Option<String>,
+    /// Only runs that stand here.
+    pub status: Option<RunStatus>,
+    /// Only runs whose id begins like this.
+    pub id_prefix: Option<String>,
+    /// At most this many.
+    pub limit: Option<usize>,
+}
+
+/// Which finished runs to keep. A run is deleted when any of the limits says so.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Retention {
+    /// Those that ended within this time.
+    pub max_age: Option<Duration>,
+    /// The newest so many of each workflow.
+    pub keep_per_workflow: Option<usize>,
+}
