@@ -14,6 +14,9 @@ use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+/// Measures something and prints it.
+type Section = fn(&tokio::runtime::Runtime);
+
 fn main() {
     let wanted = std::env::args().nth(1).filter(|argument| !argument.starts_with("--"));
     let tokio = tokio::runtime::Builder::new_multi_thread()
@@ -21,7 +24,7 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let sections: [(&str, fn(&tokio::runtime::Runtime)); 4] =
+    let sections: [(&str, Section); 4] =
         [("commits", commits), ("bytes", bytes), ("parked", parked), ("agent", long_agent)];
     for (name, section) in sections {
         if wanted.as_deref().is_none_or(|wanted| wanted == name) {

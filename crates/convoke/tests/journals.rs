@@ -82,7 +82,7 @@ async fn round(scope: &Scope, order: &mut Order) -> Result<(), Error> {
     order.rounds +=
         scope.custom("count").request(&order.rounds).perform(|_| async { Ok::<_, Error>(1_u32) }).await?;
     let failed = scope.custom("fail").repeatable().perform(|_| async { Err::<(), _>("as it should") }).await;
-    order.notes.push(failed.unwrap_err().to_string());
+    order.notes.push(failed.expect_err("it fails").to_string());
     Ok(())
 }
 

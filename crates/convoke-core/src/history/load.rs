@@ -5,11 +5,8 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::{Conversations, Ending, History, OpenQuestion, Spent, Tree, effect};
-use crate::store::{RunRecord, Store, StoreError};
+use crate::store::{RunRecord, Store, StoreError, read_entries};
 use crate::{Digest, Entry, Error, RunId};
-
-/// How many entries are read at once.
-const PAGE: usize = 4_096;
 
 impl History {
     /// Reads a run. Nothing is written and no lease is taken.
@@ -18,7 +15,7 @@ impl History {
     /// [`StoreError::NotFound`] if there is no such run, and failures of the store.
     pub async fn load(store: &dyn Store, run: &RunId) -> Result<Self, Error> {
         let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
-        let entries = entries(store, run).await?;
+        let entries = read_entries(store, run).await?;
         let digests = store.blob_digests(run).await?;
         let stored = store.blobs(run, &digests).await?;
         let mut questions = Vec::new();
@@ -35,7 +32,7 @@ impl History {
     /// # Errors
     /// Failures of the store.
     pub async fn spent_so_far(store: &dyn Store, run: &RunId) -> Result<Spent, Error> {
-        let effects = effect::gather(&entries(store, run).await?, &Conversations::default());
+        let effects = effect::gather(&read_entries(store, run).await?, &Conversations::default());
         Ok(effects.iter().fold(Spent::default(), |sum, effect| sum + effect.spent()))
     }
 
@@ -50,18 +47,5 @@ impl History {
         let tree = Tree::new(&record, &effects);
         let ending = record.outcome.as_deref().map(Ending::read);
         Self { record, ending, effects, tree, questions, conversations }
-    }
-}
-
-async fn entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, Error> {
-    let mut entries = Vec::new();
-    loop {
-        let next = entries.last().map_or(1, |entry: &Entry| entry.seq + 1);
-        let page = store.entries(run, next, PAGE).await?;
-        let is_last = page.len() < PAGE;
-        entries.extend(page);
-        if is_last {
-            return Ok(entries);
-        }
     }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::prepare::read_entries;
 use crate::ask::{PendingQuestion, Question};
-use crate::store::{Batch, ForkPoint, NewRun, Store, StoreError};
+use crate::store::{Batch, ForkPoint, NewRun, Store, StoreError, read_entries};
 use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
 
 /// A fork about to be made.
@@ -51,7 +50,7 @@ impl Fork {
             .run(&self.source)
             .await?
             .ok_or_else(|| StoreError::NotFound { run: self.source.clone() })?;
-        let entries = read_entries(store, &self.source).await?;
+        let entries = read_entries(&**store, &self.source).await?;
         let last = entries.last().map_or(0, |entry| entry.seq);
         if self.at == 0 || self.at > last + 1 {
             return Err(Error::Refused(

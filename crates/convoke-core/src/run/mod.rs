@@ -12,6 +12,7 @@ mod registry;
 mod replay;
 mod retry;
 mod runtime;
+mod settings_methods;
 mod start;
 mod stream;
 mod waiting;

@@ -11,11 +11,10 @@ use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Outcome, State, Workflow};
 use crate::journal::{JournalIndex, RunJournal};
-use crate::store::{Batch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError};
-use crate::{Entry, Error, RunId, json};
-
-/// How many entries are read at once.
-const PAGE: usize = 4_096;
+use crate::store::{
+    Batch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries,
+};
+use crate::{Error, RunId, json};
 
 /// How often to look whether another has finished with a run.
 const BUSY_INTERVAL: Duration = Duration::from_millis(50);
@@ -128,7 +127,7 @@ async fn continue_run<S: State>(
     claimed: &Claimed,
 ) -> Result<Ready<S>, Error> {
     let state = workflow.restore(&record)?;
-    let entries = read_entries(store, &id).await?;
+    let entries = read_entries(&**store, &id).await?;
     let stored = store.blob_digests(&id).await?.into_iter().collect();
     let (index, retried) = forget_failures(&record, entries);
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
@@ -171,20 +170,6 @@ fn completed<S: State>(workflow: &Workflow<S>, record: RunRecord) -> Result<Outc
         Error::Refused(format!("the final state of run `{}` cannot be read: {error}", record.id).into())
     })?;
     Ok(Outcome { run: record.id, status: record.status, state, error: None, totals: record.totals })
-}
-
-/// All entries of a run.
-pub(super) async fn read_entries(store: &Arc<dyn Store>, id: &RunId) -> Result<Vec<Entry>, Error> {
-    let mut entries = Vec::new();
-    loop {
-        let next = entries.last().map_or(1, |entry: &Entry| entry.seq + 1);
-        let page = store.entries(id, next, PAGE).await?;
-        let is_last = page.len() < PAGE;
-        entries.extend(page);
-        if is_last {
-            return Ok(entries);
-        }
-    }
 }
 
 fn fresh_seed() -> u64 {

@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::prepare::read_entries;
 use super::{Run, Runtime, State, Workflow};
 use crate::event::{Event, Sequencer};
 use crate::journal::{JournalIndex, RunJournal};
 use crate::scope::{Cancel, Node};
-use crate::store::StoreError;
+use crate::store::{StoreError, read_entries};
 use crate::{Error, RunId, Scope};
 
 /// What a replay came to.
@@ -34,7 +33,7 @@ impl Runtime {
         let store = self.store()?;
         let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
         let mut state = workflow.restore(&record)?;
-        let index = JournalIndex::new(read_entries(store, run).await?);
+        let index = JournalIndex::new(read_entries(&**store, run).await?);
         let journal = RunJournal::new(Arc::clone(store), None, index, HashSet::new());
         let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
         let listener = Arc::clone(&heard);

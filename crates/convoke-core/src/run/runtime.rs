@@ -1,15 +1,13 @@
 //! What runs need from outside: a store, a model, somebody to answer, somebody to watch.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::settings_methods::settings_methods;
 use super::start::Start;
 use super::{Services, State, Workflow};
 use crate::ask::Responder;
 use crate::event::Observer;
-use crate::model::{Model, ModelParams};
-use crate::scope::{FailurePolicy, Settings};
+use crate::scope::Settings;
 use crate::store::Store;
 use crate::{Error, OnDoubt, RunId};
 
@@ -114,6 +112,8 @@ pub struct RuntimeBuilder {
 }
 
 impl RuntimeBuilder {
+    settings_methods!();
+
     /// Keeps runs here. Without it they end with the process.
     pub fn store(self, store: impl Store) -> Self {
         self.shared_store(Arc::new(store))
@@ -122,12 +122,6 @@ impl RuntimeBuilder {
     /// Keeps runs here, in a store that others use too.
     pub fn shared_store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
-        self
-    }
-
-    /// The model for steps that name none.
-    pub fn model(mut self, model: impl Model + 'static) -> Self {
-        self.settings.model = Some(Arc::new(model));
         self
     }
 
@@ -140,30 +134,6 @@ impl RuntimeBuilder {
     /// Tells somebody every event of every run.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observers.push(Arc::new(observer));
-        self
-    }
-
-    /// The longest a single leaf step may take; 2 minutes unless said otherwise.
-    pub fn leaf_timeout(mut self, limit: Option<Duration>) -> Self {
-        self.settings.leaf_timeout = limit;
-        self
-    }
-
-    /// How many branches of one fan-out may run at once.
-    pub fn max_concurrency(mut self, branches: NonZeroUsize) -> Self {
-        self.settings.max_concurrency = Some(branches);
-        self
-    }
-
-    /// Sampling parameters that override those of single steps.
-    pub fn params(mut self, params: ModelParams) -> Self {
-        self.settings.params = params;
-        self
-    }
-
-    /// Decides what happens when a step of a chain or loop fails.
-    pub fn on_failure(mut self, policy: impl FailurePolicy + 'static) -> Self {
-        self.settings.on_failure = Some(Arc::new(policy));
         self
     }
 

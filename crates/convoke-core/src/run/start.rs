@@ -1,7 +1,6 @@
 //! A run about to begin.
 
 use std::future::IntoFuture;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +8,11 @@ use tokio::sync::mpsc;
 
 use super::attend::{attended, watched};
 use super::drive;
+use super::settings_methods::settings_methods;
 use super::stream::RunStream;
 use super::{Outcome, Runtime, State, Workflow};
 use crate::budget::Limits;
-use crate::model::{Model, ModelParams};
-use crate::scope::{Canceller, FailurePolicy, Settings};
+use crate::scope::{Canceller, Settings};
 use crate::step::BoxFuture;
 use crate::{Error, RunId};
 
@@ -88,6 +87,8 @@ impl<S: State> Start<S> {
         Self { runtime, workflow, id, beginning, options: RunOptions::default(), settings }
     }
 
+    settings_methods!();
+
     /// Names the run. If the store has a run of this name, that one is resumed (and a completed one gives its outcome
     /// again), provided it began with the same state.
     pub fn id(mut self, id: RunId) -> Self {
@@ -116,36 +117,6 @@ impl<S: State> Start<S> {
     /// Lets the run be ended from outside.
     pub fn canceller(mut self, canceller: &Canceller) -> Self {
         self.options.canceller = canceller.clone();
-        self
-    }
-
-    /// The longest a single leaf step may take.
-    pub fn leaf_timeout(mut self, limit: Option<Duration>) -> Self {
-        self.settings.leaf_timeout = limit;
-        self
-    }
-
-    /// How many branches of one fan-out may run at once.
-    pub fn max_concurrency(mut self, branches: NonZeroUsize) -> Self {
-        self.settings.max_concurrency = Some(branches);
-        self
-    }
-
-    /// The model for steps that name none.
-    pub fn model(mut self, model: Arc<dyn Model>) -> Self {
-        self.settings.model = Some(model);
-        self
-    }
-
-    /// Sampling parameters that override those of single steps.
-    pub fn params(mut self, params: ModelParams) -> Self {
-        self.settings.params = params;
-        self
-    }
-
-    /// Decides what happens when a step of a chain or loop fails.
-    pub fn on_failure(mut self, policy: impl FailurePolicy + 'static) -> Self {
-        self.settings.on_failure = Some(Arc::new(policy));
         self
     }
 

@@ -5,6 +5,11 @@
 //!
 //! `cargo test -p convoke --test kill_matrix -- --nocapture` prints the table of `docs/reliability.md`.
 
+#![allow(
+    clippy::print_stdout,
+    reason = "the processes talk to each other through it, and the table is printed"
+)]
+
 mod child;
 mod parent;
 mod points;

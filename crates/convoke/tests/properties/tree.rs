@@ -63,7 +63,7 @@ impl Tree {
             Self::Flaky => {
                 let flaky = func("flaky", |log: &mut Log| {
                     log.attempts += 1;
-                    if log.attempts % 3 == 0 { Ok(()) } else { Err(Error::transient("not yet")) }
+                    if log.attempts.is_multiple_of(3) { Ok(()) } else { Err(Error::transient("not yet")) }
                 });
                 let policy = RetryPolicy::attempts(2).expect("two is not zero");
                 Box::new(Retry::new(flaky, policy).named(name))

@@ -1,4 +1,5 @@
 //! What a well-formed stream of events is.
+#![allow(clippy::collapsible_match, reason = "a guard should not change anything")]
 
 use std::collections::{BTreeMap, HashMap};
 
