@@ -39,6 +39,16 @@ impl Path {
             || self.0.strip_prefix(&*ancestor.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
+    /// The child of `ancestor` on the way to this path; `None` if this is not below it.
+    pub(crate) fn child_towards(&self, ancestor: &Path) -> Option<Path> {
+        let start = if ancestor.0.is_empty() { 0 } else { ancestor.0.len() + 1 };
+        if !self.is_within(ancestor) || self.0.len() <= start {
+            return None;
+        }
+        let end = self.0[start..].find('/').map_or(self.0.len(), |length| start + length);
+        Some(if end == self.0.len() { self.clone() } else { Self(self.0[..end].into()) })
+    }
+
     /// The path of the `repetition`-th child called `name`, counted from 1.
     pub(crate) fn join(parent: &Path, name: &str, repetition: u32) -> Path {
         let mut text = String::with_capacity(parent.0.len() + name.len() + 6);
@@ -105,5 +115,15 @@ mod tests {
         assert_eq!(Path::join(&Path::from("main"), "jira", 2).as_str(), "main/jira#2");
         assert_eq!(Path::join(&Path::from("main"), "a/b#c%", 1).as_str(), "main/a%2fb%23c%25");
         assert_eq!(Path::join(&Path::from("main"), "", 1).as_str(), "main/_");
+    }
+
+    #[test]
+    fn the_child_on_the_way_down_is_found() {
+        let towards = |path: &str, ancestor: &str| Path::from(path).child_towards(&Path::from(ancestor));
+        assert_eq!(towards("main/a/b/c", "main/a"), Some(Path::from("main/a/b")));
+        assert_eq!(towards("main/a", "main"), Some(Path::from("main/a")));
+        assert_eq!(towards("main/a", ""), Some(Path::from("main")));
+        assert_eq!(towards("main", "main"), None);
+        assert_eq!(towards("mainly/a", "main"), None);
     }
 }

@@ -48,10 +48,12 @@ pub enum StepsError {
         /// What it said.
         content: String,
     },
-    /// The arguments for a tool could not be made.
-    #[error("building arguments: {0}")]
-    Arguments(String),
 }
+
+/// The arguments for a tool could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("building arguments: {0}")]
+pub struct ArgumentsError(#[source] pub(crate) Box<dyn std::error::Error + Send + Sync>);
 
 /// Steps that cannot be put together like this.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +62,14 @@ pub enum BuildError {
     /// Two branches or routes have the same name.
     #[error("`{step}` has two branches called `{name}`; rename one of them")]
     DuplicateName {
+        /// The step being built.
+        step: String,
+        /// The name.
+        name: String,
+    },
+    /// The join needs a branch that is not there.
+    #[error("`{step}` needs branch `{name}` to succeed and has none of that name")]
+    UnknownName {
         /// The step being built.
         step: String,
         /// The name.

@@ -1,9 +1,10 @@
 //! What a fan-out needs of its branches.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::BuildError;
-use crate::fan::Progress;
+use crate::fan::{BranchEnd, Progress};
 
 /// What a fan-out needs of its branches, and what becomes of those it no longer needs.
 ///
@@ -38,6 +39,7 @@ pub(crate) enum Requirement {
     All,
     AtLeast(usize),
     KeepSucceeded,
+    Named(Vec<String>),
     When(Arc<dyn Fn(&Progress<'_>) -> bool + Send + Sync>),
 }
 
@@ -86,17 +88,32 @@ impl Join {
         JoinWithoutRest(Requirement::When(Arc::new(condition)))
     }
 
-    /// Goes on as soon as all branches with these names have succeeded.
+    /// Goes on as soon as all branches with these names have succeeded; fails as soon as one of them has not.
     pub fn named<T: Into<String>>(names: impl IntoIterator<Item = T>) -> JoinWithoutRest {
-        let names: Vec<String> = names.into_iter().map(Into::into).collect();
-        Self::when(move |progress| names.iter().all(|name| progress.has_succeeded(name)))
+        JoinWithoutRest(Requirement::Named(names.into_iter().map(Into::into).collect()))
     }
 
-    pub(crate) fn check(&self, step: &str, branches: usize) -> Result<(), BuildError> {
-        match self.requirement {
-            Requirement::AtLeast(needed) if needed > branches => {
-                Err(BuildError::Unreachable { step: step.to_owned(), needed, branches })
+    /// Refuses branches that could never meet it, or that cannot be told apart.
+    pub(crate) fn check<'a>(
+        &self,
+        step: &str,
+        branches: impl ExactSizeIterator<Item = &'a str>,
+    ) -> Result<(), BuildError> {
+        let count = branches.len();
+        let mut names = HashSet::new();
+        for name in branches {
+            if !names.insert(name) {
+                return Err(BuildError::DuplicateName { step: step.to_owned(), name: name.to_owned() });
             }
+        }
+        match &self.requirement {
+            Requirement::AtLeast(needed) if *needed > count => {
+                Err(BuildError::Unreachable { step: step.to_owned(), needed: *needed, branches: count })
+            }
+            Requirement::Named(wanted) => match wanted.iter().find(|name| !names.contains(name.as_str())) {
+                Some(name) => Err(BuildError::UnknownName { step: step.to_owned(), name: name.clone() }),
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -113,6 +130,14 @@ impl Join {
             Requirement::All => (succeeded == total, failed > 0),
             Requirement::AtLeast(needed) => (succeeded >= *needed, failed + needed > total),
             Requirement::KeepSucceeded => (over, false),
+            Requirement::Named(names) => {
+                let progress = progress();
+                let met = names.iter().all(|name| progress.has(name, BranchEnd::Succeeded));
+                let waits = |name: &String| {
+                    progress.has(name, BranchEnd::Succeeded) || progress.has(name, BranchEnd::Open)
+                };
+                (met, !names.iter().all(waits))
+            }
             Requirement::When(condition) => (condition(&progress()), over),
         };
         match (met, hopeless) {
@@ -129,6 +154,7 @@ impl std::fmt::Debug for Join {
             Requirement::All => "all".to_owned(),
             Requirement::AtLeast(needed) => format!("at least {needed}"),
             Requirement::KeepSucceeded => "whatever succeeds".to_owned(),
+            Requirement::Named(names) => names.join(", "),
             Requirement::When(_) => "a condition".to_owned(),
         };
         formatter.debug_struct("Join").field("requirement", &requirement).field("rest", &self.rest).finish()

@@ -62,7 +62,7 @@ pub use agent::{AgentStep, AgentStepBuilder};
 pub use bounded::{Bounded, StepExt};
 pub use chain::Chain;
 pub use classifier::{Classifier, ClassifierBuilder};
-pub use error::{BuildError, StepsError};
+pub use error::{ArgumentsError, BuildError, StepsError};
 pub use fan::{BranchEnd, Progress};
 pub use func::{AsyncFunc, AsyncFunction, Func, func, task, task_boxed};
 pub use join::{Join, JoinWithoutRest, Rest};

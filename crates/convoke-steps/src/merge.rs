@@ -6,7 +6,6 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step};
 
 use crate::fan::{Branch, End, fan_out};
-use crate::parallel::check_names;
 use crate::{BuildError, Join};
 
 /// Runs several steps that give the same kind of thing, and merges what those that finished gave.
@@ -88,7 +87,7 @@ impl<S: Send + 'static, B: Send + 'static> MergeBuilder<S, B> {
     /// Says how what the sources gave, in declared order, is merged, and gives the step.
     ///
     /// # Errors
-    /// If two sources have the same name, or fewer sources are there than must succeed.
+    /// If two sources have the same name, or the join needs sources that are not there.
     pub fn merge<E>(
         self,
         merge: impl Fn(&mut S, Vec<Merged<B>>) -> Result<(), E> + Send + Sync + 'static,
@@ -97,8 +96,7 @@ impl<S: Send + 'static, B: Send + 'static> MergeBuilder<S, B> {
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let parts = self.0;
-        check_names(&parts.name, parts.sources.iter().map(|source| source.name()))?;
-        parts.join.check(&parts.name, parts.sources.len())?;
+        parts.join.check(&parts.name, parts.sources.iter().map(|source| source.name()))?;
         let merge: MergeFunction<S, B> =
             Box::new(move |state, finished| merge(state, finished).map_err(Error::failed));
         Ok(Merge { parts, merge })

@@ -151,24 +151,12 @@ impl<S: Send + 'static> ParallelBuilder<S> {
     /// The step.
     ///
     /// # Errors
-    /// If two branches have the same name, or fewer branches are there than must succeed.
+    /// If two branches have the same name, or the join needs branches that are not there.
     pub fn build(self) -> Result<Parallel<S>, BuildError> {
         let Self(parallel) = self;
-        check_names(&parallel.name, parallel.branches.iter().map(|branch| branch.name()))?;
-        parallel.join.check(&parallel.name, parallel.branches.len())?;
+        parallel.join.check(&parallel.name, parallel.branches.iter().map(|branch| branch.name()))?;
         Ok(parallel)
     }
-}
-
-/// Refuses two branches of one name.
-pub(crate) fn check_names<'a>(step: &str, names: impl Iterator<Item = &'a str>) -> Result<(), BuildError> {
-    let mut seen = std::collections::HashSet::new();
-    for name in names {
-        if !seen.insert(name) {
-            return Err(BuildError::DuplicateName { step: step.to_owned(), name: name.to_owned() });
-        }
-    }
-    Ok(())
 }
 
 impl<S: Send + 'static> Step<S> for Parallel<S> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Execution, IdempotencyKey, Scope, Step, Tool, ToolCall, Toolset};
 use serde::Serialize;
 
-use crate::StepsError;
+use crate::{ArgumentsError, StepsError};
 
 /// Calls a tool with arguments made of the state.
 ///
@@ -53,9 +53,8 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> ToolStep<S, A> {
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let arguments = move |state: &S| {
-            arguments(state).map_err(|error| Error::failed(StepsError::Arguments(error.into().to_string())))
-        };
+        let arguments =
+            move |state: &S| arguments(state).map_err(|error| Error::failed(ArgumentsError(error.into())));
         ToolStepBuilder {
             name: name.into(),
             tools: tools.clone(),
@@ -103,7 +102,7 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
             let tool = self.parts.find().map_err(Error::failed)?;
             let arguments = arguments?;
             let json = serde_json::to_value(&arguments)
-                .map_err(|error| Error::failed(StepsError::Arguments(error.to_string())))?;
+                .map_err(|error| Error::failed(ArgumentsError(error.into())))?;
             let call_scope = scope.tool_scope(&**tool, None);
             // The same every time the run is resumed, and different from any other call's.
             let key = IdempotencyKey::derive(scope.run_id(), call_scope.path(), 0);

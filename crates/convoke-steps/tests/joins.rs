@@ -148,6 +148,37 @@ async fn a_timeout_of_the_fan_out_is_not_forgiven_by_its_join() {
     assert_eq!(outcome.state, Trail::default());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_named_branch_that_fails_decides_at_once() {
+    let gauge = Gauge::default();
+    let parallel = Parallel::builder("fan", Join::named(["broken"]).cancel_rest())
+        .branch(fails_early("broken"), take)
+        .branch(gauge.step("long", 60_000), take)
+        .build()
+        .unwrap();
+    let began = tokio::time::Instant::now();
+    assert_eq!(failed_branches(&run(parallel).await.error.unwrap()), ["broken"]);
+    assert!(began.elapsed() < millis(100), "on the paused clock");
+}
+
+#[tokio::test]
+async fn a_condition_that_is_never_met_does_not_blame_branches_that_succeeded() {
+    let parallel =
+        Parallel::builder("fan", Join::when(|_| false).cancel_rest()).branch(add("a"), take).build();
+    let error = run(parallel.unwrap()).await.error.unwrap();
+    assert_eq!(
+        error.to_string(),
+        "not enough branches succeeded, though none failed; check what the join needs"
+    );
+}
+
+#[test]
+fn a_branch_that_is_not_there_cannot_be_needed() {
+    let built =
+        Parallel::builder("fan", Join::named(["a", "b"]).cancel_rest()).branch(add("a"), take).build();
+    assert_eq!(built.err(), Some(BuildError::UnknownName { step: "fan".into(), name: "b".into() }));
+}
+
 #[test]
 fn more_branches_than_there_are_cannot_be_needed() {
     let built = Parallel::builder("fan", Join::at_least(2).cancel_rest()).branch(add("a"), take).build();

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::stored::{Home, asks, echo, says};
 use common::{Oops, Trail, add, fails, millis};
-use convoke_core::{Answer, BoxFuture, Error, ModelError, PendingQuestion, Responder, RunStatus, Workflow};
+use convoke_core::{
+    Answer, BoxFuture, Error, Fork, ModelError, PendingQuestion, Responder, RunStatus, Workflow,
+};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{AsyncFunc, Chain, Join, OnError, Parallel, func, task_boxed};
 
@@ -106,6 +108,24 @@ async fn a_question_of_a_branch_that_is_not_needed_is_withdrawn() {
         assert_eq!(outcome.status, RunStatus::Completed);
         assert!(home.asked(&outcome.run).await.is_empty());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_a_branch_that_is_left_out_is_withdrawn_too() {
+    let work = task_boxed("work", |scope, _: &mut Trail| Box::pin(scope.sleep(millis(10))));
+    let fan = Parallel::builder("fan", Join::any().finish_rest())
+        .project(asks("a?"), nothing, take)
+        .project(work, nothing, take)
+        .build()
+        .unwrap();
+    let (home, workflow) = (Home::new(echo()), Workflow::new(fan));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    // As if the process had been killed after the decision and before the question was withdrawn.
+    let end = home.entries(&run).await.len() as u64 + 1;
+    let killed = Fork::new(run, end).create(home.store()).await.unwrap();
+    assert_eq!(home.asked(&killed).await, ["a?"]);
+    assert_eq!(home.resume(&workflow, &killed).await.status, RunStatus::Completed);
+    assert!(home.asked(&killed).await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

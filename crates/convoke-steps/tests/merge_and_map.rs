@@ -142,7 +142,7 @@ async fn the_join_says_what_becomes_of_failed_items() {
     assert_eq!(failed_branches(&error), ["double", "double"]);
     assert_eq!(error.downcast_ref::<Oops>(), Some(&Oops("5".into())));
     let nothing = mapped(Join::any().cancel_rest(), 0).await.unwrap_err();
-    assert_eq!(nothing.to_string(), "no branch succeeded");
+    assert!(nothing.to_string().starts_with("not enough branches succeeded, though none failed"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ mod common;
 use common::events::{spoken, told_of_steps};
 use common::{Trail, add, run, run_on, watch_on, with_model};
 use convoke_agent::UnmarshalError;
-use convoke_core::{Error, EventKind, FinishReason, ModelError, ModelErrorKind, ModelParams, Workflow};
+use convoke_core::{Error, EventKind, FinishReason, ModelError, ModelErrorKind, ModelParams, Step, Workflow};
 use convoke_models::scripted::Chunks;
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{Classifier, Prompt, StepExt, prompt};
@@ -210,4 +210,20 @@ async fn a_step_s_model_comes_before_the_run_s() {
     let part = greet().default_model(of_part);
     assert_eq!(run_on(&with_model(&of_run), part, Trail::default()).await.state.text, "part");
     assert_eq!(run_on(&with_model(&of_run), greet(), Trail::default()).await.state.text, "run");
+}
+
+#[tokio::test]
+async fn a_panic_in_a_function_of_a_prompt_fails_the_prompt() {
+    let asking = prompt("asking", |_: &Trail| -> String { panic!("a bug") }).discard();
+    let storing = prompt("storing", |_: &Trail| "?").text(|_| panic!("a bug"));
+    let sorting =
+        Classifier::builder("sorting", |_: &Trail| -> String { panic!("a bug") }).route("a", add("a"));
+    let model = ScriptedModel::builder().otherwise("Hello").build();
+    let steps: [Box<dyn Step<Trail>>; 3] =
+        [Box::new(asking), Box::new(storing), Box::new(sorting.build().unwrap())];
+    for step in steps {
+        let (name, runtime) = (step.name().to_owned(), with_model(&model));
+        let (_, outcome) = watch_on(&runtime, step, Trail::default()).await;
+        assert!(matches!(outcome.error, Some(Error::Panicked { path, .. }) if path.as_str() == name));
+    }
 }

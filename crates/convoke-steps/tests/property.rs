@@ -41,7 +41,7 @@ const ANY: [Joining; 5] =
     [Joining::AllFinish, Joining::AnyFinish, Joining::Keep, Joining::AllCancel, Joining::AnyCancel];
 
 fn config() -> ProptestConfig {
-    ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

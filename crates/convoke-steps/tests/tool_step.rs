@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::events::told_of_steps;
 use common::tools::TestTool;
 use common::{Oops, Trail, blamed, millis, run, watch};
-use convoke_core::{Error, Execution, RunStatus, ToolEffect, ToolSpec, Toolset};
+use convoke_core::{Error, Execution, RunStatus, Step, ToolEffect, ToolSpec, Toolset};
 use convoke_steps::{Chain, StepExt, StepsError, ToolStep};
 use serde::Serialize;
 use serde_json::json;
@@ -52,6 +52,7 @@ async fn gains_026_arguments_that_cannot_be_made_fail_the_step() {
     let (step, source) = blamed(&error);
     assert_eq!(step, "look");
     assert_eq!(source.to_string(), "building arguments: oops from arguments");
+    assert_eq!(error.downcast_ref::<Oops>(), Some(&Oops("arguments".into())));
     assert_eq!(tool.calls(), 0);
 }
 
@@ -132,4 +133,19 @@ async fn gains_032_a_tool_that_never_ends_is_dropped_at_the_deadline() {
     let (events, outcome) = watch(look(&toolset(&tool)).timeout(millis(10))).await;
     assert_eq!(outcome.status, RunStatus::TimedOut);
     assert_eq!(told_of_steps(&events).last().unwrap(), "look failed");
+}
+
+#[tokio::test]
+async fn a_panic_in_a_function_of_the_step_fails_the_step() {
+    let tools = toolset(&TestTool::gives("weather", "sunny"));
+    let arguments = ToolStep::new("arguments", &tools, "weather", |_: &Trail| -> Result<Place, Error> {
+        panic!("a bug")
+    });
+    let store =
+        ToolStep::new("store", &tools, "weather", |_: &Trail| Ok::<_, Error>(Place { city: "Oslo".into() }));
+    for step in [arguments.discard(), store.store(|_, _, _| panic!("a bug"))] {
+        let name = step.name().to_owned();
+        let (_, outcome) = watch(step).await;
+        assert!(matches!(outcome.error, Some(Error::Panicked { path, .. }) if path.as_str() == name));
+    }
 }

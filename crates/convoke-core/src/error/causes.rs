@@ -46,7 +46,8 @@ pub struct BranchFailure {
 impl fmt::Display for BranchErrors {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.failures.as_slice() {
-            [] => formatter.write_str("no branch succeeded"),
+            [] => formatter
+                .write_str("not enough branches succeeded, though none failed; check what the join needs"),
             [one] => write!(formatter, "branch `{}` failed: {}", one.branch, one.error),
             many => {
                 let names: Vec<_> = many.iter().map(|failure| &*failure.branch).collect();

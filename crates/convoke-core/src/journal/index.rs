@@ -95,10 +95,10 @@ impl JournalIndex {
         self.used.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The finished effects at certain paths, in no particular order.
-    pub(crate) fn finished_where(&self, is_meant: impl Fn(&Path) -> bool) -> impl Iterator<Item = &Slot> {
+    /// The effects at certain paths, in no particular order.
+    pub(crate) fn slots_where(&self, is_meant: impl Fn(&Path) -> bool) -> impl Iterator<Item = &Slot> {
         let meant = self.paths.iter().filter(move |(at, _)| is_meant(at));
-        meant.flat_map(|(_, effects)| &effects.by_ordinal).filter(|slot| slot.finished.is_some())
+        meant.flat_map(|(_, effects)| &effects.by_ordinal)
     }
 
     /// Finished effects the code has not asked for.

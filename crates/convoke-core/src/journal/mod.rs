@@ -9,5 +9,5 @@ mod index;
 mod writer;
 
 pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
-pub(crate) use index::{FATE, JournalIndex};
+pub(crate) use index::{FATE, JournalIndex, Slot};
 pub(crate) use writer::{Attached, Draft, RunJournal};

@@ -67,7 +67,7 @@ fn unstored<S>(id: Option<RunId>, beginning: Beginning<S>) -> Result<Ready<S>, E
         ));
     };
     let id = id.unwrap_or_else(RunId::mint);
-    Ok(Ready { id, seed: fresh_seed(), state, journal: None, resumed: false })
+    Ok(Ready { seed: seed_of(&id), id, state, journal: None, resumed: false })
 }
 
 async fn create<S: State>(
@@ -76,7 +76,7 @@ async fn create<S: State>(
     id: RunId,
     state: S,
 ) -> Result<Ready<S>, Error> {
-    let seed = fresh_seed();
+    let seed = seed_of(&id);
     let run = NewRun {
         id: id.clone(),
         workflow: workflow.name().to_owned(),
@@ -172,9 +172,8 @@ fn completed<S: State>(workflow: &Workflow<S>, record: RunRecord) -> Result<Outc
     Ok(Outcome { run: record.id, status: record.status, state, error: None, totals: record.totals })
 }
 
-fn fresh_seed() -> u64 {
-    // The run's id is random already; what is drawn from the seed need not be secret.
-    let id = RunId::mint();
+/// What a run's random numbers follow from. They need to differ from run to run, not to be secret.
+fn seed_of(id: &RunId) -> u64 {
     let digest = crate::Digest::of_parts(&[id.as_str().as_bytes()]);
     digest.as_bytes()[..8].iter().fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
 }

@@ -72,7 +72,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
             self.queue = counted;
             self.work(Rest::Finish).await?;
             if self.verdict().is_some() {
-                rest.iter().for_each(|(_, branch)| self.scope.leave_out(&branch.place));
+                self.scope.leave_out_all(rest.iter().map(|(_, branch)| &branch.place));
                 return Ok(());
             }
             // What had failed was mended since: the others are needed after all.
@@ -138,7 +138,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     /// Whether the outcome is certain although not all branches count for it.
     fn is_certain(&self) -> bool {
         let all_count = self.tally.succeeded + self.tally.failed == self.tally.total;
-        !all_count && self.end_of_run().is_none() && self.verdict().is_some()
+        !all_count && self.verdict().is_some() && self.end_of_run().is_none()
     }
 
     fn counted(&self) -> Vec<usize> {

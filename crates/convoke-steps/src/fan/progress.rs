@@ -53,7 +53,12 @@ impl<'a> Progress<'a> {
     /// Whether the branch with this name has succeeded.
     #[must_use]
     pub fn has_succeeded(&self, name: &str) -> bool {
-        self.branches.iter().any(|(branch, end)| *branch == name && *end == BranchEnd::Succeeded)
+        self.has(name, BranchEnd::Succeeded)
+    }
+
+    /// Whether a branch with this name stands like this.
+    pub(crate) fn has(&self, name: &str, wanted: BranchEnd) -> bool {
+        self.branches.iter().any(|(branch, end)| *branch == name && *end == wanted)
     }
 
     /// All branches and how they stand.
