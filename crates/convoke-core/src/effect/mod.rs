@@ -66,6 +66,13 @@ impl Scope {
         self.journal().is_some_and(|journal| journal.index.knows(self.path()))
     }
 
+    /// Whether the journal has the outcome of the effect that is begun next in this scope.
+    fn next_is_recorded(&self) -> bool {
+        let next = self.node.next_ordinal.load(Ordering::Relaxed);
+        let slot = self.journal().and_then(|journal| journal.index.get(self.path(), next));
+        slot.is_some_and(|slot| slot.finished.is_some())
+    }
+
     fn journal(&self) -> Option<&RunJournal> {
         self.node.run.journal.as_ref()
     }

@@ -76,18 +76,20 @@ impl Scope {
     /// # Errors
     /// Stops, an exhausted budget, and failures of tools declared fatal.
     pub async fn tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<ToolResult, Error> {
+        let replayed = self.next_is_recorded();
         let result = match tool.check(&call.arguments) {
             // Nothing has happened, and the same arguments are refused again on replay: no need to write it down.
             Err(problem) => Ok(Outcome { content: format!("invalid arguments: {problem}"), is_error: true }),
             Ok(()) => self.perform_tool(tool, call).await,
         };
         if self.is_heard() && result.is_ok() {
-            self.emit(EventKind::ToolCallEnded { id: call.id.clone() }).await;
+            self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
         let Outcome { content, is_error } = result?;
         if self.is_heard() {
-            let content = content.clone();
-            self.emit(EventKind::ToolCallResult { id: call.id.clone(), content, is_error }).await;
+            let result =
+                EventKind::ToolCallResult { id: call.id.clone(), content: content.clone(), is_error };
+            self.emit_as(result, replayed).await;
         }
         if is_error && tool.spec().fatal {
             return Err(Error::failed(format!("tool `{}` failed: {content}", call.name)));

@@ -45,7 +45,7 @@ pub enum OnBusy {
     /// Leave it alone.
     #[default]
     Refuse,
-    /// Take it over; the other's next write fails with [`StoreError::Fenced`].
+    /// Take it over; the other's next write fails with [`StoreError::Fenced`](super::StoreError::Fenced).
     TakeOver,
 }
 
