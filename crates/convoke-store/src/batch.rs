@@ -1,0 +1,29 @@
+//! What both stores demand of a batch, and how they refuse one.
+
+use convoke_core::store::Batch;
+use convoke_core::{RunId, StoreError};
+
+/// Everything that can be wrong with a batch, found before any of it is written. Gives the number that would come next.
+pub(crate) fn check(run: &RunId, next_seq: u64, batch: &Batch) -> Result<u64, StoreError> {
+    let mut expected = next_seq;
+    for entry in &batch.entries {
+        if entry.seq != expected {
+            return Err(StoreError::Gap { run: run.clone(), expected, found: entry.seq });
+        }
+        expected += 1;
+    }
+    if let Some(stray) = batch.opened.iter().find(|question| question.run != *run) {
+        return Err(StoreError::Failed(format!(
+            "a question of run `{}` cannot be opened in run `{run}`: give it the run's own id",
+            stray.run
+        )));
+    }
+    Ok(expected)
+}
+
+/// The error for a lease that was given back.
+pub(crate) fn given_back(run: &RunId) -> StoreError {
+    StoreError::Failed(format!(
+        "the lease on run `{run}` was given back: claim the run again before writing to it"
+    ))
+}

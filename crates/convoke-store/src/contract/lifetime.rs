@@ -1,0 +1,113 @@
+//! How runs begin with a past, and end.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use convoke_core::store::{Batch, ForkPoint, Retention, RunQuery};
+use convoke_core::{Answer, Question, RunStatus, Store, StoreError};
+
+use super::Backend;
+use super::samples::{batch, blob, change, entry, finish, fresh, id, make, new_run, question, refused, seqs};
+
+/// A fork has the entries, content and questions it was given, and goes on after them by itself.
+pub async fn a_fork_begins_with_its_past<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let original = make(&*store, "original").await;
+    store.append(&original, batch(1..=5)).await.expect("writable");
+    let mut fork = new_run("fork");
+    let asked = question("fork", "main/ask", 1, Question::confirm("?"));
+    let past =
+        Batch { blobs: vec![blob(b"shared")], opened: vec![asked.clone()], ..change(RunStatus::Suspended) };
+    fork.past = Batch { entries: (1..=3).map(entry).collect(), ..past };
+    fork.forked_from = Some(ForkPoint { run: original.run.clone(), at: 4 });
+    let lease = store.create(fork).await.expect("a run may begin with a past");
+    assert_eq!((lease.epoch, lease.next_seq), (1, 4), "a fork goes on after its past");
+    assert_eq!(store.entries(&lease.run, 1, 9).await, Ok((1..=3).map(entry).collect()));
+    assert_eq!(store.blob_digests(&lease.run).await, Ok(vec![blob(b"shared").digest]));
+    assert_eq!(store.questions(Some(&lease.run)).await, Ok(vec![asked]));
+    let record = store.run(&lease.run).await.expect("readable").expect("the run is there");
+    assert_eq!(record.forked_from, Some(ForkPoint { run: id("original"), at: 4 }));
+    assert_eq!(record.status, RunStatus::Suspended, "a past may change the record");
+    store.append(&lease, batch([4])).await.expect("a fork can be written");
+    store.append(&original, batch([6])).await.expect("the original can still be written");
+    assert_eq!(seqs(&*store, &original.run).await, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(seqs(&*store, &lease.run).await, [1, 2, 3, 4]);
+}
+
+/// Finished runs go when they are old or too many; running, suspended and held ones stay.
+pub async fn old_finished_runs_are_purged_and_others_stay<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    for workflow in ["one", "two"] {
+        for status in RunStatus::ALL {
+            let mut run = new_run(&format!("{workflow}-{status}"));
+            run.workflow = workflow.to_owned();
+            run.past = batch(1..=3);
+            let lease = store.create(run).await.expect("fresh id");
+            finish(&*store, &lease, status).await;
+        }
+    }
+    let held = make(&*store, "held").await;
+    store.append(&held, change(RunStatus::Completed)).await.expect("writable");
+    let purge = |max_age: Option<u64>, keep_per_workflow| {
+        let retention = Retention { max_age: max_age.map(Duration::from_secs), keep_per_workflow };
+        let store = &store;
+        async move { store.purge(&retention).await.expect("purging works") }
+    };
+    assert_eq!(purge(None, None).await, 0, "without limits everything is kept");
+    assert_eq!(purge(Some(3_600), None).await, 0, "what ended a moment ago is not an hour old");
+    assert_eq!(purge(None, Some(7)).await, 0, "there are seven finished runs of each workflow");
+    assert_eq!(
+        purge(Some(3_600), Some(5)).await,
+        4,
+        "the two oldest of each workflow are one limit too many"
+    );
+    let left = list(&*store).await;
+    for gone in ["one-completed", "one-failed", "two-completed", "two-failed"] {
+        assert!(!left.contains(&gone.to_owned()), "`{gone}` is the oldest of its workflow: {left:?}");
+    }
+    assert_eq!(purge(Some(0), None).await, 10, "everything that ended is older than no time at all");
+    let mut left = list(&*store).await;
+    left.sort();
+    assert_eq!(left, ["held", "one-running", "one-suspended", "two-running", "two-suspended"]);
+    assert_eq!(seqs(&*store, &id("one-suspended")).await, [1, 2, 3]);
+    assert_eq!(seqs(&*store, &id("one-completed")).await, [0; 0], "a purged run leaves nothing");
+    store.release(&held);
+    assert_eq!(store.delete(&held.run).await, Ok(true));
+}
+
+/// A deleted run leaves nothing behind, and its id is free; a held one is not deleted.
+pub async fn a_deleted_run_leaves_nothing<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let lease = make(&*store, "deleted").await;
+    let asked = question("deleted", "main/ask", 1, Question::confirm("?"));
+    let batch = Batch {
+        entries: vec![entry(1)],
+        blobs: vec![blob(b"content")],
+        opened: vec![asked.clone()],
+        ..change(RunStatus::Completed)
+    };
+    store.append(&lease, batch).await.expect("writable");
+    store.answer(&lease.run, &asked.id, Answer::approve()).await.expect("it fits");
+    refused(store.delete(&lease.run).await, "a held run is not deleted", |error| {
+        matches!(error, StoreError::Busy { .. })
+    });
+    store.release(&lease);
+    assert_eq!(store.delete(&lease.run).await, Ok(true));
+    assert_eq!(store.delete(&lease.run).await, Ok(false), "a run is deleted once");
+    assert_eq!(store.run(&lease.run).await, Ok(None));
+    for _ in 0..2 {
+        assert_eq!(seqs(&*store, &lease.run).await, [0; 0], "entries of a deleted run");
+        assert_eq!(store.blobs(&lease.run, &[blob(b"content").digest]).await, Ok(HashMap::new()));
+        assert_eq!(store.questions(None).await, Ok(vec![]));
+        assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(vec![]));
+        // A new run with the same id must not inherit anything either.
+        let _ = store.create(new_run("deleted")).await;
+    }
+    let record = store.run(&lease.run).await.expect("readable").expect("the new run is there");
+    assert_eq!((record.status, record.outcome), (RunStatus::Running, None));
+}
+
+async fn list(store: &dyn Store) -> Vec<String> {
+    let runs = store.runs(&RunQuery::default()).await.expect("readable");
+    runs.into_iter().map(|run| run.id.to_string()).collect()
+}

@@ -1,0 +1,104 @@
+//! Questions wait, and take answers that fit.
+
+use convoke_core::store::Batch;
+use convoke_core::{Answer, Question, StoreError};
+
+use super::Backend;
+use super::samples::{fresh, id, make, question, refused};
+
+/// Oldest first, of one run or of all, until they are closed.
+pub async fn questions_wait_until_they_are_closed<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let (one, two) = (make(&*store, "one").await, make(&*store, "two").await);
+    let late = question("one", "main/late", 30, Question::text("late?"));
+    let early = question("one", "main/early", 10, Question::confirm("early?").details("more").quorum(2));
+    let other = question("two", "main/other", 20, Question::approval("other?"));
+    let opened = Batch { opened: vec![late.clone(), early.clone()], ..Batch::default() };
+    store.append(&one, opened).await.expect("questions can be opened");
+    store
+        .append(&two, Batch { opened: vec![other.clone()], ..Batch::default() })
+        .await
+        .expect("questions can be opened");
+    assert_eq!(store.questions(None).await, Ok(vec![early.clone(), other.clone(), late.clone()]));
+    assert_eq!(store.questions(Some(&one.run)).await, Ok(vec![early.clone(), late.clone()]));
+
+    let closed = Batch { closed: vec![early.id.clone(), other.id.clone()], ..Batch::default() };
+    store.append(&one, closed).await.expect("closing what is not open is no error");
+    assert_eq!(store.questions(None).await, Ok(vec![other, late]), "a run closes its own questions only");
+    refused(
+        store.answer(&one.run, &early.id, Answer::approve()).await,
+        "a closed question takes no answer",
+        |error| *error == StoreError::NoSuchQuestion { run: id("one"), question: early.id.to_string() },
+    );
+
+    let stray =
+        Batch { opened: vec![question("two", "main/stray", 1, Question::confirm("?"))], ..Batch::default() };
+    assert!(store.append(&one, stray).await.is_err(), "a run cannot open another's question");
+}
+
+/// Answers are checked against the question and kept in the order they came, also when it is closed.
+pub async fn answers_must_fit_and_stay_in_order<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let lease = make(&*store, "asked").await;
+    let asked =
+        question("asked", "main/ask", 1, Question::approval("ship?").quorum(2).audience(["ann", "bob"]));
+    store
+        .append(&lease, Batch { opened: vec![asked.clone()], ..Batch::default() })
+        .await
+        .expect("questions can be opened");
+    refused(
+        store.answer(&lease.run, &asked.id, Answer::text("maybe")).await,
+        "an answer must fit its question",
+        |error| matches!(error, StoreError::Unfit(_)),
+    );
+    let unknown = question("asked", "main/elsewhere", 1, Question::confirm("?")).id;
+    refused(
+        store.answer(&lease.run, &unknown, Answer::approve()).await,
+        "there is no such question",
+        |error| matches!(error, StoreError::NoSuchQuestion { .. }),
+    );
+    refused(
+        store.answer(&id("missing"), &asked.id, Answer::approve()).await,
+        "there is no such run",
+        |error| matches!(error, StoreError::NoSuchQuestion { .. }),
+    );
+    assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(vec![]), "refused answers are not kept");
+
+    store.release(&lease);
+    let given: Vec<Answer> = (0..12).map(|number| Answer::revise(format!("{number}")).by("ann")).collect();
+    for answer in &given {
+        store.answer(&lease.run, &asked.id, answer.clone()).await.expect("answering needs no lease");
+    }
+    assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(given.clone()));
+    let lease = store.claim(&lease.run, convoke_core::store::OnBusy::Refuse).await.expect("it was released");
+    store
+        .append(&lease, Batch { closed: vec![asked.id.clone()], ..Batch::default() })
+        .await
+        .expect("closing works");
+    assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(given), "answers outlive their question");
+}
+
+/// Opening an open question changes nothing, so no answer is lost; opening a closed one begins anew.
+pub async fn a_question_opened_twice_keeps_its_answers<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let lease = make(&*store, "twice").await;
+    let first = question("twice", "main/ask", 1, Question::confirm("first?"));
+    let again = question("twice", "main/ask", 2, Question::confirm("again?"));
+    let open = |question: &_| Batch { opened: vec![Clone::clone(question)], ..Batch::default() };
+    store.append(&lease, open(&first)).await.expect("questions can be opened");
+    let answer = Answer::approve().by("ann");
+    store.answer(&lease.run, &first.id, answer.clone()).await.expect("it fits");
+    store.append(&lease, open(&again)).await.expect("an open question can be opened again");
+    assert_eq!(
+        store.questions(None).await,
+        Ok(vec![first.clone()]),
+        "the question that waits goes on waiting"
+    );
+    assert_eq!(store.answers(&lease.run, &first.id).await, Ok(vec![answer]), "and keeps its answers");
+
+    let close = Batch { closed: vec![first.id.clone()], ..Batch::default() };
+    store.append(&lease, close).await.expect("questions can be closed");
+    store.append(&lease, open(&again)).await.expect("a closed question can be opened again");
+    assert_eq!(store.questions(None).await, Ok(vec![again.clone()]));
+    assert_eq!(store.answers(&lease.run, &again.id).await, Ok(vec![]), "old answers are no answers to it");
+}

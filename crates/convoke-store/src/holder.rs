@@ -1,0 +1,180 @@
+//! Who holds a run, and whether they are still there.
+//!
+//! A holder is a host, a process and a store handle within it. A process is told from a later one with the same
+//! number by when it started. In doubt a holder counts as alive: taking over is then the user's decision, never ours.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// A holder of leases as a store writes it down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder {
+    process: u32,
+    started: String,
+    handle: u64,
+    host: String,
+}
+
+/// The store handles of this process that can still write.
+static HANDLES: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+
+impl Holder {
+    /// A new holder in this process. It counts as alive until it [ends](Self::end).
+    pub(crate) fn begin() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let handle = NEXT.fetch_add(1, Ordering::Relaxed);
+        HANDLES.lock().unwrap_or_else(PoisonError::into_inner).insert(handle);
+        let process = std::process::id();
+        let started = platform::started(process).unwrap_or_default();
+        Self { process, started, handle, host: host().to_owned() }
+    }
+
+    /// Says that this holder will never write again.
+    pub(crate) fn end(&self) {
+        HANDLES.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.handle);
+    }
+
+    /// This process, as people read it.
+    pub(crate) fn describe_this_process() -> String {
+        describe(std::process::id(), host())
+    }
+
+    /// The holder written down as this text.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(4, ' ');
+        Some(Self {
+            process: parts.next()?.parse().ok()?,
+            started: parts.next()?.to_owned(),
+            handle: parts.next()?.parse().ok()?,
+            host: parts.next()?.to_owned(),
+        })
+    }
+
+    /// The text to write down.
+    pub(crate) fn text(&self) -> String {
+        format!("{} {} {} {}", self.process, self.started, self.handle, self.host)
+    }
+
+    /// Whether the holder may still write.
+    pub(crate) fn is_alive(&self) -> bool {
+        if self.host != host() {
+            return true;
+        }
+        let same_process = platform::started(self.process).as_deref() == Some(&*self.started);
+        if same_process && self.process == std::process::id() {
+            return HANDLES.lock().unwrap_or_else(PoisonError::into_inner).contains(&self.handle);
+        }
+        same_process
+    }
+}
+
+/// As people read it.
+impl fmt::Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&describe(self.process, &self.host))
+    }
+}
+
+fn describe(process: u32, host: &str) -> String {
+    format!("process {process} on {host}")
+}
+
+fn host() -> &'static str {
+    static HOST: OnceLock<String> = OnceLock::new();
+    HOST.get_or_init(|| {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+            .ok()
+            .or_else(|| std::env::var("HOSTNAME").ok())
+            .or_else(|| std::env::var("COMPUTERNAME").ok())
+            .unwrap_or_default();
+        let name = name.trim();
+        if name.is_empty() { "localhost".to_owned() } else { name.to_owned() }
+    })
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    /// When a process started: clock ticks since boot, and which boot. `None` if it is not running.
+    pub(super) fn started(process: u32) -> Option<String> {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The second field is the program's name in parentheses and may contain anything.
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ');
+        let state = fields.next()?;
+        let ticks = fields.nth(18)?;
+        // A zombie has ended; its parent has not noticed yet.
+        (!matches!(state, "Z" | "X" | "x")).then(|| format!("{ticks}-{}", boot()))
+    }
+
+    fn boot() -> String {
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        id.chars().take_while(char::is_ascii_hexdigit).collect()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use std::process::{Command, Stdio};
+
+    /// A fixed text if a process with this number is running: there is no portable way to learn more.
+    pub(super) fn started(process: u32) -> Option<String> {
+        let gone = process != std::process::id()
+            && cfg!(unix)
+            && Command::new("ps")
+                .args(["-p", &process.to_string()])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .is_ok_and(|status| !status.success());
+        (!gone).then(|| "-".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_holder_survives_a_round_trip_as_text() {
+        let holder = Holder::begin();
+        assert_eq!(Holder::parse(&holder.text()), Some(holder.clone()));
+        assert_eq!(Holder::parse("nonsense"), None);
+        holder.end();
+    }
+
+    #[test]
+    fn a_handle_of_this_process_is_alive_until_it_ends() {
+        let holder = Holder::begin();
+        assert!(holder.is_alive());
+        holder.end();
+        assert!(!holder.is_alive());
+    }
+
+    #[test]
+    fn another_host_counts_as_alive_and_an_earlier_process_with_our_number_as_dead() {
+        let holder = Holder::begin();
+        let elsewhere = Holder { host: "another host".to_owned(), process: u32::MAX, ..holder.clone() };
+        assert!(elsewhere.is_alive());
+        assert_eq!(Holder::parse(&elsewhere.text()), Some(elsewhere));
+        if cfg!(target_os = "linux") {
+            assert!(!Holder { started: "1-0".to_owned(), ..holder.clone() }.is_alive());
+        }
+        holder.end();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_process_is_dead_as_soon_as_it_was_killed_even_if_nobody_waited_for_it() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let started = platform::started(child.id()).unwrap();
+        let holder = Holder { process: child.id(), started, handle: 1, host: host().to_owned() };
+        assert!(holder.is_alive());
+        child.kill().unwrap();
+        while cfg!(target_os = "linux") && holder.is_alive() {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(!holder.is_alive());
+    }
+}

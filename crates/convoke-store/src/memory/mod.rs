@@ -1,0 +1,120 @@
+//! A store that lasts as long as the process.
+//!
+//! It keeps every promise of a store but durability: an append is acknowledged when it is in memory. What there is to
+//! know about runs, leases and questions is in [`state`]; this file only takes the lock.
+
+mod state;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::ready;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use convoke_core::ask::PendingQuestion;
+use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Ticket};
+use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, StoreError};
+use state::State;
+
+/// Runs in memory. A clone is the same store.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    state: Arc<Mutex<State>>,
+}
+
+impl MemoryStore {
+    /// A store with nothing in it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("MemoryStore").field("runs", &self.state().count()).finish()
+    }
+}
+
+impl Store for MemoryStore {
+    fn create(&self, run: NewRun) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(ready(self.state().create(run)))
+    }
+
+    fn claim<'a>(&'a self, run: &'a RunId, busy: OnBusy) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        Box::pin(ready(self.state().claim(run, busy)))
+    }
+
+    fn append(&self, lease: &Lease, batch: Batch) -> Ticket {
+        Ticket::done(self.state().append(lease, batch))
+    }
+
+    fn release(&self, lease: &Lease) {
+        self.state().release(lease);
+    }
+
+    fn run<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
+        Box::pin(ready(Ok(self.state().run(run))))
+    }
+
+    fn entries<'a>(
+        &'a self,
+        run: &'a RunId,
+        from: u64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        Box::pin(ready(Ok(self.state().entries(run, from, limit))))
+    }
+
+    fn blob_digests<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<Digest>, StoreError>> {
+        Box::pin(ready(Ok(self.state().blob_digests(run))))
+    }
+
+    fn blobs<'a>(
+        &'a self,
+        run: &'a RunId,
+        digests: &'a [Digest],
+    ) -> BoxFuture<'a, Result<HashMap<Digest, Bytes>, StoreError>> {
+        Box::pin(ready(Ok(self.state().blobs(run, digests))))
+    }
+
+    fn runs<'a>(&'a self, query: &'a RunQuery) -> BoxFuture<'a, Result<Vec<RunRecord>, StoreError>> {
+        Box::pin(ready(Ok(self.state().runs(query))))
+    }
+
+    fn questions<'a>(
+        &'a self,
+        run: Option<&'a RunId>,
+    ) -> BoxFuture<'a, Result<Vec<PendingQuestion>, StoreError>> {
+        Box::pin(ready(Ok(self.state().questions(run))))
+    }
+
+    fn answer<'a>(
+        &'a self,
+        run: &'a RunId,
+        question: &'a QuestionId,
+        answer: Answer,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(ready(self.state().answer(run, question, answer)))
+    }
+
+    fn answers<'a>(
+        &'a self,
+        run: &'a RunId,
+        question: &'a QuestionId,
+    ) -> BoxFuture<'a, Result<Vec<Answer>, StoreError>> {
+        Box::pin(ready(Ok(self.state().answers(run, question))))
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(ready(self.state().delete(run)))
+    }
+
+    fn purge<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(ready(Ok(self.state().purge(retention))))
+    }
+}

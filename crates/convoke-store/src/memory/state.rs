@@ -1,0 +1,256 @@
+//! What a store in memory knows.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bytes::Bytes;
+use convoke_core::ask::PendingQuestion;
+use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Totals};
+use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, StoreError, Timestamp};
+
+use crate::batch;
+use crate::holder::Holder;
+
+/// All runs, in the order they were made.
+#[derive(Default)]
+pub(super) struct State {
+    keys: HashMap<RunId, u64>,
+    runs: BTreeMap<u64, Run>,
+    last_key: u64,
+}
+
+struct Run {
+    record: RunRecord,
+    entries: Vec<Entry>,
+    blobs: BTreeMap<Digest, Bytes>,
+    open: HashMap<QuestionId, PendingQuestion>,
+    answers: HashMap<QuestionId, Vec<Answer>>,
+    /// Why the lease in force cannot write any more.
+    failed: Option<StoreError>,
+}
+
+impl State {
+    pub(super) fn count(&self) -> usize {
+        self.runs.len()
+    }
+
+    pub(super) fn create(&mut self, new: NewRun) -> Result<Lease, StoreError> {
+        if self.keys.contains_key(&new.id) {
+            return Err(StoreError::Exists { run: new.id });
+        }
+        let next_seq = batch::check(&new.id, 1, &new.past)?;
+        let id = new.id.clone();
+        let mut run = Run::new(new.id, new.workflow, new.version, new.input, new.seed);
+        run.record.forked_from = new.forked_from;
+        run.write(new.past);
+        self.last_key += 1;
+        self.keys.insert(id.clone(), self.last_key);
+        self.runs.insert(self.last_key, run);
+        Ok(Lease { run: id, epoch: 1, next_seq })
+    }
+
+    pub(super) fn claim(&mut self, id: &RunId, busy: OnBusy) -> Result<Lease, StoreError> {
+        let run = self.find_mut(id)?;
+        if busy != OnBusy::TakeOver {
+            run.refuse_if_held()?;
+        }
+        run.record.epoch += 1;
+        run.record.holder = Some(Holder::describe_this_process());
+        run.failed = None;
+        Ok(Lease { run: id.clone(), epoch: run.record.epoch, next_seq: run.next_seq() })
+    }
+
+    pub(super) fn append(&mut self, lease: &Lease, batch: Batch) -> Result<(), StoreError> {
+        let run = self.find_mut(&lease.run)?;
+        let current = run.record.epoch;
+        if current != lease.epoch {
+            return Err(StoreError::Fenced { run: lease.run.clone(), ours: lease.epoch, current });
+        }
+        if run.record.holder.is_none() {
+            return Err(batch::given_back(&lease.run));
+        }
+        if let Some(error) = &run.failed {
+            return Err(error.clone());
+        }
+        match batch::check(&lease.run, run.next_seq(), &batch) {
+            Ok(_) => run.write(batch),
+            Err(error) => return Err(run.failed.insert(error).clone()),
+        }
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, lease: &Lease) {
+        if let Ok(run) = self.find_mut(&lease.run)
+            && run.record.epoch == lease.epoch
+        {
+            run.record.holder = None;
+        }
+    }
+
+    pub(super) fn run(&self, id: &RunId) -> Option<RunRecord> {
+        self.find(id).map(|run| run.record.clone())
+    }
+
+    pub(super) fn entries(&self, id: &RunId, from: u64, limit: usize) -> Vec<Entry> {
+        let entries = self.find(id).map_or(&[][..], |run| &run.entries);
+        let skipped = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
+        entries.iter().skip(skipped).take(limit).cloned().collect()
+    }
+
+    pub(super) fn blob_digests(&self, id: &RunId) -> Vec<Digest> {
+        self.find(id).map_or_else(Vec::new, |run| run.blobs.keys().copied().collect())
+    }
+
+    pub(super) fn blobs(&self, id: &RunId, digests: &[Digest]) -> HashMap<Digest, Bytes> {
+        let Some(run) = self.find(id) else { return HashMap::new() };
+        let found =
+            digests.iter().filter_map(|digest| run.blobs.get(digest).map(|content| (digest, content)));
+        found.map(|(digest, content)| (*digest, content.clone())).collect()
+    }
+
+    pub(super) fn runs(&self, query: &RunQuery) -> Vec<RunRecord> {
+        let fits = |record: &&RunRecord| {
+            query.workflow.as_ref().is_none_or(|workflow| record.workflow == *workflow)
+                && query.status.is_none_or(|status| record.status == status)
+                && query
+                    .id_prefix
+                    .as_ref()
+                    .is_none_or(|prefix| record.id.as_str().starts_with(prefix.as_str()))
+        };
+        let newest_first = self.runs.values().rev().map(|run| &run.record);
+        newest_first.filter(fits).take(query.limit.unwrap_or(usize::MAX)).cloned().collect()
+    }
+
+    pub(super) fn questions(&self, id: Option<&RunId>) -> Vec<PendingQuestion> {
+        let runs = self.runs.iter().filter(|(_, run)| id.is_none_or(|id| run.record.id == *id));
+        let mut open: Vec<_> =
+            runs.flat_map(|(key, run)| run.open.values().map(move |question| (*key, question))).collect();
+        open.sort_by_key(|(key, question)| (question.asked, *key, question.id.as_str()));
+        open.into_iter().map(|(_, question)| question.clone()).collect()
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        id: &RunId,
+        question: &QuestionId,
+        answer: Answer,
+    ) -> Result<(), StoreError> {
+        let run = self.find_mut(id).ok();
+        let Some((run, pending)) = run.and_then(|run| {
+            let pending = run.open.get(question)?.question.clone();
+            Some((run, pending))
+        }) else {
+            return Err(StoreError::NoSuchQuestion { run: id.clone(), question: question.to_string() });
+        };
+        pending.check(&answer.decision)?;
+        run.answers.entry(question.clone()).or_default().push(answer);
+        Ok(())
+    }
+
+    pub(super) fn answers(&self, id: &RunId, question: &QuestionId) -> Vec<Answer> {
+        self.find(id).and_then(|run| run.answers.get(question).cloned()).unwrap_or_default()
+    }
+
+    pub(super) fn delete(&mut self, id: &RunId) -> Result<bool, StoreError> {
+        let Some(run) = self.find(id) else { return Ok(false) };
+        run.refuse_if_held()?;
+        self.remove(id);
+        Ok(true)
+    }
+
+    pub(super) fn purge(&mut self, retention: &Retention) -> u64 {
+        let ended_by = retention.max_age.map(|age| Timestamp::now() - age);
+        let mut finished: HashMap<&str, usize> = HashMap::new();
+        let mut outdated = Vec::new();
+        for record in
+            self.runs.values().rev().map(|run| &run.record).filter(|record| record.status.is_final())
+        {
+            let place = finished.entry(&record.workflow).or_default();
+            *place += 1;
+            let is_old = ended_by.is_some_and(|ended_by| record.updated <= ended_by);
+            let is_surplus = retention.keep_per_workflow.is_some_and(|keep| *place > keep);
+            if (is_old || is_surplus) && record.holder.is_none() {
+                outdated.push(record.id.clone());
+            }
+        }
+        outdated.iter().for_each(|id| self.remove(id));
+        outdated.len() as u64
+    }
+
+    fn find(&self, id: &RunId) -> Option<&Run> {
+        self.runs.get(self.keys.get(id)?)
+    }
+
+    fn find_mut(&mut self, id: &RunId) -> Result<&mut Run, StoreError> {
+        let key = self.keys.get(id);
+        key.and_then(|key| self.runs.get_mut(key)).ok_or_else(|| StoreError::NotFound { run: id.clone() })
+    }
+
+    fn remove(&mut self, id: &RunId) {
+        if let Some(key) = self.keys.remove(id) {
+            self.runs.remove(&key);
+        }
+    }
+}
+
+impl Run {
+    fn new(id: RunId, workflow: String, version: u32, input: Bytes, seed: u64) -> Self {
+        let now = Timestamp::now();
+        let record = RunRecord {
+            id,
+            workflow,
+            version,
+            status: RunStatus::Running,
+            created: now,
+            updated: now,
+            input,
+            outcome: None,
+            seed,
+            epoch: 1,
+            holder: Some(Holder::describe_this_process()),
+            forked_from: None,
+            totals: Totals::default(),
+        };
+        Self {
+            record,
+            entries: Vec::new(),
+            blobs: BTreeMap::new(),
+            open: HashMap::new(),
+            answers: HashMap::new(),
+            failed: None,
+        }
+    }
+
+    fn next_seq(&self) -> u64 {
+        self.entries.len() as u64 + 1
+    }
+
+    fn refuse_if_held(&self) -> Result<(), StoreError> {
+        match &self.record.holder {
+            Some(holder) => Err(StoreError::Busy { run: self.record.id.clone(), holder: holder.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a batch that was checked.
+    fn write(&mut self, batch: Batch) {
+        self.entries.extend(batch.entries);
+        for blob in batch.blobs {
+            self.blobs.entry(blob.digest).or_insert(blob.content);
+        }
+        for question in batch.opened {
+            if !self.open.contains_key(&question.id) {
+                self.answers.remove(&question.id);
+                self.open.insert(question.id.clone(), question);
+            }
+        }
+        for question in &batch.closed {
+            self.open.remove(question);
+        }
+        if let Some(change) = batch.change {
+            self.record.status = change.status;
+            self.record.outcome = change.outcome;
+            self.record.totals = change.totals;
+            self.record.updated = Timestamp::now();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What went wrong, and what the user can do about it.
+
+use convoke_core::StoreError;
+use rusqlite::ErrorCode;
+
+/// A failure of one job or query, before it is known which file it was about.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The store works; this cannot be done.
+    Refused(StoreError),
+    /// The database failed.
+    Database(rusqlite::Error),
+    /// What is stored makes no sense.
+    Damaged(String),
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl Fault {
+    /// The error a user sees, about the store at `place`.
+    pub(super) fn at(self, place: &str) -> StoreError {
+        match self {
+            Self::Refused(error) => error,
+            Self::Database(error) => explain(place, &error),
+            Self::Damaged(problem) => StoreError::Corrupt { store: place.to_owned(), problem },
+        }
+    }
+}
+
+/// What a failure of the database at `place` means to its user.
+pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
+    let advice = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            return StoreError::Corrupt { store: place.to_owned(), problem: error.to_string() };
+        }
+        Some(ErrorCode::DiskFull) => {
+            format!("the disk that holds {place} is full: free some space, then resume the run")
+        }
+        Some(ErrorCode::ReadOnly) => {
+            format!("{place} cannot be written: make the file and its folder writable for this user")
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            format!(
+                "{place} cannot be opened: check that its folder exists and that this user may write there"
+            )
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            format!("{place} is locked by another process: end that process, or wait for it and try again")
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            format!("reading or writing {place} failed: check the disk and its file system")
+        }
+        Some(ErrorCode::TooBig) => {
+            format!(
+                "a value is too large for {place}: keep what steps return below 1 GB, and large things in files"
+            )
+        }
+        Some(ErrorCode::OutOfMemory) => format!("there is not enough memory to use {place}: free some"),
+        _ => format!("{place} failed unexpectedly: please report this"),
+    };
+    StoreError::Failed(format!("{advice} ({error})"))
+}
+
+/// The writer or reader is gone, because it panicked.
+pub(super) fn stopped(place: &str) -> StoreError {
+    StoreError::Failed(format!(
+        "{place} has stopped after an internal failure: open it again, and please report this"
+    ))
+}

@@ -1,0 +1,123 @@
+//! What an append writes.
+
+use convoke_core::store::{Batch, Lease, RunChange};
+use convoke_core::{Blob, Entry, RunId, StoreError, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::failure::Fault;
+use super::lease::Held;
+use super::writer::Writer;
+use super::{place, question, row};
+use crate::batch;
+
+/// Writes a batch under a lease, and remembers how the lease goes on.
+pub(super) fn append(writer: &mut Writer, lease: &Lease, batch: &Batch) -> Result<(), Fault> {
+    let next_seq = try_append(writer, lease, batch);
+    let remembered = match &next_seq {
+        Ok(next_seq) => Ok(*next_seq),
+        Err(Fault::Refused(error)) => Err(error.clone()),
+        Err(_) => Err(StoreError::Failed(format!(
+            "an earlier write to run `{}` failed, so nothing can follow it: claim the run again",
+            lease.run
+        ))),
+    };
+    writer.leases.appended(lease, remembered);
+    next_seq.map(|_| ())
+}
+
+fn try_append(writer: &Writer, lease: &Lease, batch: &Batch) -> Result<u64, Fault> {
+    let held = in_force(writer, lease)?;
+    let next_seq = held.next_seq.clone()?;
+    write(&writer.connection, &lease.run, held.key, next_seq, batch)
+}
+
+/// The lease, if it is the one the database knows. This is the fence: it is read under the lock that the write needs.
+fn in_force<'a>(writer: &'a Writer, lease: &Lease) -> Result<&'a Held, Fault> {
+    let Some(held) = writer.leases.find(lease) else { return Err(refuse(writer, lease)) };
+    let in_force: Option<bool> = writer
+        .connection
+        .prepare_cached("SELECT epoch = ?2 AND holder IS ?3 FROM runs WHERE key = ?1")?
+        .query_row(params![held.key, held.epoch.cast_signed(), writer.holder_text], |row| row.get(0))
+        .optional()?;
+    if in_force == Some(true) { Ok(held) } else { Err(refuse(writer, lease)) }
+}
+
+/// Why a lease may not write.
+fn refuse(writer: &Writer, lease: &Lease) -> Fault {
+    let run = lease.run.clone();
+    let found = writer
+        .connection
+        .prepare_cached("SELECT epoch FROM runs WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([run.as_str()], |row| row.get(0)).optional());
+    match found.map(|epoch| epoch.map(i64::cast_unsigned)) {
+        Err(error) => error.into(),
+        Ok(None) => StoreError::NotFound { run }.into(),
+        Ok(Some(current)) if current != lease.epoch => {
+            StoreError::Fenced { run, ours: lease.epoch, current }.into()
+        }
+        Ok(Some(_)) => batch::given_back(&run).into(),
+    }
+}
+
+/// Writes a batch into a run, unconditionally. Gives the number of the entry that would come next.
+pub(super) fn write(
+    connection: &Connection,
+    run: &RunId,
+    key: i64,
+    next_seq: u64,
+    batch: &Batch,
+) -> Result<u64, Fault> {
+    let next_seq = batch::check(run, next_seq, batch)?;
+    batch.entries.iter().try_for_each(|entry| insert_entry(connection, key, entry))?;
+    batch.blobs.iter().try_for_each(|blob| insert_blob(connection, key, blob))?;
+    batch.opened.iter().try_for_each(|opened| question::open(connection, key, opened))?;
+    batch.closed.iter().try_for_each(|closed| question::close(connection, key, closed))?;
+    batch.change.iter().try_for_each(|change| change_run(connection, key, change))?;
+    Ok(next_seq)
+}
+
+fn insert_entry(connection: &Connection, key: i64, entry: &Entry) -> Result<(), Fault> {
+    connection
+        .prepare_cached(
+            "INSERT INTO entries (place, path, ordinal, effect, phase, digest, at, request, outcome) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            place::of(key, entry.seq)?,
+            entry.path.as_str(),
+            entry.ordinal,
+            entry.effect.code(),
+            entry.phase.code(),
+            entry.digest.as_bytes(),
+            entry.at.as_micros(),
+            entry.request.as_deref(),
+            entry.outcome.as_deref(),
+        ])?;
+    Ok(())
+}
+
+/// The same content twice is not an error: the digest says that it is the same.
+fn insert_blob(connection: &Connection, key: i64, blob: &Blob) -> Result<(), Fault> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO blobs (run, digest, content) VALUES (?1, ?2, ?3)")?
+        .execute(params![key, blob.digest.as_bytes(), &blob.content[..]])?;
+    Ok(())
+}
+
+fn change_run(connection: &Connection, key: i64, change: &RunChange) -> Result<(), Fault> {
+    connection
+        .prepare_cached("UPDATE runs SET status = ?2, updated = ?3, totals = ?4 WHERE key = ?1")?
+        .execute(params![
+            key,
+            row::status_code(change.status),
+            Timestamp::now().as_micros(),
+            row::totals_text(&change.totals)?
+        ])?;
+    match &change.outcome {
+        Some(outcome) => connection
+            .prepare_cached("INSERT OR REPLACE INTO outcomes (run, content) VALUES (?1, ?2)")?
+            .execute(params![key, &outcome[..]])?,
+        None => connection.prepare_cached("DELETE FROM outcomes WHERE run = ?1")?.execute([key])?,
+    };
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Which leases this handle has given, and whether they may still write.
+//!
+//! This is the fast half of fencing: what the next entry's number is, and whether an earlier batch failed. It never
+//! decides alone. That a lease is still in force is read from the database, in the transaction that writes.
+
+use std::collections::HashMap;
+
+use convoke_core::store::Lease;
+use convoke_core::{RunId, StoreError};
+
+/// A lease this handle gave and nobody gave back.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// The run's number in the tables.
+    pub(super) key: i64,
+    /// Which claim it is.
+    pub(super) epoch: u64,
+    /// The number the next entry must have, or why there can be no next one.
+    pub(super) next_seq: Result<u64, StoreError>,
+}
+
+/// All leases of one handle.
+#[derive(Debug, Default)]
+pub(super) struct Leases {
+    held: HashMap<RunId, Held>,
+}
+
+impl Leases {
+    /// Notes a lease that is about to be given. An earlier one on the same run ends.
+    pub(super) fn give(&mut self, lease: &Lease, key: i64) {
+        self.held.insert(lease.run.clone(), Held { key, epoch: lease.epoch, next_seq: Ok(lease.next_seq) });
+    }
+
+    /// The lease, if it is one of ours.
+    pub(super) fn find(&self, lease: &Lease) -> Option<&Held> {
+        self.held.get(&lease.run).filter(|held| held.epoch == lease.epoch)
+    }
+
+    /// Whether a run is held under this claim.
+    pub(super) fn holds(&self, run: &RunId, epoch: u64) -> bool {
+        self.held.get(run).is_some_and(|held| held.epoch == epoch)
+    }
+
+    /// Notes what became of a lease's batch: how the next one must begin, or why there can be none.
+    pub(super) fn appended(&mut self, lease: &Lease, next_seq: Result<u64, StoreError>) {
+        if let Some(held) = self.held.get_mut(&lease.run).filter(|held| held.epoch == lease.epoch) {
+            held.next_seq = next_seq;
+        }
+    }
+
+    /// Forgets a run's lease: it was given back, its run is gone, or nobody knows where it could go on.
+    pub(super) fn forget(&mut self, run: &RunId) {
+        self.held.remove(run);
+    }
+
+    /// The leases still held, at the end.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Held> + '_ {
+        self.held.drain().map(|(_, held)| held)
+    }
+}

@@ -1,0 +1,40 @@
+//! A store in one SQLite file.
+//!
+//! One thread owns the only connection that writes ([`writer`]); whatever was queued while it committed goes into
+//! its next transaction, so many runs share one `fsync`. Reads go to a few threads of their own ([`reader`]) and see
+//! what is committed. Nothing here needs an async runtime, and no async thread ever waits for the disk.
+//!
+//! | module | what it is for |
+//! | --- | --- |
+//! | [`store`] | the handle, and the `Store` trait in terms of jobs and queries |
+//! | [`inspect`] | looking at a file before touching it |
+//! | [`open`] | opening it and bringing it up to date |
+//! | [`schema`] | the tables and their versions |
+//! | [`writer`] | the thread that commits |
+//! | [`job`], [`promise`], [`traffic`] | one piece of work for the writer, and how to wait for it |
+//! | [`lease`] | which leases this handle has given, and whether they may still write |
+//! | [`journal`], [`run`], [`question`] | what jobs write: batches, runs, answers |
+//! | [`reader`] | the threads that read |
+//! | [`query`] | what they read |
+//! | [`row`], [`place`] | how values and addresses look in the tables |
+//! | [`failure`] | what went wrong, and what the user can do |
+
+mod failure;
+mod inspect;
+mod job;
+mod journal;
+mod lease;
+mod open;
+mod place;
+mod promise;
+mod query;
+mod question;
+mod reader;
+mod row;
+mod run;
+mod schema;
+mod store;
+mod traffic;
+mod writer;
+
+pub use store::SqliteStore;

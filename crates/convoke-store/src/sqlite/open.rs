@@ -1,0 +1,104 @@
+//! Opening a file and bringing it up to date.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use convoke_core::StoreError;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::failure::explain;
+use super::inspect::{Found, inspect, refuse_newer};
+use super::schema::{self, STEPS};
+
+/// How long to wait for another process that has the file locked.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// So many pages gather in the log before they are moved to the database. The more, the fewer pages of runs that are
+/// written at the same time are moved again and again.
+const LOG_PAGES: u32 = 1_000;
+/// A log that one large transaction made longer than this many bytes is cut.
+const LOG_BYTES: u32 = 32 << 20;
+/// Memory for pages, in KiB: the newest pages of some thousand runs.
+const CACHE_KIB: i32 = 32 << 10;
+
+/// The absolute path of a store, and the folder it is in made.
+pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
+    let fail = |advice: &str, error: std::io::Error| {
+        StoreError::Failed(format!("{}: {advice} ({error})", path.display()))
+    };
+    // SQLite gives some names a meaning of their own (`:memory:`), but only to relative ones.
+    let absolute = std::path::absolute(path).map_err(|error| fail("give the path of a file", error))?;
+    if absolute.is_dir() {
+        return Err(StoreError::Failed(format!(
+            "{} is a folder: give the path of a file in it",
+            path.display()
+        )));
+    }
+    if let Some(folder) = absolute.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| fail("its folder cannot be made: choose another, or make it yourself", error))?;
+    }
+    Ok(absolute)
+}
+
+/// Opens the connection that writes, on a file with the newest schema.
+pub(super) fn to_write(path: &Path, place: &str) -> Result<Connection, StoreError> {
+    // One at a time within a process: what `inspect` sees is then not changed under its eyes by ourselves.
+    static OPENING: Mutex<()> = Mutex::new(());
+    let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = inspect(path, place)?;
+    let connection = connect(path, found).map_err(|error| explain(place, &error))?;
+    refuse_newer(place, schema::version(&connection).map_err(|error| explain(place, &error))?)?;
+    Ok(connection)
+}
+
+/// Opens a connection that reads.
+pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+fn connect(path: &Path, found: Found) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    if found == Found::Nothing {
+        // Has an effect only before there are tables. Deleting runs then makes the file smaller.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    // The tables are made before the log is switched on. So what says that a file is ours is never in the log alone,
+    // and `inspect` can tell without it.
+    let migrated = schema::migrate(&mut connection, STEPS)?;
+    switch_log_on(&connection)?;
+    if migrated {
+        connection.pragma_query(None, "wal_checkpoint", |_| Ok(()))?;
+    }
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    Ok(connection)
+}
+
+/// Switches to write-ahead logging. It needs the file for itself for a moment, and SQLite does not wait for that.
+fn switch_log_on(connection: &Connection) -> rusqlite::Result<()> {
+    let began = Instant::now();
+    loop {
+        let result = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
+        match result {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && began.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What can be asked of the database.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use convoke_core::ask::PendingQuestion;
+use convoke_core::store::{Retention, RunQuery, RunRecord};
+use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
+
+use super::failure::Fault;
+use super::place;
+use super::row::{self, ENTRY_COLUMNS, EntryReader, QUESTION_COLUMNS, RUN_COLUMNS};
+
+/// One run's record.
+pub(super) fn run(connection: &Connection, run: &RunId) -> Result<Option<RunRecord>, Fault> {
+    let sql = format!("SELECT {RUN_COLUMNS} WHERE runs.id = ?1");
+    Ok(all(connection, &sql, [run.as_str()], row::run)?.pop())
+}
+
+/// Records of runs, newest first.
+pub(super) fn runs(connection: &Connection, query: &RunQuery) -> Result<Vec<RunRecord>, Fault> {
+    let mut conditions = vec!["TRUE"];
+    let mut values: Vec<(&str, Box<dyn ToSql>)> = Vec::new();
+    if let Some(workflow) = &query.workflow {
+        conditions.push("workflow = :workflow");
+        values.push((":workflow", Box::new(workflow.clone())));
+    }
+    if let Some(status) = query.status {
+        conditions.push("status = :status");
+        values.push((":status", Box::new(row::status_code(status))));
+    }
+    if let Some(prefix) = &query.id_prefix {
+        // Ids are ASCII, so all that begin like this lie between the prefix and the prefix followed by DEL.
+        conditions.push("runs.id >= :first AND runs.id < :last");
+        values.push((":first", Box::new(prefix.clone())));
+        values.push((":last", Box::new(format!("{prefix}\u{7f}"))));
+    }
+    values.push((":limit", Box::new(limit(query.limit.unwrap_or(usize::MAX)))));
+    let sql = format!(
+        "SELECT {RUN_COLUMNS} WHERE {} ORDER BY runs.key DESC LIMIT :limit",
+        conditions.join(" AND ")
+    );
+    let values: Vec<(&str, &dyn ToSql)> = values.iter().map(|(name, value)| (*name, &**value)).collect();
+    all(connection, &sql, &values[..], row::run)
+}
+
+/// A run's entries from a number on.
+pub(super) fn entries(
+    connection: &Connection,
+    run: &RunId,
+    from: u64,
+    most: usize,
+) -> Result<Vec<Entry>, Fault> {
+    let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
+    let Ok(first) = place::of(key, from) else { return Ok(Vec::new()) };
+    let sql = format!(
+        "SELECT {ENTRY_COLUMNS} FROM entries WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3"
+    );
+    let mut reader = EntryReader::default();
+    all(connection, &sql, params![first, place::last(key), limit(most)], |row| reader.entry(row))
+}
+
+/// The digests of a run's content.
+pub(super) fn blob_digests(connection: &Connection, run: &RunId) -> Result<Vec<Digest>, Fault> {
+    let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
+    all(connection, "SELECT digest FROM blobs WHERE run = ?1", [key], |row| row::digest(row, 0))
+}
+
+/// A run's content.
+pub(super) fn blobs(
+    connection: &Connection,
+    run: &RunId,
+    digests: &[Digest],
+) -> Result<HashMap<Digest, Bytes>, Fault> {
+    let mut found = HashMap::new();
+    let Some(key) = key(connection, run)? else { return Ok(found) };
+    let sql = "SELECT content FROM blobs WHERE run = ?1 AND digest = ?2";
+    for digest in digests {
+        let content = all(connection, sql, params![key, digest.as_bytes()], |row| row::bytes(row, 0))?;
+        found.extend(content.into_iter().flatten().map(|content| (*digest, content)));
+    }
+    Ok(found)
+}
+
+/// Questions that wait, oldest first.
+pub(super) fn questions(connection: &Connection, run: Option<&RunId>) -> Result<Vec<PendingQuestion>, Fault> {
+    let order = "ORDER BY asked, questions.run, questions.id";
+    match run {
+        None => {
+            let sql = format!("SELECT {QUESTION_COLUMNS} FROM questions JOIN runs ON key = run {order}");
+            all(connection, &sql, [], row::question)
+        }
+        Some(run) => {
+            let sql = format!(
+                "SELECT {QUESTION_COLUMNS} FROM runs JOIN questions ON run = key WHERE runs.id = ?1 {order}"
+            );
+            all(connection, &sql, [run.as_str()], row::question)
+        }
+    }
+}
+
+/// A question's answers, in order.
+pub(super) fn answers(
+    connection: &Connection,
+    run: &RunId,
+    question: &QuestionId,
+) -> Result<Vec<Answer>, Fault> {
+    let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
+    let sql = "SELECT answer FROM answers WHERE run = ?1 AND question = ?2 ORDER BY number";
+    all(connection, sql, params![key, question.as_str()], row::answer)
+}
+
+/// The finished runs that a retention does not keep.
+pub(super) fn outdated(connection: &Connection, retention: &Retention) -> Result<Vec<RunId>, Fault> {
+    let finished: Vec<String> = RunStatus::ALL
+        .into_iter()
+        .filter(|status| status.is_final())
+        .map(|status| row::status_code(status).to_string())
+        .collect();
+    let sql = format!(
+        "SELECT id FROM (SELECT key, id, updated, \
+         row_number() OVER (PARTITION BY workflow ORDER BY key DESC) AS place FROM runs WHERE status IN ({})) \
+         WHERE updated <= ?1 OR place > ?2 ORDER BY key",
+        finished.join(", ")
+    );
+    let ended_by = retention.max_age.map(|age| (Timestamp::now() - age).as_micros());
+    let keep = retention.keep_per_workflow.map(limit);
+    all(connection, &sql, params![ended_by, keep], |row| row::run_id(&row.get::<_, String>(0)?))
+}
+
+fn key(connection: &Connection, run: &RunId) -> Result<Option<i64>, Fault> {
+    Ok(connection
+        .prepare_cached("SELECT key FROM runs WHERE id = ?1")?
+        .query_row([run.as_str()], |row| row.get(0))
+        .optional()?)
+}
+
+fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, Fault>,
+) -> Result<Vec<T>, Fault> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+fn limit(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,69 @@
+//! What jobs do to questions: open, answer, close.
+
+use convoke_core::ask::PendingQuestion;
+use convoke_core::{Answer, Question, QuestionId, RunId, StoreError};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::failure::Fault;
+use super::row;
+use super::writer::Writer;
+
+/// Lets a question wait. One that waits already goes on waiting, with the answers it has; one that was settled begins
+/// anew, without those it had.
+pub(super) fn open(connection: &Connection, run: i64, question: &PendingQuestion) -> Result<(), Fault> {
+    let opened = connection
+        .prepare_cached(
+            "INSERT OR IGNORE INTO questions (run, id, path, asked, question) VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute(params![
+            run,
+            question.id.as_str(),
+            question.path.as_str(),
+            question.asked.as_micros(),
+            row::json_text(&question.question)?,
+        ])?;
+    if opened > 0 {
+        connection
+            .prepare_cached("DELETE FROM answers WHERE run = ?1 AND question = ?2")?
+            .execute(params![run, question.id.as_str()])?;
+    }
+    Ok(())
+}
+
+/// Ends a question's wait. Its answers stay.
+pub(super) fn close(connection: &Connection, run: i64, question: &QuestionId) -> Result<(), Fault> {
+    connection
+        .prepare_cached("DELETE FROM questions WHERE run = ?1 AND id = ?2")?
+        .execute(params![run, question.as_str()])?;
+    Ok(())
+}
+
+/// Adds an answer to an open question.
+pub(super) fn answer(
+    writer: &Writer,
+    run: &RunId,
+    question: &QuestionId,
+    answer: &Answer,
+) -> Result<(), Fault> {
+    let found: Option<(i64, String)> = writer
+        .connection
+        .prepare_cached(
+            "SELECT key, question FROM runs JOIN questions ON questions.run = key \
+             WHERE runs.id = ?1 AND questions.id = ?2",
+        )?
+        .query_row(params![run.as_str(), question.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((key, text)) = found else {
+        let question = question.to_string();
+        return Err(StoreError::NoSuchQuestion { run: run.clone(), question }.into());
+    };
+    row::json::<Question>(&text)?.check(&answer.decision).map_err(StoreError::from)?;
+    writer
+        .connection
+        .prepare_cached(
+            "INSERT INTO answers (run, question, number, answer) \
+             SELECT ?1, ?2, coalesce(max(number), 0) + 1, ?3 FROM answers WHERE run = ?1 AND question = ?2",
+        )?
+        .execute(params![key, question.as_str(), row::json_text(answer)?])?;
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! How values look in the tables.
+
+use bytes::Bytes;
+use convoke_core::ask::PendingQuestion;
+use convoke_core::store::{ForkPoint, RunRecord, Totals};
+use convoke_core::{
+    Answer, Digest, EffectKind, Entry, Path, Phase, QuestionId, RunId, RunStatus, StoreError, Timestamp,
+};
+use rusqlite::Row;
+use rusqlite::types::ValueRef;
+
+use super::failure::Fault;
+use super::place;
+use crate::holder::Holder;
+
+/// What [`run`] reads, in its order.
+pub(super) const RUN_COLUMNS: &str = "runs.id, workflow, version, status, created, updated, seed, epoch, holder, \
+     forked_from, forked_at, totals, inputs.content, outcomes.content \
+     FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key";
+
+/// A run's record.
+pub(super) fn run(row: &Row<'_>) -> Result<RunRecord, Fault> {
+    let forked_from: Option<String> = row.get(9)?;
+    let holder: Option<String> = row.get(8)?;
+    let totals: Option<String> = row.get(11)?;
+    Ok(RunRecord {
+        id: run_id(&text(row, 0)?)?,
+        workflow: text(row, 1)?,
+        version: row.get(2)?,
+        status: status_of(row.get(3)?)?,
+        created: Timestamp::from_micros(row.get(4)?),
+        updated: Timestamp::from_micros(row.get(5)?),
+        seed: unsigned(row, 6)?,
+        epoch: unsigned(row, 7)?,
+        holder: holder.map(|text| describe_holder(&text)),
+        forked_from: match forked_from {
+            Some(id) => Some(ForkPoint { run: run_id(&id)?, at: unsigned(row, 10)? }),
+            None => None,
+        },
+        totals: totals.as_deref().map(json).transpose()?.unwrap_or_default(),
+        input: bytes(row, 12)?.unwrap_or_default(),
+        outcome: bytes(row, 13)?,
+    })
+}
+
+/// What [`EntryReader::entry`] reads, in its order.
+pub(super) const ENTRY_COLUMNS: &str = "place, path, ordinal, effect, phase, digest, at, request, outcome";
+
+/// Reads entries one after the other. Neighbours often have the same path; they then share it.
+#[derive(Default)]
+pub(super) struct EntryReader {
+    last_path: Option<Path>,
+}
+
+impl EntryReader {
+    /// One entry.
+    pub(super) fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Fault> {
+        let (effect, phase): (u8, u8) = (row.get(3)?, row.get(4)?);
+        Ok(Entry {
+            seq: place::seq(row.get(0)?),
+            path: self.path(row)?,
+            ordinal: row.get(2)?,
+            effect: EffectKind::from_code(effect)
+                .ok_or_else(|| Fault::Damaged(format!("an entry has the unknown effect {effect}")))?,
+            phase: Phase::from_code(phase)
+                .ok_or_else(|| Fault::Damaged(format!("an entry has the unknown phase {phase}")))?,
+            digest: digest(row, 5)?,
+            at: Timestamp::from_micros(row.get(6)?),
+            request: bytes(row, 7)?,
+            outcome: bytes(row, 8)?,
+        })
+    }
+
+    fn path(&mut self, row: &Row<'_>) -> Result<Path, Fault> {
+        let text = row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?;
+        match &self.last_path {
+            Some(last) if last.as_str() == text => Ok(last.clone()),
+            _ => Ok(self.last_path.insert(Path::from(text)).clone()),
+        }
+    }
+}
+
+/// What [`question`] reads, in its order.
+pub(super) const QUESTION_COLUMNS: &str = "runs.id, questions.id, path, asked, question";
+
+/// A question that waits.
+pub(super) fn question(row: &Row<'_>) -> Result<PendingQuestion, Fault> {
+    Ok(PendingQuestion {
+        run: run_id(&text(row, 0)?)?,
+        id: question_id(text(row, 1)?)?,
+        path: Path::from(text(row, 2)?.as_str()),
+        asked: Timestamp::from_micros(row.get(3)?),
+        question: json(&text(row, 4)?)?,
+    })
+}
+
+/// An answer, from its only column.
+pub(super) fn answer(row: &Row<'_>) -> Result<Answer, Fault> {
+    json(&text(row, 0)?)
+}
+
+/// A digest.
+pub(super) fn digest(row: &Row<'_>, column: usize) -> Result<Digest, Fault> {
+    Ok(Digest::from_bytes(row.get(column)?))
+}
+
+/// Bytes, or nothing.
+pub(super) fn bytes(row: &Row<'_>, column: usize) -> Result<Option<Bytes>, Fault> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(None),
+        value => Ok(Some(Bytes::copy_from_slice(value.as_blob().map_err(rusqlite::Error::from)?))),
+    }
+}
+
+/// The id of a run.
+pub(super) fn run_id(text: &str) -> Result<RunId, Fault> {
+    text.parse().map_err(|error| Fault::Damaged(format!("{error}")))
+}
+
+/// A holder, as people read it.
+pub(super) fn describe_holder(text: &str) -> String {
+    Holder::parse(text).map_or_else(|| text.to_owned(), |holder| holder.to_string())
+}
+
+/// The number of a status.
+pub(super) fn status_code(status: RunStatus) -> u8 {
+    status as u8
+}
+
+/// Totals as stored; nothing for nothing.
+pub(super) fn totals_text(totals: &Totals) -> Result<Option<String>, Fault> {
+    (*totals != Totals::default()).then(|| json_text(totals)).transpose()
+}
+
+/// A value as JSON.
+pub(super) fn json_text<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
+    serde_json::to_string(value)
+        .map_err(|error| StoreError::Failed(format!("a value has no JSON form: {error}")).into())
+}
+
+/// The status with this number.
+pub(super) fn status_of(code: u8) -> Result<RunStatus, Fault> {
+    let status = RunStatus::ALL.get(usize::from(code)).copied();
+    status.ok_or_else(|| Fault::Damaged(format!("a run has the unknown status {code}")))
+}
+
+fn question_id(text: String) -> Result<QuestionId, Fault> {
+    serde_json::from_value(serde_json::Value::String(text)).map_err(|error| Fault::Damaged(error.to_string()))
+}
+
+/// A value from its JSON.
+pub(super) fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    serde_json::from_str(text).map_err(|error| Fault::Damaged(format!("unreadable JSON: {error}")))
+}
+
+/// A number as its bits: the database knows signed ones only.
+pub(super) fn unsigned(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+fn text(row: &Row<'_>, column: usize) -> Result<String, Fault> {
+    Ok(row.get(column)?)
+}

@@ -1,0 +1,157 @@
+//! What jobs do to runs as a whole: make, claim, give back, delete.
+
+use convoke_core::store::{Lease, NewRun, OnBusy};
+use convoke_core::{RunId, RunStatus, StoreError, Timestamp};
+use rusqlite::params;
+
+use super::failure::Fault;
+use super::{journal, place, row};
+use super::writer::Writer;
+use crate::holder::Holder;
+
+/// Makes a run with its past.
+pub(super) fn create(writer: &mut Writer, run: &NewRun) -> Result<Lease, Fault> {
+    let connection = &writer.connection;
+    let now = Timestamp::now().as_micros();
+    let fork = run.forked_from.as_ref();
+    let made = connection
+        .prepare_cached(
+            "INSERT INTO runs (id, workflow, version, status, created, updated, seed, epoch, holder, \
+             forked_from, forked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+        )?
+        .execute(params![
+            run.id.as_str(),
+            run.workflow,
+            run.version,
+            row::status_code(RunStatus::Running),
+            now,
+            run.seed.cast_signed(),
+            writer.holder_text,
+            fork.map(|fork| fork.run.as_str()),
+            fork.map(|fork| fork.at.cast_signed()),
+        ])?;
+    if made == 0 {
+        return Err(StoreError::Exists { run: run.id.clone() }.into());
+    }
+    let key = connection.last_insert_rowid();
+    connection
+        .prepare_cached("INSERT INTO inputs (run, content) VALUES (?1, ?2)")?
+        .execute(params![key, &run.input[..]])?;
+    let next_seq = journal::write(connection, &run.id, key, 1, &run.past)?;
+    let lease = Lease { run: run.id.clone(), epoch: 1, next_seq };
+    writer.leases.give(&lease, key);
+    Ok(lease)
+}
+
+/// Takes a run.
+pub(super) fn claim(writer: &mut Writer, run: &RunId, busy: OnBusy) -> Result<Lease, Fault> {
+    let found = find(writer, run)?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
+    if busy != OnBusy::TakeOver {
+        refuse_if_held(writer, run, &found)?;
+    }
+    let epoch = found.epoch + 1;
+    writer
+        .connection
+        .prepare_cached("UPDATE runs SET epoch = ?2, holder = ?3 WHERE key = ?1")?
+        .execute(params![found.key, epoch.cast_signed(), writer.holder_text])?;
+    let last: Option<i64> = writer
+        .connection
+        .prepare_cached("SELECT max(place) FROM entries WHERE place BETWEEN ?1 AND ?2")?
+        .query_row([place::first(found.key), place::last(found.key)], |row| row.get(0))?;
+    let next_seq = last.map_or(0, place::seq) + 1;
+    let lease = Lease { run: run.clone(), epoch, next_seq };
+    writer.leases.give(&lease, found.key);
+    Ok(lease)
+}
+
+/// Gives a run back, unless somebody else has it by now.
+pub(super) fn release(writer: &mut Writer, lease: &Lease) -> Result<(), Fault> {
+    if let Some(key) = writer.leases.find(lease).map(|held| held.key) {
+        writer.leases.forget(&lease.run);
+        writer
+            .connection
+            .prepare_cached("UPDATE runs SET holder = NULL WHERE key = ?1 AND epoch = ?2 AND holder = ?3")?
+            .execute(params![key, lease.epoch.cast_signed(), writer.holder_text])?;
+    }
+    Ok(())
+}
+
+/// Clears a holder at the end of its handle.
+pub(super) fn clear_holder(writer: &Writer, key: i64) -> rusqlite::Result<()> {
+    writer
+        .connection
+        .prepare_cached("UPDATE runs SET holder = NULL WHERE key = ?1 AND holder = ?2")?
+        .execute(params![key, writer.holder_text])
+        .map(|_| ())
+}
+
+/// Deletes a run, if there is one.
+pub(super) fn delete(writer: &mut Writer, run: &RunId) -> Result<bool, Fault> {
+    let Some(found) = find(writer, run)? else { return Ok(false) };
+    refuse_if_held(writer, run, &found)?;
+    remove(writer, run, found.key)?;
+    Ok(true)
+}
+
+/// Deletes those of the runs that are finished and that nobody holds. Gives their number.
+pub(super) fn delete_finished(writer: &mut Writer, runs: &[RunId]) -> Result<u64, Fault> {
+    let mut deleted = 0;
+    for run in runs {
+        let Some(found) = find(writer, run)? else { continue };
+        if found.is_final && refuse_if_held(writer, run, &found).is_ok() {
+            remove(writer, run, found.key)?;
+            deleted += 1;
+        }
+    }
+    Ok(deleted)
+}
+
+struct Found {
+    key: i64,
+    epoch: u64,
+    holder: Option<String>,
+    is_final: bool,
+}
+
+fn find(writer: &Writer, run: &RunId) -> Result<Option<Found>, Fault> {
+    let sql = "SELECT key, epoch, holder, status FROM runs WHERE id = ?1";
+    let mut statement = writer.connection.prepare_cached(sql)?;
+    let mut rows = statement.query([run.as_str()])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Found {
+        key: row.get(0)?,
+        epoch: row::unsigned(row, 1)?,
+        holder: row.get(2)?,
+        is_final: row::status_of(row.get(3)?)?.is_final(),
+    }))
+}
+
+fn refuse_if_held(writer: &Writer, run: &RunId, found: &Found) -> Result<(), StoreError> {
+    let Some(text) = &found.holder else { return Ok(()) };
+    let held = if *text == writer.holder_text {
+        writer.leases.holds(run, found.epoch)
+    } else {
+        Holder::parse(text).is_none_or(|holder| holder.is_alive())
+    };
+    if held { Err(StoreError::Busy { run: run.clone(), holder: row::describe_holder(text) }) } else { Ok(()) }
+}
+
+fn remove(writer: &mut Writer, run: &RunId, key: i64) -> Result<(), Fault> {
+    for sql in [
+        "DELETE FROM answers WHERE run = ?1",
+        "DELETE FROM questions WHERE run = ?1",
+        "DELETE FROM blobs WHERE run = ?1",
+        "DELETE FROM outcomes WHERE run = ?1",
+        "DELETE FROM inputs WHERE run = ?1",
+        "DELETE FROM runs WHERE key = ?1",
+    ] {
+        writer.connection.prepare_cached(sql)?.execute([key])?;
+    }
+    writer
+        .connection
+        .prepare_cached("DELETE FROM entries WHERE place BETWEEN ?1 AND ?2")?
+        .execute([place::first(key), place::last(key)])?;
+    writer.leases.forget(run);
+    writer.freed_pages();
+    Ok(())
+}

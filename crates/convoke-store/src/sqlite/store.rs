@@ -1,0 +1,243 @@
+//! The handle, and the `Store` trait in terms of jobs and queries.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use convoke_core::ask::PendingQuestion;
+use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Ticket};
+use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, StoreError};
+
+use super::failure::{Fault, stopped};
+use super::job::{Job, Reply, Task};
+use super::reader::Readers;
+use super::traffic::Traffic;
+use super::writer::Writer;
+use super::{journal, open, query, question, run};
+
+/// What a job writes besides the bytes it was given.
+const OVERHEAD: usize = 128;
+/// So many runs are deleted in one transaction when old ones are purged; others can write in between.
+const PURGED_TOGETHER: usize = 64;
+
+/// Runs in one SQLite file.
+///
+/// A clone is the same handle. When the last one is dropped, everything queued is written, leases that were not given
+/// back are, and the threads end; `drop` waits for that. A lease belongs to the handle that gave it.
+///
+/// The file is in WAL mode with `synchronous=FULL`: what is acknowledged survives a power cut. Space of deleted runs
+/// is given back to the file system in the writer's idle moments.
+#[derive(Clone)]
+pub struct SqliteStore {
+    threads: Arc<Threads>,
+}
+
+impl SqliteStore {
+    /// Opens the store at a path; makes the file, and the folder it is in, if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] or [`StoreError::Corrupt`] for a file that we cannot work with (not a byte of it is
+    /// changed), [`StoreError::Failed`] if it cannot be opened or written.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = open::prepare(path.as_ref())?;
+        let place: Arc<str> = path.display().to_string().into();
+        let writer = Writer::new(open::to_write(&path, &place)?, Arc::clone(&place));
+        let threads = Threads::start(path, place, writer)?;
+        Ok(Self { threads: Arc::new(threads) })
+    }
+
+    /// The absolute path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.threads.path
+    }
+
+    fn queue<T: Send + 'static>(
+        &self,
+        run: Option<&RunId>,
+        weight: usize,
+        work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
+    ) -> Reply<T> {
+        let (job, reply) = Task::queue(&self.threads.traffic, run.cloned(), weight + OVERHEAD, work);
+        if let Some(jobs) = &self.threads.jobs {
+            // If the writer is gone the job is dropped, and its reply never comes.
+            let _ = jobs.send(job);
+        }
+        reply
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        run: Option<&RunId>,
+        weight: usize,
+        work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.queue(run, weight, work).await.unwrap_or_else(|| Err(stopped(&self.threads.place)))
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SqliteStore").field("path", &self.threads.path).finish_non_exhaustive()
+    }
+}
+
+impl Store for SqliteStore {
+    fn create(&self, run: NewRun) -> BoxFuture<'_, Result<Lease, StoreError>> {
+        Box::pin(async move {
+            let weight = run.input.len() + weight(&run.past);
+            self.write(Some(&run.id.clone()), weight, move |writer| run::create(writer, &run)).await
+        })
+    }
+
+    fn claim<'a>(&'a self, run: &'a RunId, busy: OnBusy) -> BoxFuture<'a, Result<Lease, StoreError>> {
+        let id = run.clone();
+        Box::pin(self.write(Some(run), 0, move |writer| run::claim(writer, &id, busy)))
+    }
+
+    fn append(&self, lease: &Lease, batch: Batch) -> Ticket {
+        let (lease, weight) = (lease.clone(), weight(&batch));
+        let run = lease.run.clone();
+        let reply = self.queue(Some(&run), weight, move |writer| journal::append(writer, &lease, &batch));
+        let place = Arc::clone(&self.threads.place);
+        Ticket::new(async move { reply.await.unwrap_or_else(|| Err(stopped(&place))) })
+    }
+
+    fn release(&self, lease: &Lease) {
+        let lease = lease.clone();
+        let run = lease.run.clone();
+        drop(self.queue(Some(&run), 0, move |writer| run::release(writer, &lease)));
+    }
+
+    fn run<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
+        let run = run.clone();
+        Box::pin(self.threads.readers.ask(move |connection| query::run(connection, &run)))
+    }
+
+    fn entries<'a>(
+        &'a self,
+        run: &'a RunId,
+        from: u64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, StoreError>> {
+        let run = run.clone();
+        Box::pin(self.threads.readers.ask(move |connection| query::entries(connection, &run, from, limit)))
+    }
+
+    fn blob_digests<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Vec<Digest>, StoreError>> {
+        let run = run.clone();
+        Box::pin(self.threads.readers.ask(move |connection| query::blob_digests(connection, &run)))
+    }
+
+    fn blobs<'a>(
+        &'a self,
+        run: &'a RunId,
+        digests: &'a [Digest],
+    ) -> BoxFuture<'a, Result<HashMap<Digest, Bytes>, StoreError>> {
+        let (run, digests) = (run.clone(), digests.to_vec());
+        Box::pin(self.threads.readers.ask(move |connection| query::blobs(connection, &run, &digests)))
+    }
+
+    fn runs<'a>(&'a self, query: &'a RunQuery) -> BoxFuture<'a, Result<Vec<RunRecord>, StoreError>> {
+        let query = query.clone();
+        Box::pin(self.threads.readers.ask(move |connection| query::runs(connection, &query)))
+    }
+
+    fn questions<'a>(
+        &'a self,
+        run: Option<&'a RunId>,
+    ) -> BoxFuture<'a, Result<Vec<PendingQuestion>, StoreError>> {
+        let run = run.cloned();
+        Box::pin(self.threads.readers.ask(move |connection| query::questions(connection, run.as_ref())))
+    }
+
+    fn answer<'a>(
+        &'a self,
+        run: &'a RunId,
+        question: &'a QuestionId,
+        answer: Answer,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (run, question) = (run.clone(), question.clone());
+        Box::pin(self.write(None, 0, move |writer| question::answer(writer, &run, &question, &answer)))
+    }
+
+    fn answers<'a>(
+        &'a self,
+        run: &'a RunId,
+        question: &'a QuestionId,
+    ) -> BoxFuture<'a, Result<Vec<Answer>, StoreError>> {
+        let (run, question) = (run.clone(), question.clone());
+        Box::pin(self.threads.readers.ask(move |connection| query::answers(connection, &run, &question)))
+    }
+
+    fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
+        let id = run.clone();
+        Box::pin(self.write(Some(run), 0, move |writer| run::delete(writer, &id)))
+    }
+
+    fn purge<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<u64, StoreError>> {
+        let retention = retention.clone();
+        Box::pin(async move {
+            let outdated =
+                self.threads.readers.ask(move |connection| query::outdated(connection, &retention)).await?;
+            let mut deleted = 0;
+            for runs in outdated.chunks(PURGED_TOGETHER) {
+                let runs = runs.to_vec();
+                deleted += self.write(None, 0, move |writer| run::delete_finished(writer, &runs)).await?;
+            }
+            Ok(deleted)
+        })
+    }
+}
+
+fn weight(batch: &Batch) -> usize {
+    let length = |bytes: &Option<Bytes>| bytes.as_ref().map_or(0, Bytes::len);
+    let entries: usize =
+        batch.entries.iter().map(|entry| OVERHEAD + length(&entry.request) + length(&entry.outcome)).sum();
+    let blobs: usize = batch.blobs.iter().map(|blob| OVERHEAD + blob.content.len()).sum();
+    entries + blobs + batch.change.as_ref().map_or(0, |change| length(&change.outcome))
+}
+
+/// The threads of one handle. They end with it.
+struct Threads {
+    path: PathBuf,
+    place: Arc<str>,
+    traffic: Arc<Traffic>,
+    jobs: Option<Sender<Box<dyn Job>>>,
+    writer: Option<JoinHandle<()>>,
+    readers: Readers,
+}
+
+impl Threads {
+    fn start(path: PathBuf, place: Arc<str>, writer: Writer) -> Result<Self, StoreError> {
+        let fail = |error| {
+            StoreError::Failed(format!("{place}: no thread can be started: free some memory ({error})"))
+        };
+        let (jobs, queue) = channel();
+        let traffic = writer.traffic();
+        let readers = Readers::start(&path, &place).map_err(fail)?;
+        let writer = std::thread::Builder::new()
+            .name("convoke-store-writer".to_owned())
+            .spawn(move || writer.work(&queue))
+            .map_err(fail)?;
+        Ok(Self { path, place, traffic, jobs: Some(jobs), writer: Some(writer), readers })
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // The connection that is closed last moves the log into the file; it must be the one that can write.
+        self.readers.stop();
+        self.jobs = None;
+        // A job's last wake-up may run the code that drops the store, on the writer's own thread.
+        if let Some(writer) =
+            self.writer.take().filter(|writer| writer.thread().id() != std::thread::current().id())
+        {
+            let _ = writer.join();
+        }
+    }
+}
