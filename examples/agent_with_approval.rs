@@ -7,7 +7,6 @@
 //! `cargo run --example agent_with_approval`, then `cargo run -p convoke-cli -- show last`
 #![allow(clippy::print_stdout, missing_docs)]
 
-use convoke::agent::Approval;
 use convoke::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,8 +48,7 @@ async fn main() -> Result<(), Error> {
         .tool(look_up)
         .tool(refund)
         .approval(Approval::of(["send_refund"]))
-        .build()
-        .map_err(Error::failed)?;
+        .build()?;
     let workflow = Workflow::new(
         AgentStep::new("support", agent, |case: &Case| case.request.clone())
             .store(|case: &mut Case, result| case.answer = result.text()),

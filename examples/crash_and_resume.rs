@@ -40,7 +40,7 @@ async fn main() -> Result<(), Error> {
     let runtime = Runtime::builder().store(SqliteStore::open("convoke.db")?).model(model()).build();
 
     if let Ok(run) = std::env::var(DOOMED) {
-        let run = runtime.start(&workflow, Story::default()).id(run.parse().map_err(Error::failed)?);
+        let run = runtime.start(&workflow, Story::default()).id(run.parse()?);
         return write(run.stream(), Some(2)).await?.completed().map(drop);
     }
 

@@ -38,8 +38,7 @@ async fn main() -> Result<(), Error> {
         }
         research.findings = finished.into_iter().map(|source| source.value).collect();
         Ok(())
-    })
-    .map_err(Error::failed)?;
+    })?;
     let answer = prompt("answer", |research: &Research| {
         let notes: Vec<&str> = research.findings.iter().map(|finding| finding.text.as_str()).collect();
         format!("Answer briefly: {}\nNotes:\n{}", research.question, notes.join("\n"))

@@ -41,8 +41,7 @@ async fn main() -> Result<(), Error> {
             .then(answer("Ask for the version and the log.")),
     )
     .otherwise(file_under("a person"))
-    .build()
-    .map_err(Error::failed)?;
+    .build()?;
 
     let text = std::env::args().nth(1).unwrap_or_else(|| "I was charged twice for my loom.".to_owned());
     let runtime = Runtime::builder().model(model()).build();

@@ -47,7 +47,8 @@ impl Limits {
         self
     }
 
-    /// Limits tokens, in and out together.
+    /// Limits tokens, in and out together. Model calls that do not say how long their answer may be are then limited to
+    /// 4,096 tokens of output each, or to what is left.
     #[must_use]
     pub fn tokens(mut self, tokens: u64) -> Self {
         self.tokens = Some(tokens);

@@ -15,7 +15,7 @@ use crate::Error;
 pub(crate) fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value, Error> {
     value.serialize(Finite).map_err(|problem| {
         Error::failed(format!(
-            "the state cannot be written as JSON: {problem}; make the field an Option, or skip it"
+            "this cannot be written as JSON: {problem}; make the field an Option, or skip it"
         ))
     })?;
     Ok(serde_json::to_value(value)?)

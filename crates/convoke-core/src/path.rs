@@ -68,7 +68,8 @@ impl Path {
 /// Names are the user's; the three characters that mean something in a path are written as `%xx`.
 fn push_escaped(text: &mut String, name: &str) {
     if name.is_empty() {
-        text.push('_');
+        // No name is written like this: a percent sign in a name becomes `%25`.
+        text.push_str("%00");
         return;
     }
     if !name.contains(['/', '#', '%']) {
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(Path::join(&root, "main", 1).as_str(), "main");
         assert_eq!(Path::join(&Path::from("main"), "jira", 2).as_str(), "main/jira#2");
         assert_eq!(Path::join(&Path::from("main"), "a/b#c%", 1).as_str(), "main/a%2fb%23c%25");
-        assert_eq!(Path::join(&Path::from("main"), "", 1).as_str(), "main/_");
+        assert_eq!(Path::join(&Path::from("main"), "", 1).as_str(), "main/%00");
     }
 
     #[test]

@@ -92,3 +92,9 @@ pub enum BuildError {
         branches: usize,
     },
 }
+
+impl From<BuildError> for convoke_core::Error {
+    fn from(error: BuildError) -> Self {
+        Self::failed(error)
+    }
+}

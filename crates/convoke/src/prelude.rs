@@ -1,6 +1,8 @@
 //! What most programs need, in one line: `use convoke::prelude::*;`
 
-pub use convoke_agent::{Agent, AgentResult, AgentStop, AgentTool, ClientTool, FunctionTool, WorkflowTool};
+pub use convoke_agent::{
+    Agent, AgentResult, AgentStop, AgentTool, Approval, ClientTool, FunctionTool, WorkflowTool,
+};
 pub use convoke_core::{
     Answer, Canceller, Decision, Error, Event, EventKind, Fork, Limits, Message, Model, ModelParams, Money,
     Outcome, Question, Registry, RetryPolicy, RunId, RunStatus, Runner, Runtime, Scope, Step, StepEnd, Store,

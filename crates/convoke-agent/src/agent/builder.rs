@@ -228,3 +228,9 @@ impl std::fmt::Debug for AgentBuilder {
             .finish_non_exhaustive()
     }
 }
+
+impl From<InvalidAgent> for convoke_core::Error {
+    fn from(error: InvalidAgent) -> Self {
+        Self::failed(error)
+    }
+}

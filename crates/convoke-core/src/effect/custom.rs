@@ -1,6 +1,9 @@
 //! Effects of the user's own code.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -29,7 +32,7 @@ use crate::{Digest, EffectKind, Error, IdempotencyKey, Scope};
 pub struct CustomEffect<'a> {
     scope: &'a Scope,
     name: &'a str,
-    request: Value,
+    request: Result<Value, Error>,
     repeat: Repeat,
 }
 
@@ -39,7 +42,7 @@ impl Scope {
     /// It is not repeated after a crash in the middle of it unless declared [`repeatable`](CustomEffect::repeatable):
     /// a person is asked what became of it, or the run stops, as the runtime is configured.
     pub fn custom<'a>(&'a self, name: &'a str) -> CustomEffect<'a> {
-        CustomEffect { scope: self, name, request: Value::Null, repeat: Repeat::Never }
+        CustomEffect { scope: self, name, request: Ok(Value::Null), repeat: Repeat::Never }
     }
 }
 
@@ -47,8 +50,7 @@ impl<'a> CustomEffect<'a> {
     /// What goes into the effect. A resumed run whose code passes something else is told so instead of going on with
     /// an outcome that does not fit.
     pub fn request(mut self, request: &impl Serialize) -> Self {
-        // What cannot be written as JSON has no digest either; the name alone then identifies the effect.
-        self.request = serde_json::to_value(request).unwrap_or(Value::Null);
+        self.request = crate::json::to_value(request);
         self
     }
 
@@ -70,6 +72,7 @@ impl<'a> CustomEffect<'a> {
         Fut: Future<Output = Result<T, E>>,
     {
         let Self { scope, name, request, repeat } = self;
+        let request = request?;
         let effect = scope.number(EffectKind::Custom, Digest::of_request(name, &request));
         let asked = || json!({"name": name, "request": request});
         let past = effect.past(|| shortened(&asked().to_string()))?;
@@ -81,14 +84,15 @@ impl<'a> CustomEffect<'a> {
         let request = super::dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
         if in_doubt && repeat == Repeat::Never {
-            match scope.resolve_doubt(name, &effect).await? {
+            // What it gave is lost; `done` can only be said of something that has a value for that.
+            let lost = |text: Value| {
+                serde_json::from_value(Value::Null).or_else(|_| serde_json::from_value::<T>(text))
+            };
+            let options: &[&str] =
+                if lost(json!("")).is_ok() { &["done", "again", "stop"] } else { &["again", "stop"] };
+            match scope.resolve_doubt(name, &effect, asked(), options).await? {
                 Interrupted::Done(text) => {
-                    let value = serde_json::from_str(&text)
-                        .or_else(|_| serde_json::from_value(Value::String(text)))
-                        .map_err(|error| {
-                            Error::failed(format!("the answer is not what `{name}` gives: {error}"))
-                        })?;
-                    return effect.finish(None, Ok(value), Attached::default());
+                    return effect.finish(None, Ok(lost(Value::String(text))?), Attached::default());
                 }
                 Interrupted::Again => {}
             }
@@ -105,9 +109,27 @@ impl<'a> CustomEffect<'a> {
         };
         let outcome = tokio::select! {
             biased;
-            outcome = code(effect.key()) => outcome.map_err(Error::failed),
+            outcome = AssertUnwindSafe(async { code(effect.key()).await }).catch_unwind() => match outcome {
+                Ok(outcome) => outcome.map_err(Error::failed).and_then(|value| scope.storable(name, value)),
+                Err(panic) => Err(Error::panicked(scope.path(), &*panic)),
+            },
             stop = scope.out_of_time() => Err(stop),
         };
         effect.finish(request, outcome, Attached::default())
+    }
+}
+
+impl Scope {
+    /// What the journal would give back for a value: a run must not go on with something a resumed one could not have.
+    fn storable<T: Serialize + DeserializeOwned>(&self, name: &str, value: T) -> Result<T, Error> {
+        if self.journal().is_none() {
+            return Ok(value);
+        }
+        let json = crate::json::to_value(&value)?;
+        serde_json::from_value(json).map_err(|error| {
+            Error::failed(format!(
+                "what `{name}` gives cannot be read back from JSON: {error}; give something that can"
+            ))
+        })
     }
 }

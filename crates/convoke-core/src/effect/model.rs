@@ -1,10 +1,11 @@
 //! Calls of models.
 
 use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 
 use super::{Past, shortened};
@@ -18,8 +19,8 @@ use crate::model::{
 };
 use crate::{Digest, EffectKind, Error, Scope, Timestamp};
 
-/// Tokens reserved for an answer whose length the request does not limit.
-const ASSUMED_OUTPUT: u64 = 1_024;
+/// How long an answer may be under a budget if its request does not say.
+const ASSUMED_OUTPUT: u64 = 4_096;
 
 /// Bytes of a conversation that make about one token; only used to reserve, never to charge.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -83,7 +84,10 @@ impl Scope {
         };
         let outcome = tokio::select! {
             biased;
-            outcome = stream => outcome.map_err(Error::from),
+            outcome = AssertUnwindSafe(stream).catch_unwind() => match outcome {
+                Ok(outcome) => outcome.map_err(Error::from),
+                Err(panic) => Err(Error::panicked(self.path(), &*panic)),
+            },
             stop = self.out_of_time() => Err(stop),
         };
         let outcome = outcome.map(|mut reply: ModelReply| {
@@ -206,8 +210,8 @@ impl Scope {
         let mut output = request.params.max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
         if let Some(room) = room_for_output(budget, model.price(), input) {
             output = output.min(room);
-            let cap = u32::try_from(room).unwrap_or(u32::MAX);
-            request.params.max_tokens = Some(request.params.max_tokens.map_or(cap, |limit| limit.min(cap)));
+            // The answer may be as long as what is reserved for it, or calls side by side would overdraw the budget.
+            request.params.max_tokens = Some(u32::try_from(output).unwrap_or(u32::MAX));
         }
         let cost = model.price().map_or(Money::ZERO, |price| price.of(&Usage::tokens(input, output)));
         let charge = Charge::model(input + output, cost);

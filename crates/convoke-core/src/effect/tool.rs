@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Numbered, Past, shortened};
 use crate::ask::{Decision, Question};
@@ -199,7 +199,10 @@ impl Scope {
                 tool.spec().max_output
             )),
             Ok(Ok(content)) => Outcome { content, is_error: false },
-            Ok(Err(stop)) if stop.passes(self.path()) => return Err(stop),
+            // A limit further out is an end of the call too; a real stop is not, and nothing is written.
+            Ok(Err(stop)) if stop.passes(self.path()) => {
+                return effect.finish(request, Err(stop), Attached::default());
+            }
             Ok(Err(error)) => failure(error.to_string()),
             Err(panic) => failure(Error::panicked(self.path(), &*panic).to_string()),
         };
@@ -221,7 +224,10 @@ impl Scope {
             Ok(Reconciled::Done(content)) => Interrupted::Done(content),
             Ok(Reconciled::NotDone) => Interrupted::Again,
             // A tool that cannot say leaves it to people.
-            Ok(Reconciled::Unknown) | Err(_) => self.resolve_doubt(&call.name, effect).await?,
+            Ok(Reconciled::Unknown) | Err(_) => {
+                let asked = json!({"tool": call.name, "arguments": call.arguments});
+                self.resolve_doubt(&call.name, effect, asked, &["done", "again", "stop"]).await?
+            }
         };
         Ok(match known {
             Interrupted::Done(content) => Some(Outcome { content, is_error: false }),
@@ -236,6 +242,8 @@ impl Scope {
         &self,
         name: &str,
         effect: &Numbered<'_>,
+        asked: Value,
+        options: &[&str],
     ) -> Result<Interrupted, Error> {
         let key = effect.key();
         let doubt = || {
@@ -248,15 +256,21 @@ impl Scope {
         if self.node.run.services.on_doubt == OnDoubt::Fail {
             return Err(doubt());
         }
+        let took_effect = if options.contains(&"done") {
+            "`done`: it took effect, go on."
+        } else {
+            "If it took effect, fork the run at this effect and say what it gave (`convoke fork RUN --at N --outcome JSON`)."
+        };
         let question = Question::choice(
             format!("`{name}` was interrupted and may have acted already. What became of it?"),
-            ["done", "again", "stop"],
+            options.iter().copied(),
         )
         .details(format!(
-            "It was called at `{}` with key {key} when the process ended. `done`: it took effect, go on. `again`: it did \
-             not, call it again. `stop`: end the run.",
+            "It was called at `{}` with key {key} when the process ended. {took_effect} `again`: it did not, call it \
+             again. `stop`: end the run.",
             self.path()
-        ));
+        ))
+        .about(asked);
         let repetition = Some(effect.attempts());
         let person = self.narrowed(Child { repetition, unhurried: true, ..Child::named("in doubt") });
         match person.ask(question).await?.decision {

@@ -10,6 +10,7 @@ mod recorded;
 
 use std::any::Any;
 use std::error::Error as StdError;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +25,9 @@ use crate::model::ModelError;
 use crate::store::{RunStatus, StoreError};
 
 /// Why a step or a run stopped before its end.
-#[derive(Debug, Clone, thiserror::Error)]
+///
+/// Its `Debug` is the same text as its `Display`: a program whose `main` gives it back shows what happened and what to do.
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A child step failed; its parent says which.
@@ -289,6 +292,30 @@ impl Error {
             root => visit(nearest, root),
         }
     }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+macro_rules! from_own_errors {
+    ($($error:ty),* $(,)?) => {
+        $(impl From<$error> for Error {
+            fn from(error: $error) -> Self {
+                Self::failed(error)
+            }
+        })*
+    };
+}
+
+from_own_errors! {
+    crate::InvalidRunId,
+    crate::InvalidDigest,
+    crate::InvalidRetry,
+    crate::DuplicateTool,
+    crate::ask::UnfitAnswer,
 }
 
 impl From<std::io::Error> for Error {

@@ -48,11 +48,15 @@ impl RecordedError {
     /// The recordable form of an error; `None` for stops, which are not outcomes of the effect.
     #[must_use]
     pub fn of(error: &Error) -> Option<Self> {
+        // A limit is a limit, however many steps say that they failed because of it.
+        match error.root() {
+            Error::TimedOut(timed_out) => return Some(Self::TimedOut((**timed_out).clone())),
+            Error::Budget(exhausted) => return Some(Self::Budget((**exhausted).clone())),
+            _ => {}
+        }
         Some(match error {
             Error::Model(error) => Self::Model((**error).clone()),
             Error::Effect(error) => (**error).clone(),
-            Error::TimedOut(timed_out) => Self::TimedOut((**timed_out).clone()),
-            Error::Budget(exhausted) => Self::Budget((**exhausted).clone()),
             Error::Denied(reason) => Self::Denied { reason: reason.to_string() },
             stop if stop.is_stop() => return None,
             other => Self::Failed {

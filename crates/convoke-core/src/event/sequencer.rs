@@ -1,5 +1,7 @@
 //! Numbers events, keeps them paired, and hands them on without losing any.
 
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,15 +22,11 @@ pub(crate) struct Sequencer {
 #[derive(Default)]
 struct State {
     sent: u64,
-    open: Vec<Open>,
+    /// What is open, by place: everything below a path lies together.
+    open: BTreeMap<Path, Vec<Span>>,
+    /// Where messages and tool calls are open, by their id.
+    places: HashMap<String, Path>,
     over: bool,
-}
-
-/// Something that was started and must be ended.
-#[derive(Clone, PartialEq)]
-struct Open {
-    path: Path,
-    span: Span,
 }
 
 #[derive(Clone, PartialEq)]
@@ -121,48 +119,69 @@ impl Sequencer {
     /// What is still open at or below a path that is about to be closed, innermost first.
     fn left_open(&self, path: &Path, kind: &EventKind) -> Vec<Open> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = match kind {
-            EventKind::StepEnded(_) => Some(Open { path: path.clone(), span: Span::Step }),
-            _ => None,
+        let is_own = |at: &Path, span: &Span| {
+            matches!(kind, EventKind::StepEnded(_)) && at == path && *span == Span::Step
         };
-        let left =
-            state.open.iter().rev().filter(|open| open.path.is_within(path) && Some(*open) != own.as_ref());
-        left.cloned().collect()
+        let below = state.below(path).rev();
+        let spans = below.flat_map(|(at, spans)| spans.iter().rev().map(move |span| (at, span)));
+        let left = spans.filter(|(at, span)| !is_own(at, span));
+        left.map(|(at, span)| Open { path: at.clone(), span: span.clone() }).collect()
     }
 }
 
 impl State {
+    /// What is open at or below a path.
+    fn below<'a>(&'a self, path: &'a Path) -> impl DoubleEndedIterator<Item = (&'a Path, &'a Vec<Span>)> {
+        // What follows a path in a name is a slash, and `0` is the character after that.
+        let end = Path::from(format!("{}0", path.as_str()).as_str());
+        let range = match path.as_str() {
+            "" => self.open.range::<Path, _>(..),
+            _ => self.open.range::<Path, _>((Bound::Included(path), Bound::Excluded(&end))),
+        };
+        range.filter(move |(at, _)| at.is_within(path))
+    }
+
     /// Keeps account of what is open. Says no to an end of what was never begun.
     fn admit(&mut self, path: &Path, kind: &EventKind) -> bool {
-        let open = |span| Open { path: path.clone(), span };
         match kind {
-            EventKind::StepStarted { .. } => self.open.push(open(Span::Step)),
-            EventKind::MessageStarted { id, .. } => self.open.push(open(Span::Message(id.clone()))),
-            EventKind::ToolCallStarted { id, .. } => self.open.push(open(Span::ToolCall(id.clone()))),
-            EventKind::StepEnded(_) => {
-                return self.close(|left| left.span == Span::Step && left.path == *path);
-            }
-            EventKind::MessageEnded { id, .. } => {
-                return self.close(|left| matches!(&left.span, Span::Message(open) if open == id));
-            }
-            EventKind::ToolCallEnded { id } => {
-                return self.close(|left| matches!(&left.span, Span::ToolCall(open) if open == id));
-            }
+            EventKind::StepStarted { .. } => self.begin(path, Span::Step),
+            EventKind::MessageStarted { id, .. } => self.begin(path, Span::Message(id.clone())),
+            EventKind::ToolCallStarted { id, .. } => self.begin(path, Span::ToolCall(id.clone())),
+            EventKind::StepEnded(_) => return self.end(path, &Span::Step),
+            EventKind::MessageEnded { id, .. } => return self.end_by_id(id, &Span::Message(id.clone())),
+            EventKind::ToolCallEnded { id } => return self.end_by_id(id, &Span::ToolCall(id.clone())),
             EventKind::RunEnded(_) => self.over = true,
             _ => {}
         }
         true
     }
 
-    fn close(&mut self, is_it: impl Fn(&Open) -> bool) -> bool {
-        match self.open.iter().rposition(is_it) {
-            Some(index) => {
-                self.open.remove(index);
-                true
-            }
-            None => false,
+    fn begin(&mut self, path: &Path, span: Span) {
+        if let Span::Message(id) | Span::ToolCall(id) = &span {
+            self.places.insert(id.clone(), path.clone());
         }
+        self.open.entry(path.clone()).or_default().push(span);
     }
+
+    fn end_by_id(&mut self, id: &str, span: &Span) -> bool {
+        self.places.remove(id).is_some_and(|path| self.end(&path, span))
+    }
+
+    fn end(&mut self, path: &Path, span: &Span) -> bool {
+        let Some(spans) = self.open.get_mut(path) else { return false };
+        let Some(index) = spans.iter().rposition(|open| open == span) else { return false };
+        spans.remove(index);
+        if spans.is_empty() {
+            self.open.remove(path);
+        }
+        true
+    }
+}
+
+/// Something that was started and must be ended.
+struct Open {
+    path: Path,
+    span: Span,
 }
 
 impl Open {

@@ -185,5 +185,5 @@ fn is_instant(effect: &Effect) -> bool {
 
 /// A step's name as the user wrote it.
 fn unescaped(segment: &str) -> String {
-    segment.replace("%2f", "/").replace("%23", "#").replace("%25", "%")
+    segment.replace("%00", "").replace("%2f", "/").replace("%23", "#").replace("%25", "%")
 }

@@ -77,22 +77,10 @@ impl RunJournal {
         let Some(lease) = &self.lease else { return };
         // Numbers are given and batches handed over under one lock, so that the store sees them in order.
         let mut state = self.lock();
-        let entry = Entry {
-            seq: state.next_seq,
-            path: draft.path.clone(),
-            ordinal: draft.ordinal,
-            effect: draft.effect,
-            phase: draft.phase,
-            digest: draft.digest,
-            at: Timestamp::now(),
-            request: draft.request,
-            outcome: draft.outcome,
-        };
-        state.next_seq += 1;
         let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.stored));
         state.stored.extend(blobs.iter().map(|blob| blob.digest));
         let batch = Batch {
-            entries: vec![entry],
+            entries: vec![state.number(draft)],
             blobs,
             opened: attached.opened.into_iter().collect(),
             closed: attached.closed.into_iter().collect(),
@@ -101,11 +89,16 @@ impl RunJournal {
         state.last = Some(self.store.append(lease, batch));
     }
 
-    /// Changes the run's record, after everything appended so far.
-    pub(crate) fn change(&self, change: RunChange) {
+    /// Takes entries down together with a change of the run's record, after everything appended so far: all of it, or
+    /// nothing.
+    pub(crate) fn change<'a>(&self, drafts: impl Iterator<Item = Draft<'a>>, change: Option<RunChange>) {
         let Some(lease) = &self.lease else { return };
         let mut state = self.lock();
-        state.last = Some(self.store.append(lease, Batch { change: Some(change), ..Batch::default() }));
+        let entries: Vec<Entry> = drafts.map(|draft| state.number(draft)).collect();
+        if !entries.is_empty() || change.is_some() {
+            let batch = Batch { entries, change, ..Batch::default() };
+            state.last = Some(self.store.append(lease, batch));
+        }
     }
 
     /// Lets a question wait. One that waits already goes on waiting.
@@ -139,5 +132,23 @@ impl RunJournal {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn number(&mut self, draft: Draft<'_>) -> Entry {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        Entry {
+            seq,
+            path: draft.path.clone(),
+            ordinal: draft.ordinal,
+            effect: draft.effect,
+            phase: draft.phase,
+            digest: draft.digest,
+            at: Timestamp::now(),
+            request: draft.request,
+            outcome: draft.outcome,
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Everything that did not end the run keeps its outcome, failures that the run had coped with included.
 
 use super::outcome::StoredOutcome;
-use crate::journal::{Attached, Draft, JournalIndex, RunJournal};
+use crate::journal::{Draft, JournalIndex};
 use crate::store::RunRecord;
 use crate::{Entry, Error, Phase, Recorded, RecordedError};
 
@@ -53,19 +53,16 @@ fn superseding(index: &JournalIndex, failure: &Entry) -> impl Iterator<Item = En
     std::iter::once(superseded).chain(slot.and_then(|slot| slot.started.clone()))
 }
 
-/// Keeps entries in the journal of the run that goes on.
-pub(super) fn write(journal: &RunJournal, entries: &[Entry]) {
-    for entry in entries {
-        let draft = Draft {
-            path: &entry.path,
-            ordinal: entry.ordinal,
-            effect: entry.effect,
-            phase: entry.phase,
-            digest: entry.digest,
-            request: entry.request.clone(),
-            outcome: entry.outcome.clone(),
-        };
-        journal.append(draft, Attached::default());
+/// An entry as the journal of the run that goes on takes it down.
+pub(super) fn draft(entry: &Entry) -> Draft<'_> {
+    Draft {
+        path: &entry.path,
+        ordinal: entry.ordinal,
+        effect: entry.effect,
+        phase: entry.phase,
+        digest: entry.digest,
+        request: entry.request.clone(),
+        outcome: entry.outcome.clone(),
     }
 }
 

@@ -72,7 +72,8 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> O
         // Plain data; and if it could not be written the run would still have its journal.
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
         if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {
-            journal.change(RunChange { status, outcome, totals: run.totals() });
+            let change = RunChange { status, outcome, totals: run.totals() };
+            journal.change(std::iter::empty(), Some(change));
         }
         if let Err(failure) = journal.settle().await {
             error.get_or_insert(Error::Store(failure));

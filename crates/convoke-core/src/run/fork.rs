@@ -1,6 +1,6 @@
 //! A new run out of an old one's past: what if it had gone differently?
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -122,15 +122,18 @@ impl Fork {
 /// A call that was begun and not ended before the fork is the other run's: this one makes it anew, under a key of its own.
 /// Questions and waits go on from where they were.
 fn without_dangling(mut entries: Vec<Entry>) -> Vec<Entry> {
-    let ended: HashSet<_> = entries
-        .iter()
-        .filter(|entry| entry.phase != Phase::Started)
-        .map(|entry| (entry.path.clone(), entry.ordinal))
-        .collect();
-    entries.retain(|entry| {
+    let mut begun = HashMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let address = (entry.path.clone(), entry.ordinal);
         let goes_on = matches!(entry.effect, EffectKind::Ask | EffectKind::Sleep);
-        entry.phase != Phase::Started || goes_on || ended.contains(&(entry.path.clone(), entry.ordinal))
-    });
+        match entry.phase {
+            Phase::Started if !goes_on => begun.insert(address, index),
+            _ => begun.remove(&address),
+        };
+    }
+    let dangling: HashSet<usize> = begun.into_values().collect();
+    let mut index = 0..;
+    entries.retain(|_| index.next().is_none_or(|index| !dangling.contains(&index)));
     for (entry, seq) in entries.iter_mut().zip(1..) {
         entry.seq = seq;
     }

@@ -98,15 +98,15 @@ async fn resume<S: State>(
     input: Option<&Value>,
     when_busy: WhenBusy,
 ) -> Result<Prepared<S>, Error> {
-    let (record, lease) = loop {
-        let record = store.run(&id).await?.ok_or_else(|| StoreError::NotFound { run: id.clone() })?;
+    let lease = loop {
+        let record = find(store, &id).await?;
         must_begin_alike(&record, workflow, input)?;
         if record.status == RunStatus::Completed {
             return completed(workflow, record).map(Prepared::Completed);
         }
         let on_busy = if when_busy == WhenBusy::TakeOver { OnBusy::TakeOver } else { OnBusy::Refuse };
         match store.claim(&id, on_busy).await {
-            Ok(lease) => break (record, lease),
+            Ok(lease) => break lease,
             Err(StoreError::Busy { .. }) if when_busy == WhenBusy::Wait => {
                 tokio::time::sleep(BUSY_INTERVAL).await;
             }
@@ -114,9 +114,18 @@ async fn resume<S: State>(
         }
     };
     let claimed = Claimed { store: Arc::clone(store), lease: Some(lease) };
+    // Read anew: between the look and the claim another may have gone on with the run, or finished it.
+    let record = find(store, &id).await?;
+    if record.status == RunStatus::Completed {
+        return completed(workflow, record).map(Prepared::Completed);
+    }
     let ready = continue_run(store, workflow, id, record, &claimed).await?;
     claimed.keep();
     Ok(Prepared::Ready(ready))
+}
+
+async fn find(store: &Arc<dyn Store>, id: &RunId) -> Result<RunRecord, Error> {
+    Ok(store.run(id).await?.ok_or_else(|| StoreError::NotFound { run: id.clone() })?)
 }
 
 async fn continue_run<S: State>(
@@ -131,11 +140,10 @@ async fn continue_run<S: State>(
     let stored = store.blob_digests(&id).await?.into_iter().collect();
     let (index, retried) = forget_failures(&record, entries);
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
-    again::write(&journal, &retried);
-    if record.status != RunStatus::Running {
-        let change = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals };
-        journal.change(change);
-    }
+    let goes_on = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals };
+    // Together: a run that is said to have failed has its failures, and they are forgotten once only.
+    journal
+        .change(retried.iter().map(again::draft), (record.status != RunStatus::Running).then_some(goes_on));
     Ok(Ready { id, seed: record.seed, state, journal: Some(journal), resumed: true })
 }
 

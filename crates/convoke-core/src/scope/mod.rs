@@ -186,6 +186,9 @@ impl Scope {
 
     /// Gives up the questions asked below a branch that is no longer needed: they are closed, and nobody waits for them.
     pub fn withdraw_questions(&self, branch: &Scope) {
+        if !branch.node.suspended.load(Ordering::Relaxed) {
+            return;
+        }
         let withdrawn = self.node.run.waiting.withdraw(branch.path());
         if let Some(journal) = &self.node.run.journal {
             journal.close_questions(withdrawn.into_iter().map(|pending| pending.id));

@@ -8,7 +8,8 @@ const SEQ_BITS: u32 = 32;
 
 /// The place of an entry of a run.
 pub(super) fn of(run: i64, seq: u64) -> Result<i64, Fault> {
-    let seq = u32::try_from(seq).map_err(|_| StoreError::Failed(format!("a run cannot have {seq} entries")))?;
+    let seq =
+        u32::try_from(seq).map_err(|_| StoreError::Failed(format!("a run cannot have {seq} entries")))?;
     Ok(first(run) + i64::from(seq))
 }
 

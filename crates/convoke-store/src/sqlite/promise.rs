@@ -152,11 +152,7 @@ mod tests {
         let count = Arc::new(Count(Default::default()));
         let waker = Waker::from(Arc::clone(&count));
         assert_eq!(Pin::new(&mut awaited).poll(&mut Context::from_waker(&waker)), Poll::Pending);
-        assert_eq!(
-            count.0.load(Ordering::SeqCst),
-            0,
-            "there is no reason to look out"
-        );
+        assert_eq!(count.0.load(Ordering::SeqCst), 0, "there is no reason to look out");
         promise.keep(7);
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
         assert_eq!(poll(&mut awaited), (Poll::Ready(Some(7)), 0));

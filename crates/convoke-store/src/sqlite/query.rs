@@ -54,9 +54,8 @@ pub(super) fn entries(
 ) -> Result<Vec<Entry>, Fault> {
     let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
     let Ok(first) = place::of(key, from) else { return Ok(Vec::new()) };
-    let sql = format!(
-        "SELECT {ENTRY_COLUMNS} FROM entries WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3"
-    );
+    let sql =
+        format!("SELECT {ENTRY_COLUMNS} FROM entries WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3");
     let mut reader = EntryReader::default();
     all(connection, &sql, params![first, place::last(key), limit(most)], |row| reader.entry(row))
 }

@@ -5,8 +5,8 @@ use convoke_core::{RunId, RunStatus, StoreError, Timestamp};
 use rusqlite::params;
 
 use super::failure::Fault;
-use super::{journal, place, row};
 use super::writer::Writer;
+use super::{journal, place, row};
 use crate::holder::Holder;
 
 /// Makes a run with its past.

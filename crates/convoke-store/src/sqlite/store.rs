@@ -11,6 +11,7 @@ use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Ticket};
 use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, StoreError};
+use rusqlite::Connection;
 
 use super::failure::{Fault, stopped};
 use super::job::{Job, Reply, Task};
@@ -45,9 +46,13 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = open::prepare(path.as_ref())?;
         let place: Arc<str> = path.display().to_string().into();
-        let writer = Writer::new(open::to_write(&path, &place)?, Arc::clone(&place));
-        let threads = Threads::start(path, place, writer)?;
-        Ok(Self { threads: Arc::new(threads) })
+        let connection = open::to_write(&path, &place)?;
+        Self::start(path, place, connection)
+    }
+
+    fn start(path: PathBuf, place: Arc<str>, connection: Connection) -> Result<Self, StoreError> {
+        let writer = Writer::new(connection, Arc::clone(&place));
+        Ok(Self { threads: Arc::new(Threads::start(path, place, writer)?) })
     }
 
     /// The absolute path of the file.
@@ -238,6 +243,85 @@ impl Drop for Threads {
             self.writer.take().filter(|writer| writer.thread().id() != std::thread::current().id())
         {
             let _ = writer.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    fn run(id: &str) -> NewRun {
+        NewRun {
+            id: id.parse().unwrap(),
+            workflow: String::new(),
+            version: 1,
+            input: Bytes::new(),
+            seed: 1,
+            forked_from: None,
+            past: Batch::default(),
+        }
+    }
+
+    fn blob(size: usize) -> Batch {
+        let content = Bytes::from(vec![7; size]);
+        Batch {
+            blobs: vec![convoke_core::Blob { digest: Digest::of_parts(&[&content]), content }],
+            ..Batch::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_fails_the_run_that_fills_it_and_is_over_when_there_is_space() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        let connection = open::to_write(&path, "the store").unwrap();
+        connection.pragma_update(None, "max_page_count", 100).unwrap();
+        let store = SqliteStore::start(path, "the store".into(), connection).unwrap();
+        let (one, other) =
+            (store.create(run("one")).await.unwrap(), store.create(run("other")).await.unwrap());
+
+        let error = store.append(&one, blob(1 << 20)).await.unwrap_err();
+        assert!(
+            matches!(&error, StoreError::Failed(advice) if advice.contains("free some space")),
+            "{error}"
+        );
+        assert!(store.append(&one, blob(1)).await.is_err(), "nothing follows a batch that failed");
+
+        assert_eq!(store.append(&other, blob(1_000)).await, Ok(()), "a small batch still fits");
+        let one = store.claim(&one.run, OnBusy::TakeOver).await.unwrap();
+        assert_eq!(store.append(&one, blob(2_000)).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_store_can_be_dropped_by_whoever_it_wakes() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(folder.path().join("runs.db")).unwrap();
+        let (done, finished) = std::sync::mpsc::channel();
+        // A task without a runtime: it goes on, and drops the store, on the thread that wakes it.
+        let future: BoxFuture<'static, ()> = Box::pin(async move {
+            let result = store.create(run("one")).await;
+            drop(store);
+            done.send(result).unwrap();
+        });
+        std::task::Wake::wake(Arc::new(Task { future: Mutex::new(Some(future)) }));
+        assert!(finished.recv().unwrap().is_ok());
+    }
+
+    struct Task {
+        future: Mutex<Option<BoxFuture<'static, ()>>>,
+    }
+
+    impl std::task::Wake for Task {
+        fn wake(self: Arc<Self>) {
+            let waker = Arc::clone(&self).into();
+            let mut future = self.future.lock().unwrap();
+            let mut context = std::task::Context::from_waker(&waker);
+            if future.as_mut().is_some_and(|task| task.as_mut().poll(&mut context).is_ready()) {
+                *future = None;
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ const SHORT: Duration = Duration::from_micros(250);
 /// For so many rounds the worse way of waiting is tried,
 const TRIAL: u32 = 16;
 /// and then the better one used.
-const USE: u32 = 2_000;
+const USE: u32 = 500;
 
 /// What the writer and those who wait for it know of each other.
 #[derive(Debug, Default)]
@@ -89,7 +89,8 @@ impl Observer {
         self.rounds_left = self.rounds_left.saturating_sub(1);
         if self.rounds_left == 0 {
             self.choose();
-            let patience = Duration::from_nanos(self.averages.iter().flatten().min().copied().unwrap_or(0)) * 2;
+            let patience =
+                Duration::from_nanos(self.averages.iter().flatten().min().copied().unwrap_or(0)) * 2;
             traffic.wait_like(self.way, patience);
         }
     }
