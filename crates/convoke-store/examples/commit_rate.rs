@@ -1,6 +1,7 @@
 //! How fast a store on SQLite is beside a bare commit loop in the same process, and what a run costs on disk.
 //!
 //! `cargo run --release -p convoke-store --example commit_rate [FOLDER]`; the folder decides which disk is measured.
+//! `several` and `single` are the threads of the async runtime.
 
 use std::error::Error;
 use std::path::Path as FilePath;
@@ -64,6 +65,12 @@ fn one_run(runtime: &Runtime, folder: &FilePath, threads: &str) -> Outcome<()> {
     say(&format!("{threads:<7} raw commit loop      {:>9.0} commits/s", median(&mut raw_rates)));
     say(&format!("{threads:<7} one run              {:>9.0} appends/s", median(&mut store_rates)));
     say(&format!("{threads:<7} one run / raw        {:>9.1} %", median(&mut ratios)));
+    let began = Instant::now();
+    for _ in 0..10 {
+        runtime.block_on(store.entries(&lease.run, 1, usize::MAX))?;
+    }
+    let read = (10 * ROUNDS * COMMITS) as f64 / began.elapsed().as_secs_f64();
+    say(&format!("{threads:<7} reading a journal    {read:>9.0} entries/s"));
     drop(store);
     let bytes = size(folder, &file)? as f64 / (ROUNDS * COMMITS) as f64;
     say(&format!("{threads:<7} bytes per entry      {bytes:>9.0}"));

@@ -1,5 +1,7 @@
 //! Both stores keep every promise of the contract, on both kinds of runtime.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::sync::Arc;
 
 use convoke_core::Store;

@@ -1,5 +1,7 @@
 //! Files that are not ours, newer than we are, or damaged are refused and left as they are, to the byte.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use std::fs;

@@ -1,5 +1,7 @@
 //! Any sequence of operations gives the same answers on both stores.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use std::sync::Arc;

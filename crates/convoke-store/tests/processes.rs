@@ -1,5 +1,7 @@
 //! Several processes use one file: a run has one writer among all of them.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use std::io::{BufRead, Write};

@@ -65,13 +65,13 @@ pub async fn entries_are_read_in_pages<B: Backend>(backend: &B) {
     store.append(&lease, batch(1..=10)).await.expect("writable");
     make(&*store, "neighbour").await;
     for (from, limit, expected) in [
-        (1, usize::MAX, 1..=10),
-        (0, 3, 1..=3),
-        (4, 3, 4..=6),
-        (9, 5, 9..=10),
-        (11, 5, 1..=0),
-        (u64::MAX, 5, 1..=0),
-        (1, 0, 1..=0),
+        (1, usize::MAX, 1..11),
+        (0, 3, 1..4),
+        (4, 3, 4..7),
+        (9, 5, 9..11),
+        (11, 5, 0..0),
+        (u64::MAX, 5, 0..0),
+        (1, 0, 0..0),
     ] {
         let page = store.entries(&lease.run, from, limit).await.expect("readable");
         let expected: Vec<Entry> = expected.map(entry).collect();

@@ -71,8 +71,8 @@ fn look_with_log(path: &Path, place: &str, length: u64) -> Result<Found, StoreEr
     seen.map_err(|error| explain(place, &error))?.judge(place)
 }
 
-/// A transaction without log was interrupted: the creation of a store, if it is ours. Only a connection that can write
-/// can look into it, so the header must do. Nobody else can have the file open.
+/// A transaction without log is under way or was interrupted: the creation of a store, if it is ours. Only a connection
+/// that can write could look into it, so the header must do. No handle of this process can have the file open.
 fn look_at_unfinished(path: &Path, place: &str) -> Result<Found, StoreError> {
     let mut header = [0; 100];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));

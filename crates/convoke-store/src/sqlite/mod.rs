@@ -10,6 +10,7 @@
 //! | [`inspect`] | looking at a file before touching it |
 //! | [`open`] | opening it and bringing it up to date |
 //! | [`schema`] | the tables and their versions |
+//! | [`threads`] | the threads of one handle, and their end |
 //! | [`writer`] | the thread that commits |
 //! | [`job`], [`promise`], [`traffic`] | one piece of work for the writer, and how to wait for it |
 //! | [`lease`] | which leases this handle has given, and whether they may still write |
@@ -34,6 +35,7 @@ mod row;
 mod run;
 mod schema;
 mod store;
+mod threads;
 mod traffic;
 mod writer;
 

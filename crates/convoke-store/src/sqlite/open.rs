@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use convoke_core::StoreError;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
-use super::failure::explain;
+use super::failure::Fault;
 use super::inspect::{Found, inspect, refuse_newer};
 use super::schema::{self, STEPS};
 
@@ -47,9 +47,7 @@ pub(super) fn to_write(path: &Path, place: &str) -> Result<Connection, StoreErro
     static OPENING: Mutex<()> = Mutex::new(());
     let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     let found = inspect(path, place)?;
-    let connection = connect(path, found).map_err(|error| explain(place, &error))?;
-    refuse_newer(place, schema::version(&connection).map_err(|error| explain(place, &error))?)?;
-    Ok(connection)
+    set_up(path, place, found).map_err(|fault| fault.at(place))
 }
 
 /// Opens a connection that reads.
@@ -61,12 +59,15 @@ pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn connect(path: &Path, found: Found) -> rusqlite::Result<Connection> {
+fn set_up(path: &Path, place: &str, found: Found) -> Result<Connection, Fault> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(64);
+    // Another process may have been there since.
+    refuse_newer(place, schema::version(&connection)?)?;
+    refuse_read_only(&connection, place)?;
     if found == Found::Nothing {
         // Has an effect only before there are tables. Deleting runs then makes the file smaller.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
@@ -74,7 +75,7 @@ fn connect(path: &Path, found: Found) -> rusqlite::Result<Connection> {
     // The tables are made before the log is switched on. So what says that a file is ours is never in the log alone,
     // and `inspect` can tell without it.
     let migrated = schema::migrate(&mut connection, STEPS)?;
-    switch_log_on(&connection)?;
+    switch_log_on(&connection, place)?;
     if migrated {
         connection.pragma_query(None, "wal_checkpoint", |_| Ok(()))?;
     }
@@ -86,19 +87,54 @@ fn connect(path: &Path, found: Found) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// SQLite opens what it may not write for reading, and says nothing.
+fn refuse_read_only(connection: &Connection, place: &str) -> Result<(), Fault> {
+    if !connection.is_readonly(MAIN_DB)? {
+        return Ok(());
+    }
+    let advice =
+        format!("{place} is read-only: make the file and its folder writable for this user, or copy it");
+    Err(StoreError::Failed(advice).into())
+}
+
 /// Switches to write-ahead logging. It needs the file for itself for a moment, and SQLite does not wait for that.
-fn switch_log_on(connection: &Connection) -> rusqlite::Result<()> {
+fn switch_log_on(connection: &Connection, place: &str) -> Result<(), Fault> {
     let began = Instant::now();
     loop {
-        let result = connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
-        match result {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && began.elapsed() < PATIENCE =>
-            {
+        let mode: rusqlite::Result<String> =
+            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(_) => {
+                let advice = format!("{place} is on a file system without shared memory: use a local disk");
+                return Err(StoreError::Failed(advice).into());
+            }
+            Err(error) if is_busy(&error) && began.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            other => return other,
+            Err(error) => return Err(error.into()),
         }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_refused_with_advice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        drop(to_write(&path, "the store").unwrap());
+        let connection = to_read(&path).unwrap();
+        let refused = refuse_read_only(&connection, "the store").unwrap_err().at("the store");
+        assert!(refused.to_string().contains("writable"), "{refused}");
+        let error = connection.execute_batch("DELETE FROM runs").unwrap_err();
+        let explained = Fault::from(error).at("the store");
+        assert!(explained.to_string().contains("writable"), "{explained}");
     }
 }

@@ -10,10 +10,11 @@ use std::thread::JoinHandle;
 
 use convoke_core::StoreError;
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
 use super::failure::{Fault, explain, stopped};
 use super::open;
+use super::promise::promise;
+use super::traffic::Traffic;
 
 /// So many queries can be under way at once.
 const THREADS: usize = 3;
@@ -23,6 +24,8 @@ type Query = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 /// A few threads that answer queries.
 pub(super) struct Readers {
     place: Arc<str>,
+    /// Not the writer's: nobody looks out for the end of a query.
+    traffic: Arc<Traffic>,
     queries: Option<Sender<Query>>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -39,7 +42,7 @@ impl Readers {
                     .spawn(move || read(&path, &place, &queries))
             })
             .collect::<std::io::Result<_>>()?;
-        Ok(Self { place: Arc::clone(place), queries: Some(sender), threads })
+        Ok(Self { place: Arc::clone(place), traffic: Arc::default(), queries: Some(sender), threads })
     }
 
     /// Asks the database something.
@@ -47,19 +50,18 @@ impl Readers {
         &self,
         query: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = promise(&self.traffic);
         let place = Arc::clone(&self.place);
         let query: Query = Box::new(move |connection| {
             let result =
                 connection.and_then(|connection| query(connection).map_err(|fault| fault.at(&place)));
-            // Nobody may be waiting any more, and that is all right.
-            let _ = reply.send(result);
+            reply.keep(result);
         });
         if let Some(queries) = &self.queries {
             // If all threads are gone the query is dropped, and its answer never comes.
             let _ = queries.send(query);
         }
-        answer.await.unwrap_or_else(|_| Err(stopped(&self.place)))
+        answer.await.unwrap_or_else(|| Err(stopped(&self.place)))
     }
 }
 

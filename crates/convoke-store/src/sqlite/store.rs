@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
-use std::thread::JoinHandle;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
@@ -14,9 +12,8 @@ use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, S
 use rusqlite::Connection;
 
 use super::failure::{Fault, stopped};
-use super::job::{Job, Reply, Task};
-use super::reader::Readers;
-use super::traffic::Traffic;
+use super::job::{Reply, Task};
+use super::threads::Threads;
 use super::writer::Writer;
 use super::{journal, open, query, question, run};
 
@@ -68,10 +65,7 @@ impl SqliteStore {
         work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
     ) -> Reply<T> {
         let (job, reply) = Task::queue(&self.threads.traffic, run.cloned(), weight + OVERHEAD, work);
-        if let Some(jobs) = &self.threads.jobs {
-            // If the writer is gone the job is dropped, and its reply never comes.
-            let _ = jobs.send(job);
-        }
+        self.threads.perform(job);
         reply
     }
 
@@ -205,46 +199,6 @@ fn weight(batch: &Batch) -> usize {
         batch.entries.iter().map(|entry| OVERHEAD + length(&entry.request) + length(&entry.outcome)).sum();
     let blobs: usize = batch.blobs.iter().map(|blob| OVERHEAD + blob.content.len()).sum();
     entries + blobs + batch.change.as_ref().map_or(0, |change| length(&change.outcome))
-}
-
-/// The threads of one handle. They end with it.
-struct Threads {
-    path: PathBuf,
-    place: Arc<str>,
-    traffic: Arc<Traffic>,
-    jobs: Option<Sender<Box<dyn Job>>>,
-    writer: Option<JoinHandle<()>>,
-    readers: Readers,
-}
-
-impl Threads {
-    fn start(path: PathBuf, place: Arc<str>, writer: Writer) -> Result<Self, StoreError> {
-        let fail = |error| {
-            StoreError::Failed(format!("{place}: no thread can be started: free some memory ({error})"))
-        };
-        let (jobs, queue) = channel();
-        let traffic = writer.traffic();
-        let readers = Readers::start(&path, &place).map_err(fail)?;
-        let writer = std::thread::Builder::new()
-            .name("convoke-store-writer".to_owned())
-            .spawn(move || writer.work(&queue))
-            .map_err(fail)?;
-        Ok(Self { path, place, traffic, jobs: Some(jobs), writer: Some(writer), readers })
-    }
-}
-
-impl Drop for Threads {
-    fn drop(&mut self) {
-        // The connection that is closed last moves the log into the file; it must be the one that can write.
-        self.readers.stop();
-        self.jobs = None;
-        // A job's last wake-up may run the code that drops the store, on the writer's own thread.
-        if let Some(writer) =
-            self.writer.take().filter(|writer| writer.thread().id() != std::thread::current().id())
-        {
-            let _ = writer.join();
-        }
-    }
 }
 
 #[cfg(test)]

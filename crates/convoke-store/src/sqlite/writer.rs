@@ -23,7 +23,7 @@ const MOST_JOBS: usize = 1024;
 /// A transaction that has written so many bytes takes no further job.
 const MOST_BYTES: usize = 16 << 20;
 /// How long to look out for the next job after a commit before going to sleep. A run that waits for one append before
-/// it makes the next is back within this time; to wake a sleeping thread each time would cost it a tenth of its speed.
+/// it makes the next is back within this time, and need not wake us.
 const VIGIL: Duration = Duration::from_micros(60);
 /// How many free pages are given back to the file system at a time, between transactions.
 const PAGES_TO_RETURN: u32 = 512;
@@ -97,6 +97,7 @@ impl Writer {
                     self.began_alone = None;
                     return jobs.recv().ok();
                 }
+                // Not a bare loop: the task we have just woken may be waiting for this very core.
                 Err(TryRecvError::Empty) => std::thread::yield_now(),
             }
         }

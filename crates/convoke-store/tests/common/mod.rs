@@ -1,6 +1,6 @@
 //! What several of these tests need: things to store, and a second process.
 
-#![allow(dead_code, reason = "every test takes what it needs")]
+#![allow(dead_code, unreachable_pub, reason = "every test takes what it needs")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};

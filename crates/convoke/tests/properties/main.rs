@@ -53,6 +53,10 @@ fn runtime(store: &Arc<MemoryStore>) -> Runtime {
 /// the beginning.
 async fn to_the_end(store: &Arc<MemoryStore>, workflow: &Workflow<Log>, run: &RunId) -> (Vec<Event>, Ended) {
     loop {
+        // All at once, before it goes on: what is decided without an answer must not depend on who was quicker.
+        for pending in store.questions(Some(run)).await.expect("questions can be listed") {
+            store.answer(run, &pending.id, Answer::approve()).await.expect("an answer is taken");
+        }
         let (events, outcome) = runtime(store).resume(workflow, run.clone()).stream().collect().await;
         let outcome = outcome.expect("the run can be resumed");
         well_formed(&events);
@@ -60,9 +64,6 @@ async fn to_the_end(store: &Arc<MemoryStore>, workflow: &Workflow<Log>, run: &Ru
             return (events, outcome.into());
         }
         assert!(!outcome.questions().is_empty(), "a suspended run says what it waits for");
-        for pending in store.questions(Some(run)).await.expect("questions can be listed") {
-            store.answer(run, &pending.id, Answer::approve()).await.expect("an answer is taken");
-        }
     }
 }
 
