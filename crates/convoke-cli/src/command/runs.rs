@@ -108,7 +108,7 @@ fn table(session: &Session<'_>, runs: &[Listed]) -> Table {
         table.row([
             (Ink::Strong, record.id.to_string()),
             (Ink::Plain, text::one_line(&record.workflow)),
-            (Ink::of(record.status), record.status.to_string()),
+            standing(record),
             (Ink::Plain, human::ago(record.created, session.now)),
             (Ink::Plain, human::maybe_duration(took(record, session.now))),
             (Ink::Plain, run.model_calls().to_string()),
@@ -127,4 +127,12 @@ fn distinct(runs: &[Listed]) -> usize {
         runs.iter().all(|run| seen.insert(text::head(run.record.id.as_str(), *length)))
     };
     (SHORTEST_ID..longest).find(are_distinct).unwrap_or(longest)
+}
+
+/// Where a run stands. One that is said to be running although nobody works on it waits to be resumed.
+fn standing(record: &RunRecord) -> (Ink, String) {
+    match (record.status, &record.holder) {
+        (RunStatus::Running, None) => (Ink::Caution, "idle".to_owned()),
+        (status, _) => (Ink::of(status), status.to_string()),
+    }
 }

@@ -32,7 +32,7 @@ pub(super) fn run(row: &Row<'_>) -> Result<RunRecord, Fault> {
         updated: Timestamp::from_micros(row.get(5)?),
         seed: unsigned(row, 6)?,
         epoch: unsigned(row, 7)?,
-        holder: holder.map(|text| describe_holder(&text)),
+        holder: holder.and_then(|text| living_holder(&text)),
         forked_from: match forked_from {
             Some(id) => Some(ForkPoint { run: run_id(&id)?, at: unsigned(row, 10)? }),
             None => None,
@@ -115,6 +115,12 @@ pub(super) fn bytes(row: &Row<'_>, column: usize) -> Result<Option<Bytes>, Fault
 /// The id of a run.
 pub(super) fn run_id(text: &str) -> Result<RunId, Fault> {
     text.parse().map_err(|error| Fault::Damaged(format!("{error}")))
+}
+
+/// A holder that may still write, as people read it. One whose process is gone holds nothing any more.
+fn living_holder(text: &str) -> Option<String> {
+    let is_gone = Holder::parse(text).is_some_and(|holder| !holder.is_alive());
+    (!is_gone).then(|| describe_holder(text))
 }
 
 /// A holder, as people read it.
