@@ -120,6 +120,18 @@ async fn a_step_that_blocks_its_thread_is_given_up_and_named() {
     assert_says(&error, &["blocks its thread"]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_that_blocks_after_it_has_waited_is_noticed_too() {
+    async fn naps_then_blocks(_: &Scope, _: &mut u64) -> Result<(), Error> {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        std::thread::sleep(Duration::from_secs(4));
+        Ok(())
+    }
+    let runtime = Runtime::builder().leaf_timeout(Some(Duration::from_millis(200))).build();
+    let error = runtime.start(&Workflow::new(task("naps", naps_then_blocks)), 0).await.map(drop).unwrap_err();
+    assert_says(&error, &["`naps` blocks its thread"]);
+}
+
 #[tokio::test]
 async fn a_real_model_is_refused_where_real_models_are_forbidden() {
     struct Real;

@@ -1,18 +1,15 @@
 //! Waiting for a run from outside its task.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinHandle;
 
 use super::polls::Polls;
+use super::watchdog::watch;
 use crate::scope::Canceller;
 use crate::step::BoxFuture;
 use crate::{Error, Path};
-
-/// How often to look whether a step blocks.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs work on a task of its own and waits for it, watching for steps that block. Dropping this cancels the run.
 ///
@@ -34,19 +31,14 @@ pub(super) fn watched<T: Send + 'static>(
     polls: Arc<Polls>,
     canceller: Canceller,
 ) -> BoxFuture<'static, Result<T, Error>> {
+    watch(&polls);
     let unheard = Unheard(Some(canceller));
     Box::pin(async move {
         let mut task = task;
-        let joined = loop {
-            tokio::select! {
-                biased;
-                joined = &mut task => break joined,
-                () = tokio::time::sleep(LOOK_INTERVAL) => {
-                    if let Some(blocked) = polls.give_up_if_blocked() {
-                        return Err(blocked);
-                    }
-                }
-            }
+        let joined = tokio::select! {
+            biased;
+            joined = &mut task => joined,
+            blocked = polls.found_blocked() => return Err(blocked),
         };
         unheard.was_heard();
         joined.unwrap_or_else(|error| match error.try_into_panic() {

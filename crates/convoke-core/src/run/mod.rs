@@ -16,6 +16,7 @@ mod settings_methods;
 mod start;
 mod stream;
 mod waiting;
+mod watchdog;
 mod workflow;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,13 +1,16 @@
 //! Notices steps that block their thread.
 //!
 //! A future that does not return from `poll` cannot be timed out by its own task: nothing in that task runs any more.
-//! So leaves report when they are being polled, and whoever waits for the run looks at it from outside.
+//! So leaves report when they are being polled, and the watchdog looks at it from outside.
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
 
 use super::Run;
 use crate::Error;
@@ -21,6 +24,9 @@ const MERCY: Duration = Duration::from_secs(1);
 pub(crate) struct Polls {
     under_way: Mutex<Vec<(Instant, Arc<Node>)>>,
     run: OnceLock<Weak<Run>>,
+    is_given_up: AtomicBool,
+    given_up: Mutex<Option<Error>>,
+    found: Notify,
 }
 
 impl Polls {
@@ -30,13 +36,28 @@ impl Polls {
         let _ = self.run.set(Arc::downgrade(run));
     }
 
-    /// Ends the run for whoever waits for it, if one of its steps blocks.
-    pub(super) fn give_up_if_blocked(&self) -> Option<Error> {
-        let blocked = self.blocked()?;
+    /// Waits until one of the run's steps is found to block. There is one who waits.
+    pub(super) async fn found_blocked(&self) -> Error {
+        loop {
+            if let Some(error) = self.given_up.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                return error;
+            }
+            self.found.notified().await;
+        }
+    }
+
+    /// Ends the run for whoever waits for it, if one of its steps blocks. Called from a thread that no step can block.
+    pub(super) fn look(&self) {
+        if self.is_given_up.load(Ordering::Relaxed) {
+            return;
+        }
+        let Some(blocked) = self.blocked() else { return };
+        self.is_given_up.store(true, Ordering::Relaxed);
         if let Some(run) = self.run.get().and_then(Weak::upgrade) {
             run.abandon(&blocked);
         }
-        Some(blocked)
+        *self.given_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(blocked);
+        self.found.notify_one();
     }
 
     fn blocked(&self) -> Option<Error> {
