@@ -108,6 +108,7 @@ async fn code_that_asks_for_something_else_is_told_so_and_shown_both_requests() 
     let replay = runtime(&store, &model).replay(&changed, &run).await.unwrap();
     let text = replay.error.unwrap().to_string();
     assert!(text.contains("`main/a`") && text.contains("something else"), "{text}");
+    assert!(text.contains(r#""last message":"a""#), "what was recorded is shown as well: {text}");
     assert_eq!(model.calls(), 2, "divergence must never call the model");
     let shorter = runtime(&store, &model).replay(&asking(&["a"]), &run).await.unwrap();
     assert_eq!(shorter.unused, 1, "an effect the code no longer asks for is noticed");

@@ -25,6 +25,9 @@ const ASSUMED_OUTPUT: u64 = 4_096;
 /// Bytes of a conversation that make about one token; only used to reserve, never to charge.
 const BYTES_PER_TOKEN: u64 = 4;
 
+/// How many characters of the last message an entry keeps, for people who compare requests.
+const KEPT_OF_MESSAGE: usize = 160;
+
 /// Who gets to see a reply while it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Visibility {
@@ -292,6 +295,7 @@ fn stored_form(
         model: model.to_owned(),
         messages: request.messages.digest(),
         options: options.as_ref().map(|blob| blob.digest),
+        last_message: last_text(request).chars().take(KEPT_OF_MESSAGE).collect(),
         began: Some(Timestamp::now()),
     };
     // Three plain fields always serialise.
@@ -305,8 +309,12 @@ fn stored_form(
     (json.into(), content)
 }
 
+fn last_text(request: &ModelRequest) -> String {
+    request.messages.last().map_or_else(String::new, |message| message.text())
+}
+
 fn describe(model: &str, request: &ModelRequest) -> String {
-    let last = request.messages.last().map_or_else(String::new, |message| message.text());
+    let last = last_text(request);
     let described = json!({
         "model": model,
         "messages": request.messages.digest(),

@@ -101,6 +101,9 @@ pub(crate) struct StoredRequest {
     pub(crate) messages: Digest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) options: Option<Digest>,
+    /// The beginning of the last message, so that a divergence can show what was asked.
+    #[serde(default, rename = "last message", skip_serializing_if = "String::is_empty")]
+    pub(crate) last_message: String,
     /// When the call began; the entry is made when it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) began: Option<Timestamp>,
