@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::select;
 use crate::session::Session;
 use crate::shell;
+use crate::terminal::text;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
@@ -26,6 +27,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
     }
     let outcome = outcome(&history, arguments)?;
     let warning = warning(&history, arguments.at, outcome.as_ref());
+    let again = done_again(&history, arguments.at, outcome.is_some());
     if let Some(outcome) = outcome {
         fork = fork.with_outcome(outcome);
     }
@@ -35,7 +37,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
     } else {
         session.output.plain(new.as_str())?;
     }
-    if let Some(warning) = warning {
+    for warning in warning.into_iter().chain(again) {
         session.output.note(&warning);
     }
     let questions = session.store.questions(Some(&new)).await?;
@@ -46,6 +48,34 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
     let resume = session.resuming(&new, &record.workflow);
     session.output.note(&format!("to let it go on, {resume}"));
     Ok(())
+}
+
+/// What changed the world after the fork, and will again if the new run comes there.
+fn done_again(history: &History, at: u64, is_given: bool) -> Option<String> {
+    let after = history.effects.iter().filter(|effect| {
+        let attempt = effect.current();
+        // Only what must not be repeated blindly has its beginning written down.
+        let changes_the_world =
+            matches!(effect.kind, EffectKind::Tool | EffectKind::Custom) && attempt.begun.is_some();
+        let is_replaced = is_given && attempt.marks().any(|mark| mark.seq == at);
+        changes_the_world && attempt.first_seq() >= at && !is_replaced
+    });
+    let names: Vec<String> = after
+        .map(|effect| {
+            let name = match &effect.current().detail {
+                Detail::Tool { tool, .. } => tool.as_str(),
+                Detail::Custom { name, .. } => name.as_str(),
+                _ => effect.kind.name(),
+            };
+            format!("#{} {}", effect.current().first_seq(), text::one_line(name))
+        })
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "after the fork, the other run changed the world ({}); the new one may do so again",
+            names.join(", ")
+        )
+    })
 }
 
 /// There is no entry with this number.
