@@ -85,7 +85,7 @@ impl Trial {
                     chance = chance
                         .wrapping_mul(6_364_136_223_846_793_005)
                         .wrapping_add(1_442_695_040_888_963_407);
-                    self.child(None, Some(Duration::from_micros((chance >> 33) % 60_000)))
+                    self.child(None, Some(Duration::from_micros((chance >> 33) % 25_000)))
                 }
                 _ => self.child(None, None),
             };
