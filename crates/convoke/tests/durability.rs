@@ -207,6 +207,22 @@ async fn two_people_must_agree_where_a_quorum_says_so() {
     assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().completed().unwrap(), 1);
 }
 
+#[tokio::test]
+async fn only_those_a_question_is_for_can_answer_it_and_later_those_it_escalates_to() {
+    async fn guarded(scope: &Scope, number: &mut i64) -> Result<(), Error> {
+        let question = Question::approval("pay?").audience(["ann"]).escalates(Duration::ZERO, ["the boss"]);
+        *number = i64::from(scope.ask(question).await?.is_approval());
+        Ok(())
+    }
+    let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies([""; 0]));
+    let (runtime, workflow) = (runtime(&store, &model), Workflow::new(task("main", guarded)));
+    assert_eq!(runtime.start(&workflow, 0).id(id("run")).await.unwrap().status, RunStatus::Suspended);
+    answer_all(&store, &Answer::approve().by("mallory")).await;
+    assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().status, RunStatus::Suspended);
+    answer_all(&store, &Answer::approve().by("the boss")).await;
+    assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().completed().unwrap(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_start_of_a_run_under_way_is_refused_waits_or_takes_over() {
     async fn slow(scope: &Scope, number: &mut i64) -> Result<(), Error> {

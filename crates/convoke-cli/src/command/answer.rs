@@ -48,7 +48,7 @@ async fn must_be_unsettled(
     pending: &PendingQuestion,
 ) -> Result<(), Failure> {
     let answers = session.store.answers(&record.id, &pending.id).await?;
-    let Some(verdict) = pending.question.verdict(&answers) else { return Ok(()) };
+    let Some(verdict) = pending.verdict(&answers) else { return Ok(()) };
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&verdict)));
     let resume = session.resuming(&record.id, &record.workflow);
     Err(Failure::failed(format!("`{title}` is answered already: {given}"))
@@ -59,8 +59,12 @@ async fn must_be_unsettled(
 fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestion>) -> String {
     let record = &history.record;
     if let Some(open) = open.filter(|open| open.verdict().is_none()) {
-        let people: BTreeSet<&str> = open.answers.iter().map(|answer| &*answer.by).collect();
+        let heeded = open.answers.iter().filter(|answer| open.pending.heeds(answer));
+        let people: BTreeSet<&str> = heeded.map(|answer| &*answer.by).collect();
         let quorum = open.pending.question.quorum;
+        if quorum == 1 {
+            return "it still waits for an answer by somebody it is for".to_owned();
+        }
         return format!(
             "{quorum} different people must approve; so far: {}",
             Vec::from_iter(people).join(", ")
@@ -94,7 +98,10 @@ fn decision(arguments: &arguments::Answer) -> Result<Decision, Failure> {
 fn warn_outsiders(session: &mut Session<'_>, pending: &PendingQuestion, answer: &Answer) {
     let addressees = pending.question.addressees(pending.asked, session.now);
     if !addressees.is_empty() && !addressees.contains(&&*answer.by) {
-        let note = format!("this question is for {}; `--by` says who answers", addressees.join(", "));
+        let note = format!(
+            "this question is for {}: an answer by somebody else is kept and does not count; `--by` says who answers",
+            addressees.join(", ")
+        );
         session.output.note(&note);
     }
 }

@@ -32,6 +32,23 @@ pub struct PendingQuestion {
     pub question: Question,
 }
 
+impl PendingQuestion {
+    /// What the answers given so far amount to: `None` while more are needed. Only those count that are by somebody the
+    /// question was for at the time.
+    #[must_use]
+    pub fn verdict(&self, answers: &[Answer]) -> Option<Answer> {
+        let heeded: Vec<Answer> = answers.iter().filter(|answer| self.heeds(answer)).cloned().collect();
+        self.question.verdict(&heeded)
+    }
+
+    /// Whether an answer counts: it is by somebody the question was for at the time, or the question is for anyone.
+    #[must_use]
+    pub fn heeds(&self, answer: &Answer) -> bool {
+        let addressees = self.question.addressees(self.asked, answer.at);
+        addressees.is_empty() || addressees.contains(&answer.by.as_str())
+    }
+}
+
 /// Somebody who is there to answer while the run waits: a terminal, a page, a test.
 ///
 /// Without one, a question suspends the run.

@@ -49,7 +49,7 @@ pub struct Question {
     /// What is to be judged, for clients that can show it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub subject: Value,
-    /// Who should answer; empty means anyone.
+    /// Who may answer; empty means anyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub audience: Vec<String>,
     /// How long an answer is waited for.
@@ -142,7 +142,7 @@ impl Question {
         self
     }
 
-    /// Says who should answer.
+    /// Says who may answer. What others answer is kept, and does not count.
     #[must_use]
     pub fn audience<T: Into<String>>(mut self, audience: impl IntoIterator<Item = T>) -> Self {
         self.audience = audience.into_iter().map(Into::into).collect();
@@ -220,8 +220,7 @@ impl Question {
     /// What the answers given so far amount to: `None` while more are needed.
     ///
     /// One rejection or revision decides; approvals are counted by person until the quorum is reached.
-    #[must_use]
-    pub fn verdict(&self, answers: &[Answer]) -> Option<Answer> {
+    pub(super) fn verdict(&self, answers: &[Answer]) -> Option<Answer> {
         if let Some(decisive) =
             answers.iter().find(|answer| self.quorum == 1 || answer.decision != Decision::Approve)
         {

@@ -115,7 +115,7 @@ impl Scope {
             None => Vec::new(),
         };
         answers.extend_from_slice(given);
-        if let Some(verdict) = pending.question.verdict(&answers) {
+        if let Some(verdict) = pending.verdict(&answers) {
             return Ok(Some(verdict));
         }
         let expired =

@@ -83,7 +83,7 @@ impl OpenQuestion {
     /// resumed and takes note of it.
     #[must_use]
     pub fn verdict(&self) -> Option<Answer> {
-        self.pending.question.verdict(&self.answers)
+        self.pending.verdict(&self.answers)
     }
 }
 

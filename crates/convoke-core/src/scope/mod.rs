@@ -26,7 +26,7 @@ pub(crate) use node::{Child, Node};
 pub use settings::{DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
 
-use crate::budget::{Charge, Limits, Resource};
+use crate::budget::{Charge, Resource};
 use crate::event::EventKind;
 use crate::model::AbsentModel;
 use crate::{Error, Model, Path, RunId};
@@ -86,18 +86,6 @@ impl Scope {
         Place { name: name.into(), repetition: self.node.count_child(name) }
     }
 
-    /// A scope below this one with other settings.
-    #[must_use]
-    pub fn child_with_settings(&self, name: &str, settings: Settings) -> Self {
-        self.narrowed(Child { settings: Some(Arc::new(settings)), ..Child::named(name) })
-    }
-
-    /// A scope below this one with a budget of its own, within the budgets further out.
-    #[must_use]
-    pub fn child_with_limits(&self, name: &str, limits: Limits) -> Self {
-        self.narrowed(Child { limits: Some(limits), ..Child::named(name) })
-    }
-
     /// A scope below this one whose events are collected, besides whoever listens to the run.
     #[must_use]
     pub fn tapped(&self, name: &str) -> (Self, Tap) {
@@ -138,20 +126,20 @@ impl Scope {
         if !self.is_heard() || self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed)) {
             return;
         }
+        self.tell(self.path(), kind, replayed).await;
+    }
+
+    async fn tell(&self, path: &Path, kind: EventKind, replayed: bool) {
         if let Some(tap) = &self.node.tap {
-            tap.hear(self.path(), &kind);
+            tap.hear(path, &kind);
         }
-        self.node.run.events.emit(self.path(), replayed, kind).await;
+        self.node.run.events.emit(path, replayed, kind).await;
     }
 
     /// Reports that a failed step below this scope does no harm: its parent goes on.
     pub async fn emit_skipped(&self, step: &Path, error: &Error) {
         if self.is_heard() {
-            let kind = EventKind::StepSkipped { error: error.to_string() };
-            if let Some(tap) = &self.node.tap {
-                tap.hear(step, &kind);
-            }
-            self.node.run.events.emit(step, false, kind).await;
+            self.tell(step, EventKind::StepSkipped { error: error.to_string() }, false).await;
         }
     }
 
