@@ -99,8 +99,7 @@ async fn the_last_model_call_of_a_budget_is_an_answer() {
 
 #[tokio::test]
 async fn scarce_tokens_and_money_end_in_an_answer() {
-    let price =
-        Price { input: Money::from_dollars(1), output: Money::from_dollars(1), cached_input: Money::ZERO };
+    let price = Price::new(Money::from_dollars(1), Money::from_dollars(1));
     for limits in [Limits::default().tokens(1_000), Limits::default().cost(Money::from_micros(450))] {
         let reply = |request: &ModelRequest| match request.tool_choice {
             ToolChoice::None => Reply::text("My best guess."),

@@ -23,6 +23,7 @@ pub mod ask;
 mod budget;
 mod digest;
 mod effect;
+mod embedding;
 mod error;
 mod event;
 pub mod history;
@@ -43,6 +44,7 @@ pub use ask::{Answer, Decision, PendingQuestion, Question, QuestionId, QuestionK
 pub use budget::{Exhausted, Limits, Resource};
 pub use digest::{Digest, InvalidDigest};
 pub use effect::{CustomEffect, OnDoubt, PendingDecision, Visibility};
+pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
     Suspension, TimedOut,
@@ -54,7 +56,7 @@ pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub use message::{Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage};
 pub use model::{
     CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelParams, ModelReply, ModelRequest,
-    OutputSchema, Price, Reality, ReplyBuilder, ReplyDelta, ReplyStream, ToolChoice,
+    OutputSchema, Price, Reality, ReasoningEffort, ReplyBuilder, ReplyDelta, ReplyStream, ToolChoice,
 };
 pub use path::Path;
 pub use run::{

@@ -140,7 +140,7 @@ async fn usage_counts_the_words_of_every_message() {
 #[test]
 fn a_price_is_told_to_whoever_asks() {
     let price =
-        Price { input: Money::from_dollars(2), output: Money::from_dollars(4), cached_input: Money::ZERO };
+        Price { cached_input: Money::ZERO, ..Price::new(Money::from_dollars(2), Money::from_dollars(4)) };
     assert_eq!(ScriptedModel::builder().price(price).build().price(), Some(price));
     assert_eq!(ScriptedModel::builder().build().price(), None);
 }

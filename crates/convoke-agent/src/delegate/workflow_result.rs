@@ -17,6 +17,9 @@ fn last_words(events: &[(Path, EventKind)]) -> Option<String> {
     for (_, event) in events {
         match event {
             EventKind::MessageDelta { id, text } => texts.entry(id).or_default().push_str(text),
+            EventKind::MessageRestarted { id, .. } => {
+                texts.remove(id.as_str());
+            }
             EventKind::MessageEnded { id, .. } => {
                 let text = texts.remove(id.as_str()).filter(|text| !text.trim().is_empty());
                 last = text.or(last);

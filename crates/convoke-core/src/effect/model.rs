@@ -126,6 +126,9 @@ impl Scope {
         let mut begun = false;
         while let Some(piece) = pieces.next().await {
             let delta = piece?;
+            if heard && matches!(delta, ReplyDelta::Restarted { .. }) {
+                self.end_calls(&builder).await;
+            }
             builder.add(&delta);
             if !heard {
                 continue;
@@ -133,16 +136,23 @@ impl Scope {
             if let Some(kind) = told(&delta, message_id, &builder) {
                 if !begun {
                     begun = true;
-                    self.begin_message(message_id, model.name(), false).await;
+                    self.begin_message(message_id, builder.model(), false).await;
                 }
                 self.emit(kind).await;
             }
         }
         let reply = builder.finish()?;
         if heard && !begun {
-            self.begin_message(message_id, model.name(), false).await;
+            self.begin_message(message_id, &reply.model, false).await;
         }
         Ok(reply)
+    }
+
+    /// Calls of a reply that begins anew will never be made.
+    async fn end_calls(&self, builder: &ReplyBuilder) {
+        for id in builder.call_ids() {
+            self.emit(EventKind::ToolCallEnded { id: id.to_owned() }).await;
+        }
     }
 
     async fn begin_message(&self, id: &str, model: &str, replayed: bool) {
@@ -277,6 +287,9 @@ fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<
         },
         ReplyDelta::ToolCallArguments { index, delta } => {
             EventKind::ToolCallArguments { id: builder.call_id(*index).to_owned(), delta: delta.clone() }
+        }
+        ReplyDelta::Restarted { model, reason } => {
+            EventKind::MessageRestarted { id: id(), model: model.clone(), reason: reason.clone() }
         }
         _ => return None,
     })

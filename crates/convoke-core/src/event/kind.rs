@@ -59,6 +59,15 @@ pub enum EventKind {
         /// What it thought.
         text: String,
     },
+    /// What it said so far is void: the message begins anew, perhaps by another model.
+    MessageRestarted {
+        /// The message.
+        id: String,
+        /// The model that speaks now.
+        model: String,
+        /// Why.
+        reason: String,
+    },
     /// It is done.
     MessageEnded {
         /// The message.

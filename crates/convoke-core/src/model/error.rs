@@ -25,6 +25,8 @@ pub enum ModelErrorKind {
     Overloaded,
     /// The connection failed.
     Network,
+    /// No connection, no first token or no further one in time.
+    TimedOut,
     /// What came back makes no sense.
     Malformed,
     /// The request is wrong.
@@ -57,13 +59,16 @@ pub struct ModelError {
     /// How long the provider asked us to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
+    /// The provider's id for the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
 }
 
 impl ModelError {
     /// A failure of this kind.
     #[must_use]
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), status: None, retry_after: None }
+        Self { kind, message: message.into(), status: None, retry_after: None, request_id: None }
     }
 
     /// A failure with this HTTP status.
@@ -71,13 +76,14 @@ impl ModelError {
     pub fn of_status(status: u16, message: impl Into<String>) -> Self {
         let kind = match status {
             401 | 403 => ModelErrorKind::Authentication,
+            408 => ModelErrorKind::TimedOut,
             402 => ModelErrorKind::Quota,
             429 => ModelErrorKind::RateLimited,
             500..=599 => ModelErrorKind::Overloaded,
             400 | 404 | 413 | 422 => ModelErrorKind::InvalidRequest,
             _ => ModelErrorKind::Other,
         };
-        Self { kind, message: message.into(), status: Some(status), retry_after: None }
+        Self { status: Some(status), ..Self::new(kind, message) }
     }
 
     /// Adds how long the provider asked us to wait.
@@ -87,10 +93,23 @@ impl ModelError {
         self
     }
 
+    /// Adds the provider's id for the request.
+    #[must_use]
+    pub fn with_request_id(mut self, id: impl Into<String>) -> Self {
+        self.request_id = Some(id.into());
+        self
+    }
+
     /// Whether trying again may help. A provider that names a time to wait says that it may.
     #[must_use]
     pub fn category(&self) -> Category {
         use ModelErrorKind as Kind;
+        match self.kind {
+            // Some providers say so with a status that elsewhere means "later".
+            Kind::Quota => return Category::Permanent,
+            Kind::TimedOut => return Category::Transient,
+            _ => {}
+        }
         if self.retry_after.is_some_and(|wait| !wait.is_zero()) {
             return Category::Transient;
         }

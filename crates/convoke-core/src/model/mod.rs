@@ -14,7 +14,7 @@ pub(crate) use absent::AbsentModel;
 pub use error::{ModelError, ModelErrorKind};
 pub use fold::ReplyBuilder;
 pub(crate) use request::StoredRequest;
-pub use request::{ModelParams, ModelRequest, OutputSchema, ToolChoice};
+pub use request::{ModelParams, ModelRequest, OutputSchema, ReasoningEffort, ToolChoice};
 
 use crate::IdempotencyKey;
 use crate::message::{Message, Money, ToolCall, Usage};
@@ -70,15 +70,35 @@ pub struct Price {
     pub output: Money,
     /// For a million tokens read from the provider's cache.
     pub cached_input: Money,
+    /// For a million tokens written to the provider's cache.
+    pub cache_write: Money,
 }
 
 impl Price {
+    /// It costs nothing, and that is known.
+    pub const FREE: Self = Self::new(Money::ZERO, Money::ZERO);
+
+    /// So much for a million tokens in and out, with no other price for what goes through the provider's cache.
+    ///
+    /// ```
+    /// use convoke_core::{Money, Price, Usage};
+    ///
+    /// let price = Price::new(Money::from_dollars(3), Money::from_dollars(15));
+    /// assert_eq!(price.of(&Usage::tokens(1_000_000, 100_000)), Money::from_cents(450));
+    /// ```
+    #[must_use]
+    pub const fn new(input: Money, output: Money) -> Self {
+        Self { input, output, cached_input: input, cache_write: input }
+    }
+
     /// What this usage costs.
     #[must_use]
     pub fn of(&self, usage: &Usage) -> Money {
-        let fresh = usage.input_tokens.saturating_sub(usage.cached_input_tokens);
+        let cached = usage.cached_input_tokens + usage.cache_write_tokens;
+        let fresh = usage.input_tokens.saturating_sub(cached);
         let micros = u128::from(fresh) * u128::from(self.input.as_micros())
             + u128::from(usage.cached_input_tokens) * u128::from(self.cached_input.as_micros())
+            + u128::from(usage.cache_write_tokens) * u128::from(self.cache_write.as_micros())
             + u128::from(usage.output_tokens) * u128::from(self.output.as_micros());
         Money::from_micros(u64::try_from(micros / 1_000_000).unwrap_or(u64::MAX))
     }
@@ -110,8 +130,15 @@ pub enum ReplyDelta {
         /// JSON text.
         delta: String,
     },
-    /// What was used so far.
+    /// What was used so far, earlier attempts at this reply included. A cost in it goes before the model's price.
     Usage(Usage),
+    /// What came so far is void: the reply begins anew, perhaps by another model.
+    Restarted {
+        /// The model that answers now.
+        model: String,
+        /// Why, for people.
+        reason: String,
+    },
     /// The end.
     Finished {
         /// Why the model stopped.

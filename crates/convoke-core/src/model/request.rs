@@ -34,6 +34,15 @@ pub struct ModelParams {
     /// Randomness; 0 is a real value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// Only the likeliest tokens that make up this share of the probability.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Where randomness begins, for models that can repeat themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// How much to think before answering.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<ReasoningEffort>,
     /// Stop when one of these is written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
@@ -49,6 +58,9 @@ impl ModelParams {
         Self {
             max_tokens: over.max_tokens.or(self.max_tokens),
             temperature: over.temperature.or(self.temperature),
+            top_p: over.top_p.or(self.top_p),
+            seed: over.seed.or(self.seed),
+            reasoning: over.reasoning.or(self.reasoning),
             stop: if over.stop.is_empty() { self.stop.clone() } else { over.stop.clone() },
             extra: over.extra.clone().or_else(|| self.extra.clone()),
         }
@@ -61,12 +73,40 @@ impl ModelParams {
         self
     }
 
+    /// Sets where randomness begins.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Sets how much to think.
+    #[must_use]
+    pub fn reasoning(mut self, effort: ReasoningEffort) -> Self {
+        self.reasoning = Some(effort);
+        self
+    }
+
     /// Sets the most tokens of output.
     #[must_use]
     pub fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
+}
+
+/// How much a model thinks before it answers, for models that can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningEffort {
+    /// Not at all.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
 }
 
 /// Whether a model may, must or must not call tools.

@@ -31,7 +31,7 @@ pub(super) fn price(mut section: Section) -> Result<Price, ScriptError> {
     let input = dollars(&mut section, "input")?.ok_or_else(|| section.missing("input", DOLLARS))?;
     let output = dollars(&mut section, "output")?.ok_or_else(|| section.missing("output", DOLLARS))?;
     let cached_input = dollars(&mut section, "cached_input")?.unwrap_or(input);
-    Ok(Price { input, output, cached_input })
+    Ok(Price { cached_input, ..Price::new(input, output) })
 }
 
 fn dollars(section: &mut Section, key: &str) -> Result<Option<Money>, ScriptError> {
