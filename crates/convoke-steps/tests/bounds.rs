@@ -116,7 +116,7 @@ async fn look_at_settings(scope: &Scope, trail: &mut Trail) -> Result<(), Error>
     let settings = scope.settings();
     trail.text = format!(
         "{:?} {:?} {:?} {}",
-        settings.leaf_timeout,
+        settings.leaf_time_limit(),
         settings.max_concurrency,
         settings.params.temperature,
         settings.on_failure.is_some()

@@ -138,7 +138,7 @@ impl AgentBuilder {
     }
 
     /// Sets how long a tool call may take unless the tool says otherwise; `None` means as long as it takes. 30 seconds
-    /// otherwise. Time spent waiting for an approval or for other calls does not count.
+    /// otherwise. Time spent waiting for people or for other calls does not count.
     pub fn tool_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.tool_timeout = limit.into();
         self

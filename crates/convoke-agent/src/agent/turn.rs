@@ -37,10 +37,7 @@ impl Turn<'_> {
 
     /// The scope of the model call: a call is bounded like any leaf, while a turn may wait for people.
     pub(super) fn asking_scope(turn: &Scope) -> Scope {
-        match turn.settings().leaf_timeout {
-            Some(limit) => turn.child_with_timeout("model", limit),
-            None => turn.child("model"),
-        }
+        turn.leaf_child("model")
     }
 
     async fn take(&self, scope: &Scope, progress: &mut Progress) -> Result<(), Error> {

@@ -83,6 +83,7 @@ impl Scope {
         while verdict.is_none()
             && let Some(responder) = self.node.run.services.responder.as_deref()
         {
+            let _pause = self.pause();
             let response = responder.respond(pending);
             tokio::pin!(response);
             // Whoever is being asked must not be interrupted only because we look elsewhere too.

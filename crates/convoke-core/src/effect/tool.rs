@@ -30,6 +30,7 @@ pub enum OnDoubt {
     Fail,
 }
 
+/// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
     match tool.spec().timeout {
         Some(Timeout::After(limit)) => Some(limit),
@@ -57,15 +58,16 @@ impl Scope {
     /// [`tool`](Self::tool) may be used on them side by side.
     #[must_use]
     pub fn tool_scope(&self, tool: &dyn Tool, default_timeout: Option<Duration>) -> Self {
-        let timeout = time_limit(tool, default_timeout);
-        self.narrowed(Child { timeout, ..Child::named(tool.spec().name()) })
+        let work_limit = time_limit(tool, default_timeout);
+        self.narrowed(Child { work_limit, ..Child::named(tool.spec().name()) })
     }
 
     /// The scope for one call of a tool in a [`place`](Self::place) taken before. The call's time begins now, so calls
     /// that wait for others, or for a person, do not lose any.
     #[must_use]
     pub fn tool_scope_at(&self, place: &Place, tool: &dyn Tool, default_timeout: Option<Duration>) -> Self {
-        self.narrowed(Child { timeout: time_limit(tool, default_timeout), ..Child::at(place) })
+        let work_limit = time_limit(tool, default_timeout);
+        self.narrowed(Child { work_limit, ..Child::at(place) })
     }
 
     /// Calls a tool, in the scope made for it by [`tool_scope`](Self::tool_scope). **Durable**: a call that finished is
@@ -272,7 +274,7 @@ impl Scope {
         ))
         .about(asked);
         let repetition = Some(effect.attempts());
-        let person = self.narrowed(Child { repetition, unhurried: true, ..Child::named("in doubt") });
+        let person = self.narrowed(Child { repetition, ..Child::named("in doubt") });
         match person.ask(question).await?.decision {
             Decision::Choose { option } if option == "done" => Ok(Interrupted::Done(
                 "done; the call took effect before an interruption, and what it gave back was lost"

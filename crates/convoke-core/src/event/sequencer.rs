@@ -6,10 +6,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::{Event, EventKind, Observer, StepEnd};
 use crate::message::Usage;
+use crate::scope::WorkClock;
 use crate::{Path, RunId, Timestamp};
+
+/// Where one event goes in the reader's buffer.
+pub(crate) type EventPlace<'a> = mpsc::Permit<'a, Event>;
 
 /// The one place all events of a run go through.
 pub(crate) struct Sequencer {
@@ -50,49 +55,55 @@ impl Sequencer {
         self.reader.is_some() || !self.observers.is_empty()
     }
 
-    /// Reports an event. Waits while the reader's buffer is full.
-    pub(crate) async fn emit(&self, path: &Path, replayed: bool, kind: EventKind) {
+    /// Reports an event. Waits while the reader's buffer is full; the clock stands still meanwhile.
+    pub(crate) async fn emit(&self, path: &Path, replayed: bool, kind: EventKind, clock: Option<&WorkClock>) {
         if !self.is_heard() {
             return;
         }
         if matches!(kind, EventKind::StepEnded(_) | EventKind::RunEnded(_)) {
             for left in self.left_open(path, &kind) {
                 let closing = left.closing();
-                self.send(&left.path, replayed, closing).await;
+                let place = self.place(clock).await;
+                self.deliver(&left.path, replayed, closing, place);
             }
         }
-        self.send(path, replayed, kind).await;
+        let place = self.place(clock).await;
+        self.deliver(path, replayed, kind, place);
     }
 
     /// Reports the end of a run whose task was dropped: whoever is left cannot wait.
     pub(crate) fn emit_last_without_waiting(&self, kind: EventKind) {
         for left in self.left_open(&Path::from(""), &kind) {
-            self.deliver(&left.path, left.closing(), self.reader.as_ref().and_then(|r| r.try_reserve().ok()));
+            self.deliver(&left.path, false, left.closing(), self.place_at_once());
         }
-        let permit = self.reader.as_ref().and_then(|reader| reader.try_reserve().ok());
-        self.deliver(&Path::from(""), kind, permit);
+        self.deliver(&Path::from(""), false, kind, self.place_at_once());
     }
 
-    async fn send(&self, path: &Path, replayed: bool, kind: EventKind) {
-        // The place in the buffer is taken before the number, so numbers and buffer agree on the order.
-        let permit = match &self.reader {
+    /// A place in the reader's buffer. It is taken before the number, so numbers and buffer agree on the order.
+    pub(crate) async fn place(&self, clock: Option<&WorkClock>) -> Option<EventPlace<'_>> {
+        let reader = self.reader.as_ref()?;
+        match reader.try_reserve() {
+            Ok(place) => Some(place),
+            Err(TrySendError::Full(())) => {
+                let _pause = clock.map(WorkClock::pause);
+                reader.reserve().await.ok()
+            }
             // A reader that has gone away has no further interest in events.
-            Some(reader) => reader.reserve().await.ok(),
-            None => None,
-        };
-        self.deliver_as(path, replayed, kind, permit);
+            Err(TrySendError::Closed(())) => None,
+        }
     }
 
-    fn deliver(&self, path: &Path, kind: EventKind, permit: Option<mpsc::Permit<'_, Event>>) {
-        self.deliver_as(path, false, kind, permit);
+    fn place_at_once(&self) -> Option<EventPlace<'_>> {
+        self.reader.as_ref().and_then(|reader| reader.try_reserve().ok())
     }
 
-    fn deliver_as(
+    /// Reports an event in its place.
+    pub(crate) fn deliver(
         &self,
         path: &Path,
         replayed: bool,
         kind: EventKind,
-        permit: Option<mpsc::Permit<'_, Event>>,
+        place: Option<EventPlace<'_>>,
     ) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.over || !state.admit(path, &kind) {
@@ -111,8 +122,8 @@ impl Sequencer {
             // Whoever only listens must not end what it listens to. The panic has been reported by its hook.
             let _ = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
         }
-        if let Some(permit) = permit {
-            permit.send(event);
+        if let Some(place) = place {
+            place.send(event);
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) async fn drive<S: State>(
     let scope = Scope { node: Arc::new(node) };
 
     let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
-    run.events.emit(&Path::from(""), false, started).await;
+    run.events.emit(&Path::from(""), false, started, None).await;
     let result = scope.run(&**workflow.root(), &mut state).await;
     let outcome = conclude(&run, state, result.err()).await;
     guard.finished();
@@ -85,7 +85,7 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> O
     }
     let totals = run.totals();
     let end = RunEnd { status, error: error.as_ref().map(ToString::to_string), state: json, totals };
-    run.events.emit(&Path::from(""), false, EventKind::RunEnded(end)).await;
+    run.events.emit(&Path::from(""), false, EventKind::RunEnded(end), None).await;
     Outcome { run: run.id.clone(), status, state, error, totals }
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn report_refused(
         state: None,
         totals: Default::default(),
     };
-    events.emit(&Path::from(""), false, EventKind::RunEnded(end)).await;
+    events.emit(&Path::from(""), false, EventKind::RunEnded(end), None).await;
 }
 
 /// A run that was completed before only tells its end again.
@@ -116,8 +116,8 @@ async fn report_completed(
 ) {
     let events = Sequencer::new(id, services.observers.clone(), reader);
     let started = EventKind::RunStarted { workflow: workflow.to_owned(), resumed: true };
-    events.emit(&Path::from(""), true, started).await;
-    events.emit(&Path::from(""), true, EventKind::RunEnded(end)).await;
+    events.emit(&Path::from(""), true, started, None).await;
+    events.emit(&Path::from(""), true, EventKind::RunEnded(end), None).await;
 }
 
 /// A run whose task is dropped in the middle still has a last event, and can be resumed at once.

@@ -62,7 +62,7 @@ impl Polls {
 
     fn blocked(&self) -> Option<Error> {
         self.lock().iter().find_map(|(since, node)| {
-            let limit = node.deadline?.limit;
+            let limit = node.time_limit()?;
             let time = since.elapsed();
             (time > limit + MERCY).then(|| Error::Blocked { path: node.path().clone(), time })
         })

@@ -13,10 +13,11 @@ use crate::event::EventKind;
 pub(crate) struct Published(Mutex<HashMap<(TypeId, Path), Value>>);
 
 impl Published {
-    /// The event that brings listeners up to date; `None` if they are.
-    pub(crate) fn update<S: 'static>(&self, owner: &Path, current: Value) -> Option<EventKind> {
+    /// Tells the event that brings listeners up to date, unless they are. Under one lock: what one tells is what the
+    /// next one compares with.
+    pub(crate) fn update<S: 'static>(&self, owner: &Path, current: Value, tell: impl FnOnce(EventKind)) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.insert((TypeId::of::<S>(), owner.clone()), current.clone()) {
+        let event = match known.insert((TypeId::of::<S>(), owner.clone()), current.clone()) {
             None => Some(EventKind::StateSnapshot { state: current }),
             Some(previous) => {
                 let patch = json_patch::diff(&previous, &current);
@@ -25,6 +26,9 @@ impl Published {
                     patch: serde_json::to_value(&patch).unwrap_or(Value::Null),
                 })
             }
+        };
+        if let Some(event) = event {
+            tell(event);
         }
     }
 }

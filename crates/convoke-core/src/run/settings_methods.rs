@@ -3,9 +3,10 @@
 /// Writes the methods that change `self.settings`.
 macro_rules! settings_methods {
     () => {
-        /// The longest a single leaf step may take; 2 minutes unless said otherwise.
+        /// The longest a single leaf step may take, whatever it waits for; `None` means as long as it takes. Unless this is
+        /// said, a leaf may work for 2 minutes, and waiting for people or for readers of events does not count.
         pub fn leaf_timeout(mut self, limit: Option<std::time::Duration>) -> Self {
-            self.settings.leaf_timeout = limit;
+            self.settings.leaf_timeout = Some($crate::tool::Timeout::from(limit));
             self
         }
 

@@ -12,6 +12,7 @@ mod node;
 mod settings;
 mod supervise;
 mod tap;
+mod work_clock;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,6 +26,7 @@ pub use node::Place;
 pub(crate) use node::{Child, Node};
 pub use settings::{DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
+pub(crate) use work_clock::{Pause, WorkClock};
 
 use crate::budget::{Charge, Resource};
 use crate::event::EventKind;
@@ -80,6 +82,13 @@ impl Scope {
         self.narrowed(Child { timeout: Some(limit), ..Child::named(name) })
     }
 
+    /// A scope below this one that is bounded like a leaf.
+    #[must_use]
+    pub fn leaf_child(&self, name: &str) -> Self {
+        let (timeout, work_limit) = self.node.settings.leaf_limits();
+        self.narrowed(Child { timeout, work_limit, ..Child::named(name) })
+    }
+
     /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
     /// what starts whenever it can still has the same path every time.
     pub fn place(&self, name: &str) -> Place {
@@ -103,11 +112,9 @@ impl Scope {
     /// [`Error::Cancelled`] or [`Error::TimedOut`].
     pub fn check(&self) -> Result<(), Error> {
         self.node.cancel.check()?;
-        match self.node.deadline {
-            Some(deadline) if tokio::time::Instant::now() >= deadline.at => {
-                Err(Error::TimedOut(Box::new(self.node.timed_out(deadline))))
-            }
-            _ => Ok(()),
+        match self.node.overdue() {
+            Some(deadline) => Err(Error::TimedOut(Box::new(self.node.timed_out(deadline)))),
+            None => Ok(()),
         }
     }
 
@@ -117,23 +124,32 @@ impl Scope {
         self.node.run.events.is_heard() || self.node.tap.is_some()
     }
 
+    /// Time does not count against the default limit of a leaf, or a tool's, while somebody else is waited for.
+    pub(crate) fn pause(&self) -> Option<Pause<'_>> {
+        self.node.clock.as_deref().map(WorkClock::pause)
+    }
+
     /// Reports an event. Waits while the listener's buffer is full.
     pub async fn emit(&self, kind: EventKind) {
         self.emit_as(kind, false).await;
     }
 
     pub(crate) async fn emit_as(&self, kind: EventKind, replayed: bool) {
-        if !self.is_heard() || self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed)) {
-            return;
+        if self.may_tell() {
+            self.tell(self.path(), kind, replayed).await;
         }
-        self.tell(self.path(), kind, replayed).await;
+    }
+
+    /// Whether somebody listens, and what is told from here does not come too late.
+    fn may_tell(&self) -> bool {
+        self.is_heard() && !self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed))
     }
 
     async fn tell(&self, path: &Path, kind: EventKind, replayed: bool) {
         if let Some(tap) = &self.node.tap {
             tap.hear(path, &kind);
         }
-        self.node.run.events.emit(path, replayed, kind).await;
+        self.node.run.events.emit(path, replayed, kind, self.node.clock.as_deref()).await;
     }
 
     /// Reports that a failed step below this scope does no harm: its parent goes on.
@@ -148,13 +164,19 @@ impl Scope {
     /// # Errors
     /// If the state cannot be written as JSON without loss.
     pub async fn publish<S: Serialize + 'static>(&self, state: &S) -> Result<(), Error> {
-        if !self.is_heard() {
+        if !self.may_tell() {
             return Ok(());
         }
         let current = crate::json::to_value(state)?;
-        if let Some(kind) = self.node.run.published.update::<S>(self.node.state_path(), current) {
-            self.emit(kind).await;
-        }
+        let events = &self.node.run.events;
+        // Listeners know what has its place in the stream, and nothing else: a step may be dropped while it waits for one.
+        let place = events.place(self.node.clock.as_deref()).await;
+        self.node.run.published.update::<S>(self.node.state_path(), current, |kind| {
+            if let Some(tap) = &self.node.tap {
+                tap.hear(self.path(), &kind);
+            }
+            events.deliver(self.path(), false, kind, place);
+        });
         Ok(())
     }
 

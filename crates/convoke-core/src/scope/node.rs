@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::Settings;
 use super::cancel::Cancel;
 use super::tap::Tap;
+use super::work_clock::WorkClock;
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
@@ -28,7 +29,10 @@ pub(crate) struct Node {
     path: OnceLock<Path>,
     pub(crate) next_ordinal: AtomicU32,
     children: Mutex<ChildCounts>,
+    /// When the narrowest limit that counts everything is reached.
     pub(crate) deadline: Option<Deadline>,
+    /// Measures the limits that count only work.
+    pub(crate) clock: Option<Arc<WorkClock>>,
     pub(crate) cancel: Arc<Cancel>,
     pub(crate) budget: Option<Arc<Budget>>,
     pub(crate) settings: Arc<Settings>,
@@ -48,7 +52,7 @@ pub(crate) struct Node {
 pub(crate) struct Deadline {
     pub(crate) at: Instant,
     pub(crate) limit: Duration,
-    owner_depth: u32,
+    pub(super) owner_depth: u32,
 }
 
 /// The place of a scope that is opened later: its number is taken, its time has not begun.
@@ -64,14 +68,15 @@ pub(crate) struct Child<'a> {
     pub(crate) name: &'a str,
     /// Its number among those of its name; `None` counts it now.
     pub(crate) repetition: Option<u32>,
+    /// The longest it may take, whatever it waits for.
     pub(crate) timeout: Option<Duration>,
+    /// The longest it may work: waiting for people or for readers of events does not count.
+    pub(crate) work_limit: Option<Duration>,
     pub(crate) settings: Option<Arc<Settings>>,
     pub(crate) limits: Option<Limits>,
     pub(crate) cancel: Option<Arc<Cancel>>,
     pub(crate) tap: Option<Tap>,
     pub(crate) owns_state: bool,
-    /// It is not bound by its parent's own time limit, only by those further out: a person needs more time than a tool.
-    pub(crate) unhurried: bool,
 }
 
 impl<'a> Child<'a> {
@@ -80,12 +85,12 @@ impl<'a> Child<'a> {
             name,
             repetition: None,
             timeout: None,
+            work_limit: None,
             settings: None,
             limits: None,
             cancel: None,
             tap: None,
             owns_state: false,
-            unhurried: false,
         }
     }
 
@@ -112,6 +117,7 @@ impl Node {
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline: timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: 0 }),
+            clock: None,
             cancel,
             budget,
             settings,
@@ -127,13 +133,13 @@ impl Node {
         let depth = self.depth + 1;
         let own =
             child.timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: depth });
-        let outer = match &self.parent {
-            Some(parent) if child.unhurried => parent.deadline,
-            _ => self.deadline,
-        };
-        let deadline = match (outer, own) {
+        let deadline = match (self.deadline, own) {
             (Some(outer), Some(own)) => Some(if own.at < outer.at { own } else { outer }),
             (outer, own) => own.or(outer),
+        };
+        let clock = match child.work_limit {
+            Some(limit) => Some(WorkClock::start(limit, depth, self.clock.clone())),
+            None => self.clock.clone(),
         };
         let repetition = child.repetition.unwrap_or_else(|| self.count_child(child.name));
         let path = OnceLock::new();
@@ -151,6 +157,7 @@ impl Node {
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
+            clock,
             cancel: child.cancel.unwrap_or_else(|| Arc::clone(&self.cancel)),
             budget: budget.or_else(|| self.budget.clone()),
             settings: child.settings.unwrap_or_else(|| Arc::clone(&self.settings)),
@@ -183,6 +190,23 @@ impl Node {
 
     fn at_depth(&self, depth: u32) -> &Node {
         self.ancestry().find(|node| node.depth == depth).unwrap_or(self)
+    }
+
+    /// The limit that is reached first, if time is up already.
+    pub(crate) fn overdue(&self) -> Option<Deadline> {
+        if self.deadline.is_none() && self.clock.is_none() {
+            return None;
+        }
+        let now = Instant::now();
+        let whole = self.deadline.filter(|deadline| deadline.at <= now);
+        let work = self.clock.as_ref().and_then(|clock| clock.overdue(now));
+        whole.into_iter().chain(work).min_by_key(|deadline| deadline.at)
+    }
+
+    /// The time it is known to have at most.
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
+        let whole = self.deadline.map(|deadline| deadline.limit);
+        whole.into_iter().chain(self.clock.as_ref().map(|clock| clock.limit())).min()
     }
 
     pub(crate) fn timed_out(&self, deadline: Deadline) -> TimedOut {

@@ -84,13 +84,13 @@ impl Scope {
             Arc::new(settings)
         });
         let in_force = settings.as_ref().unwrap_or(&self.node.settings);
-        let leaf = match step.nature() {
-            Nature::Leaf => in_force.leaf_timeout,
-            Nature::Composite => None,
+        let (leaf, work_limit) = match step.nature() {
+            Nature::Leaf => in_force.leaf_limits(),
+            Nature::Composite => (None, None),
         };
         let timeout = bounds.and_then(|bounds| bounds.timeout).into_iter().chain(leaf).min();
         let limits = bounds.and_then(|bounds| bounds.limits.clone());
-        Child { timeout, limits, settings, ..Child::named(step.name()) }
+        Child { timeout, work_limit, limits, settings, ..Child::named(step.name()) }
     }
 
     /// Runs a step in this very scope, which must have been made for it by [`open`](Self::open) or
@@ -178,20 +178,28 @@ impl Scope {
 
     /// Waits until this scope was cancelled or its time is up.
     pub(crate) async fn out_of_time(&self) -> Error {
-        let deadline = self.node.deadline;
-        tokio::select! {
-            biased;
-            cancelled = self.node.cancel.cancelled() => cancelled,
-            timed_out = async {
-                match deadline {
-                    Some(deadline) => {
-                        tokio::time::sleep_until(deadline.at).await;
-                        Error::TimedOut(Box::new(self.node.timed_out(deadline)))
-                    }
-                    None => std::future::pending().await,
+        let whole = async {
+            match self.node.deadline {
+                Some(deadline) => {
+                    tokio::time::sleep_until(deadline.at).await;
+                    deadline
                 }
-            } => timed_out,
-        }
+                None => std::future::pending().await,
+            }
+        };
+        let work = async {
+            match &self.node.clock {
+                Some(clock) => clock.run_out().await,
+                None => std::future::pending().await,
+            }
+        };
+        let deadline = tokio::select! {
+            biased;
+            cancelled = self.node.cancel.cancelled() => return cancelled,
+            deadline = whole => deadline,
+            deadline = work => deadline,
+        };
+        Error::TimedOut(Box::new(self.node.timed_out(deadline)))
     }
 
     /// A step may swallow the error of an unanswered question; the run must not go on as if it had been answered.

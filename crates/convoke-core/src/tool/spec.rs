@@ -30,7 +30,7 @@ pub struct ToolSpec {
     pub repeat: Repeat,
     /// Where it is executed.
     pub execution: Execution,
-    /// How long a call may take; `None` leaves it to whoever calls.
+    /// How long a call may work; `None` leaves it to whoever calls. Waiting for a person does not count.
     pub timeout: Option<Timeout>,
     /// The longest result, in bytes. A longer one is an error, not a cut.
     pub max_output: usize,
@@ -38,13 +38,19 @@ pub struct ToolSpec {
     pub fatal: bool,
 }
 
-/// How long a call may take.
+/// How long a call, or a leaf, may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
     /// This long.
     After(Duration),
     /// As long as it takes; what it does inside is bounded on its own.
     Unbounded,
+}
+
+impl From<Option<Duration>> for Timeout {
+    fn from(limit: Option<Duration>) -> Self {
+        limit.map_or(Self::Unbounded, Self::After)
+    }
 }
 
 /// What may happen to a call that had begun when the process died.
