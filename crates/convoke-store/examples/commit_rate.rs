@@ -166,6 +166,7 @@ fn new_run() -> NewRun {
         workflow: "refund".to_owned(),
         version: 1,
         input: Bytes::from_static(br#"{"order":17,"customer":"ann@example.org","amount":"30.00"}"#),
+        outline: None,
         seed: 0x5eed_5eed_5eed_5eed,
         forked_from: None,
         past: Batch::default(),

@@ -188,6 +188,7 @@ fn some_batch(run: &RunId, next_seq: u64, batch: &SomeBatch) -> Batch {
             outcome: (status % 2 == 0).then(|| Bytes::from(vec![status])),
             totals: Totals { tool_calls: u64::from(status), ..Totals::default() },
         }),
+        outline: batch.blob.filter(|content| content % 2 == 0).map(|content| Bytes::from(vec![content; 5])),
     }
 }
 

@@ -260,6 +260,7 @@ async fn interrupted(store: &Arc<dyn Store>, workflow: &Workflow<i64>, done: &Ru
         workflow: record.workflow,
         version: record.version,
         input: record.input,
+        outline: record.outline,
         seed: record.seed,
         forked_from: None,
         past: Batch { entries, ..Batch::default() },

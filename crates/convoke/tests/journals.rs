@@ -235,6 +235,7 @@ async fn journals_of_earlier_versions_replay_to_the_same_state() {
             workflow: fixture.workflow,
             version: fixture.version,
             input: fixture.input.to_string().into(),
+            outline: None,
             seed: fixture.seed,
             forked_from: None,
             past,

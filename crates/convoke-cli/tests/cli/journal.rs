@@ -161,6 +161,7 @@ impl Run {
             workflow: self.workflow,
             version: self.version,
             input: self.input.to_string().into(),
+            outline: None,
             seed: 7,
             forked_from: self.forked_from,
             past: self.past,

@@ -25,6 +25,7 @@ fn record(status: RunStatus) -> RunRecord {
         created: second(0),
         updated: second(60),
         input: Bytes::from_static(b"{}"),
+        outline: None,
         outcome: None,
         seed: 0,
         epoch: 1,

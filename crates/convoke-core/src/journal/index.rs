@@ -86,6 +86,14 @@ impl JournalIndex {
         effects.is_some_and(|effects| effects.by_ordinal.iter().any(|slot| slot.first().is_some()))
     }
 
+    /// Where something has happened that counts.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let happened = |effects: &Effects| {
+            effects.by_ordinal.iter().chain(&effects.fate).any(|slot| slot.first().is_some())
+        };
+        self.paths.iter().filter(move |(_, effects)| happened(effects)).map(|(path, _)| path)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }

@@ -85,18 +85,24 @@ impl RunJournal {
             opened: attached.opened.into_iter().collect(),
             closed: attached.closed.into_iter().collect(),
             change: None,
+            outline: None,
         };
         state.last = Some(self.store.append(lease, batch));
     }
 
-    /// Takes entries down together with a change of the run's record, after everything appended so far: all of it, or
+    /// Takes entries down together with changes of the run's record, after everything appended so far: all of it, or
     /// nothing.
-    pub(crate) fn change<'a>(&self, drafts: impl Iterator<Item = Draft<'a>>, change: Option<RunChange>) {
+    pub(crate) fn change<'a>(
+        &self,
+        drafts: impl Iterator<Item = Draft<'a>>,
+        change: Option<RunChange>,
+        outline: Option<Bytes>,
+    ) {
         let Some(lease) = &self.lease else { return };
         let mut state = self.lock();
         let entries: Vec<Entry> = drafts.map(|draft| state.number(draft)).collect();
-        if !entries.is_empty() || change.is_some() {
-            let batch = Batch { entries, change, ..Batch::default() };
+        if !entries.is_empty() || change.is_some() || outline.is_some() {
+            let batch = Batch { entries, change, outline, ..Batch::default() };
             state.last = Some(self.store.append(lease, batch));
         }
     }

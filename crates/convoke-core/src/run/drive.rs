@@ -73,7 +73,7 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> O
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
         if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {
             let change = RunChange { status, outcome, totals: run.totals() };
-            journal.change(std::iter::empty(), Some(change));
+            journal.change(std::iter::empty(), Some(change), None);
         }
         if let Err(failure) = journal.settle().await {
             error.get_or_insert(Error::Store(failure));

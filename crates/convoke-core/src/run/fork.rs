@@ -65,6 +65,7 @@ impl Fork {
             workflow: record.workflow,
             version: record.version,
             input: record.input,
+            outline: record.outline,
             seed: record.seed,
             forked_from: Some(ForkPoint { run: self.source, at: self.at }),
             past,

@@ -3,6 +3,7 @@
 mod again;
 mod attend;
 mod drive;
+mod fit;
 mod fork;
 mod outcome;
 mod polls;

@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use super::again::{self, forget_failures};
+use super::fit::must_fit;
 use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Outcome, State, Workflow};
@@ -82,6 +84,7 @@ async fn create<S: State>(
         workflow: workflow.name().to_owned(),
         version: workflow.version_number(),
         input: json::to_value(&state)?.to_string().into(),
+        outline: Some(workflow.stored_outline()),
         seed,
         forked_from: None,
         past: Batch::default(),
@@ -139,12 +142,28 @@ async fn continue_run<S: State>(
     let entries = read_entries(&**store, &id).await?;
     let stored = store.blob_digests(&id).await?.into_iter().collect();
     let (index, retried) = forget_failures(&record, entries);
+    let outline = reshaped(workflow, &record, &index)?;
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
     let goes_on = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals };
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
-    journal
-        .change(retried.iter().map(again::draft), (record.status != RunStatus::Running).then_some(goes_on));
+    let goes_on = (record.status != RunStatus::Running).then_some(goes_on);
+    journal.change(retried.iter().map(again::draft), goes_on, outline);
     Ok(Ready { id, seed: record.seed, state, journal: Some(journal), resumed: true })
+}
+
+/// The workflow's outline, if it is another than the run's. What has happened must have its place in it; another version
+/// has seen to that itself.
+fn reshaped<S: State>(
+    workflow: &Workflow<S>,
+    record: &RunRecord,
+    index: &JournalIndex,
+) -> Result<Option<Bytes>, Error> {
+    let outline = workflow.stored_outline();
+    if record.version != workflow.version_number() || record.outline.as_ref() == Some(&outline) {
+        return Ok(None);
+    }
+    must_fit(record, workflow.name(), workflow.outline(), index)?;
+    Ok(Some(outline))
 }
 
 /// A name stands for one piece of work: taking up another under the same name would mix them.

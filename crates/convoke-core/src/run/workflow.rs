@@ -1,8 +1,9 @@
 //! A step with a name and a version, ready to be run.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -27,6 +28,7 @@ pub struct Workflow<S> {
     version: u32,
     root: SharedStep<S>,
     migrations: BTreeMap<u32, Migration>,
+    stored_outline: Arc<OnceLock<Bytes>>,
 }
 
 impl<S> Clone for Workflow<S> {
@@ -36,6 +38,7 @@ impl<S> Clone for Workflow<S> {
             version: self.version,
             root: Arc::clone(&self.root),
             migrations: self.migrations.clone(),
+            stored_outline: Arc::clone(&self.stored_outline),
         }
     }
 }
@@ -44,7 +47,13 @@ impl<S: State> Workflow<S> {
     /// Version 1 of a workflow named like its step.
     pub fn new(step: impl Step<S> + 'static) -> Self {
         let name = step.name().into();
-        Self { name, version: 1, root: Arc::new(step), migrations: BTreeMap::new() }
+        Self {
+            name,
+            version: 1,
+            root: Arc::new(step),
+            migrations: BTreeMap::new(),
+            stored_outline: Arc::default(),
+        }
     }
 
     /// Gives it another name.
@@ -81,6 +90,13 @@ impl<S: State> Workflow<S> {
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.root.outline()
+    }
+
+    /// The outline as it is kept with runs. Made once: a workflow does not change, and may be large.
+    pub(crate) fn stored_outline(&self) -> Bytes {
+        let made = || serde_json::to_vec(&self.outline()).unwrap_or_default().into();
+        // Names and lists of names always serialise.
+        self.stored_outline.get_or_init(made).clone()
     }
 
     pub(crate) fn root(&self) -> &SharedStep<S> {

@@ -21,6 +21,8 @@ pub struct NewRun {
     pub version: u32,
     /// The initial state, as JSON.
     pub input: Bytes,
+    /// What the workflow is made of, as JSON. Many runs have the same.
+    pub outline: Option<Bytes>,
     /// What its random numbers are derived from.
     pub seed: u64,
     /// The run and entry this one branched off from.
@@ -73,6 +75,8 @@ pub struct Batch {
     pub closed: Vec<QuestionId>,
     /// A change of the run's record.
     pub change: Option<RunChange>,
+    /// What the workflow is made of from now on, if that has changed.
+    pub outline: Option<Bytes>,
 }
 
 /// A change of a run's record.
@@ -188,6 +192,8 @@ pub struct RunRecord {
     pub updated: Timestamp,
     /// The initial state, as JSON.
     pub input: Bytes,
+    /// What the workflow is made of, as JSON, if that was kept.
+    pub outline: Option<Bytes>,
     /// How it ended, as JSON.
     pub outcome: Option<Bytes>,
     /// What its random numbers are derived from.

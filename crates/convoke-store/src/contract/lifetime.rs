@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use convoke_core::store::{Batch, ForkPoint, Retention, RunQuery};
+use bytes::Bytes;
+use convoke_core::store::{Batch, ForkPoint, NewRun, Retention, RunQuery};
 use convoke_core::{Answer, Question, RunStatus, Store, StoreError};
 
 use super::Backend;
@@ -32,6 +33,35 @@ pub async fn a_fork_begins_with_its_past<B: Backend>(backend: &B) {
     store.append(&original, batch([6])).await.expect("the original can still be written");
     assert_eq!(seqs(&*store, &original.run).await, [1, 2, 3, 4, 5, 6]);
     assert_eq!(seqs(&*store, &lease.run).await, [1, 2, 3, 4]);
+}
+
+/// Runs have the outline they were made with, or the last one they were given; those of others are their own.
+pub async fn an_outline_is_kept_until_there_is_another<B: Backend>(backend: &B) {
+    let (place, store) = fresh(backend).await;
+    let (one, other) = (make(&*store, "one").await, make(&*store, "other").await);
+    let none =
+        store.create(NewRun { outline: None, ..new_run("none") }).await.expect("an outline may be missing");
+    let outlines = async |store: &dyn Store| {
+        let newest_first = store.runs(&RunQuery::default()).await.expect("readable");
+        newest_first.into_iter().rev().map(|run| run.outline).collect::<Vec<_>>()
+    };
+    let (first, second) = (new_run("one").outline, Some(Bytes::from_static(b"{\"name\":\"other\"}")));
+    assert_eq!(outlines(&*store).await, [first.clone(), first.clone(), None]);
+    store.append(&one, Batch { outline: second.clone(), ..Batch::default() }).await.expect("writable");
+    store.append(&other, batch([1])).await.expect("writable");
+    assert_eq!(
+        outlines(&*store).await,
+        [second.clone(), first.clone(), None],
+        "nothing said changes nothing"
+    );
+    for lease in [&one, &none] {
+        finish(&*store, lease, RunStatus::Completed).await;
+    }
+    let retention = Retention { max_age: Some(Duration::ZERO), keep_per_workflow: None };
+    assert_eq!(store.purge(&retention).await, Ok(2));
+    drop(store);
+    let store = backend.open(&place).await;
+    assert_eq!(outlines(&*store).await, [first], "what is still needed stays");
 }
 
 /// Finished runs go when they are old or too many; running, suspended and held ones stay.

@@ -91,6 +91,7 @@ pub async fn run_all<B: Backend>(backend: &B) {
     answers_must_fit_and_stay_in_order(backend).await;
     a_question_opened_twice_keeps_its_answers(backend).await;
     a_fork_begins_with_its_past(backend).await;
+    an_outline_is_kept_until_there_is_another(backend).await;
     old_finished_runs_are_purged_and_others_stay(backend).await;
     a_deleted_run_leaves_nothing(backend).await;
 }

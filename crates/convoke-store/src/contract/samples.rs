@@ -29,6 +29,7 @@ pub(super) fn new_run(text: &str) -> NewRun {
         workflow: "sample".to_owned(),
         version: 3,
         input: Bytes::from_static(b"{\"n\":1}"),
+        outline: Some(Bytes::from_static(b"{\"name\":\"main\"}")),
         seed: u64::MAX - 7,
         forked_from: None,
         past: Batch::default(),

@@ -41,6 +41,7 @@ impl State {
         let id = new.id.clone();
         let mut run = Run::new(new.id, new.workflow, new.version, new.input, new.seed);
         run.record.forked_from = new.forked_from;
+        run.record.outline = new.outline;
         run.write(new.past);
         self.last_key += 1;
         self.keys.insert(id.clone(), self.last_key);
@@ -203,6 +204,7 @@ impl Run {
             created: now,
             updated: now,
             input,
+            outline: None,
             outcome: None,
             seed,
             epoch: 1,
@@ -245,6 +247,9 @@ impl Run {
         }
         for question in &batch.closed {
             self.open.remove(question);
+        }
+        if batch.outline.is_some() {
+            self.record.outline = batch.outline;
         }
         if let Some(change) = batch.change {
             self.record.status = change.status;

@@ -1,5 +1,6 @@
 //! What an append writes.
 
+use bytes::Bytes;
 use convoke_core::store::{Batch, Lease, RunChange};
 use convoke_core::{Blob, Entry, RunId, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -7,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::Fault;
 use super::lease::Held;
 use super::writer::Writer;
-use super::{place, question, row};
+use super::{outline, place, question, row};
 use crate::batch;
 
 /// Writes a batch under a lease, and remembers how the lease goes on.
@@ -73,6 +74,7 @@ pub(super) fn write(
     batch.opened.iter().try_for_each(|opened| question::open(connection, key, opened))?;
     batch.closed.iter().try_for_each(|closed| question::close(connection, key, closed))?;
     batch.change.iter().try_for_each(|change| change_run(connection, key, change))?;
+    batch.outline.iter().try_for_each(|outline| change_outline(connection, key, outline))?;
     Ok(next_seq)
 }
 
@@ -101,6 +103,12 @@ fn insert_blob(connection: &Connection, key: i64, blob: &Blob) -> Result<(), Fau
     connection
         .prepare_cached("INSERT OR IGNORE INTO blobs (run, digest, content) VALUES (?1, ?2, ?3)")?
         .execute(params![key, blob.digest.as_bytes(), &blob.content[..]])?;
+    Ok(())
+}
+
+fn change_outline(connection: &Connection, key: i64, outline: &Bytes) -> Result<(), Fault> {
+    let outline = outline::keep(connection, outline)?;
+    connection.prepare_cached("UPDATE runs SET outline = ?2 WHERE key = ?1")?.execute([key, outline])?;
     Ok(())
 }
 

@@ -26,6 +26,7 @@ mod job;
 mod journal;
 mod lease;
 mod open;
+mod outline;
 mod place;
 mod promise;
 mod query;

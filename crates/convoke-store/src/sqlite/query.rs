@@ -9,13 +9,15 @@ use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, Timestam
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
 use super::failure::Fault;
+use super::outline::Outlines;
 use super::place;
 use super::row::{self, ENTRY_COLUMNS, EntryReader, QUESTION_COLUMNS, RUN_COLUMNS};
 
 /// One run's record.
 pub(super) fn run(connection: &Connection, run: &RunId) -> Result<Option<RunRecord>, Fault> {
     let sql = format!("SELECT {RUN_COLUMNS} WHERE runs.id = ?1");
-    Ok(all(connection, &sql, [run.as_str()], row::run)?.pop())
+    let mut outlines = Outlines::of(connection);
+    Ok(all(connection, &sql, [run.as_str()], |row| row::run(row, &mut outlines))?.pop())
 }
 
 /// Records of runs, newest first.
@@ -42,7 +44,8 @@ pub(super) fn runs(connection: &Connection, query: &RunQuery) -> Result<Vec<RunR
         conditions.join(" AND ")
     );
     let values: Vec<(&str, &dyn ToSql)> = values.iter().map(|(name, value)| (*name, &**value)).collect();
-    all(connection, &sql, &values[..], row::run)
+    let mut outlines = Outlines::of(connection);
+    all(connection, &sql, &values[..], |row| row::run(row, &mut outlines))
 }
 
 /// A run's entries from a number on.

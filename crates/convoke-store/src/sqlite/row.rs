@@ -10,16 +10,17 @@ use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
 use super::failure::Fault;
+use super::outline::Outlines;
 use super::place;
 use crate::holder::Holder;
 
 /// What [`run`] reads, in its order.
 pub(super) const RUN_COLUMNS: &str = "runs.id, workflow, version, status, created, updated, seed, epoch, holder, \
-     forked_from, forked_at, totals, inputs.content, outcomes.content \
+     forked_from, forked_at, totals, inputs.content, outcomes.content, outline \
      FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key";
 
 /// A run's record.
-pub(super) fn run(row: &Row<'_>) -> Result<RunRecord, Fault> {
+pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecord, Fault> {
     let forked_from: Option<String> = row.get(9)?;
     let holder: Option<String> = row.get(8)?;
     let totals: Option<String> = row.get(11)?;
@@ -40,6 +41,7 @@ pub(super) fn run(row: &Row<'_>) -> Result<RunRecord, Fault> {
         totals: totals.as_deref().map(json).transpose()?.unwrap_or_default(),
         input: bytes(row, 12)?.unwrap_or_default(),
         outcome: bytes(row, 13)?,
+        outline: outlines.get(row.get(14)?)?,
     })
 }
 

@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::failure::Fault;
 use super::writer::Writer;
-use super::{journal, place, row};
+use super::{journal, outline, place, row};
 use crate::holder::Holder;
 
 /// Makes a run with its past.
@@ -14,10 +14,12 @@ pub(super) fn create(writer: &mut Writer, run: &NewRun) -> Result<Lease, Fault> 
     let connection = &writer.connection;
     let now = Timestamp::now().as_micros();
     let fork = run.forked_from.as_ref();
+    let outline = run.outline.as_ref().map(|outline| outline::keep(connection, outline)).transpose()?;
     let made = connection
         .prepare_cached(
             "INSERT INTO runs (id, workflow, version, status, created, updated, seed, epoch, holder, \
-             forked_from, forked_at) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+             forked_from, forked_at, outline) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, 1, ?7, ?8, ?9, ?10) \
+             ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             run.id.as_str(),
@@ -29,6 +31,7 @@ pub(super) fn create(writer: &mut Writer, run: &NewRun) -> Result<Lease, Fault> 
             writer.holder_text,
             fork.map(|fork| fork.run.as_str()),
             fork.map(|fork| fork.at.cast_signed()),
+            outline,
         ])?;
     if made == 0 {
         return Err(StoreError::Exists { run: run.id.clone() }.into());

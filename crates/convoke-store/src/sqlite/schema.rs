@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x436e_766b;
 
 /// The steps from an empty file to the newest version.
-pub(super) const STEPS: &[&str] = &[include_str!("schema/1.sql")];
+pub(super) const STEPS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/2.sql")];
 
 /// The newest version this crate understands.
 pub(super) fn newest() -> i64 {

@@ -15,7 +15,7 @@ use super::failure::{Fault, stopped};
 use super::job::{Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
-use super::{journal, open, query, question, run};
+use super::{journal, open, outline, query, question, run};
 
 /// What a job writes besides the bytes it was given.
 const OVERHEAD: usize = 128;
@@ -188,6 +188,9 @@ impl Store for SqliteStore {
                 let runs = runs.to_vec();
                 deleted += self.write(None, 0, move |writer| run::delete_finished(writer, &runs)).await?;
             }
+            if deleted > 0 {
+                self.write(None, 0, |writer| outline::forget_unused(&writer.connection)).await?;
+            }
             Ok(deleted)
         })
     }
@@ -213,6 +216,7 @@ mod tests {
             workflow: String::new(),
             version: 1,
             input: Bytes::new(),
+            outline: None,
             seed: 1,
             forked_from: None,
             past: Batch::default(),

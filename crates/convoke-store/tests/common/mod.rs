@@ -19,6 +19,7 @@ pub fn new_run(text: &str) -> NewRun {
         workflow: "sample".to_owned(),
         version: 1,
         input: Bytes::from_static(b"{}"),
+        outline: None,
         seed: 7,
         forked_from: None,
         past: Batch::default(),
