@@ -39,14 +39,18 @@ impl Path {
             || self.0.strip_prefix(&*ancestor.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The child of `ancestor` on the way to this path; `None` if this is not below it.
-    pub(crate) fn child_towards(&self, ancestor: &Path) -> Option<Path> {
-        let start = if ancestor.0.is_empty() { 0 } else { ancestor.0.len() + 1 };
-        if !self.is_within(ancestor) || self.0.len() <= start {
-            return None;
+    /// Those of sorted paths that lie below this one.
+    pub(crate) fn range_below<'a>(&self, sorted: &'a [Path]) -> &'a [Path] {
+        if self.0.is_empty() {
+            return sorted;
         }
-        let end = self.0[start..].find('/').map_or(self.0.len(), |length| start + length);
-        Some(if end == self.0.len() { self.clone() } else { Self(self.0[..end].into()) })
+        // What follows a path on the way down is a slash, and `0` is the character after that.
+        let after = |path: &Path, end: u8| {
+            path.0.as_bytes().iter().cmp(self.0.as_bytes().iter().chain(std::iter::once(&end))).is_ge()
+        };
+        let start = sorted.partition_point(|path| !after(path, b'/'));
+        let length = sorted[start..].partition_point(|path| !after(path, b'0'));
+        &sorted[start..start + length]
     }
 
     /// The path of the `repetition`-th child called `name`, counted from 1.
@@ -119,12 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn the_child_on_the_way_down_is_found() {
-        let towards = |path: &str, ancestor: &str| Path::from(path).child_towards(&Path::from(ancestor));
-        assert_eq!(towards("main/a/b/c", "main/a"), Some(Path::from("main/a/b")));
-        assert_eq!(towards("main/a", "main"), Some(Path::from("main/a")));
-        assert_eq!(towards("main/a", ""), Some(Path::from("main")));
-        assert_eq!(towards("main", "main"), None);
-        assert_eq!(towards("mainly/a", "main"), None);
+    fn what_lies_below_a_path_is_found_among_sorted_ones() {
+        let mut sorted = ["a", "a#2/b", "a-b/c", "a/b", "a/b/c", "a/b#2", "a0", "b"].map(Path::from).to_vec();
+        sorted.sort();
+        for path in ["", "a", "a/b", "a#2", "b", "c"].map(Path::from) {
+            let expected: Vec<_> =
+                sorted.iter().filter(|other| other.is_within(&path) && (**other != path)).collect();
+            assert_eq!(path.range_below(&sorted).iter().collect::<Vec<_>>(), expected, "{path}");
+        }
     }
 }

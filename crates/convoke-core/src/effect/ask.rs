@@ -31,7 +31,7 @@ impl Scope {
         let asked = match &past {
             Past::InDoubt => {
                 let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
-                slot.and_then(|slot| slot.started.as_ref()).map_or_else(Timestamp::now, |entry| entry.at)
+                slot.and_then(|slot| slot.started).map_or_else(Timestamp::now, |entry| entry.at)
             }
             _ => Timestamp::now(),
         };

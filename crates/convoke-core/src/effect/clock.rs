@@ -57,7 +57,7 @@ impl Scope {
 
     fn started_at(&self, effect: &super::Numbered<'_>) -> Option<Timestamp> {
         let slot = self.journal()?.index.get(effect.path, effect.ordinal)?;
-        slot.started.as_ref().map(|entry| entry.at)
+        slot.started.map(|entry| entry.at)
     }
 }
 

@@ -40,7 +40,7 @@ impl Scope {
         if journal.index.is_empty() {
             return None;
         }
-        let entry = journal.index.get(self.path(), FATE)?.finished.as_ref()?;
+        let entry = journal.index.get(self.path(), FATE)?.finished?;
         match decode::<()>(entry.outcome.as_deref()) {
             Ok(Err(Error::TimedOut(timed_out))) if entry.digest == reached.digest() => Some(Fate(*timed_out)),
             _ => None,

@@ -95,7 +95,7 @@ impl<'a> Numbered<'a> {
         let past = match journal.index.get(self.path, self.ordinal) {
             Some(slot) if slot.first().is_some() => {
                 self.compare(slot.first(), request)?;
-                match &slot.finished {
+                match slot.finished {
                     Some(entry) => {
                         journal.index.mark_used();
                         Past::Finished(decode(entry.outcome.as_deref())?)

@@ -1,6 +1,5 @@
 //! Calls of models.
 
-use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use serde_json::json;
 use super::{Past, shortened};
 use crate::budget::{Budget, Charge, Resource};
 use crate::event::EventKind;
-use crate::journal::{Attached, Blob};
+use crate::journal::{Attached, Blob, Kept, replies};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
     CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
@@ -61,10 +60,11 @@ impl Scope {
                 if !matches!(outcome, Err(Error::Budget(_))) {
                     self.count_model_call(usage);
                 }
-                if let Ok(reply) = &outcome
-                    && visibility == Visibility::Streamed
-                {
-                    self.retell(&message_id, reply).await;
+                if let Ok(reply) = &outcome {
+                    self.note_reply(reply);
+                    if visibility == Visibility::Streamed {
+                        self.retell(&message_id, reply).await;
+                    }
                 }
                 return outcome;
             }
@@ -102,12 +102,19 @@ impl Scope {
         self.node.run.count_model_call(usage);
         let outcome = effect.finish(Some(stored), outcome, attached());
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
-        if let Ok(reply) = &outcome
-            && visibility == Visibility::Streamed
-        {
-            self.end_message(&message_id, reply, false).await;
+        if let Ok(reply) = &outcome {
+            self.note_reply(reply);
+            if visibility == Visibility::Streamed {
+                self.end_message(&message_id, reply, false).await;
+            }
         }
         outcome
+    }
+
+    fn note_reply(&self, reply: &ModelReply) {
+        if let Some(journal) = self.journal() {
+            journal.note_reply(&reply.message);
+        }
     }
 
     async fn stream(
@@ -296,10 +303,7 @@ fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<
 }
 
 /// What the journal keeps of a request, and the content it refers to.
-fn stored_form(
-    model: &str,
-    request: &ModelRequest,
-) -> (Bytes, impl Fn(&HashSet<Digest>) -> Vec<Blob> + use<>) {
+fn stored_form(model: &str, request: &ModelRequest) -> (Bytes, impl Fn(&Kept) -> Vec<Blob> + use<>) {
     let options = request.options().map(|options| {
         let digest = Digest::of_json(&options);
         Blob { digest, content: options.to_string().into() }
@@ -314,9 +318,14 @@ fn stored_form(
     // Three plain fields always serialise.
     let json = serde_json::to_vec(&stored).unwrap_or_default();
     let messages = request.messages.clone();
-    let content = move |known: &HashSet<Digest>| {
-        let mut blobs: Vec<Blob> = messages.unsaved(|digest| !known.contains(digest)).collect();
-        blobs.extend(options.iter().filter(|blob| !known.contains(&blob.digest)).cloned());
+    let content = move |kept: &Kept| {
+        let mut blobs: Vec<Blob> = messages.unsaved(|digest| !kept.stored.contains(digest)).collect();
+        for blob in &mut blobs {
+            if let Some(short) = replies::shortened(&blob.content, |reply| kept.replies.contains(reply)) {
+                blob.content = short;
+            }
+        }
+        blobs.extend(options.iter().filter(|blob| !kept.stored.contains(&blob.digest)).cloned());
         blobs
     };
     (json.into(), content)

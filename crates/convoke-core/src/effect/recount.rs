@@ -2,12 +2,10 @@
 //!
 //! They have happened all the same: what they used is charged, and they are no sign that the code has changed.
 
-use std::collections::HashSet;
-
 use serde::Deserialize;
 
 use crate::budget::Charge;
-use crate::journal::Slot;
+use crate::journal::{RunJournal, Slot};
 use crate::message::Usage;
 use crate::model::ModelReply;
 use crate::scope::Place;
@@ -26,25 +24,29 @@ impl Scope {
         self.leave_out_all(std::iter::once(branch));
     }
 
-    /// Leaves out several branches in one go through the journal.
+    /// Leaves out several branches.
     pub fn leave_out_all<'a>(&self, branches: impl Iterator<Item = &'a Place>) {
+        let Some(journal) = self.journal() else { return };
         let own = self.path();
-        let path = |place: &Place| Path::join(own, &place.name, place.repetition);
-        let left_out: HashSet<Path> = branches.map(path).collect();
-        self.recount(|path| path.child_towards(own).is_some_and(|child| left_out.contains(&child)));
+        let paths: Vec<Path> = branches.map(|place| Path::join(own, &place.name, place.repetition)).collect();
+        let index = &journal.index;
+        self.recount(
+            journal,
+            paths.iter().flat_map(|path| index.slots_at(path).chain(index.slots_below(path))),
+        );
     }
 
     /// Counts what happened below this scope, whose own outcome is known.
     pub(super) fn recount_below(&self) {
-        let own = self.path();
-        self.recount(|path| path.is_within(own) && path != own);
+        if let Some(journal) = self.journal() {
+            self.recount(journal, journal.index.slots_below(self.path()));
+        }
     }
 
-    fn recount(&self, is_meant: impl Fn(&Path) -> bool) {
-        let Some(journal) = self.journal() else { return };
+    fn recount<'a>(&self, journal: &RunJournal, slots: impl Iterator<Item = Slot<'a>>) {
         let mut withdrawn = Vec::new();
-        for slot in journal.index.slots_where(is_meant) {
-            match (slot.first(), &slot.finished) {
+        for slot in slots {
+            match (slot.first(), slot.finished) {
                 (_, Some(_)) => {
                     journal.index.mark_used();
                     self.charge_again(slot);
@@ -58,8 +60,8 @@ impl Scope {
         journal.close_questions(withdrawn.into_iter());
     }
 
-    fn charge_again(&self, slot: &Slot) {
-        let outcome = slot.finished.as_ref().and_then(|entry| entry.outcome.as_deref()).unwrap_or_default();
+    fn charge_again(&self, slot: Slot<'_>) {
+        let outcome = slot.finished.and_then(|entry| entry.outcome.as_deref()).unwrap_or_default();
         let request = slot.first().and_then(|entry| entry.request.as_deref()).unwrap_or_default();
         match slot.first().map(|entry| entry.effect) {
             Some(EffectKind::Model) => {

@@ -21,6 +21,8 @@ pub(crate) struct Sequencer {
     run: RunId,
     observers: Vec<Arc<dyn Observer>>,
     reader: Option<mpsc::Sender<Event>>,
+    /// Whether events are kept for whoever asks for them when the run is over.
+    keeps: bool,
     state: Mutex<State>,
 }
 
@@ -32,6 +34,7 @@ struct State {
     /// Where messages and tool calls are open, by their id.
     places: HashMap<String, Path>,
     over: bool,
+    kept: Vec<Event>,
 }
 
 #[derive(Clone, PartialEq)]
@@ -47,12 +50,22 @@ impl Sequencer {
         observers: Vec<Arc<dyn Observer>>,
         reader: Option<mpsc::Sender<Event>>,
     ) -> Self {
-        Self { run, observers, reader, state: Mutex::new(State::default()) }
+        Self { run, observers, reader, keeps: false, state: Mutex::new(State::default()) }
+    }
+
+    /// Keeps all events, for [`take_kept`](Self::take_kept).
+    pub(crate) fn keeping(run: RunId) -> Self {
+        Self { keeps: true, ..Self::new(run, Vec::new(), None) }
+    }
+
+    /// The events kept so far.
+    pub(crate) fn take_kept(&self) -> Vec<Event> {
+        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).kept)
     }
 
     /// Whether anybody listens. If not, making events would be a waste.
     pub(crate) fn is_heard(&self) -> bool {
-        self.reader.is_some() || !self.observers.is_empty()
+        self.reader.is_some() || self.keeps || !self.observers.is_empty()
     }
 
     /// Reports an event. Waits while the reader's buffer is full; the clock stands still meanwhile.
@@ -122,7 +135,9 @@ impl Sequencer {
             // Whoever only listens must not end what it listens to. The panic has been reported by its hook.
             let _ = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
         }
-        if let Some(place) = place {
+        if self.keeps {
+            state.kept.push(event);
+        } else if let Some(place) = place {
             place.send(event);
         }
     }
@@ -133,23 +148,32 @@ impl Sequencer {
         let is_own = |at: &Path, span: &Span| {
             matches!(kind, EventKind::StepEnded(_)) && at == path && *span == Span::Step
         };
-        let below = state.below(path).rev();
-        let spans = below.flat_map(|(at, spans)| spans.iter().rev().map(move |span| (at, span)));
+        let within = state.below(path).into_iter().rev().chain(state.at(path));
+        let spans = within.flat_map(|(at, spans)| spans.iter().rev().map(move |span| (at, span)));
         let left = spans.filter(|(at, span)| !is_own(at, span));
         left.map(|(at, span)| Open { path: at.clone(), span: span.clone() }).collect()
     }
 }
 
 impl State {
-    /// What is open at or below a path.
-    fn below<'a>(&'a self, path: &'a Path) -> impl DoubleEndedIterator<Item = (&'a Path, &'a Vec<Span>)> {
-        // What follows a path in a name is a slash, and `0` is the character after that.
-        let end = Path::from(format!("{}0", path.as_str()).as_str());
-        let range = match path.as_str() {
-            "" => self.open.range::<Path, _>(..),
-            _ => self.open.range::<Path, _>((Bound::Included(path), Bound::Excluded(&end))),
-        };
-        range.filter(move |(at, _)| at.is_within(path))
+    /// What is open at a path.
+    fn at(&self, path: &Path) -> Option<(&Path, &Vec<Span>)> {
+        self.open.get_key_value(path)
+    }
+
+    /// What is open below a path.
+    fn below(&self, path: &Path) -> Vec<(&Path, &Vec<Span>)> {
+        let after = || self.open.range::<Path, _>((Bound::Excluded(path), Bound::Unbounded));
+        // The usual case: a leaf has ended.
+        if !after().next().is_some_and(|(next, _)| next.as_str().starts_with(path.as_str())) {
+            return Vec::new();
+        }
+        if path.as_str().is_empty() {
+            return after().collect();
+        }
+        // What follows a path on the way down is a slash, and `0` is the character after that.
+        let bound = |end: char| Path::from(format!("{}{end}", path.as_str()).as_str());
+        self.open.range(bound('/')..bound('0')).collect()
     }
 
     /// Keeps account of what is open. Says no to an end of what was never begun.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::{Conversations, Ending, History, OpenQuestion, Spent, Tree, effect};
+use crate::journal::replies;
 use crate::store::{RunRecord, Store, StoreError, read_entries};
 use crate::{Digest, Entry, Error, RunId};
 
@@ -39,9 +40,10 @@ impl History {
     pub(super) fn assemble(
         record: RunRecord,
         entries: &[Entry],
-        stored: HashMap<Digest, Bytes>,
+        mut stored: HashMap<Digest, Bytes>,
         questions: Vec<OpenQuestion>,
     ) -> Self {
+        replies::restore(&mut stored, entries);
         let conversations = Conversations::new(stored);
         let effects = effect::gather(entries, &conversations);
         let tree = Tree::new(&record, &effects);

@@ -1,5 +1,10 @@
 //! A run's journal, ready to answer.
+//!
+//! A long run has many entries, and a replay asks for each of them once: the entries stay where they were read, and
+//! what is known about an effect is the places of its entries.
 
+use std::num::NonZeroU32;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
@@ -11,86 +16,114 @@ use crate::Path;
 pub(crate) const FATE: u32 = u32::MAX;
 
 /// What is known about one effect.
-#[derive(Debug, Default)]
-pub(crate) struct Slot {
-    pub(crate) started: Option<Entry>,
-    pub(crate) finished: Option<Entry>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot<'a> {
+    pub(crate) started: Option<&'a Entry>,
+    pub(crate) finished: Option<&'a Entry>,
     /// How often it was begun.
     pub(crate) attempts: u32,
 }
 
-impl Slot {
+impl<'a> Slot<'a> {
     /// The entry that says what was asked for.
-    pub(crate) fn first(&self) -> Option<&Entry> {
-        self.started.as_ref().or(self.finished.as_ref())
+    pub(crate) fn first(&self) -> Option<&'a Entry> {
+        self.started.or(self.finished)
+    }
+}
+
+/// The places of an effect's entries, from 1.
+#[derive(Debug, Clone, Copy, Default)]
+struct Places {
+    started: Option<NonZeroU32>,
+    finished: Option<NonZeroU32>,
+    attempts: u32,
+}
+
+impl Places {
+    fn is_known(&self) -> bool {
+        self.started.or(self.finished).is_some()
     }
 }
 
 #[derive(Debug, Default)]
 struct Effects {
-    by_ordinal: Vec<Slot>,
-    fate: Option<Slot>,
+    by_ordinal: Vec<Places>,
+    fate: Option<Places>,
 }
 
 /// All entries by address.
 #[derive(Debug, Default)]
 pub(crate) struct JournalIndex {
+    entries: Vec<Entry>,
     paths: HashMap<Path, Effects>,
+    /// The paths in order, for whoever asks what lies below one; made when first asked for.
+    sorted: OnceLock<Vec<Path>>,
     finished: usize,
     used: AtomicUsize,
 }
 
 impl JournalIndex {
-    pub(crate) fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
+    pub(crate) fn new(entries: Vec<Entry>) -> Self {
         let mut index = Self::default();
-        for entry in entries {
-            index.add(entry);
+        for (entry, place) in entries.iter().zip(1..) {
+            index.add(entry, NonZeroU32::new(place));
         }
-        let slots = index.paths.values().flat_map(|effects| &effects.by_ordinal);
-        index.finished = slots.filter(|slot| slot.finished.is_some()).count();
+        let effects = index.paths.values().flat_map(|effects| &effects.by_ordinal);
+        index.finished = effects.filter(|places| places.finished.is_some()).count();
+        index.entries = entries;
         index
     }
 
-    fn add(&mut self, entry: Entry) {
-        let effects = self.paths.entry(entry.path.clone()).or_default();
-        let slot = if entry.ordinal == FATE {
+    fn add(&mut self, entry: &Entry, place: Option<NonZeroU32>) {
+        let effects = match self.paths.get_mut(&entry.path) {
+            Some(effects) => effects,
+            None => self.paths.entry(entry.path.clone()).or_default(),
+        };
+        let places = if entry.ordinal == FATE {
             effects.fate.get_or_insert_default()
         } else {
             let ordinal = entry.ordinal as usize;
             if effects.by_ordinal.len() <= ordinal {
-                effects.by_ordinal.resize_with(ordinal + 1, Slot::default);
+                effects.by_ordinal.resize_with(ordinal + 1, Places::default);
             }
             &mut effects.by_ordinal[ordinal]
         };
         match entry.phase {
             Phase::Started => {
-                slot.started = Some(entry);
-                slot.attempts += 1;
+                places.started = place;
+                places.attempts += 1;
             }
-            Phase::Finished => slot.finished = Some(entry),
-            Phase::Superseded => *slot = Slot { attempts: slot.attempts, ..Slot::default() },
+            Phase::Finished => places.finished = place,
+            Phase::Superseded => *places = Places { attempts: places.attempts, ..Places::default() },
         }
     }
 
-    pub(crate) fn get(&self, path: &Path, ordinal: u32) -> Option<&Slot> {
+    pub(crate) fn get(&self, path: &Path, ordinal: u32) -> Option<Slot<'_>> {
         if self.paths.is_empty() {
             return None;
         }
         let effects = self.paths.get(path)?;
-        if ordinal == FATE { effects.fate.as_ref() } else { effects.by_ordinal.get(ordinal as usize) }
+        let places =
+            if ordinal == FATE { effects.fate.as_ref() } else { effects.by_ordinal.get(ordinal as usize) };
+        places.map(|places| self.slot(places))
+    }
+
+    fn slot(&self, places: &Places) -> Slot<'_> {
+        let entry =
+            |place: Option<NonZeroU32>| place.and_then(|place| self.entries.get(place.get() as usize - 1));
+        Slot { started: entry(places.started), finished: entry(places.finished), attempts: places.attempts }
     }
 
     /// Whether there is an effect at this very path.
     pub(crate) fn knows(&self, path: &Path) -> bool {
         let effects = if self.paths.is_empty() { None } else { self.paths.get(path) };
-        effects.is_some_and(|effects| effects.by_ordinal.iter().any(|slot| slot.first().is_some()))
+        effects.is_some_and(|effects| effects.by_ordinal.iter().any(Places::is_known))
     }
 
     /// Where something has happened that counts.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        let happened = |effects: &Effects| {
-            effects.by_ordinal.iter().chain(&effects.fate).any(|slot| slot.first().is_some())
-        };
+        let happened =
+            |effects: &Effects| effects.by_ordinal.iter().chain(&effects.fate).any(Places::is_known);
         self.paths.iter().filter(move |(_, effects)| happened(effects)).map(|(path, _)| path)
     }
 
@@ -103,10 +136,20 @@ impl JournalIndex {
         self.used.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The effects at certain paths, in no particular order.
-    pub(crate) fn slots_where(&self, is_meant: impl Fn(&Path) -> bool) -> impl Iterator<Item = &Slot> {
-        let meant = self.paths.iter().filter(move |(at, _)| is_meant(at));
-        meant.flat_map(|(_, effects)| &effects.by_ordinal)
+    /// The effects at this very path.
+    pub(crate) fn slots_at(&self, path: &Path) -> impl Iterator<Item = Slot<'_>> {
+        let effects = self.paths.get(path).into_iter().flat_map(|effects| &effects.by_ordinal);
+        effects.map(|places| self.slot(places))
+    }
+
+    /// The effects below a path.
+    pub(crate) fn slots_below(&self, path: &Path) -> impl Iterator<Item = Slot<'_>> {
+        let sorted = self.sorted.get_or_init(|| {
+            let mut paths: Vec<Path> = self.paths.keys().cloned().collect();
+            paths.sort_unstable();
+            paths
+        });
+        path.range_below(sorted).iter().flat_map(|below| self.slots_at(below))
     }
 
     /// Finished effects the code has not asked for.
@@ -121,8 +164,8 @@ impl JournalIndex {
 
     /// All failed effects, in no particular order.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &Entry> {
-        let slots = self.paths.values().flat_map(|effects| effects.by_ordinal.iter().chain(&effects.fate));
-        slots.filter_map(|slot| slot.finished.as_ref()).filter(|entry| failed(entry))
+        let effects = self.paths.values().flat_map(|effects| effects.by_ordinal.iter().chain(&effects.fate));
+        effects.filter_map(|places| self.slot(places).finished).filter(|entry| failed(entry))
     }
 }
 

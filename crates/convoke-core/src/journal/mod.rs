@@ -6,8 +6,9 @@
 
 mod entry;
 mod index;
+pub(crate) mod replies;
 mod writer;
 
 pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub(crate) use index::{FATE, JournalIndex, Slot};
-pub(crate) use writer::{Attached, Draft, RunJournal};
+pub(crate) use writer::{Attached, Draft, Kept, RunJournal};

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::{Blob, EffectKind, Entry, JournalIndex, Phase};
+use super::{Blob, EffectKind, Entry, JournalIndex, Phase, replies};
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::store::{Batch, Lease, RunChange, Store, StoreError, Ticket};
-use crate::{Digest, Path, Timestamp};
+use crate::{Digest, Message, Path, Timestamp};
 
 /// An entry that has no number and no time yet.
 pub(crate) struct Draft<'a> {
@@ -22,7 +22,16 @@ pub(crate) struct Draft<'a> {
 }
 
 /// Gives the content the run does not have yet, told which it has.
-pub(crate) type NewContent = dyn Fn(&HashSet<Digest>) -> Vec<Blob> + Sync;
+pub(crate) type NewContent = dyn Fn(&Kept) -> Vec<Blob> + Sync;
+
+/// What the store has of a run's content.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// Content by its digest.
+    pub(crate) stored: HashSet<Digest>,
+    /// Messages that are the reply of a call in the journal.
+    pub(crate) replies: HashSet<Digest>,
+}
 
 /// What goes with an entry in the same batch.
 #[derive(Default)]
@@ -43,7 +52,7 @@ pub(crate) struct RunJournal {
 
 struct State {
     next_seq: u64,
-    stored: HashSet<Digest>,
+    kept: Kept,
     last: Option<Ticket>,
 }
 
@@ -55,7 +64,8 @@ impl RunJournal {
         stored: HashSet<Digest>,
     ) -> Self {
         let next_seq = lease.as_ref().map_or(1, |lease| lease.next_seq);
-        Self { store, index, lease, state: Mutex::new(State { next_seq, stored, last: None }) }
+        let kept = Kept { stored, ..Kept::default() };
+        Self { store, index, lease, state: Mutex::new(State { next_seq, kept, last: None }) }
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -77,8 +87,8 @@ impl RunJournal {
         let Some(lease) = &self.lease else { return };
         // Numbers are given and batches handed over under one lock, so that the store sees them in order.
         let mut state = self.lock();
-        let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.stored));
-        state.stored.extend(blobs.iter().map(|blob| blob.digest));
+        let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.kept));
+        state.kept.stored.extend(blobs.iter().map(|blob| blob.digest));
         let batch = Batch {
             entries: vec![state.number(draft)],
             blobs,
@@ -88,6 +98,15 @@ impl RunJournal {
             outline: None,
         };
         state.last = Some(self.store.append(lease, batch));
+    }
+
+    /// Takes note of a reply whose entry was appended: a conversation that goes on with it need not store it again.
+    pub(crate) fn note_reply(&self, message: &Message) {
+        if self.is_live()
+            && let Some(digest) = replies::worth_keeping(message)
+        {
+            self.lock().kept.replies.insert(digest);
+        }
     }
 
     /// Takes entries down together with changes of the run's record, after everything appended so far: all of it, or

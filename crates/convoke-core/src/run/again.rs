@@ -33,7 +33,7 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     let Some(StoredOutcome { failed_at, limits, .. }) = outcome else {
         return (JournalIndex::new(entries), Vec::new());
     };
-    let index = JournalIndex::new(entries.iter().cloned());
+    let index = JournalIndex::new(entries.clone());
     // One limit may have ended many effects side by side; the run ended by all of them.
     let by_limit =
         index.failures().filter(|entry| limit_of(entry).is_some_and(|owner| limits.contains(&owner)));
@@ -42,7 +42,7 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     failures.sort_unstable_by_key(|entry| entry.seq);
     failures.dedup_by_key(|entry| entry.seq);
     let again: Vec<Entry> = failures.into_iter().flat_map(|failure| superseding(&index, failure)).collect();
-    (JournalIndex::new(entries.into_iter().chain(again.iter().cloned())), again)
+    (JournalIndex::new(entries.into_iter().chain(again.iter().cloned()).collect()), again)
 }
 
 /// What takes the place of a failure. What was under way when its time was up may have taken effect all the same, and
@@ -50,7 +50,7 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
 fn superseding(index: &JournalIndex, failure: &Entry) -> impl Iterator<Item = Entry> + use<> {
     let superseded = Entry { phase: Phase::Superseded, request: None, outcome: None, ..failure.clone() };
     let slot = index.get(&failure.path, failure.ordinal).filter(|_| is_out_of_time(failure));
-    std::iter::once(superseded).chain(slot.and_then(|slot| slot.started.clone()))
+    std::iter::once(superseded).chain(slot.and_then(|slot| slot.started.cloned()))
 }
 
 /// An entry as the journal of the run that goes on takes it down.

@@ -35,12 +35,7 @@ impl Runtime {
         let mut state = workflow.restore(&record)?;
         let index = JournalIndex::new(read_entries(&**store, run).await?);
         let journal = RunJournal::new(Arc::clone(store), None, index, HashSet::new());
-        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let listener = Arc::clone(&heard);
-        let observer = move |event: &Event| {
-            listener.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(event.clone());
-        };
-        let events = Sequencer::new(run.clone(), vec![Arc::new(observer)], None);
+        let events = Sequencer::keeping(run.clone());
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);
         let replayed =
@@ -49,7 +44,7 @@ impl Runtime {
         let scope = Scope { node: Arc::new(node) };
         let error = scope.run(&**workflow.root(), &mut state).await.err();
         let unused = replayed.journal.as_ref().map_or(0, |journal| journal.index.unused());
-        let events = std::mem::take(&mut *heard.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let events = replayed.events.take_kept();
         Ok(Replay { state, error, events, unused })
     }
 }

@@ -1,6 +1,6 @@
 //! How values look in the tables.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{ForkPoint, RunRecord, Totals};
 use convoke_core::{
@@ -48,10 +48,18 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
 /// What [`EntryReader::entry`] reads, in its order.
 pub(super) const ENTRY_COLUMNS: &str = "place, path, ordinal, effect, phase, digest, at, request, outcome";
 
-/// Reads entries one after the other. Neighbours often have the same path; they then share it.
+/// What fits into this many bytes shares its memory with its neighbours.
+const SMALL: usize = 1 << 10;
+/// The least and the most memory that is shared.
+const SHARED: std::ops::Range<usize> = SMALL..64 << 10;
+
+/// Reads entries one after the other. Neighbours often have the same path, and small contents; they then share them: to
+/// ask for memory for each takes as long as to read it.
 #[derive(Default)]
 pub(super) struct EntryReader {
     last_path: Option<Path>,
+    shared: BytesMut,
+    shared_size: usize,
 }
 
 impl EntryReader {
@@ -68,9 +76,25 @@ impl EntryReader {
                 .ok_or_else(|| Fault::Damaged(format!("an entry has the unknown phase {phase}")))?,
             digest: digest(row, 5)?,
             at: Timestamp::from_micros(row.get(6)?),
-            request: bytes(row, 7)?,
-            outcome: bytes(row, 8)?,
+            request: self.content(row, 7)?,
+            outcome: self.content(row, 8)?,
         })
+    }
+
+    fn content(&mut self, row: &Row<'_>, column: usize) -> Result<Option<Bytes>, Fault> {
+        let content = match row.get_ref(column)? {
+            ValueRef::Null => return Ok(None),
+            value => value.as_blob().map_err(rusqlite::Error::from)?,
+        };
+        if content.len() > SMALL {
+            return Ok(Some(Bytes::copy_from_slice(content)));
+        }
+        if self.shared.capacity() < content.len() {
+            self.shared_size = (self.shared_size * 2).clamp(SHARED.start, SHARED.end);
+            self.shared = BytesMut::with_capacity(self.shared_size);
+        }
+        self.shared.extend_from_slice(content);
+        Ok(Some(self.shared.split().freeze()))
     }
 
     fn path(&mut self, row: &Row<'_>) -> Result<Path, Fault> {
