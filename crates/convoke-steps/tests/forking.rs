@@ -7,9 +7,65 @@ mod common;
 use common::stored::{Home, asks, echo, says};
 use common::{Trail, add, millis};
 use convoke_core::{
-    Answer, EffectKind, Error, EventKind, Fork, Outcome, Phase, RetryPolicy, RunId, RunStatus, Step, Workflow,
+    Answer, EffectKind, Error, EventKind, Fork, Outcome, Phase, Question, RetryPolicy, RunId, RunStatus,
+    Scope, Step, Workflow,
 };
-use convoke_steps::{AsyncFunc, Chain, Join, Loop, OnError, Parallel, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, Join, Loop, OnError, Parallel, task, task_boxed};
+use serde_json::json;
+
+/// Asks twice for approval, and acts each time.
+async fn refund_twice(scope: &Scope, trail: &mut Trail) -> Result<(), Error> {
+    for name in ["ann", "bob"] {
+        if scope.ask(Question::approval(format!("Pay {name}?"))).await?.is_approval() {
+            let paid: String = scope
+                .custom("pay")
+                .request(&name)
+                .perform(|_| async { Ok::<_, Error>(name.to_owned()) })
+                .await?;
+            trail.steps.push(paid);
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_fork_asks_again_before_it_does_again_what_was_approved() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(task("refund", refund_twice));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    for title in ["Pay ann?", "Pay bob?"] {
+        home.answer(&run, title, Answer::approve()).await;
+        home.resume(&workflow, &run).await;
+    }
+    let entries = home.entries(&run).await;
+    let of = |effect: EffectKind, phase: Phase| {
+        let found = entries.iter().filter(move |entry| (entry.effect, entry.phase) == (effect, phase));
+        found.map(|entry| entry.seq).collect::<Vec<_>>()
+    };
+    let (begun, paid) = (of(EffectKind::Custom, Phase::Started), of(EffectKind::Custom, Phase::Finished));
+    let answered = of(EffectKind::Ask, Phase::Finished);
+    let forked = async |fork: Fork| {
+        let fork = fork.create(home.store()).await.unwrap();
+        let outcome = home.resume(&workflow, &fork).await;
+        (outcome.status, outcome.state.steps, home.asked(&fork).await)
+    };
+    let waits = |paid: &[&str], title: &str| {
+        (RunStatus::Suspended, paid.iter().map(|name| (*name).to_owned()).collect(), vec![title.to_owned()])
+    };
+    for at in [begun[0], paid[0]] {
+        assert_eq!(forked(Fork::new(run.clone(), at)).await, waits(&[], "Pay ann?"), "at {at}");
+    }
+    for at in [begun[1], paid[1]] {
+        assert_eq!(forked(Fork::new(run.clone(), at)).await, waits(&["ann"], "Pay bob?"), "at {at}");
+    }
+    let done = (RunStatus::Completed, vec!["ann".to_owned(), "bob".to_owned()], Vec::new());
+    assert_eq!(forked(Fork::new(run.clone(), paid[1] + 1)).await, done, "what is paid is not paid again");
+    let told = Fork::new(run.clone(), paid[1]).with_outcome(json!("bob"));
+    assert_eq!(forked(told).await, done, "nothing is paid again");
+    let approve = serde_json::to_value(Answer::approve()).unwrap();
+    let approved = Fork::new(run.clone(), answered[1]).with_outcome(approve);
+    assert_eq!(forked(approved).await, done, "whoever forks has approved");
+}
 
 fn take(trail: &mut Trail, done: Trail) {
     trail.steps.extend(done.steps);

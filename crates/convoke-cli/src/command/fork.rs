@@ -72,7 +72,8 @@ fn done_again(history: &History, at: u64, is_given: bool) -> Option<String> {
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "after the fork, the other run changed the world ({}); the new one may do so again",
+            "after the fork, the other run changed the world ({}); the new one may do so again, and asks \
+             again where a call needs approval",
             names.join(", ")
         )
     })

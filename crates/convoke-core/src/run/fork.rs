@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::approvals;
 use crate::ask::{PendingQuestion, Question};
 use crate::store::{Batch, ForkPoint, NewRun, Store, StoreError, read_entries};
 use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
@@ -14,6 +15,10 @@ use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recor
 ///
 /// The new run has the old one's journal up to, and without, the entry `at`. Resuming it performs that effect anew,
 /// unless [`with_outcome`](Self::with_outcome) says what it gave.
+///
+/// An approval is for one call of one run. One whose call is not in the common past is asked for again: those of agents'
+/// tools, and questions for approval that are followed by something irreversible in the same scope. What a program does
+/// on an approval of another step it does again without asking.
 #[derive(Debug, Clone)]
 #[must_use = "a fork is not made until `create` is called"]
 pub struct Fork {
@@ -80,6 +85,8 @@ impl Fork {
         if let Some(outcome) = &self.outcome {
             kept.push(self.substituted(entries, outcome)?);
         }
+        let spent = approvals::spent(&kept, entries, self.at);
+        kept.retain(|entry| !spent.contains(&entry.seq));
         let kept = without_dangling(kept);
         let opened = self.open_questions(&kept)?;
         let blobs = blobs.map(|(digest, content)| Blob { digest, content }).collect();

@@ -1,6 +1,7 @@
 //! Runs: starting, resuming, watching, replaying and forking them.
 
 mod again;
+mod approvals;
 mod attend;
 mod drive;
 mod fit;
