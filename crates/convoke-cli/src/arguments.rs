@@ -71,6 +71,17 @@ pub(crate) enum Command {
     Purge(Purge),
 }
 
+impl Command {
+    /// Whether it changes nothing in the store, which then need not be writable.
+    pub(crate) fn only_reads(&self) -> bool {
+        match self {
+            Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions => true,
+            Self::Purge(purge) => purge.dry_run,
+            Self::Fork(_) | Self::Answer(_) => false,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Runs {
     /// Only runs that stand here.

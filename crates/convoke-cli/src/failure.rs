@@ -96,7 +96,10 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match &error {
             StoreError::NotFound { .. } | StoreError::NoSuchQuestion { .. } => Exit::NotFound,
-            StoreError::Newer { .. } | StoreError::Corrupt { .. } | StoreError::Failed(_) => Exit::Store,
+            StoreError::Newer { .. }
+            | StoreError::Older { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Failed(_) => Exit::Store,
             _ => Exit::Failed,
         };
         Self::new(exit, error.to_string())

@@ -13,7 +13,7 @@
 //! | 1 | what was asked for failed or cannot be done |
 //! | 2 | the command line is wrong |
 //! | 3 | there is no such run, entry or question, or more than one fits |
-//! | 4 | the store is missing, damaged, newer than this program, or cannot be read |
+//! | 4 | the store is missing, damaged, newer than this program, too old to be read as it is, or cannot be read |
 //!
 //! To look at a run that failed is not a failure: `convoke show` then exits with 0.
 //!

@@ -31,7 +31,10 @@ impl<'a> Session<'a> {
         let path = &*arguments.store;
         let place = path.display().to_string();
         must_exist(path, &place)?;
-        let store = SqliteStore::open(path)?;
+        let store = match arguments.command.only_reads() {
+            true => SqliteStore::open_read_only(path)?,
+            false => SqliteStore::open(path)?,
+        };
         let store_option =
             if arguments.names_store { format!("--store {} ", shell::quoted(&place)) } else { String::new() };
         let now = Timestamp::now();

@@ -35,7 +35,7 @@ async fn a_fork_asks_again_before_it_does_again_what_was_approved() {
     let run = home.start(&workflow, Trail::default()).await.run;
     for title in ["Pay ann?", "Pay bob?"] {
         home.answer(&run, title, Answer::approve()).await;
-        home.resume(&workflow, &run).await;
+        let _ = home.resume(&workflow, &run).await;
     }
     let entries = home.entries(&run).await;
     let of = |effect: EffectKind, phase: Phase| {

@@ -57,6 +57,19 @@ impl Place {
         self.folder.path().join("convoke.db")
     }
 
+    /// The files of the folder, with their contents and the time of their last change.
+    pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
+        let files = std::fs::read_dir(self.folder.path()).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<_> = files
+            .map(|file| {
+                let changed = file.metadata().unwrap().modified().unwrap();
+                (file.clone(), std::fs::read(file).unwrap(), changed)
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
     /// The store itself.
     pub(crate) fn store(&self) -> Arc<dyn Store> {
         Arc::new(SqliteStore::open(self.file()).unwrap())

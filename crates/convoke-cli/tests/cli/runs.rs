@@ -73,3 +73,20 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     child.stderr.take().unwrap().read_to_string(&mut complaints).unwrap();
     assert_eq!((status.code(), complaints.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn commands_that_read_leave_no_trace_beside_the_store() {
+    let place = Place::with([letter(), refund()]);
+    let before = place.files();
+    for command in [
+        &["runs"][..],
+        &["show", "letter-1"],
+        &["replay", "letter-1"],
+        &["questions"],
+        &["purge", "--keep", "0", "--dry-run"],
+    ] {
+        let output = place.convoke(command);
+        assert!(output.status.success(), "{command:?}");
+        assert_eq!(place.files(), before, "{command:?}");
+    }
+}

@@ -73,6 +73,19 @@ pub enum StoreError {
         /// The newest version understood.
         supported: i64,
     },
+    /// The store was written by an older Convoke, and may not be brought up to date because it was opened for reading.
+    #[error(
+        "{store} has schema version {found}, this Convoke reads version {supported}, and reading changes nothing: open it \
+         once for writing, which brings it up to date (`SqliteStore::open`, `convoke answer`, `convoke fork`)"
+    )]
+    Older {
+        /// Which store.
+        store: String,
+        /// Its version.
+        found: i64,
+        /// The version that can be read.
+        supported: i64,
+    },
     /// What is there is not a Convoke store, or is damaged.
     #[error(
         "{store} is damaged or not a Convoke store: {problem}; it was not touched. Restore it from a backup, or name another file"

@@ -23,7 +23,7 @@ pub use ticket::Ticket;
 use crate::ask::{Answer, PendingQuestion, QuestionId};
 use crate::journal::Entry;
 use crate::step::BoxFuture;
-use crate::{Digest, RunId};
+use crate::{Digest, RunId, Timestamp};
 
 /// A durable home for runs.
 ///
@@ -99,6 +99,15 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes a run with all it has. Says whether there was one. A run whose holder is alive is refused as busy.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Deletes finished runs as the retention says, and gives their number. Suspended and running ones stay.
+    /// The runs that [`purge`](Self::purge) would delete now, newest first.
+    fn outdated<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Vec<RunId>, StoreError>> {
+        Box::pin(async move {
+            let newest_first = self.runs(&RunQuery::default()).await?;
+            Ok(retention.outdated(newest_first.iter(), Timestamp::now()))
+        })
+    }
+
+    /// Deletes finished runs as the retention says, and gives their number. Suspended and running ones stay, and so do
+    /// those that somebody holds.
     fn purge<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<u64, StoreError>>;
 }

@@ -1,5 +1,6 @@
 //! What a store keeps of runs, and what it is told.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -228,4 +229,26 @@ pub struct Retention {
     pub max_age: Option<Duration>,
     /// The newest so many of each workflow.
     pub keep_per_workflow: Option<usize>,
+}
+
+impl Retention {
+    /// The runs it does not keep, out of all runs, newest first: finished ones that nobody holds.
+    #[must_use]
+    pub fn outdated<'a>(
+        &self,
+        newest_first: impl Iterator<Item = &'a RunRecord>,
+        now: Timestamp,
+    ) -> Vec<RunId> {
+        let ended_by = self.max_age.map(|age| now - age);
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let finished = newest_first.filter(|record| record.status.is_final());
+        let outdated = finished.filter(|record| {
+            let place = places.entry(&record.workflow).or_default();
+            *place += 1;
+            let is_old = ended_by.is_some_and(|ended_by| record.updated <= ended_by);
+            let is_surplus = self.keep_per_workflow.is_some_and(|keep| *place > keep);
+            (is_old || is_surplus) && record.holder.is_none()
+        });
+        outdated.map(|record| record.id.clone()).collect()
+    }
 }

@@ -81,7 +81,15 @@ pub async fn old_finished_runs_are_purged_and_others_stay<B: Backend>(backend: &
     let purge = |max_age: Option<u64>, keep_per_workflow| {
         let retention = Retention { max_age: max_age.map(Duration::from_secs), keep_per_workflow };
         let store = &store;
-        async move { store.purge(&retention).await.expect("purging works") }
+        async move {
+            let outdated = store.outdated(&retention).await.expect("readable");
+            let deleted = store.purge(&retention).await.expect("purging works");
+            assert_eq!(outdated.len() as u64, deleted, "what is said to be outdated is what is deleted");
+            for run in &outdated {
+                assert_eq!(store.run(run).await, Ok(None), "{run} is deleted");
+            }
+            deleted
+        }
     };
     assert_eq!(purge(None, None).await, 0, "without limits everything is kept");
     assert_eq!(purge(Some(3_600), None).await, 0, "what ended a moment ago is not an hour old");

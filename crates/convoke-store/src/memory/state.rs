@@ -159,20 +159,8 @@ impl State {
     }
 
     pub(super) fn purge(&mut self, retention: &Retention) -> u64 {
-        let ended_by = retention.max_age.map(|age| Timestamp::now() - age);
-        let mut finished: HashMap<&str, usize> = HashMap::new();
-        let mut outdated = Vec::new();
-        for record in
-            self.runs.values().rev().map(|run| &run.record).filter(|record| record.status.is_final())
-        {
-            let place = finished.entry(&record.workflow).or_default();
-            *place += 1;
-            let is_old = ended_by.is_some_and(|ended_by| record.updated <= ended_by);
-            let is_surplus = retention.keep_per_workflow.is_some_and(|keep| *place > keep);
-            if (is_old || is_surplus) && record.holder.is_none() {
-                outdated.push(record.id.clone());
-            }
-        }
+        let newest_first = self.runs.values().rev().map(|run| &run.record);
+        let outdated = retention.outdated(newest_first, Timestamp::now());
         outdated.iter().for_each(|id| self.remove(id));
         outdated.len() as u64
     }

@@ -77,3 +77,10 @@ pub(super) fn stopped(place: &str) -> StoreError {
         "{place} has stopped after an internal failure: open it again, and please report this"
     ))
 }
+
+/// Somebody wants to write to a store that was opened for reading.
+pub(super) fn read_only(place: &str) -> StoreError {
+    StoreError::Failed(format!(
+        "{place} was opened for reading only: open it with `SqliteStore::open` to write"
+    ))
+}

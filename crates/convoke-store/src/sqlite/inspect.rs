@@ -133,7 +133,7 @@ pub(super) fn refuse_newer(place: &str, found: i64) -> Result<(), StoreError> {
 }
 
 /// Opens a file as if it could not change.
-fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     let Some(text) = path.to_str() else { return open::to_read(path) };
     let mut uri = String::from(if cfg!(windows) { "file:///" } else { "file://" });
     for byte in text.bytes() {
@@ -155,12 +155,12 @@ fn unreadable(place: &str, error: &std::io::Error) -> StoreError {
     ))
 }
 
-fn holds_something(path: &Path) -> bool {
+pub(super) fn holds_something(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
 /// The path of a file that SQLite keeps beside the database.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

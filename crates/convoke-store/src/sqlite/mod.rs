@@ -14,13 +14,14 @@
 //! | [`writer`] | the thread that commits |
 //! | [`job`], [`promise`], [`traffic`] | one piece of work for the writer, and how to wait for it |
 //! | [`lease`] | which leases this handle has given, and whether they may still write |
-//! | [`journal`], [`run`], [`question`] | what jobs write: batches, runs, answers |
-//! | [`reader`] | the threads that read |
+//! | [`journal`], [`run`], [`question`], [`outline`] | what jobs write: batches, runs, answers, outlines |
+//! | [`reader`], [`glance`] | the threads that read, and reading without leaving a trace |
 //! | [`query`] | what they read |
 //! | [`row`], [`place`] | how values and addresses look in the tables |
 //! | [`failure`] | what went wrong, and what the user can do |
 
 mod failure;
+mod glance;
 mod inspect;
 mod job;
 mod journal;

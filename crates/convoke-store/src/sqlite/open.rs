@@ -8,6 +8,7 @@ use convoke_core::StoreError;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use super::failure::Fault;
+use super::glance::glance;
 use super::inspect::{Found, inspect, refuse_newer};
 use super::schema::{self, STEPS};
 
@@ -23,22 +24,47 @@ const CACHE_KIB: i32 = 32 << 10;
 
 /// The absolute path of a store, and the folder it is in made.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
-    let fail = |advice: &str, error: std::io::Error| {
-        StoreError::Failed(format!("{}: {advice} ({error})", path.display()))
-    };
+    let absolute = absolute(path)?;
+    if let Some(folder) = absolute.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            fail(path, "its folder cannot be made: choose another, or make it yourself", &error)
+        })?;
+    }
+    Ok(absolute)
+}
+
+/// The absolute path of a store that must be there.
+pub(super) fn existing(path: &Path) -> Result<PathBuf, StoreError> {
+    let absolute = absolute(path)?;
+    absolute.metadata().map_err(|error| fail(path, "it cannot be read: name a store", &error))?;
+    Ok(absolute)
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     // SQLite gives some names a meaning of their own (`:memory:`), but only to relative ones.
-    let absolute = std::path::absolute(path).map_err(|error| fail("give the path of a file", error))?;
+    let absolute =
+        std::path::absolute(path).map_err(|error| fail(path, "give the path of a file", &error))?;
     if absolute.is_dir() {
         return Err(StoreError::Failed(format!(
             "{} is a folder: give the path of a file in it",
             path.display()
         )));
     }
-    if let Some(folder) = absolute.parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| fail("its folder cannot be made: choose another, or make it yourself", error))?;
-    }
     Ok(absolute)
+}
+
+fn fail(path: &Path, advice: &str, error: &std::io::Error) -> StoreError {
+    StoreError::Failed(format!("{}: {advice} ({error})", path.display()))
+}
+
+/// Refuses to read what is not a store of the newest version.
+pub(super) fn must_be_current(path: &Path, place: &str) -> Result<(), StoreError> {
+    let (store, supported) = (place.to_owned(), schema::newest());
+    if inspect(path, place)? == Found::Nothing {
+        return Err(StoreError::Corrupt { store, problem: "it is empty".to_owned() });
+    }
+    let found = glance(path, place, &|connection| Ok(schema::version(connection)?))?;
+    if found < supported { Err(StoreError::Older { store, found, supported }) } else { Ok(()) }
 }
 
 /// Opens the connection that writes, on a file with the newest schema.

@@ -113,22 +113,27 @@ pub(super) fn answers(
     all(connection, sql, params![key, question.as_str()], row::answer)
 }
 
-/// The finished runs that a retention does not keep.
-pub(super) fn outdated(connection: &Connection, retention: &Retention) -> Result<Vec<RunId>, Fault> {
+/// The finished runs that a retention does not keep, newest first, and whether somebody holds them. The same rule as
+/// [`Retention::outdated`], without reading what runs began and ended with.
+pub(super) fn outdated(connection: &Connection, retention: &Retention) -> Result<Vec<(RunId, bool)>, Fault> {
     let finished: Vec<String> = RunStatus::ALL
         .into_iter()
         .filter(|status| status.is_final())
         .map(|status| row::status_code(status).to_string())
         .collect();
     let sql = format!(
-        "SELECT id FROM (SELECT key, id, updated, \
+        "SELECT id, holder FROM (SELECT key, id, updated, holder, \
          row_number() OVER (PARTITION BY workflow ORDER BY key DESC) AS place FROM runs WHERE status IN ({})) \
-         WHERE updated <= ?1 OR place > ?2 ORDER BY key",
+         WHERE updated <= ?1 OR place > ?2 ORDER BY key DESC",
         finished.join(", ")
     );
     let ended_by = retention.max_age.map(|age| (Timestamp::now() - age).as_micros());
     let keep = retention.keep_per_workflow.map(limit);
-    all(connection, &sql, params![ended_by, keep], |row| row::run_id(&row.get::<_, String>(0)?))
+    all(connection, &sql, params![ended_by, keep], |row| {
+        let holder: Option<String> = row.get(1)?;
+        let is_held = holder.is_some_and(|text| row::living_holder(&text).is_some());
+        Ok((row::run_id(&row.get::<_, String>(0)?)?, is_held))
+    })
 }
 
 fn key(connection: &Connection, run: &RunId) -> Result<Option<i64>, Fault> {

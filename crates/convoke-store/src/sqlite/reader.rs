@@ -1,9 +1,8 @@
 //! The threads that read.
 //!
-//! Each has a connection of its own that cannot write, opened when it is first needed. A query sees everything that
-//! was durable when it began.
+//! Each has a connection of its own that cannot write. A query sees everything that was durable when it began.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -12,6 +11,7 @@ use convoke_core::StoreError;
 use rusqlite::Connection;
 
 use super::failure::{Fault, explain, stopped};
+use super::glance::glance;
 use super::open;
 use super::promise::promise;
 use super::traffic::Traffic;
@@ -19,7 +19,7 @@ use super::traffic::Traffic;
 /// So many queries can be under way at once.
 const THREADS: usize = 3;
 
-type Query = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
+type Query = Box<dyn FnOnce(&mut Source) + Send>;
 
 /// A few threads that answer queries.
 pub(super) struct Readers {
@@ -31,32 +31,27 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn start(path: &Path, place: &Arc<str>) -> std::io::Result<Self> {
+    pub(super) fn start(source: &Source) -> std::io::Result<Self> {
         let (sender, queries) = channel();
         let queries = Arc::new(Mutex::new(queries));
         let threads = (0..THREADS)
             .map(|_| {
-                let (path, place, queries) = (path.to_owned(), Arc::clone(place), Arc::clone(&queries));
+                let (source, queries) = (source.another(), Arc::clone(&queries));
                 std::thread::Builder::new()
                     .name("convoke-store-reader".to_owned())
-                    .spawn(move || read(&path, &place, &queries))
+                    .spawn(move || read(source, &queries))
             })
             .collect::<std::io::Result<_>>()?;
-        Ok(Self { place: Arc::clone(place), traffic: Arc::default(), queries: Some(sender), threads })
+        Ok(Self { place: Arc::clone(&source.place), traffic: Arc::default(), queries: Some(sender), threads })
     }
 
     /// Asks the database something.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        query: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        query: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = promise(&self.traffic);
-        let place = Arc::clone(&self.place);
-        let query: Query = Box::new(move |connection| {
-            let result =
-                connection.and_then(|connection| query(connection).map_err(|fault| fault.at(&place)));
-            reply.keep(result);
-        });
+        let query: Query = Box::new(move |source| reply.keep(source.ask(&query)));
         if let Some(queries) = &self.queries {
             // If all threads are gone the query is dropped, and its answer never comes.
             let _ = queries.send(query);
@@ -65,22 +60,59 @@ impl Readers {
     }
 }
 
-fn read(path: &Path, place: &str, queries: &Mutex<Receiver<Query>>) {
-    let mut connection = None;
+fn read(mut source: Source, queries: &Mutex<Receiver<Query>>) {
     loop {
         let query = queries.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(query) = query else { return };
-        if connection.is_none() {
-            match open::to_read(path) {
-                Ok(opened) => connection = Some(opened),
-                Err(error) => {
-                    query(Err(explain(place, &error)));
-                    continue;
+        query(&mut source);
+    }
+}
+
+/// Where a thread reads.
+pub(super) struct Source {
+    path: PathBuf,
+    place: Arc<str>,
+    way: Way,
+}
+
+enum Way {
+    /// Through a connection that is kept, opened when it is first needed. The writer of this handle has the file open too.
+    Lasting(Option<Connection>),
+    /// Each time anew, leaving no trace.
+    Fleeting,
+}
+
+impl Source {
+    /// A file that is open anyway.
+    pub(super) fn lasting(path: &Path, place: &Arc<str>) -> Self {
+        Self { path: path.to_owned(), place: Arc::clone(place), way: Way::Lasting(None) }
+    }
+
+    /// A file that may be read and nothing else.
+    pub(super) fn fleeting(path: &Path, place: &Arc<str>) -> Self {
+        Self { way: Way::Fleeting, ..Self::lasting(path, place) }
+    }
+
+    fn another(&self) -> Self {
+        match self.way {
+            Way::Lasting(_) => Self::lasting(&self.path, &self.place),
+            Way::Fleeting => Self::fleeting(&self.path, &self.place),
+        }
+    }
+
+    fn ask<T>(&mut self, query: &dyn Fn(&Connection) -> Result<T, Fault>) -> Result<T, StoreError> {
+        match &mut self.way {
+            Way::Lasting(connection) => {
+                if connection.is_none() {
+                    *connection =
+                        Some(open::to_read(&self.path).map_err(|error| explain(&self.place, &error))?);
+                }
+                match connection {
+                    Some(connection) => query(connection).map_err(|fault| fault.at(&self.place)),
+                    None => Err(stopped(&self.place)),
                 }
             }
-        }
-        if let Some(connection) = &connection {
-            query(Ok(connection));
+            Way::Fleeting => glance(&self.path, &self.place, query),
         }
     }
 }

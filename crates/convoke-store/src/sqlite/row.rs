@@ -144,7 +144,7 @@ pub(super) fn run_id(text: &str) -> Result<RunId, Fault> {
 }
 
 /// A holder that may still write, as people read it. One whose process is gone holds nothing any more.
-fn living_holder(text: &str) -> Option<String> {
+pub(super) fn living_holder(text: &str) -> Option<String> {
     let is_gone = Holder::parse(text).is_some_and(|holder| !holder.is_alive());
     (!is_gone).then(|| describe_holder(text))
 }

@@ -11,7 +11,7 @@ use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, Run
 use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, StoreError};
 use rusqlite::Connection;
 
-use super::failure::{Fault, stopped};
+use super::failure::Fault;
 use super::job::{Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
@@ -47,6 +47,20 @@ impl SqliteStore {
         Self::start(path, place, connection)
     }
 
+    /// Opens the store at a path for reading. Nothing is made, changed or brought up to date, so the file and its folder
+    /// need not be writable; whatever would write is refused.
+    ///
+    /// Every query sees what is there by then, also if others write.
+    ///
+    /// # Errors
+    /// [`StoreError::Older`] for a store that would have to be brought up to date first, and as [`open`](Self::open).
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = open::existing(path.as_ref())?;
+        let place: Arc<str> = path.display().to_string().into();
+        open::must_be_current(&path, &place)?;
+        Ok(Self { threads: Arc::new(Threads::reading(path, place)?) })
+    }
+
     fn start(path: PathBuf, place: Arc<str>, connection: Connection) -> Result<Self, StoreError> {
         let writer = Writer::new(connection, Arc::clone(&place));
         Ok(Self { threads: Arc::new(Threads::start(path, place, writer)?) })
@@ -56,6 +70,11 @@ impl SqliteStore {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.threads.path
+    }
+
+    async fn ask_outdated(&self, retention: &Retention) -> Result<Vec<(RunId, bool)>, StoreError> {
+        let retention = retention.clone();
+        self.threads.readers.ask(move |connection| query::outdated(connection, &retention)).await
     }
 
     fn queue<T: Send + 'static>(
@@ -75,7 +94,7 @@ impl SqliteStore {
         weight: usize,
         work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.queue(run, weight, work).await.unwrap_or_else(|| Err(stopped(&self.threads.place)))
+        self.queue(run, weight, work).await.unwrap_or_else(|| Err(self.threads.gone().error()))
     }
 }
 
@@ -102,8 +121,8 @@ impl Store for SqliteStore {
         let (lease, weight) = (lease.clone(), weight(&batch));
         let run = lease.run.clone();
         let reply = self.queue(Some(&run), weight, move |writer| journal::append(writer, &lease, &batch));
-        let place = Arc::clone(&self.threads.place);
-        Ticket::new(async move { reply.await.unwrap_or_else(|| Err(stopped(&place))) })
+        let gone = self.threads.gone();
+        Ticket::new(async move { reply.await.unwrap_or_else(|| Err(gone.error())) })
     }
 
     fn release(&self, lease: &Lease) {
@@ -178,13 +197,22 @@ impl Store for SqliteStore {
         Box::pin(self.write(Some(run), 0, move |writer| run::delete(writer, &id)))
     }
 
+    fn outdated<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Vec<RunId>, StoreError>> {
+        Box::pin(async move {
+            let outdated = self.ask_outdated(retention).await?;
+            Ok(outdated.into_iter().filter(|(_, is_held)| !is_held).map(|(run, _)| run).collect())
+        })
+    }
+
     fn purge<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<u64, StoreError>> {
         let retention = retention.clone();
         Box::pin(async move {
-            let outdated =
-                self.threads.readers.ask(move |connection| query::outdated(connection, &retention)).await?;
+            // Whether they are held is for the writer to say: it knows of leases that are just being given back.
+            let outdated = self.ask_outdated(&retention).await?;
+            let outdated: Vec<RunId> = outdated.into_iter().map(|(run, _)| run).collect();
             let mut deleted = 0;
-            for runs in outdated.chunks(PURGED_TOGETHER) {
+            // The oldest first, in case this is interrupted.
+            for runs in outdated.rchunks(PURGED_TOGETHER) {
                 let runs = runs.to_vec();
                 deleted += self.write(None, 0, move |writer| run::delete_finished(writer, &runs)).await?;
             }

@@ -7,8 +7,9 @@ use std::thread::JoinHandle;
 
 use convoke_core::StoreError;
 
+use super::failure::{read_only, stopped};
 use super::job::Job;
-use super::reader::Readers;
+use super::reader::{Readers, Source};
 use super::traffic::Traffic;
 use super::writer::Writer;
 
@@ -25,17 +26,27 @@ pub(super) struct Threads {
 impl Threads {
     /// Starts them.
     pub(super) fn start(path: PathBuf, place: Arc<str>, writer: Writer) -> Result<Self, StoreError> {
-        let fail = |error| {
-            StoreError::Failed(format!("{place}: no thread can be started: free some memory ({error})"))
-        };
+        let fail = |error| no_thread(&place, &error);
         let (jobs, queue) = channel();
         let traffic = writer.traffic();
-        let readers = Readers::start(&path, &place).map_err(fail)?;
+        let readers = Readers::start(&Source::lasting(&path, &place)).map_err(fail)?;
         let writer = std::thread::Builder::new()
             .name("convoke-store-writer".to_owned())
             .spawn(move || writer.work(&queue))
             .map_err(fail)?;
         Ok(Self { path, place, traffic, readers, jobs: Some(jobs), writer: Some(writer) })
+    }
+
+    /// Starts those that read. There is no writer.
+    pub(super) fn reading(path: PathBuf, place: Arc<str>) -> Result<Self, StoreError> {
+        let readers = Readers::start(&Source::fleeting(&path, &place));
+        let readers = readers.map_err(|error| no_thread(&place, &error))?;
+        Ok(Self { path, place, traffic: Arc::default(), readers, jobs: None, writer: None })
+    }
+
+    /// Why a job was not done, should it not be.
+    pub(super) fn gone(&self) -> Gone {
+        Gone { place: Arc::clone(&self.place), has_writer: self.writer.is_some() }
     }
 
     /// Queues a job for the writer.
@@ -45,6 +56,22 @@ impl Threads {
             let _ = jobs.send(job);
         }
     }
+}
+
+/// A writer that is gone, or never was.
+pub(super) struct Gone {
+    place: Arc<str>,
+    has_writer: bool,
+}
+
+impl Gone {
+    pub(super) fn error(&self) -> StoreError {
+        if self.has_writer { stopped(&self.place) } else { read_only(&self.place) }
+    }
+}
+
+fn no_thread(place: &str, error: &std::io::Error) -> StoreError {
+    StoreError::Failed(format!("{place}: no thread can be started: free some memory ({error})"))
 }
 
 impl Drop for Threads {

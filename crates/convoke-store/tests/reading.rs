@@ -1,0 +1,113 @@
+//! Stores that are opened for reading.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
+#[allow(dead_code)]
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{entry, new_run};
+use convoke_core::store::{Batch, OnBusy, Retention, RunQuery};
+use convoke_core::{Store, StoreError};
+use convoke_store::SqliteStore;
+use rusqlite::Connection;
+
+/// A closed store with one run of three entries.
+async fn closed_store(folder: &Path) -> PathBuf {
+    let file = folder.join("runs.db");
+    let store = SqliteStore::open(&file).unwrap();
+    let lease = store.create(new_run("one")).await.unwrap();
+    let entries = (1..=3).map(entry).collect();
+    store.append(&lease, Batch { entries, ..Batch::default() }).await.unwrap();
+    store.release(&lease);
+    file
+}
+
+/// Every file of a folder, and what is in it.
+fn everything(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
+}
+
+#[tokio::test]
+async fn reading_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    let before = everything(folder.path());
+    assert_eq!(before.len(), 1, "a closed store is one file");
+    let store = SqliteStore::open_read_only(&file).unwrap();
+    assert_eq!(store.runs(&RunQuery::default()).await.unwrap().len(), 1);
+    assert_eq!(store.entries(&"one".parse().unwrap(), 1, 9).await.unwrap().len(), 3);
+    assert_eq!(store.questions(None).await, Ok(Vec::new()));
+    assert_eq!(everything(folder.path()), before, "also while it is open");
+    drop(store);
+    assert_eq!(everything(folder.path()), before);
+}
+
+#[tokio::test]
+async fn what_would_write_is_refused_and_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    let before = everything(folder.path());
+    let store = SqliteStore::open_read_only(&file).unwrap();
+    let run = "one".parse().unwrap();
+    let refusals = [
+        store.create(new_run("two")).await.map(drop),
+        store.claim(&run, OnBusy::TakeOver).await.map(drop),
+        store.delete(&run).await.map(drop),
+    ];
+    for refused in refusals {
+        assert!(refused.unwrap_err().to_string().contains("reading only"));
+    }
+    let retention = Retention { keep_per_workflow: Some(0), ..Retention::default() };
+    assert_eq!(store.purge(&retention).await, Ok(0), "there is nothing to delete");
+    assert_eq!(everything(folder.path()), before);
+}
+
+#[tokio::test]
+async fn what_others_write_meanwhile_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    let reader = SqliteStore::open_read_only(&file).unwrap();
+    let runs = async || reader.runs(&RunQuery::default()).await.unwrap().len();
+    assert_eq!(runs().await, 1);
+    let writer = SqliteStore::open(&file).unwrap();
+    let two = writer.create(new_run("two")).await.unwrap();
+    assert_eq!(runs().await, 2, "from the log");
+    writer.release(&two);
+    drop(writer);
+    assert_eq!(runs().await, 2, "from the file");
+    let held = reader.run(&two.run).await.unwrap().unwrap().holder;
+    assert_eq!(held, None);
+}
+
+#[tokio::test]
+async fn a_store_of_an_older_version_is_not_brought_up_to_date_by_looking() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    let older = "ALTER TABLE runs DROP COLUMN outline; DROP TABLE outlines; PRAGMA user_version = 1";
+    Connection::open(&file).unwrap().execute_batch(older).unwrap();
+    let before = everything(folder.path());
+    let refused = SqliteStore::open_read_only(&file).unwrap_err();
+    assert!(matches!(refused, StoreError::Older { found: 1, .. }), "{refused}");
+    assert!(refused.to_string().contains("open it once for writing"), "{refused}");
+    assert_eq!(everything(folder.path()), before);
+    drop(SqliteStore::open(&file).unwrap());
+    let store = SqliteStore::open_read_only(&file).unwrap();
+    let record = store.run(&"one".parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!(record.outline, None, "it is as it was, and up to date");
+}
+
+#[test]
+fn what_is_not_there_or_not_a_store_is_refused_and_not_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("deeper").join("runs.db");
+    assert!(SqliteStore::open_read_only(&missing).is_err());
+    let empty = folder.path().join("empty.db");
+    fs::write(&empty, b"").unwrap();
+    assert!(matches!(SqliteStore::open_read_only(&empty).unwrap_err(), StoreError::Corrupt { .. }));
+    assert_eq!(everything(folder.path()).len(), 1);
+}
