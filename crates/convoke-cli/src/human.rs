@@ -100,10 +100,11 @@ pub(crate) fn spent_cost(spent: &Spent) -> String {
 
 /// The cost of a run as the store knows it.
 pub(crate) fn totals_cost(totals: &Totals) -> String {
-    match totals.usage.cost {
-        Some(known) => cost(known),
-        None if totals.model_calls > 0 => UNKNOWN.to_owned(),
-        None => NOTHING.to_owned(),
+    match (totals.whole_cost(), totals.usage.cost) {
+        (Some(whole), _) => cost(whole),
+        (None, Some(known)) => format!("≥{}", cost(known)),
+        (None, None) if totals.model_calls > 0 => UNKNOWN.to_owned(),
+        (None, None) => NOTHING.to_owned(),
     }
 }
 
@@ -131,6 +132,8 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use convoke_core::Usage;
+
     use super::*;
 
     #[test]
@@ -186,6 +189,10 @@ mod tests {
         assert_eq!(spent_cost(&spent), "≥$0.0200");
         let totals = Totals { model_calls: 1, ..Totals::default() };
         assert_eq!(totals_cost(&totals), "?");
+        let usage = Usage { cost: Some(Money::from_cents(2)), ..Usage::default() };
+        let partly = Totals { model_calls: 2, unpriced_calls: 1, usage, ..Totals::default() };
+        assert_eq!(totals_cost(&partly), "≥$0.0200");
+        assert_eq!(totals_cost(&Totals { unpriced_calls: 0, ..partly }), "$0.0200");
     }
 
     #[test]

@@ -367,3 +367,20 @@ async fn a_cancelled_run_says_why_and_can_be_resumed() {
     assert_eq!(outcome.error.unwrap().to_string(), "cancelled: lunch");
     assert_eq!(runtime.resume(&workflow, id("run")).await.unwrap().completed().unwrap(), 1);
 }
+
+#[tokio::test]
+async fn a_cost_that_is_known_in_part_is_not_the_whole_cost() {
+    let usage =
+        convoke::core::Usage { cost: Some(Money::from_cents(2)), ..convoke::core::Usage::tokens(1, 1) };
+    let replies = [Reply::text("priced").usage(usage), Reply::text("not priced")];
+    let model = ScriptedModel::builder().when(convoke::models::Match::any(), replies).build();
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let runtime = Runtime::builder().shared_store(Arc::clone(&store)).model(model).build();
+    let twice = Chain::new("main")
+        .then(prompt("one", |_: &String| "a").text(|state: &mut String| state))
+        .then(prompt("two", |_: &String| "b").text(|state: &mut String| state));
+    let outcome = runtime.start(&Workflow::new(twice), String::new()).await.unwrap();
+    assert_eq!((outcome.totals.model_calls, outcome.totals.unpriced_calls), (2, 1));
+    assert_eq!((outcome.totals.whole_cost(), outcome.totals.usage.cost), (None, Some(Money::from_cents(2))));
+    assert_eq!(store.run(&outcome.run).await.unwrap().unwrap().totals, outcome.totals);
+}

@@ -43,7 +43,8 @@ impl SpentView {
 
 impl From<&Totals> for SpentView {
     fn from(totals: &Totals) -> Self {
-        Self::new(totals.model_calls, totals.tool_calls, &totals.usage)
+        let view = Self::new(totals.model_calls, totals.tool_calls, &totals.usage);
+        Self { cost_usd: view.cost_usd.filter(|_| totals.unpriced_calls == 0), ..view }
     }
 }
 

@@ -10,13 +10,14 @@ use serde_json::json;
 use super::{Past, shortened};
 use crate::budget::{Budget, Charge, Resource};
 use crate::event::EventKind;
+use crate::history::may_cost;
 use crate::journal::{Attached, Blob, Kept, replies};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
     CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
     ReplyDelta, StoredRequest,
 };
-use crate::{Digest, EffectKind, Error, Scope, Timestamp};
+use crate::{Digest, EffectKind, Error, RecordedError, Scope, Timestamp};
 
 /// How long an answer may be under a budget if its request does not say.
 const ASSUMED_OUTPUT: u64 = 4_096;
@@ -55,10 +56,10 @@ impl Scope {
         let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
         match effect.past::<ModelReply>(|| describe(model.name(), &request))? {
             Past::Finished(outcome) => {
-                let usage = outcome.as_ref().map_or(Usage::default(), |reply| reply.usage);
                 // A call that the budget did not allow was never made.
                 if !matches!(outcome, Err(Error::Budget(_))) {
-                    self.count_model_call(usage);
+                    let (usage, is_priced) = spent(&outcome);
+                    self.count_model_call(usage, is_priced);
                 }
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
@@ -97,9 +98,9 @@ impl Scope {
             reply.usage.cost = reply.usage.cost.or_else(|| model.price().map(|price| price.of(&reply.usage)));
             reply
         });
-        let usage = outcome.as_ref().map_or(Usage::default(), |reply| reply.usage);
+        let (usage, is_priced) = spent(&outcome);
         reservation.settle(usage);
-        self.node.run.count_model_call(usage);
+        self.node.run.count_model_call(usage, is_priced);
         let outcome = effect.finish(Some(stored), outcome, attached());
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
         if let Ok(reply) = &outcome {
@@ -216,8 +217,8 @@ impl Scope {
         Ok(())
     }
 
-    pub(super) fn count_model_call(&self, usage: Usage) {
-        self.node.run.count_model_call(usage);
+    pub(super) fn count_model_call(&self, usage: Usage, is_priced: bool) {
+        self.node.run.count_model_call(usage, is_priced);
         if let Some(budget) = &self.node.budget {
             budget.charge(&Charge::model(usage.total_tokens(), usage.cost.unwrap_or(Money::ZERO)));
         }
@@ -237,6 +238,14 @@ impl Scope {
         let charge = Charge::model(input + output, cost);
         budget.reserve(&charge).map_err(|exhausted| Error::Budget(Box::new(exhausted)))?;
         Ok(Reservation { held: Some((Arc::clone(budget), charge.tokens, charge.cost)) })
+    }
+}
+
+/// What a call used, and whether its cost is known.
+fn spent(outcome: &Result<ModelReply, Error>) -> (Usage, bool) {
+    match outcome {
+        Ok(reply) => (reply.usage, reply.usage.cost.is_some()),
+        Err(error) => (Usage::default(), !RecordedError::of(error).is_none_or(|error| may_cost(&error))),
     }
 }
 

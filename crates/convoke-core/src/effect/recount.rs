@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use crate::budget::Charge;
+use crate::history::may_cost;
 use crate::journal::{RunJournal, Slot};
 use crate::message::Usage;
 use crate::model::ModelReply;
@@ -66,11 +67,12 @@ impl Scope {
         match slot.first().map(|entry| entry.effect) {
             Some(EffectKind::Model) => {
                 let reply = serde_json::from_slice::<Recorded<ModelReply>>(outcome);
-                let usage = match reply {
-                    Ok(Recorded::Ok(reply)) => reply.usage,
-                    _ => Usage::default(),
+                let (usage, is_priced) = match reply {
+                    Ok(Recorded::Ok(reply)) => (reply.usage, reply.usage.cost.is_some()),
+                    Ok(Recorded::Err(error)) => (Usage::default(), !may_cost(&error)),
+                    Err(_) => (Usage::default(), false),
                 };
-                self.count_model_call(usage);
+                self.count_model_call(usage, is_priced);
             }
             Some(EffectKind::Tool) => {
                 if let Ok(Called { tool }) = serde_json::from_slice(request) {

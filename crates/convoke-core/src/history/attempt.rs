@@ -131,7 +131,7 @@ fn written_beginning(entry: &Entry) -> Option<Timestamp> {
 }
 
 /// Whether a model call that failed like this may have cost something all the same.
-fn may_cost(error: &RecordedError) -> bool {
+pub(crate) fn may_cost(error: &RecordedError) -> bool {
     use ModelErrorKind as Kind;
     match error {
         // These are said before the model has read or written anything.

@@ -108,9 +108,10 @@ impl Run {
         self.journal.as_ref().is_some_and(|journal| !journal.is_live())
     }
 
-    pub(crate) fn count_model_call(&self, usage: Usage) {
+    pub(crate) fn count_model_call(&self, usage: Usage, is_priced: bool) {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         totals.model_calls += 1;
+        totals.unpriced_calls += u64::from(!is_priced);
         totals.usage += usage;
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::{Blob, Entry};
-use crate::message::Usage;
+use crate::message::{Money, Usage};
 use crate::{RunId, Timestamp};
 
 /// What a run begins with.
@@ -96,10 +96,25 @@ pub struct RunChange {
 pub struct Totals {
     /// Model calls.
     pub model_calls: u64,
+    /// Of these, calls whose cost is not known: replies without a price, and failures that may have cost something.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced_calls: u64,
     /// Tool calls.
     pub tool_calls: u64,
-    /// Tokens and money.
+    /// Tokens, and what is known of the cost.
     pub usage: Usage,
+}
+
+impl Totals {
+    /// The whole cost; `None` if the cost of any call is unknown. [`usage`](Self::usage) has what is known of it.
+    #[must_use]
+    pub fn whole_cost(&self) -> Option<Money> {
+        (self.unpriced_calls == 0).then_some(self.usage.cost).flatten()
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Where a run stands.

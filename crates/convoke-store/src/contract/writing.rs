@@ -167,7 +167,7 @@ pub async fn a_change_replaces_what_the_record_says<B: Backend>(backend: &B) {
     assert!(new.holder.is_some(), "a run that was just made is held");
 
     let usage = Usage { cost: Some(Money::from_cents(7)), reasoning_tokens: 9, ..Usage::tokens(10, 20) };
-    let totals = Totals { model_calls: 1, tool_calls: 2, usage };
+    let totals = Totals { model_calls: 3, unpriced_calls: 1, tool_calls: 2, usage };
     for status in RunStatus::ALL {
         let outcome = Some(Bytes::from(format!("\"{status}\"")));
         let change = RunChange { status, outcome: outcome.clone(), totals };
