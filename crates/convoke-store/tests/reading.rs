@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-#[allow(dead_code)]
 mod common;
 
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ use crate::{Error, Path};
 pub const DEFAULT_LEAF_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Settings that hold for a scope and everything below it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Settings {
     /// The longest a single leaf step (a function, a prompt, a tool) may take. Composite steps are not bounded by it.
@@ -27,18 +27,6 @@ pub struct Settings {
     pub params: ModelParams,
     /// Decides what happens when a step of a chain or loop fails.
     pub on_failure: Option<Arc<dyn FailurePolicy>>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            leaf_timeout: None,
-            max_concurrency: None,
-            model: None,
-            params: ModelParams::default(),
-            on_failure: None,
-        }
-    }
 }
 
 impl Settings {
