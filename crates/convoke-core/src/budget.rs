@@ -2,7 +2,8 @@
 //!
 //! Budgets nest: an effect is charged to the budget of its scope and to every budget further out, in one step. What an
 //! effect may need is reserved before it is performed and settled with what it really used, so that branches running
-//! side by side cannot together overdraw what each alone could afford.
+//! side by side cannot together overdraw what each alone could afford. The one exception: an answer whose request sets no
+//! `max_tokens` may be longer than what is reserved for it; what it used counts in full, and the next call is refused.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,8 +48,9 @@ impl Limits {
         self
     }
 
-    /// Limits tokens, in and out together. Model calls that do not say how long their answer may be are then limited to
-    /// 4,096 tokens of output each, or to what is left.
+    /// Limits tokens, in and out together. Answers are then no longer than what is left. A model call that does not say how
+    /// long its answer may be is reckoned with 4,096 tokens of output: a longer answer is not cut short as long as so
+    /// many are left, and may overdraw the budget. Set `max_tokens` where it must not.
     #[must_use]
     pub fn tokens(mut self, tokens: u64) -> Self {
         self.tokens = Some(tokens);
@@ -231,7 +233,7 @@ impl Budget {
     /// Replaces a reservation of tokens and money by what was really used.
     pub(crate) fn settle(&self, reserved: &Charge<'_>, actual: &Usage) {
         let mut used = self.lock();
-        used.tokens = used.tokens.saturating_sub(reserved.tokens) + actual.total_tokens();
+        used.tokens = used.tokens.saturating_sub(reserved.tokens).saturating_add(actual.total_tokens());
         used.cost = used.cost.saturating_sub(reserved.cost) + actual.cost.unwrap_or(Money::ZERO);
         drop(used);
         if let Some(parent) = &self.parent {
@@ -293,7 +295,7 @@ impl Budget {
 impl Used {
     fn add(&mut self, charge: &Charge<'_>) {
         self.model_calls += charge.model_calls;
-        self.tokens += charge.tokens;
+        self.tokens = self.tokens.saturating_add(charge.tokens);
         self.cost += charge.cost;
         self.turns += charge.turns;
         if let Some(tool) = charge.tool {
@@ -331,5 +333,15 @@ mod tests {
         budget.settle(&call, &Usage::tokens(5, 5));
         assert_eq!(budget.remaining(&Resource::Tokens), Some(90));
         assert!(budget.reserve(&call).is_ok());
+    }
+
+    #[test]
+    fn hostile_counts_use_the_budget_up_and_do_not_wrap_round() {
+        let budget = Budget::new(Path::from("main"), Limits::default().tokens(100), None);
+        for _ in 0..2 {
+            budget.settle(&Charge::default(), &Usage::tokens(u64::MAX, u64::MAX));
+            budget.charge(&Charge::model(u64::MAX, Money::ZERO));
+            assert_eq!(budget.remaining(&Resource::Tokens), Some(0));
+        }
     }
 }

@@ -206,6 +206,37 @@ impl ser::SerializeMap for Finite {
     }
 }
 
+/// Puts the keys of all objects in order.
+///
+/// They are in order by themselves unless some crate of the build switches `serde_json` to insertion order. What goes
+/// into the journal, or into a text that a model reads, must not depend on that.
+///
+/// ```
+/// let mut value = serde_json::from_str(r#"{"b": 1, "a": 2}"#)?;
+/// convoke_core::sort_keys(&mut value);
+/// assert_eq!(value.to_string(), r#"{"a":2,"b":1}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn sort_keys(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.values_mut().for_each(sort_keys);
+            let mut sorted: Vec<_> = std::mem::take(members).into_iter().collect();
+            sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
+            members.extend(sorted);
+        }
+        Value::Array(items) => items.iter_mut().for_each(sort_keys),
+        _ => {}
+    }
+}
+
+/// Serialises a value with its keys in order.
+pub(crate) fn sorted<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut value = value.clone();
+    sort_keys(&mut value);
+    value.serialize(serializer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -93,7 +93,8 @@ pub(super) fn admit(
     let output =
         agent.params.overridden_by(&turn.settings().params).max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
     let reading = (progress.transcript.encoded_len() / BYTES_PER_TOKEN) as u64;
-    let set_aside = model.price().map_or(0, |price| price.of(&Usage::tokens(reading, output)).as_micros());
+    let set_aside =
+        model.highest_price().map_or(0, |price| price.of(&Usage::tokens(reading, output)).as_micros());
     let squeeze = squeeze(turn, past, progress, Needs { reading, set_aside })?;
     let max_turns = agent.max_turns().unwrap_or(u32::MAX);
     // Without tools the first turn is like any last one: there is nothing to take away, and nothing to tell.

@@ -27,7 +27,9 @@ pub(crate) struct SchemaCheck {
 }
 
 impl SchemaCheck {
-    pub(crate) fn new(schema: Value) -> Result<Self, InvalidSchema> {
+    pub(crate) fn new(mut schema: Value) -> Result<Self, InvalidSchema> {
+        // Models read what is expected of them, and the journal keeps what they read.
+        convoke_core::sort_keys(&mut schema);
         let validator = jsonschema::validator_for(&schema)
             .map_err(|error| InvalidSchema { problem: shortened(&error.to_string()) })?;
         Ok(Self { schema, validator })

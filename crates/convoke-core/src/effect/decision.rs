@@ -41,8 +41,10 @@ impl Scope {
             return None;
         }
         let entry = journal.index.get(self.path(), FATE)?.finished?;
-        match decode::<()>(entry.outcome.as_deref()) {
-            Ok(Err(Error::TimedOut(timed_out))) if entry.digest == reached.digest() => Some(Fate(*timed_out)),
+        match decode::<Recorded<()>>(entry.outcome.as_deref()) {
+            Ok(Recorded::Err(RecordedError::TimedOut(timed_out))) if entry.digest == reached.digest() => {
+                Some(Fate(timed_out))
+            }
             _ => None,
         }
     }

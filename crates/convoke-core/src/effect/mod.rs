@@ -43,9 +43,9 @@ pub(crate) struct Numbered<'a> {
 }
 
 /// What the journal says about an effect.
-pub(crate) enum Past<T> {
+pub(crate) enum Past<O> {
     /// It happened, with this outcome.
-    Finished(Result<T, Error>),
+    Finished(O),
     /// It was begun before a crash.
     InDoubt,
     /// It was never begun.
@@ -90,7 +90,19 @@ impl<'a> Numbered<'a> {
     }
 
     /// What the journal says. `request` is what a divergence would show of the request made now.
-    fn past<T: DeserializeOwned>(&self, request: impl FnOnce() -> String) -> Result<Past<T>, Error> {
+    fn past<T: DeserializeOwned>(
+        &self,
+        request: impl FnOnce() -> String,
+    ) -> Result<Past<Result<T, Error>>, Error> {
+        Ok(match self.recorded::<Recorded<T>>(request)? {
+            Past::Finished(recorded) => Past::Finished(recorded.into_result()),
+            Past::InDoubt => Past::InDoubt,
+            Past::Unknown => Past::Unknown,
+        })
+    }
+
+    /// What the journal says, in the form it keeps.
+    fn recorded<O: DeserializeOwned>(&self, request: impl FnOnce() -> String) -> Result<Past<O>, Error> {
         let Some(journal) = self.scope.journal() else { return Ok(Past::Unknown) };
         let past = match journal.index.get(self.path, self.ordinal) {
             Some(slot) if slot.first().is_some() => {
@@ -173,14 +185,22 @@ impl<'a> Numbered<'a> {
                 None => return Err(error),
             },
         };
+        self.keep(request, &recorded, attached)?;
+        recorded.into_result()
+    }
+
+    /// Takes down what became of the effect, in the form it is read back in.
+    fn keep(
+        &self,
+        request: Option<Bytes>,
+        outcome: &impl Serialize,
+        attached: Attached<'_>,
+    ) -> Result<(), Error> {
         if self.scope.journal().is_some() {
-            let json = serde_json::to_vec(&recorded)?;
+            let json = serde_json::to_vec(outcome)?;
             self.append(Phase::Finished, request, Some(json.into()), attached);
         }
-        match recorded {
-            Recorded::Ok(value) => Ok(value),
-            Recorded::Err(error) => Err(error.into()),
-        }
+        Ok(())
     }
 
     fn append(&self, phase: Phase, request: Option<Bytes>, outcome: Option<Bytes>, attached: Attached<'_>) {
@@ -206,9 +226,9 @@ fn dated(mut request: serde_json::Value) -> Result<Bytes, Error> {
 }
 
 /// Reads a recorded outcome.
-fn decode<T: DeserializeOwned>(outcome: Option<&[u8]>) -> Result<Result<T, Error>, Error> {
+fn decode<O: DeserializeOwned>(outcome: Option<&[u8]>) -> Result<O, Error> {
     let outcome = outcome.unwrap_or(b"null");
-    let recorded: Recorded<T> = serde_json::from_slice(outcome).map_err(|error| {
+    serde_json::from_slice(outcome).map_err(|error| {
         Error::Refused(
             format!(
                 "the journal has an outcome this code cannot read: {error}. It was written by other code: run it with \
@@ -217,10 +237,6 @@ fn decode<T: DeserializeOwned>(outcome: Option<&[u8]>) -> Result<Result<T, Error
             )
             .into(),
         )
-    })?;
-    Ok(match recorded {
-        Recorded::Ok(value) => Ok(value),
-        Recorded::Err(error) => Err(error.into()),
     })
 }
 

@@ -10,8 +10,7 @@ use serde_json::json;
 use super::{Past, shortened};
 use crate::budget::{Budget, Charge, Resource};
 use crate::event::EventKind;
-use crate::history::may_cost;
-use crate::journal::{Attached, Blob, Kept, replies};
+use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
     CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
@@ -19,7 +18,7 @@ use crate::model::{
 };
 use crate::{Digest, EffectKind, Error, RecordedError, Scope, Timestamp};
 
-/// How long an answer may be under a budget if its request does not say.
+/// How long an answer is reckoned to be under a budget if its request does not say.
 const ASSUMED_OUTPUT: u64 = 4_096;
 
 /// Bytes of a conversation that make about one token; only used to reserve, never to charge.
@@ -54,13 +53,10 @@ impl Scope {
         request.params = request.params.overridden_by(&self.node.settings.params);
         let effect = self.number(EffectKind::Model, request.digest());
         let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
-        match effect.past::<ModelReply>(|| describe(model.name(), &request))? {
-            Past::Finished(outcome) => {
-                // A call that the budget did not allow was never made.
-                if !matches!(outcome, Err(Error::Budget(_))) {
-                    let (usage, is_priced) = spent(&outcome);
-                    self.count_model_call(usage, is_priced);
-                }
+        match effect.recorded::<RecordedCall>(|| describe(model.name(), &request))? {
+            Past::Finished(call) => {
+                self.count_model_call(&call);
+                let outcome = call.into_result();
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
                     if visibility == Visibility::Streamed {
@@ -82,9 +78,11 @@ impl Scope {
             Err(exhausted) => return effect.finish(Some(stored), Err(exhausted), attached()),
         };
         effect.settle().await?;
+        // Outside the stream, so that it is known however the stream ends.
+        let mut used = None;
         let stream = async {
             let call = CallContext { key: effect.key() };
-            self.stream(&**model, request, call, &message_id, visibility).await
+            self.stream(&**model, request, call, &message_id, visibility, &mut used).await
         };
         let outcome = tokio::select! {
             biased;
@@ -94,14 +92,18 @@ impl Scope {
             },
             stop = self.out_of_time() => Err(stop),
         };
-        let outcome = outcome.map(|mut reply: ModelReply| {
-            reply.usage.cost = reply.usage.cost.or_else(|| model.price().map(|price| price.of(&reply.usage)));
-            reply
-        });
-        let (usage, is_priced) = spent(&outcome);
-        reservation.settle(usage);
-        self.node.run.count_model_call(usage, is_priced);
-        let outcome = effect.finish(Some(stored), outcome, attached());
+        let usage = priced(used, model.price());
+        reservation.settle(usage.unwrap_or_default());
+        let call = match ended(outcome, usage) {
+            Ok(call) => call,
+            Err(stop) => {
+                self.node.run.count_model_call(usage.unwrap_or_default(), false);
+                return Err(stop);
+            }
+        };
+        self.node.run.count_model_call(call.usage(), call.is_priced());
+        effect.keep(Some(stored), &call, attached())?;
+        let outcome = call.into_result();
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
         if let Ok(reply) = &outcome {
             self.note_reply(reply);
@@ -125,6 +127,7 @@ impl Scope {
         call: CallContext,
         message_id: &str,
         visibility: Visibility,
+        used: &mut Option<Usage>,
     ) -> Result<ModelReply, ModelError> {
         let heard = visibility == Visibility::Streamed && self.is_heard();
         let taken =
@@ -134,6 +137,9 @@ impl Scope {
         let mut begun = false;
         while let Some(piece) = pieces.next().await {
             let delta = piece?;
+            if let ReplyDelta::Usage(usage) = &delta {
+                *used = Some(*usage);
+            }
             if heard && matches!(delta, ReplyDelta::Restarted { .. }) {
                 self.end_calls(&builder).await;
             }
@@ -217,35 +223,59 @@ impl Scope {
         Ok(())
     }
 
-    pub(super) fn count_model_call(&self, usage: Usage, is_priced: bool) {
+    /// Counts a call that the journal has.
+    pub(super) fn count_model_call(&self, call: &RecordedCall) {
+        if call.was_made() {
+            self.charge_model_call(call.usage(), call.is_priced());
+        }
+    }
+
+    pub(super) fn charge_model_call(&self, usage: Usage, is_priced: bool) {
         self.node.run.count_model_call(usage, is_priced);
         if let Some(budget) = &self.node.budget {
             budget.charge(&Charge::model(usage.total_tokens(), usage.cost.unwrap_or(Money::ZERO)));
         }
     }
 
-    /// Reserves what the call may use, and keeps its answer within what is left.
+    /// Reserves what the call may use, and keeps its answer within what is left. An answer whose length nobody limits may
+    /// be longer than what is reserved for it while there is room for that: cut short it would be of no use to anybody.
     fn reserve(&self, model: &dyn Model, request: &mut ModelRequest) -> Result<Reservation, Error> {
         let Some(budget) = &self.node.budget else { return Ok(Reservation { held: None }) };
         let input = request.messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1;
-        let mut output = request.params.max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
-        if let Some(room) = room_for_output(budget, model.price(), input) {
-            output = output.min(room);
-            // The answer may be as long as what is reserved for it, or calls side by side would overdraw the budget.
+        let expected = request.params.max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
+        let price = model.highest_price();
+        let output = room_for_output(budget, price, input).map_or(expected, |room| room.min(expected));
+        if output < expected {
             request.params.max_tokens = Some(u32::try_from(output).unwrap_or(u32::MAX));
         }
-        let cost = model.price().map_or(Money::ZERO, |price| price.of(&Usage::tokens(input, output)));
-        let charge = Charge::model(input + output, cost);
+        let reserved = Usage::tokens(input, output);
+        let cost = price.map_or(Money::ZERO, |price| price.of(&reserved));
+        let charge = Charge::model(reserved.total_tokens(), cost);
         budget.reserve(&charge).map_err(|exhausted| Error::Budget(Box::new(exhausted)))?;
         Ok(Reservation { held: Some((Arc::clone(budget), charge.tokens, charge.cost)) })
     }
 }
 
-/// What a call used, and whether its cost is known.
-fn spent(outcome: &Result<ModelReply, Error>) -> (Usage, bool) {
+/// What a call used, with its cost as far as it is known: a model that does not say what it used may have used anything,
+/// unless it costs nothing.
+fn priced(used: Option<Usage>, price: Option<Price>) -> Option<Usage> {
+    let is_free = price == Some(Price::FREE);
+    let usage = used.or(is_free.then(Usage::default))?;
+    let cost = usage.cost.or_else(|| price.map(|price| price.of(&usage)));
+    Some(Usage { cost, ..usage })
+}
+
+/// A call as the journal keeps it.
+///
+/// # Errors
+/// Stops, which are no outcome.
+fn ended(outcome: Result<ModelReply, Error>, usage: Option<Usage>) -> Result<RecordedCall, Error> {
     match outcome {
-        Ok(reply) => (reply.usage, reply.usage.cost.is_some()),
-        Err(error) => (Usage::default(), !RecordedError::of(error).is_none_or(|error| may_cost(&error))),
+        Ok(reply) => Ok(RecordedCall::Ok(ModelReply { usage: usage.unwrap_or_default(), ..reply })),
+        Err(error) => match RecordedError::of(&error) {
+            Some(error) => Ok(RecordedCall::Err(FailedCall { error, usage })),
+            None => Err(error),
+        },
     }
 }
 

@@ -5,12 +5,10 @@
 use serde::Deserialize;
 
 use crate::budget::Charge;
-use crate::history::may_cost;
-use crate::journal::{RunJournal, Slot};
+use crate::journal::{RecordedCall, RunJournal, Slot};
 use crate::message::Usage;
-use crate::model::ModelReply;
 use crate::scope::Place;
-use crate::{EffectKind, IdempotencyKey, Path, Recorded, Scope};
+use crate::{EffectKind, IdempotencyKey, Path, Scope};
 
 /// What the journal keeps of a tool's request, as far as it matters here.
 #[derive(Deserialize)]
@@ -65,15 +63,10 @@ impl Scope {
         let outcome = slot.finished.and_then(|entry| entry.outcome.as_deref()).unwrap_or_default();
         let request = slot.first().and_then(|entry| entry.request.as_deref()).unwrap_or_default();
         match slot.first().map(|entry| entry.effect) {
-            Some(EffectKind::Model) => {
-                let reply = serde_json::from_slice::<Recorded<ModelReply>>(outcome);
-                let (usage, is_priced) = match reply {
-                    Ok(Recorded::Ok(reply)) => (reply.usage, reply.usage.cost.is_some()),
-                    Ok(Recorded::Err(error)) => (Usage::default(), !may_cost(&error)),
-                    Err(_) => (Usage::default(), false),
-                };
-                self.count_model_call(usage, is_priced);
-            }
+            Some(EffectKind::Model) => match serde_json::from_slice::<RecordedCall>(outcome) {
+                Ok(call) => self.count_model_call(&call),
+                Err(_) => self.charge_model_call(Usage::default(), false),
+            },
             Some(EffectKind::Tool) => {
                 if let Ok(Called { tool }) = serde_json::from_slice(request) {
                     self.count_tool_call(&Charge::tool(&tool));

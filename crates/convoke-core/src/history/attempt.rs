@@ -1,8 +1,9 @@
 //! One time an effect was performed.
 
-use super::detail::{self, Detail};
+use super::detail::{self, Decoded, Detail};
 use super::{Conversations, Spent};
-use crate::{EffectKind, Entry, ModelErrorKind, Phase, RecordedError, Timestamp, Usage};
+use crate::journal::is_priced;
+use crate::{EffectKind, Entry, Phase, RecordedError, Timestamp, Usage};
 
 /// An entry of the journal: its number and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +36,17 @@ pub struct Attempt {
     pub detail: Detail,
     /// What it failed with.
     pub error: Option<RecordedError>,
+    /// What a model call that failed had used until then.
+    used_in_vain: Option<Usage>,
 }
 
 impl Attempt {
     /// The attempt that begins with this entry.
     pub(super) fn new(entry: &Entry, conversations: &Conversations) -> Self {
-        let (detail, error) = detail::decode(entry, entry.request.as_deref(), conversations);
-        let mut attempt = Self { begun: None, began: None, ended: None, superseded: None, detail, error };
+        let Decoded { detail, error, used_in_vain } =
+            detail::decode(entry, entry.request.as_deref(), conversations);
+        let mut attempt =
+            Self { begun: None, began: None, ended: None, superseded: None, detail, error, used_in_vain };
         attempt.mark(entry);
         attempt
     }
@@ -49,8 +54,8 @@ impl Attempt {
     /// Adds what a later entry of the same attempt says.
     pub(super) fn add(&mut self, entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) {
         if entry.phase == Phase::Finished {
-            (self.detail, self.error) =
-                detail::decode(entry, entry.request.as_deref().or(request), conversations);
+            let decoded = detail::decode(entry, entry.request.as_deref().or(request), conversations);
+            Decoded { detail: self.detail, error: self.error, used_in_vain: self.used_in_vain } = decoded;
         }
         self.mark(entry);
     }
@@ -87,12 +92,13 @@ impl Attempt {
         self.marks().map(|mark| mark.seq).min().unwrap_or(0)
     }
 
-    /// What a model used to answer; `None` if this is no answer of a model.
+    /// What a model used to answer, or until it failed; `None` if this is no call of a model, or one that failed without
+    /// saying what it used.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         match &self.detail {
             Detail::Model { reply: Some(reply), .. } => Some(reply.usage),
-            _ => None,
+            _ => self.used_in_vain,
         }
     }
 
@@ -108,8 +114,7 @@ impl Attempt {
         // A call that the budget did not allow was never made.
         let made = !matches!(self.error, Some(RecordedError::Budget(_)));
         let usage = self.usage();
-        let is_unpriced =
-            usage.is_some_and(|usage| usage.cost.is_none()) || self.error.as_ref().is_some_and(may_cost);
+        let is_unpriced = self.ended.is_some() && !is_priced(usage, self.error.as_ref());
         Spent {
             model_calls: u64::from(kind == EffectKind::Model && made && self.ended.is_some()),
             unpriced_calls: u64::from(kind == EffectKind::Model && is_unpriced),
@@ -128,25 +133,4 @@ fn written_beginning(entry: &Entry) -> Option<Timestamp> {
     }
     let request = entry.request.as_deref()?;
     serde_json::from_slice::<Beginning>(request).ok().map(|beginning| beginning.began)
-}
-
-/// Whether a model call that failed like this may have cost something all the same.
-pub(crate) fn may_cost(error: &RecordedError) -> bool {
-    use ModelErrorKind as Kind;
-    match error {
-        // These are said before the model has read or written anything.
-        RecordedError::Model(error) => !matches!(
-            error.kind,
-            Kind::Authentication
-                | Kind::Quota
-                | Kind::RateLimited
-                | Kind::ContextTooLong
-                | Kind::Overloaded
-                | Kind::InvalidRequest
-                | Kind::Forbidden
-                | Kind::Missing
-        ),
-        RecordedError::Budget(_) | RecordedError::Denied { .. } => false,
-        RecordedError::TimedOut(_) | RecordedError::Failed { .. } => true,
-    }
 }

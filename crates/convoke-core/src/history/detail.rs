@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::Conversations;
 use crate::ask::{Answer, Question};
-use crate::journal::{FATE, Recorded};
+use crate::journal::{FATE, RecordedCall};
 use crate::model::{ModelReply, StoredRequest};
-use crate::{Digest, EffectKind, Entry, RecordedError, Timestamp};
+use crate::{Digest, EffectKind, Entry, RecordedError, Timestamp, Usage};
 
 /// What an effect was asked for and what it gave. What is not there (yet) is `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,24 +88,34 @@ pub struct ToolOutcome {
     pub is_error: bool,
 }
 
+/// What an entry says.
+pub(super) struct Decoded {
+    pub(super) detail: Detail,
+    pub(super) error: Option<RecordedError>,
+    /// What a model call that failed had used until then.
+    pub(super) used_in_vain: Option<Usage>,
+}
+
 /// Reads an entry. Its request may be on an earlier one.
-pub(super) fn decode(
-    entry: &Entry,
-    request: Option<&[u8]>,
-    conversations: &Conversations,
-) -> (Detail, Option<RecordedError>) {
+pub(super) fn decode(entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) -> Decoded {
     let request: Option<Value> =
         request.map(|json| serde_json::from_slice(json).unwrap_or_else(|_| as_text(json)));
-    let recorded: Option<Result<Recorded<Value>, Value>> =
+    // No effect but a model call has a usage beside its error.
+    let recorded: Option<Result<RecordedCall<Value>, Value>> =
         entry.outcome.as_deref().map(|json| serde_json::from_slice(json).map_err(|_| as_text(json)));
-    let (given, error) = match recorded {
+    let (given, failed) = match recorded {
         None => (None, None),
-        Some(Ok(Recorded::Ok(value))) => (Some(value), None),
-        Some(Ok(Recorded::Err(error))) => (None, Some(error)),
-        Some(Err(outcome)) => return (Detail::Unreadable { request, outcome: Some(outcome) }, None),
+        Some(Ok(RecordedCall::Ok(value))) => (Some(value), None),
+        Some(Ok(RecordedCall::Err(failed))) => (None, Some(failed)),
+        Some(Err(outcome)) => {
+            let detail = Detail::Unreadable { request, outcome: Some(outcome) };
+            return Decoded { detail, error: None, used_in_vain: None };
+        }
     };
-    let detail = read(entry, request.as_ref(), given.as_ref(), conversations);
-    (detail.unwrap_or(Detail::Unreadable { request, outcome: given }), error)
+    let detail = read(entry, request.as_ref(), given.as_ref(), conversations)
+        .unwrap_or(Detail::Unreadable { request, outcome: given });
+    let used_in_vain = failed.as_ref().and_then(|failed| failed.usage);
+    Decoded { detail, error: failed.map(|failed| failed.error), used_in_vain }
 }
 
 fn read(

@@ -31,7 +31,6 @@ mod tree;
 
 use std::time::Duration;
 
-pub(crate) use attempt::may_cost;
 pub use attempt::{Attempt, Mark};
 pub use conversation::{Conversations, Prompts};
 pub use detail::{Detail, ToolOutcome};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::RecordedError;
-use crate::{Digest, Path, RunId, Timestamp};
+use crate::{Digest, Error, Path, RunId, Timestamp};
 
 /// The kinds of effect a scope offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -129,6 +129,16 @@ pub enum Recorded<T> {
     Ok(T),
     /// It failed like this.
     Err(RecordedError),
+}
+
+impl<T> Recorded<T> {
+    /// The outcome, as whoever asked for the effect gets it.
+    pub(crate) fn into_result(self) -> Result<T, Error> {
+        match self {
+            Self::Ok(value) => Ok(value),
+            Self::Err(error) => Err(error.into()),
+        }
+    }
 }
 
 /// A piece of content stored once per run under its digest.

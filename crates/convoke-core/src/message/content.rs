@@ -95,6 +95,7 @@ pub struct ToolCall {
     /// The tool's name.
     pub name: String,
     /// The arguments: an object, or the raw text as a string if the model did not write JSON.
+    #[serde(serialize_with = "crate::json::sorted")]
     pub arguments: Value,
 }
 

@@ -117,7 +117,7 @@ impl Usage {
     /// Tokens in and out together.
     #[must_use]
     pub const fn total_tokens(&self) -> u64 {
-        self.input_tokens + self.output_tokens
+        self.input_tokens.saturating_add(self.output_tokens)
     }
 }
 
@@ -125,12 +125,13 @@ impl Add for Usage {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
+        // Counts come from outside: however large they are, they must not wrap round.
         Self {
-            input_tokens: self.input_tokens + other.input_tokens,
-            output_tokens: self.output_tokens + other.output_tokens,
-            cached_input_tokens: self.cached_input_tokens + other.cached_input_tokens,
-            cache_write_tokens: self.cache_write_tokens + other.cache_write_tokens,
-            reasoning_tokens: self.reasoning_tokens + other.reasoning_tokens,
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cached_input_tokens: self.cached_input_tokens.saturating_add(other.cached_input_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
+            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
             cost: match (self.cost, other.cost) {
                 (Some(one), Some(two)) => Some(one + two),
                 (known, None) | (None, known) => known,
@@ -167,5 +168,22 @@ mod tests {
         let priced = Usage { cost: Some(Money::from_cents(1)), ..Usage::tokens(1, 2) };
         let sum: Usage = [priced, Usage::tokens(10, 20)].into_iter().sum();
         assert_eq!((sum.total_tokens(), sum.cost), (33, Some(Money::from_cents(1))));
+    }
+
+    #[test]
+    fn hostile_counts_stop_at_the_largest_number() {
+        const MOST: u64 = u64::MAX;
+        let most = Usage {
+            input_tokens: MOST,
+            output_tokens: MOST,
+            cached_input_tokens: MOST,
+            cache_write_tokens: MOST,
+            reasoning_tokens: MOST,
+            cost: Some(Money::from_micros(MOST)),
+        };
+        assert_eq!(most + most, most);
+        assert_eq!(most.total_tokens(), MOST);
+        let dear = Money::from_micros(MOST);
+        assert_eq!(crate::Price::new(dear, dear).of(&most), dear);
     }
 }

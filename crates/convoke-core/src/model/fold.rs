@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::{FinishReason, ModelError, ModelErrorKind, ModelReply, ReplyDelta};
+use crate::json;
 use crate::message::{Message, Part, Role, ToolCall, Usage};
 
 /// Collects the pieces of one reply.
@@ -201,11 +202,13 @@ impl Block {
 impl PartialCall {
     fn finish(self) -> ToolCall {
         let text = self.arguments.trim();
-        let arguments = if text.is_empty() {
+        let mut arguments = if text.is_empty() {
             Value::Object(serde_json::Map::new())
         } else {
             serde_json::from_str(text).unwrap_or(Value::String(self.arguments))
         };
+        // The same call makes the same bytes, now and after a resume.
+        json::sort_keys(&mut arguments);
         ToolCall { id: self.id, name: self.name, arguments }
     }
 }
@@ -241,6 +244,16 @@ mod tests {
         let text = Part::Text { text: "Let me look.".into() };
         let expected = [thought("hm", "s1"), text, thought("where", "s2"), Part::ToolCall(look)];
         assert_eq!(reply.message.parts, expected);
+    }
+
+    #[test]
+    fn arguments_have_their_keys_in_order_whatever_order_serde_json_keeps() {
+        let arguments =
+            ReplyDelta::ToolCallArguments { index: 0, delta: r#"{"b":{"d":1,"c":2},"a":3}"#.into() };
+        let reply = folded(&[call("c1"), arguments]);
+        let sorted = r#"{"a":3,"b":{"c":2,"d":1}}"#;
+        assert_eq!(reply.tool_calls()[0].arguments.to_string(), sorted);
+        assert!(serde_json::to_string(&reply).unwrap().contains(sorted));
     }
 
     #[test]

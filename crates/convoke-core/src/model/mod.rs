@@ -39,9 +39,15 @@ pub trait Model: Send + Sync {
         Reality::Live
     }
 
-    /// What it costs, if that is known.
+    /// What it costs, if that is known. A model that stands for several, at several prices, has none: it gives what it
+    /// [reports](ReplyDelta::Usage) its cost itself, and what it reports without one is of unknown cost.
     fn price(&self) -> Option<Price> {
         None
+    }
+
+    /// What it costs at most, as far as that is known. Budgets reserve by it, and nobody is charged by it.
+    fn highest_price(&self) -> Option<Price> {
+        self.price()
     }
 }
 
@@ -94,12 +100,17 @@ impl Price {
     /// What this usage costs.
     #[must_use]
     pub fn of(&self, usage: &Usage) -> Money {
-        let cached = usage.cached_input_tokens + usage.cache_write_tokens;
-        let fresh = usage.input_tokens.saturating_sub(cached);
-        let micros = u128::from(fresh) * u128::from(self.input.as_micros())
-            + u128::from(usage.cached_input_tokens) * u128::from(self.cached_input.as_micros())
-            + u128::from(usage.cache_write_tokens) * u128::from(self.cache_write.as_micros())
-            + u128::from(usage.output_tokens) * u128::from(self.output.as_micros());
+        let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
+        let parts = [
+            (usage.input_tokens.saturating_sub(cached), self.input),
+            (usage.cached_input_tokens, self.cached_input),
+            (usage.cache_write_tokens, self.cache_write),
+            (usage.output_tokens, self.output),
+        ];
+        // Counts come from outside: however large they are, they must not wrap round.
+        let micros = parts.into_iter().fold(0_u128, |sum, (tokens, price)| {
+            sum.saturating_add(u128::from(tokens) * u128::from(price.as_micros()))
+        });
         Money::from_micros(u64::try_from(micros / 1_000_000).unwrap_or(u64::MAX))
     }
 }
