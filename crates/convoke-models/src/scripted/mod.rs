@@ -69,7 +69,6 @@
 
 mod builder;
 mod chunks;
-mod closest;
 mod condition;
 mod error;
 mod explain;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::values;
-use crate::scripted::closest::closest;
+use crate::closest::closest;
 use crate::scripted::{Place, ScriptError};
 
 /// A table whose keys are all known.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use convoke_core::{Money, Price, Usage};
 
 use super::section::Section;
+use crate::price::dollars;
 use crate::scripted::ScriptError;
 
 pub(super) const PRICE_KEYS: [&str; 3] = ["input", "output", "cached_input"];
@@ -35,11 +36,7 @@ pub(super) fn price(mut section: Section) -> Result<Price, ScriptError> {
 }
 
 fn dollars(section: &mut Section, key: &str) -> Result<Option<Money>, ScriptError> {
-    section.read(key, DOLLARS, |value| {
-        let micros = value.as_f64()? * 1_000_000.0;
-        // Far below 2^53, where every whole number is exact.
-        (0.0..1e15).contains(&micros).then(|| Money::from_micros(micros.round() as u64))
-    })
+    section.read(key, DOLLARS, |value| dollars::of(value.as_f64()?))
 }
 
 pub(super) fn usage(mut section: Section) -> Result<Usage, ScriptError> {

@@ -1,7 +1,7 @@
 //! "Did you mean": the known word nearest to a misspelt one.
 
 /// The known word that `word` was probably meant to be, if one is near enough.
-pub(super) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn closest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let tolerance = (word.chars().count() / 3).max(1);
     known
         .iter()

@@ -1,0 +1,51 @@
+//! A kept reply, as it is given back.
+
+use bytes::Bytes;
+use futures_util::stream;
+
+use super::exchange::{Answer, Answered, Ending, Event};
+use crate::http::{HttpReply, TransportError, TransportFailure};
+
+/// The reply, with its body in the pieces it came in.
+pub(super) fn play(reply: Answered) -> HttpReply {
+    let mut pieces: Vec<Result<Bytes, TransportError>> = match reply.body {
+        Answer::Empty => Vec::new(),
+        Answer::Events(events) => together(&events, write_event),
+        Answer::Lines(lines) => together(&lines, write_line),
+        Answer::Document(text) | Answer::Text(text) => vec![Ok(text.into())],
+        Answer::Bytes(bytes) => vec![Ok(bytes.into())],
+    };
+    let broken = |message| Err(TransportError::new(TransportFailure::Broken, message));
+    match reply.ending {
+        Ending::Whole => {}
+        Ending::Cut => pieces.push(broken("the reply broke off here when it was recorded")),
+        Ending::Dropped => pieces.push(broken(
+            "the recording ends here: whoever read the reply then stopped reading; record anew",
+        )),
+    }
+    HttpReply { status: reply.status, headers: reply.headers, body: Box::pin(stream::iter(pieces)) }
+}
+
+fn together(events: &[Event], write: fn(&Event, &mut String)) -> Vec<Result<Bytes, TransportError>> {
+    let pieces = events.chunk_by(|_, next| next.joined).map(|piece| {
+        let mut text = String::new();
+        piece.iter().for_each(|event| write(event, &mut text));
+        Ok(text.into())
+    });
+    pieces.collect()
+}
+
+fn write_event(event: &Event, text: &mut String) {
+    if let Some(name) = &event.name {
+        text.push_str(&format!("event: {name}\n"));
+    }
+    for line in event.data.as_str().split('\n') {
+        text.push_str(&format!("data: {line}\n"));
+    }
+    text.push('\n');
+}
+
+fn write_line(line: &Event, text: &mut String) {
+    text.push_str(line.data.as_str());
+    text.push('\n');
+}

@@ -1,0 +1,198 @@
+//! Keys: in the environment, or in a file that only its owner can read.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Environment, Service};
+use crate::closest::closest;
+use crate::http::ApiKey;
+
+/// The file's name.
+const FILE: &str = "credentials.toml";
+
+/// Names the credentials file.
+const CREDENTIALS: &str = "CONVOKE_CREDENTIALS";
+
+/// The section whose key serves every service that has none of its own.
+const GENERIC: &str = "llm";
+
+/// The keys of a credentials file.
+///
+/// ```toml
+/// [anthropic]
+/// api_key = "…"
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Credentials {
+    path: Option<PathBuf>,
+    keys: BTreeMap<String, ApiKey>,
+}
+
+/// Where a key was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// In this environment variable.
+    Variable(String),
+    /// In this file.
+    File(PathBuf),
+}
+
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(formatter, "the environment variable {name}"),
+            Self::File(path) => write!(formatter, "{}", path.display()),
+        }
+    }
+}
+
+/// A credentials file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CredentialsError {
+    /// It is named and not there, or cannot be read.
+    #[error("the credentials file {path} cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Others could read it.
+    #[error("others can read the credentials file {path} (mode {mode:o}); run `chmod 600 {path}`")]
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// It has a section for nobody.
+    #[error("the credentials file {path} has a section [{section}], which no service is called: {advice}")]
+    UnknownSection {
+        /// The file.
+        path: PathBuf,
+        /// The section.
+        section: String,
+        /// What to write instead.
+        advice: String,
+    },
+    /// It is not what it should be. The file's own text is not shown: there are keys in it.
+    #[error(
+        "the credentials file {path} makes no sense in line {line}: expected sections such as [anthropic], each with api_key = \"…\""
+    )]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+    },
+}
+
+/// Whether a section is for this service.
+fn is_of(service: &Service, section: &str) -> bool {
+    std::iter::once(service.name)
+        .chain(service.aliases.iter().copied())
+        .any(|name| plain(name) == plain(section))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    api_key: Option<String>,
+}
+
+impl Credentials {
+    /// The file that `CONVOKE_CREDENTIALS` names; else `credentials.toml` here, else in the user's configuration folder.
+    /// None of these being there is fine.
+    ///
+    /// # Errors
+    /// A file that is named and missing, that others can read, or that makes no sense.
+    pub fn load(environment: &Environment) -> Result<Self, CredentialsError> {
+        if let Some(named) = environment.get(CREDENTIALS) {
+            return Self::read(Path::new(&named));
+        }
+        let usual = [Some(PathBuf::from(FILE)), Self::home(environment)];
+        match usual.into_iter().flatten().find(|path| path.exists()) {
+            Some(path) => Self::read(&path),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// Where a user's credentials file belongs.
+    #[must_use]
+    pub fn home(environment: &Environment) -> Option<PathBuf> {
+        Some(environment.configuration_folder()?.join(FILE))
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// See [`load`](Self::load).
+    pub fn read(path: &Path) -> Result<Self, CredentialsError> {
+        let unreadable = |source| CredentialsError::Unreadable { path: path.to_owned(), source };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(path).map_err(unreadable)?.permissions().mode() & 0o777;
+            if mode & 0o077 != 0 {
+                return Err(CredentialsError::Exposed { path: path.to_owned(), mode });
+            }
+        }
+        let sections: BTreeMap<String, Section> =
+            toml::from_str(&text).map_err(|error| CredentialsError::Malformed {
+                path: path.to_owned(),
+                line: super::line_of(&text, error.span().map_or(0, |span| span.start)),
+            })?;
+        let known =
+            |name: &String| plain(name) == GENERIC || Service::ALL.iter().any(|service| is_of(service, name));
+        if let Some(unknown) = sections.keys().find(|name| !known(name)) {
+            let names: Vec<_> = Service::ALL.iter().map(|service| service.name).chain([GENERIC]).collect();
+            let advice = match closest(unknown, &names) {
+                Some(near) => format!("did you mean [{near}]?"),
+                None => format!("there are {}", names.join(", ")),
+            };
+            let (path, section) = (path.to_owned(), unknown.clone());
+            return Err(CredentialsError::UnknownSection { path, section, advice });
+        }
+        let keys = sections.into_iter().filter_map(|(name, section)| {
+            let key = ApiKey::new(section.api_key?);
+            (!key.is_empty()).then_some((plain(&name), key))
+        });
+        Ok(Self { path: Some(path.to_owned()), keys: keys.collect() })
+    }
+
+    /// The file they are from, if there is one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// A service's key, and where it is from: the environment first, then the file's section of that name, then its
+    /// `[llm]` section.
+    #[must_use]
+    pub fn key(&self, service: &Service, environment: &Environment) -> Option<(ApiKey, KeyPlace)> {
+        let in_environment = service.key_variables.iter().find_map(|name| {
+            Some((ApiKey::new(environment.get(name)?), KeyPlace::Variable((*name).to_owned())))
+        });
+        in_environment.or_else(|| {
+            let generic = || self.keys.get(GENERIC).filter(|_| service.needs_key);
+            let key = self.own(service).or_else(generic)?;
+            Some((key.clone(), KeyPlace::File(self.path.clone()?)))
+        })
+    }
+
+    /// The key in a service's own section of the file.
+    pub(super) fn own(&self, service: &Service) -> Option<&ApiKey> {
+        let mut names = std::iter::once(service.name).chain(service.aliases.iter().copied());
+        names.find_map(|name| self.keys.get(&plain(name)))
+    }
+}
+
+/// `open-router` and `openrouter` are the same section.
+fn plain(name: &str) -> String {
+    name.chars().filter(|letter| *letter != '-').collect::<String>().to_ascii_lowercase()
+}

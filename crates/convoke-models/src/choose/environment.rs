@@ -1,0 +1,53 @@
+//! Environment variables: this process's, or some that a test makes up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where variables are looked up.
+#[derive(Clone, Default)]
+pub struct Environment {
+    /// `None` is this process's.
+    given: Option<BTreeMap<String, String>>,
+}
+
+impl Environment {
+    /// This process's.
+    #[must_use]
+    pub fn process() -> Self {
+        Self { given: None }
+    }
+
+    /// Only these.
+    #[must_use]
+    pub fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
+        let owned = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self { given: Some(owned.into()) }
+    }
+
+    /// A variable, unless there is nothing but blanks in it.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<String> {
+        let value = match &self.given {
+            Some(given) => given.get(name).cloned(),
+            None => std::env::var(name).ok(),
+        };
+        value.filter(|value| !value.trim().is_empty())
+    }
+
+    /// Where this user's settings for us belong.
+    #[must_use]
+    pub fn configuration_folder(&self) -> Option<PathBuf> {
+        let own = self.get("XDG_CONFIG_HOME").map(PathBuf::from);
+        let base = own.or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".config")))?;
+        Some(base.join("convoke"))
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Keys are in there: names only.
+        let names = self.given.as_ref().map(|given| given.keys().collect::<Vec<_>>());
+        formatter.debug_struct("Environment").field("given", &names).finish()
+    }
+}

@@ -1,0 +1,52 @@
+//! Headers that a configuration adds to every request.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use super::Environment;
+
+/// What names of headers with secrets in them have.
+const SECRET_NAMES: [&str; 6] = ["authorization", "key", "token", "secret", "cookie", "password"];
+
+/// The headers with environment variables put in. What may be a secret is marked as sensitive; the rest may be seen.
+pub(super) fn headers<'a>(
+    pairs: impl IntoIterator<Item = (&'a String, &'a String)>,
+    environment: &Environment,
+) -> Result<HeaderMap, String> {
+    let headers = pairs.into_iter().map(|(name, text)| {
+        let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name for a header"))?;
+        let expanded = expanded(text, environment)?;
+        let mut value = HeaderValue::from_str(&expanded)
+            .map_err(|_| format!("the value of `{name}` has characters no header can carry"))?;
+        let is_secret = SECRET_NAMES.iter().any(|secret| header.as_str().contains(secret));
+        value.set_sensitive(is_secret || has_variables(text));
+        Ok((header, value))
+    });
+    headers.collect()
+}
+
+/// Whether something of the environment goes into it.
+pub(super) fn has_variables(text: &str) -> bool {
+    text.replace("$$", "").contains("${")
+}
+
+/// Puts environment variables in for `${NAME}`; `$$` is a dollar.
+fn expanded(text: &str, environment: &Environment) -> Result<String, String> {
+    let mut expanded = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        expanded.push_str(before);
+        rest = after;
+        if let Some(after) = rest.strip_prefix('$') {
+            expanded.push('$');
+            rest = after;
+        } else if let Some((name, after)) = rest.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            let value = environment.get(name);
+            expanded.push_str(&value.ok_or_else(|| format!("the environment variable {name} is not set"))?);
+            rest = after;
+        } else {
+            expanded.push('$');
+        }
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}

@@ -1,0 +1,40 @@
+//! Which model? Names, keys, and the one order in which they are looked for.
+//!
+//! **What it is for.** [`Chooser`] finds the model to use, in this order:
+//!
+//! 1. the one that is asked for: a command's flag;
+//! 2. the one that a file asks for: an Agentfile, then `convoke.toml` in this folder, then the user's own;
+//! 3. the environment: `CONVOKE_MODEL`;
+//! 4. a key that is found, in the environment or the credentials file: that service's usual model;
+//! 5. an Ollama that is running and has a model;
+//! 6. the local model, which needs neither key nor network.
+//!
+//! It keeps account of what it looked at, so that `convoke doctor` can say why. [`Connector`] makes a [`Model`] of a
+//! name: the right protocol, the key, the price, the gate, and retries around it.
+//!
+//! **What it must never do.** Show a key. Fall back silently: a model that is asked for by name is used or is an error.
+//!
+//! [`Model`]: convoke_core::Model
+
+mod address;
+mod chooser;
+mod config;
+mod connector;
+mod credentials;
+mod environment;
+mod header;
+mod name;
+mod service;
+
+pub use chooser::{Choice, Chooser, Finding, Reason};
+pub use config::{ConfigError, ModelConfig, ServiceConfig};
+pub use connector::{ConnectError, Connector, connect};
+pub use credentials::{Credentials, CredentialsError, KeyPlace};
+pub use environment::Environment;
+pub use name::{LOCAL, ModelName, SCRIPTED, UnknownModel};
+pub use service::Service;
+
+/// The line that this position of a text is in.
+fn line_of(text: &str, position: usize) -> usize {
+    text.bytes().take(position).filter(|byte| *byte == b'\n').count() + 1
+}

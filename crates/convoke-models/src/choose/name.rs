@@ -1,0 +1,114 @@
+//! Model names: `service/model`, or a model whose service follows from its name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Service;
+use crate::closest::closest;
+
+/// What stands before the name of a model that runs in this process.
+pub const LOCAL: &str = "local";
+
+/// What stands before the file of a scripted model.
+pub const SCRIPTED: &str = "scripted";
+
+/// Which model is meant, and where it runs.
+///
+/// ```
+/// use convoke_models::ModelName;
+///
+/// let name: ModelName = "claude-sonnet-4-5".parse()?;
+/// assert_eq!(name.to_string(), "anthropic/claude-sonnet-4-5");
+///
+/// let error = "antropic/claude-sonnet-4-5".parse::<ModelName>().unwrap_err();
+/// assert!(error.to_string().contains("did you mean `anthropic/claude-sonnet-4-5`?"), "{error}");
+/// # Ok::<(), convoke_models::UnknownModel>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelName {
+    /// A service's.
+    Remote {
+        /// The service.
+        service: &'static Service,
+        /// The model as the service knows it.
+        model: String,
+    },
+    /// One that runs in this process.
+    Local {
+        /// Its name in the library of model files, or a path.
+        model: String,
+    },
+    /// One that answers from a file.
+    Scripted {
+        /// The file.
+        path: String,
+    },
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Remote { service, model } => write!(formatter, "{}/{model}", service.name),
+            Self::Local { model } => write!(formatter, "{LOCAL}/{model}"),
+            Self::Scripted { path } => write!(formatter, "{SCRIPTED}/{path}"),
+        }
+    }
+}
+
+/// A name that tells nobody where the model is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` does not say where the model is: {advice}")]
+pub struct UnknownModel {
+    name: String,
+    advice: String,
+}
+
+impl FromStr for ModelName {
+    type Err = UnknownModel;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let name = text.trim();
+        let unknown = |advice: String| UnknownModel { name: name.to_owned(), advice };
+        if name.is_empty() {
+            return Err(unknown("it is empty".to_owned()));
+        }
+        if is_file(name) {
+            return Ok(Self::Local { model: name.to_owned() });
+        }
+        let Some((place, model)) = name.split_once('/') else {
+            let service = Service::of_model(name).ok_or_else(|| {
+                unknown(format!("write `service/{name}`, where the service is one of {}", places()))
+            })?;
+            return Ok(Self::Remote { service, model: name.to_owned() });
+        };
+        if model.is_empty() {
+            return Err(unknown(format!("what is the model called? Write `{place}/model`")));
+        }
+        if place.eq_ignore_ascii_case(LOCAL) {
+            return Ok(Self::Local { model: model.to_owned() });
+        }
+        if place.eq_ignore_ascii_case(SCRIPTED) {
+            return Ok(Self::Scripted { path: model.to_owned() });
+        }
+        if let Some(service) = Service::named(place) {
+            return Ok(Self::Remote { service, model: model.to_owned() });
+        }
+        let known: Vec<_> =
+            Service::ALL.iter().map(|service| service.name).chain([LOCAL, SCRIPTED]).collect();
+        Err(unknown(match closest(place, &known) {
+            Some(near) => format!("did you mean `{near}/{model}`?"),
+            None => format!("there is no service `{place}`; there are {}", places()),
+        }))
+    }
+}
+
+/// A path to a file, rather than a name.
+fn is_file(name: &str) -> bool {
+    name.ends_with(".gguf") || ["/", "./", "../", "~/"].iter().any(|start| name.starts_with(start))
+}
+
+fn places() -> String {
+    let mut names: Vec<_> = Service::ALL.iter().map(|service| service.name).collect();
+    names.extend([LOCAL, SCRIPTED]);
+    names.join(", ")
+}

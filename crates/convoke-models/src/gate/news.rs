@@ -1,0 +1,236 @@
+//! What the status and the headers of a reply say about pace, in the words of all providers.
+
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, StatusCode};
+
+use super::until;
+
+/// How many kinds of quota there are.
+pub(super) const QUOTAS: usize = HEADERS.len();
+
+/// What a quota counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Requests,
+    /// Of any kind: how many of them will be read and how many written is not known beforehand.
+    Tokens,
+}
+
+/// The headers of one quota: its limit, what remains of it, and when it is full again.
+const HEADERS: [(Unit, [&str; 3]); 10] = [
+    // OpenAI and many that follow it.
+    (
+        Unit::Requests,
+        ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"],
+    ),
+    (Unit::Tokens, ["x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"]),
+    // Those that have one for the day as well.
+    (
+        Unit::Requests,
+        [
+            "x-ratelimit-limit-requests-day",
+            "x-ratelimit-remaining-requests-day",
+            "x-ratelimit-reset-requests-day",
+        ],
+    ),
+    (
+        Unit::Tokens,
+        [
+            "x-ratelimit-limit-tokens-minute",
+            "x-ratelimit-remaining-tokens-minute",
+            "x-ratelimit-reset-tokens-minute",
+        ],
+    ),
+    // Anthropic.
+    (
+        Unit::Requests,
+        [
+            "anthropic-ratelimit-requests-limit",
+            "anthropic-ratelimit-requests-remaining",
+            "anthropic-ratelimit-requests-reset",
+        ],
+    ),
+    (
+        Unit::Tokens,
+        [
+            "anthropic-ratelimit-tokens-limit",
+            "anthropic-ratelimit-tokens-remaining",
+            "anthropic-ratelimit-tokens-reset",
+        ],
+    ),
+    (
+        Unit::Tokens,
+        [
+            "anthropic-ratelimit-input-tokens-limit",
+            "anthropic-ratelimit-input-tokens-remaining",
+            "anthropic-ratelimit-input-tokens-reset",
+        ],
+    ),
+    (
+        Unit::Tokens,
+        [
+            "anthropic-ratelimit-output-tokens-limit",
+            "anthropic-ratelimit-output-tokens-remaining",
+            "anthropic-ratelimit-output-tokens-reset",
+        ],
+    ),
+    // Everybody else.
+    (Unit::Requests, ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]),
+    (Unit::Requests, ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"]),
+];
+
+/// What one reply says.
+#[derive(Debug, PartialEq)]
+pub(super) struct News {
+    pub(super) outcome: Outcome,
+    pub(super) readings: Vec<Reading>,
+}
+
+/// Whether the provider took the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Accepted,
+    /// It was too much, or too much for now.
+    Refused {
+        wait: Option<Duration>,
+    },
+    /// It failed for a reason that has nothing to do with pace.
+    Neither,
+}
+
+/// What one reply says about one quota. One that does not say when it is full again is of no use, and is left out.
+#[derive(Debug, PartialEq)]
+pub(super) struct Reading {
+    /// Which of [`HEADERS`] it is.
+    pub(super) quota: usize,
+    pub(super) unit: Unit,
+    pub(super) limit: Option<u64>,
+    pub(super) remaining: u64,
+    pub(super) full_in: Duration,
+}
+
+impl News {
+    /// Reads a reply. Times in it are by the provider's clock, if it says what that shows, and otherwise by ours.
+    pub(super) fn read(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Self {
+        let date = text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok());
+        let now = date.unwrap_or(now);
+        let readings = HEADERS.iter().enumerate().filter_map(|(quota, (unit, [limit, remaining, reset]))| {
+            Some(Reading {
+                quota,
+                unit: *unit,
+                limit: count(headers, limit),
+                remaining: count(headers, remaining)?,
+                full_in: until::read(text(headers, reset)?, now)?,
+            })
+        });
+        Self { readings: readings.collect(), outcome: outcome(status, headers, now) }
+    }
+}
+
+fn outcome(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Outcome {
+    let wait = wait(headers, now);
+    match status.as_u16() {
+        200..=299 => Outcome::Accepted,
+        // An empty account is refused with the same status, and some say that waiting will not help.
+        429 if text(headers, "x-should-retry") != Some("false") => Outcome::Refused { wait },
+        // Without a time to wait it is trouble of the provider's own, which does not pass by our going slower.
+        503 | 529 if wait.is_some() => Outcome::Refused { wait },
+        _ => Outcome::Neither,
+    }
+}
+
+/// How long the provider asks us to wait, if at all.
+fn wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let milliseconds = count(headers, "retry-after-ms").map(Duration::from_millis);
+    let wait = milliseconds.or_else(|| until::read(text(headers, "retry-after")?, now));
+    wait.filter(|wait| !wait.is_zero())
+}
+
+/// A whole number at the beginning of a header; some say more after it.
+fn count(headers: &HeaderMap, name: &str) -> Option<u64> {
+    let text = text(headers, name)?;
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok().map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(status: u16, pairs: &[(&'static str, &'static str)]) -> News {
+        let headers = pairs.iter().map(|(name, value)| {
+            (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
+        });
+        let status = StatusCode::from_u16(status).unwrap();
+        News::read(status, &headers.collect(), SystemTime::UNIX_EPOCH)
+    }
+
+    fn readings(pairs: &[(&'static str, &'static str)]) -> Vec<(Unit, Option<u64>, u64, f64)> {
+        let readings = read(200, pairs).readings.into_iter();
+        readings.map(|read| (read.unit, read.limit, read.remaining, read.full_in.as_secs_f64())).collect()
+    }
+
+    #[test]
+    fn quotas_are_read_in_the_words_of_every_provider() {
+        let openai = readings(&[
+            ("x-ratelimit-limit-requests", "500"),
+            ("x-ratelimit-remaining-requests", "499"),
+            ("x-ratelimit-reset-requests", "120ms"),
+            ("x-ratelimit-limit-tokens", "30000"),
+            ("x-ratelimit-remaining-tokens", "29000"),
+            ("x-ratelimit-reset-tokens", "6m0s"),
+        ]);
+        assert_eq!(
+            openai,
+            [(Unit::Requests, Some(500), 499, 0.12), (Unit::Tokens, Some(30_000), 29_000, 360.0)]
+        );
+        let anthropic = readings(&[
+            ("date", "Sun, 15 Nov 2026 10:00:00 GMT"),
+            ("anthropic-ratelimit-requests-limit", "50"),
+            ("anthropic-ratelimit-requests-remaining", "0"),
+            ("anthropic-ratelimit-requests-reset", "2026-11-15T10:00:30Z"),
+            ("anthropic-ratelimit-input-tokens-limit", "40000"),
+            ("anthropic-ratelimit-input-tokens-remaining", "39000"),
+            ("anthropic-ratelimit-input-tokens-reset", "2026-11-15T10:00:01Z"),
+        ]);
+        assert_eq!(
+            anthropic,
+            [(Unit::Requests, Some(50), 0, 30.0), (Unit::Tokens, Some(40_000), 39_000, 1.0)]
+        );
+        let generic = readings(&[
+            ("ratelimit-limit", "100, 100;w=60"),
+            ("ratelimit-remaining", "7"),
+            ("ratelimit-reset", "5"),
+            ("x-ratelimit-remaining", "3"),
+            ("x-ratelimit-reset", "1.5"),
+        ]);
+        assert_eq!(generic, [(Unit::Requests, None, 3, 1.5), (Unit::Requests, Some(100), 7, 5.0)]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_or_does_not_say_when_is_left_out() {
+        assert_eq!(readings(&[("x-ratelimit-remaining", "7")]), []);
+        assert_eq!(readings(&[("x-ratelimit-remaining", "few"), ("x-ratelimit-reset", "5")]), []);
+        assert_eq!(readings(&[("x-ratelimit-remaining", "7"), ("x-ratelimit-reset", "soon")]), []);
+    }
+
+    #[test]
+    fn refusals_are_told_from_other_trouble() {
+        let outcome = |status, pairs: &[_]| read(status, pairs).outcome;
+        let refused = |seconds: Option<u64>| Outcome::Refused { wait: seconds.map(Duration::from_secs) };
+        assert_eq!(outcome(200, &[]), Outcome::Accepted);
+        assert_eq!(outcome(429, &[]), refused(None));
+        assert_eq!(outcome(429, &[("retry-after", "7")]), refused(Some(7)));
+        assert_eq!(outcome(429, &[("retry-after", "7"), ("retry-after-ms", "2000")]), refused(Some(2)));
+        assert_eq!(outcome(429, &[("retry-after", "0")]), refused(None));
+        assert_eq!(outcome(429, &[("x-should-retry", "false")]), Outcome::Neither);
+        assert_eq!(outcome(503, &[]), Outcome::Neither);
+        assert_eq!(outcome(529, &[("retry-after", "3")]), refused(Some(3)));
+        assert_eq!(outcome(401, &[]), Outcome::Neither);
+    }
+}

@@ -1,0 +1,224 @@
+//! What a gate knows, and what it makes of it. No waiting here: time is given.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Ceilings;
+use super::news::{News, Outcome, QUOTAS};
+use super::pace::Pace;
+use super::queue::Queue;
+use super::quota::{LONGEST_WAIT, Quota, Room};
+
+/// How many requests may be unanswered at first, and how many more with every success: in the time of an answer half as
+/// many again.
+const FIRST_WIDTH: f64 = 8.0;
+const WIDER: f64 = 0.5;
+
+/// With fewer than this, one request that hangs would keep everybody waiting.
+const LEAST_WIDTH: f64 = 2.0;
+
+/// How long the gate is closed after a refusal without a word on how long; twice as long after each further one.
+const FIRST_CLOSURE: Duration = Duration::from_secs(1);
+const LONGEST_CLOSURE: Duration = Duration::from_secs(30);
+
+/// What had been let through when a request was, itself included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Place {
+    pub(super) requests: u64,
+    pub(super) tokens: u64,
+}
+
+/// A request that is to be let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Its number in the queue.
+    pub(super) number: u64,
+    pub(super) tokens: u64,
+    pub(super) since: Instant,
+}
+
+/// A request that was let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Passed {
+    pub(super) place: Place,
+    pub(super) at: Instant,
+    /// Whether it would have gone earlier if it had been let.
+    pub(super) has_waited: bool,
+}
+
+/// Whether one who asks may pass.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Pass(Passed),
+    /// Not before this time.
+    Until(Instant),
+    /// Not before something has happened.
+    WhenCalled,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) queue: Queue,
+    ceilings: Ceilings,
+    /// Requests whose replies are not whole.
+    under_way: usize,
+    /// Requests whose replies have not begun.
+    unanswered: usize,
+    /// The latest request that was let through.
+    latest: Place,
+    /// How many requests may be unanswered.
+    width: f64,
+    pace: Pace,
+    quotas: [Option<Quota>; QUOTAS],
+    closed_until: Option<Instant>,
+    /// Refusals without a success in between.
+    refusals: u32,
+    /// The latest request when the last refusal came: those up to it say nothing new.
+    refused_at: u64,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            queue: Queue::default(),
+            ceilings: Ceilings::none(),
+            under_way: 0,
+            unanswered: 0,
+            latest: Place::default(),
+            width: FIRST_WIDTH,
+            pace: Pace::default(),
+            quotas: [const { None }; QUOTAS],
+            closed_until: None,
+            refusals: 0,
+            refused_at: 0,
+        }
+    }
+}
+
+impl State {
+    /// Whether one may pass. If so, it has left the queue.
+    pub(super) fn decide(&mut self, asked: Asked, now: Instant) -> Verdict {
+        if !self.queue.is_first(asked.number) || self.is_full() {
+            return Verdict::WhenCalled;
+        }
+        let opens = self.closed_until.max(self.pace.opens(self.ceilings.interval));
+        if let Some(time) = opens.filter(|time| *time > now) {
+            return Verdict::Until(time);
+        }
+        match self.room(asked.tokens, now) {
+            Room::Until(time) => return Verdict::Until(time),
+            Room::WhenAnswered => return Verdict::WhenCalled,
+            Room::Enough | Room::Unknown => {}
+        }
+        self.latest.requests += 1;
+        self.latest.tokens = self.latest.tokens.saturating_add(asked.tokens);
+        self.under_way += 1;
+        self.unanswered += 1;
+        self.pace.went(now, self.ceilings.interval);
+        self.queue.leave(asked.number);
+        Verdict::Pass(Passed { place: self.latest, at: now, has_waited: now > asked.since })
+    }
+
+    fn is_full(&self) -> bool {
+        self.under_way >= self.concurrent() || self.unanswered >= self.width as usize || self.is_trying()
+    }
+
+    fn concurrent(&self) -> usize {
+        self.ceilings.concurrent.unwrap_or(Ceilings::CONCURRENT)
+    }
+
+    /// Whether one has been sent ahead, after the gate was opened in vain, and is not back.
+    fn is_trying(&self) -> bool {
+        self.refusals > 1 && self.latest.requests > self.refused_at && self.unanswered > 0
+    }
+
+    /// What the quotas say: the first that has no room decides.
+    fn room(&mut self, tokens: u64, now: Instant) -> Room {
+        for slot in &mut self.quotas {
+            let Some(quota) = slot else { continue };
+            match quota.room(tokens, self.latest, self.unanswered, now) {
+                Room::Enough => {}
+                Room::Unknown => *slot = None,
+                wait => return wait,
+            }
+        }
+        Room::Enough
+    }
+
+    pub(super) fn limit(&mut self, ceilings: Ceilings) {
+        self.ceilings = ceilings;
+    }
+
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// The reply to a request has begun, or there will be none.
+    pub(super) fn answered(&mut self) {
+        self.unanswered -= 1;
+    }
+
+    /// A request is not under way any more.
+    pub(super) fn ended(&mut self) {
+        self.under_way -= 1;
+    }
+
+    /// What was said to this request.
+    pub(super) fn heard(&mut self, request: Passed, news: &News, now: Instant) {
+        for reading in &news.readings {
+            match &mut self.quotas[reading.quota] {
+                Some(quota) => quota.hear(reading, request.place, now),
+                unknown => *unknown = Some(Quota::new(reading, request.place, now)),
+            }
+        }
+        match news.outcome {
+            Outcome::Accepted => self.accepted(request, now),
+            Outcome::Refused { wait } => self.refused(request, wait, now),
+            Outcome::Neither => {}
+        }
+    }
+
+    /// This request was refused, and the provider wants a wait.
+    pub(super) fn told_to_wait(&mut self, request: Passed, wait: Duration, now: Instant) {
+        if !wait.is_zero() {
+            self.refused(request, Some(wait), now);
+        }
+    }
+
+    fn accepted(&mut self, request: Passed, now: Instant) {
+        if request.place.requests <= self.refused_at {
+            return;
+        }
+        self.refusals = 0;
+        // Room that nobody needs is not known to be there.
+        if request.has_waited || !self.queue.is_empty() {
+            self.width = (self.width + WIDER).min(self.concurrent() as f64);
+            self.pace.accepted(now);
+        }
+    }
+
+    fn refused(&mut self, request: Passed, wait: Option<Duration>, now: Instant) {
+        if wait.is_some_and(|wait| wait > LONGEST_WAIT) {
+            return;
+        }
+        let is_news = request.place.requests > self.refused_at;
+        if is_news {
+            self.refusals += 1;
+            self.refused_at = self.latest.requests;
+        }
+        let used_up = || self.quotas.iter().flatten().filter_map(|quota| quota.used_up_for(now)).max();
+        let unsaid = || is_news.then(|| closure(self.refusals));
+        let Some(wait) = wait.or_else(used_up).or_else(unsaid) else { return };
+        if is_news {
+            self.width = (self.width / 2.0).max(LEAST_WIDTH);
+            self.pace.refused(request.at, wait, self.closed_until);
+        }
+        self.closed_until = self.closed_until.max(Some(now + wait));
+    }
+}
+
+fn closure(refusals: u32) -> Duration {
+    let doubled = 2_u32.saturating_pow(refusals.saturating_sub(1));
+    FIRST_CLOSURE.saturating_mul(doubled).min(LONGEST_CLOSURE)
+}

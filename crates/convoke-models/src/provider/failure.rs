@@ -1,0 +1,166 @@
+//! Replies that are refusals: status, headers and body into one typed error.
+
+use std::time::{Duration, SystemTime};
+
+use convoke_core::{Category, ModelError, ModelErrorKind};
+use http::header::LOCATION;
+use http::{HeaderMap, StatusCode, Uri};
+use serde_json::Value;
+
+use super::Protocol;
+
+/// How much of a body that is no JSON is shown.
+const SHOWN: usize = 300;
+
+/// Headers in which providers give their id for a request.
+const REQUEST_IDS: [&str; 4] = ["request-id", "x-request-id", "x-goog-request-id", "cf-ray"];
+
+/// What a refusal means.
+pub(super) fn of_reply(
+    protocol: &dyn Protocol,
+    name: &str,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: &str,
+) -> ModelError {
+    if status.is_redirection() {
+        return sent_on(name, status, headers);
+    }
+    let value: Value = serde_json::from_str(body).unwrap_or(Value::Null);
+    let mut error = protocol
+        .failure(status, &value)
+        .unwrap_or_else(|| ModelError::of_status(status.as_u16(), words(&value, body)));
+    if error.kind == ModelErrorKind::InvalidRequest && is_too_long(&error.message) {
+        error.kind = ModelErrorKind::ContextTooLong;
+    }
+    error.message = format!("{name}: {} (HTTP {}){}", error.message, status.as_u16(), advice(error.kind));
+    error.status = Some(status.as_u16());
+    error.retry_after = error.retry_after.or_else(|| retry_after(headers, SystemTime::now()));
+    error.request_id = error.request_id.or_else(|| request_id(headers));
+    if headers.get("x-should-retry").is_some_and(|value| value == "false") {
+        return settled(error);
+    }
+    error
+}
+
+/// The service is elsewhere. Only the user can say whether the key and the conversation may go there. Of the new address
+/// only the host is shown: the rest may carry secrets.
+fn sent_on(name: &str, status: StatusCode, headers: &HeaderMap) -> ModelError {
+    let target = headers.get(LOCATION).and_then(|value| value.to_str().ok()?.trim().parse::<Uri>().ok());
+    let place = target.and_then(|target| {
+        let port = target.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
+        Some(format!("{}://{}{port}", target.scheme_str()?, target.host()?))
+    });
+    let advice = match place {
+        Some(place) => {
+            format!("it sends requests on to {place}; if they may go there, set base_url to an address there")
+        }
+        None => "it sends requests on to another path; check base_url".to_owned(),
+    };
+    let mut error = ModelError::new(
+        ModelErrorKind::InvalidRequest,
+        format!("{name}: {advice} (HTTP {})", status.as_u16()),
+    );
+    error.status = Some(status.as_u16());
+    error.request_id = request_id(headers);
+    error
+}
+
+/// The error as one that does not pass: the provider itself says that trying again is no use. A kind or status that
+/// would say otherwise is left out (the message still has the status).
+fn settled(mut error: ModelError) -> ModelError {
+    error.retry_after = None;
+    error.message.push_str("; it says that trying again will not help");
+    if error.category() == Category::Transient {
+        error.kind = match error.kind {
+            ModelErrorKind::RateLimited => ModelErrorKind::Quota,
+            _ => ModelErrorKind::Other,
+        };
+    }
+    if error.category() == Category::Transient {
+        error.status = None;
+    }
+    error
+}
+
+/// What the body says in its own words.
+pub(crate) fn words(value: &Value, body: &str) -> String {
+    let error = value.get("error").unwrap_or(value);
+    let said = error.get("message").or_else(|| error.get("detail")).unwrap_or(error);
+    match said.as_str().map(str::trim) {
+        Some(said) if !said.is_empty() => said.to_owned(),
+        _ if body.trim().is_empty() => "it gave no reason".to_owned(),
+        _ => body.trim().chars().take(SHOWN).collect(),
+    }
+}
+
+/// Words by which servers of many kinds say that a conversation does not fit.
+fn is_too_long(message: &str) -> bool {
+    const SIGNS: [&str; 8] = [
+        "context length",
+        "context_length",
+        "context window",
+        "prompt is too long",
+        "too many tokens",
+        "maximum context",
+        "exceed_context_size",
+        "exceeds the maximum number of tokens",
+    ];
+    let message = message.to_lowercase();
+    SIGNS.iter().any(|sign| message.contains(sign))
+}
+
+/// What to do about it.
+fn advice(kind: ModelErrorKind) -> &'static str {
+    match kind {
+        ModelErrorKind::Authentication => "; check the key (`convoke doctor` shows where it is looked for)",
+        ModelErrorKind::Quota => "; the account has no credit left",
+        ModelErrorKind::ContextTooLong => "; shorten the conversation or use a model with a longer context",
+        _ => "",
+    }
+}
+
+/// The provider's id for the request.
+pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
+    REQUEST_IDS.iter().find_map(|name| Some(headers.get(*name)?.to_str().ok()?.to_owned()))
+}
+
+/// How long the provider wants us to wait: milliseconds, seconds, or until a date.
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let value = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+    let milliseconds = value("retry-after-ms").and_then(number).map(|number| number / 1_000.0);
+    let wait = value("retry-after");
+    if let Some(seconds) = milliseconds.or_else(|| wait.and_then(number)) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(wait?).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_read_in_all_three_forms() {
+        let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
+        let wait = |pairs: &[(&'static str, &'static str)]| {
+            let headers = pairs.iter().map(|(name, value)| {
+                (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
+            });
+            retry_after(&headers.collect(), now)
+        };
+        assert_eq!(wait(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&[("retry-after", "1.5")]), Some(Duration::from_millis(1_500)));
+        assert_eq!(
+            wait(&[("retry-after", "7"), ("retry-after-ms", "250")]),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 10:00:30 GMT")]), Some(Duration::from_secs(30)));
+        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT")]), Some(Duration::ZERO));
+        assert_eq!(wait(&[("retry-after", "soon")]), None);
+        assert_eq!(wait(&[("retry-after", "-3")]), None);
+        assert_eq!(wait(&[]), None);
+    }
+}

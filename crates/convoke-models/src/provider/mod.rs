@@ -1,0 +1,28 @@
+//! Providers: models somewhere else, reached over HTTP.
+//!
+//! **What it is for.** [`ProviderModel`] is one model of one provider. All providers share one path: a request is
+//! written down in the provider's `Protocol`, sent through a [`Transport`](crate::Transport) once the
+//! [`Gate`](crate::Gate) lets it pass, and its reply is decoded piece by piece as it comes. What differs lies in one
+//! module per protocol, and is only translation: no protocol sends, waits or tries again.
+//!
+//! **What it must never do.** Keep a conversation; retry (see [`crate::resilience`]); show a key; change the bytes of an
+//! earlier message because a later one came (providers' caches live on that).
+
+mod anthropic;
+mod chat;
+mod exchange;
+mod failure;
+mod gemini;
+mod json;
+mod model;
+mod ollama;
+mod responses;
+mod settings;
+mod unframed;
+mod wire;
+
+pub(crate) use exchange::Exchange;
+pub(crate) use gemini::resource as gemini_resource;
+pub use model::ProviderModel;
+pub use settings::{PromptCache, Provider, ProviderSettings, TimeLimits};
+pub(crate) use wire::{Decoder, Protocol, WireRequest};

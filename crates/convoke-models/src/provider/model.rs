@@ -1,0 +1,208 @@
+//! One model of one provider.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use convoke_core::{CallContext, Model, ModelError, ModelRequest, Price, Reality, ReplyDelta, ReplyStream};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use http::header::CONTENT_TYPE;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::unframed::Unframed;
+use super::{Decoder, Exchange, ProviderSettings, failure};
+use crate::gate::Admission;
+use crate::http::{Body, Frames, Framing};
+
+/// How long to wait for the end of a body whose reply is whole.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+/// How long to wait for what follows an answer that is complete: what was used, and the protocol's own end.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// A model that a provider runs.
+///
+/// Tries each request once; [`Retrying`](crate::resilience::Retrying) tries again.
+pub struct ProviderModel {
+    exchange: Exchange,
+}
+
+impl ProviderModel {
+    /// The model that this provider calls `model`.
+    ///
+    /// # Errors
+    /// [`InvalidRequest`](convoke_core::ModelErrorKind::InvalidRequest) if there is no address,
+    /// [`Authentication`](convoke_core::ModelErrorKind::Authentication) if a key is needed and missing.
+    pub fn new(model: &str, settings: ProviderSettings) -> Result<Self, ModelError> {
+        Ok(Self { exchange: Exchange::new(model, settings)? })
+    }
+
+    /// Sends a request and waits until the reply begins.
+    async fn open(&self, request: ModelRequest, call: CallContext) -> Result<Incoming, ModelError> {
+        let exchange = &self.exchange;
+        let tokens = expected_tokens(&request);
+        let wire = exchange.protocol.write(&exchange.model, &request, &call, &exchange.settings)?;
+        let decoder = exchange.protocol.decoder(&request);
+        let opened = exchange.send(wire, tokens).await?;
+        let kind = opened.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let framing = framing(exchange.protocol.framing(), kind);
+        Ok(Incoming {
+            request_id: failure::request_id(&opened.headers),
+            frames: Frames::new(framing),
+            unframed: Unframed::new(framing, kind),
+            decoder,
+            body: opened.body,
+            pieces: VecDeque::new(),
+            failed: None,
+            awaiting_first: Some(opened.deadline),
+            closes_at: None,
+            over: false,
+            finished: false,
+            _admission: opened.admission,
+        })
+    }
+
+    /// The next piece of a reply.
+    async fn next(&self, incoming: &mut Incoming) -> Result<Option<ReplyDelta>, ModelError> {
+        loop {
+            if let Some(mut piece) = incoming.pieces.pop_front() {
+                if let ReplyDelta::Finished { request_id, .. } = &mut piece {
+                    *request_id = incoming.request_id.take().or(request_id.take());
+                    incoming.finished = true;
+                }
+                return Ok(Some(piece));
+            }
+            if incoming.finished {
+                incoming.see_off().await;
+                return Ok(None);
+            }
+            if let Some(error) = incoming.failed.take() {
+                return Err(ModelError {
+                    request_id: error.request_id.or(incoming.request_id.take()),
+                    ..error
+                });
+            }
+            if incoming.over {
+                return Ok(None);
+            }
+            // What came before an error counts all the same: what was used, above all.
+            incoming.failed = self.read(incoming).await.err();
+        }
+    }
+
+    /// Reads more of a reply's body.
+    async fn read(&self, incoming: &mut Incoming) -> Result<(), ModelError> {
+        let named = |error| self.exchange.named(error);
+        let Some(bytes) = self.bytes(incoming).await? else {
+            incoming.over = true;
+            return incoming.end().map_err(named);
+        };
+        incoming.frames.push(&bytes).map_err(|error| named(error.into()))?;
+        incoming.unframed.push(&bytes);
+        while let Some(frame) = incoming.frames.next() {
+            incoming.awaiting_first = None;
+            incoming.unframed.forget();
+            incoming.decoder.frame(&frame, &mut incoming.pieces).map_err(named)?;
+        }
+        if incoming.closes_at.is_none() && incoming.decoder.is_complete() {
+            incoming.closes_at = Some(Instant::now() + CLOSING);
+        }
+        Ok(())
+    }
+
+    /// The next bytes of a body, or its end. What follows an answer that is complete may be missing.
+    async fn bytes(&self, incoming: &mut Incoming) -> Result<Option<Bytes>, ModelError> {
+        let bytes = self.exchange.bytes(&mut incoming.body, incoming.awaiting_first);
+        match incoming.closes_at {
+            Some(end) => Ok(timeout_at(end, bytes).await.ok().and_then(Result::ok).flatten()),
+            None => bytes.await,
+        }
+    }
+}
+
+/// Servers that do not stream answer with one JSON document.
+fn framing(usual: Framing, kind: &str) -> Framing {
+    let is_document = kind.starts_with("application/json") && usual == Framing::Events;
+    if is_document { Framing::Whole } else { usual }
+}
+
+impl Model for ProviderModel {
+    fn name(&self) -> &str {
+        &self.exchange.name
+    }
+
+    fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
+        let opened = stream::once(self.open(request, call));
+        let pieces = opened.map_ok(move |incoming| {
+            stream::try_unfold(incoming, move |mut incoming| async move {
+                Ok(self.next(&mut incoming).await?.map(|piece| (piece, incoming)))
+            })
+        });
+        Box::pin(pieces.try_flatten())
+    }
+
+    fn reality(&self) -> Reality {
+        self.exchange.settings.transport.reality()
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.exchange.settings.price
+    }
+}
+
+impl std::fmt::Debug for ProviderModel {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ProviderModel").field("name", &self.exchange.name).finish_non_exhaustive()
+    }
+}
+
+/// A reply on its way.
+struct Incoming {
+    request_id: Option<String>,
+    frames: Frames,
+    unframed: Unframed,
+    decoder: Box<dyn Decoder>,
+    body: Body,
+    pieces: VecDeque<ReplyDelta>,
+    /// What went wrong after the pieces.
+    failed: Option<ModelError>,
+    /// Until when the first frame must have come.
+    awaiting_first: Option<Instant>,
+    /// Until when what follows a complete answer is waited for.
+    closes_at: Option<Instant>,
+    /// Whether the body has ended.
+    over: bool,
+    /// Whether the reply is whole.
+    finished: bool,
+    /// Held until the reply is whole or dropped.
+    _admission: Admission,
+}
+
+impl Incoming {
+    /// The body has ended.
+    fn end(&mut self) -> Result<(), ModelError> {
+        let frame = self.frames.last();
+        let document = self.unframed.end(frame.as_ref())?;
+        if let Some(frame) = document.as_ref().or(frame.as_ref()) {
+            self.decoder.frame(frame, &mut self.pieces)?;
+        }
+        self.decoder.end(&mut self.pieces)?;
+        let is_finished = matches!(self.pieces.back(), Some(ReplyDelta::Finished { .. }));
+        if is_finished { Ok(()) } else { self.unframed.unanswered() }
+    }
+
+    /// Reads what follows a whole reply: a connection whose body was read to its end serves the next request too. Some
+    /// servers never end it; and a break after the end breaks nothing.
+    async fn see_off(&mut self) {
+        if !self.over {
+            let rest = async { while let Some(Ok(_)) = self.body.next().await {} };
+            let _ = timeout(FAREWELL, rest).await;
+            self.over = true;
+        }
+    }
+}
+
+/// Roughly what a request will use; only for the gate.
+fn expected_tokens(request: &ModelRequest) -> u64 {
+    request.messages.encoded_len() as u64 / 4 + u64::from(request.params.max_tokens.unwrap_or(1_024))
+}

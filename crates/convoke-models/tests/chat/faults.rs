@@ -1,0 +1,174 @@
+//! What goes wrong.
+
+use std::time::Duration;
+
+use convoke_core::{ModelError, ModelErrorKind, ModelRequest};
+use convoke_models::provider::TimeLimits;
+use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
+use serde_json::{Value, json};
+
+use crate::server::{Answer, Server, ask};
+use crate::{KEY, chunk, finish, hello, model};
+
+async fn error(answer: Answer) -> ModelError {
+    let server = Server::start([answer]).await;
+    let error = ask(&model(&server), ModelRequest::new("Hi")).await.unwrap_err();
+    assert!(!format!("{error:?} {error}").contains(KEY), "{error:?}");
+    error
+}
+
+fn named(code: &str) -> Value {
+    json!({"error": {"message": "It failed.", "type": "some_type", "param": null, "code": code}})
+}
+
+#[tokio::test]
+async fn statuses_and_codes_become_kinds() {
+    use ModelErrorKind as Kind;
+    for (status, body, kind) in [
+        (401, named("invalid_api_key"), Kind::Authentication),
+        (403, json!({"error": {"message": "no"}}), Kind::Authentication),
+        (
+            403,
+            json!({"error": {"code": 403, "message": "no", "metadata": {"flagged_input": "x"}}}),
+            Kind::Refused,
+        ),
+        (
+            402,
+            json!({"error": {"message": "Insufficient Balance", "code": "invalid_request_error"}}),
+            Kind::Quota,
+        ),
+        (429, named("insufficient_quota"), Kind::Quota),
+        (429, named("rate_limit_exceeded"), Kind::RateLimited),
+        (413, named("rate_limit_exceeded"), Kind::ContextTooLong),
+        (400, named("context_length_exceeded"), Kind::ContextTooLong),
+        (
+            400,
+            json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "no"}}),
+            Kind::ContextTooLong,
+        ),
+        (
+            400,
+            json!({"object": "error", "message": "maximum context length is 4096", "code": 400}),
+            Kind::ContextTooLong,
+        ),
+        (400, named("content_filter"), Kind::Refused),
+        (400, named("unknown_parameter"), Kind::InvalidRequest),
+        (404, named("model_not_found"), Kind::InvalidRequest),
+        (422, json!({"detail": [{"type": "extra_forbidden", "loc": ["body", "x"]}]}), Kind::InvalidRequest),
+        (500, json!({"error": "boom"}), Kind::Overloaded),
+        (503, named("slow_down"), Kind::Overloaded),
+    ] {
+        let error = error(Answer::json(status, body.clone())).await;
+        assert_eq!((error.kind, error.status), (kind, Some(status)), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_says_who_what_and_how_long_to_wait() {
+    let answer = Answer::json(429, named("rate_limit_exceeded"));
+    let error = error(answer.header("retry-after", "7").header("x-request-id", "req-1")).await;
+    assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
+    assert_eq!(error.request_id.as_deref(), Some("req-1"));
+    assert!(error.message.contains("compatible/qwen3: It failed. (HTTP 429)"), "{error}");
+}
+
+#[tokio::test]
+async fn a_gateway_s_error_tells_what_the_provider_behind_it_said() {
+    let body = json!({"error": {"code": "server_error", "message": "Provider returned error", "metadata": {"raw": "out of memory"}}});
+    let error = error(Answer::json(502, body)).await;
+    assert!(error.message.contains("Provider returned error: out of memory"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_repeats_the_key_does_not_get_it_shown() {
+    let said = json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}});
+    let error = error(Answer::json(401, said)).await;
+    assert!(error.message.contains("Incorrect API key provided: (key hidden)"), "{error}");
+}
+
+#[tokio::test]
+async fn errors_in_the_middle_of_a_reply_are_typed() {
+    use ModelErrorKind as Kind;
+    for (event, kind) in [
+        (named("rate_limit_exceeded"), Kind::RateLimited),
+        (json!({"error": {"code": 502, "message": "upstream"}}), Kind::Overloaded),
+        (json!({"error": {"code": 429, "message": "slow down"}}), Kind::RateLimited),
+        (json!({"error": {"type": "invalid_request_error", "message": "no"}}), Kind::InvalidRequest),
+        (json!({"error": "it broke"}), Kind::Overloaded),
+        (
+            json!({"object": "error", "message": "it broke", "type": "BadRequestError", "code": 400}),
+            Kind::InvalidRequest,
+        ),
+        (
+            json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "error", "error": {"code": 502, "message": "x"}}]}),
+            Kind::Overloaded,
+        ),
+        (finish("insufficient_system_resource"), Kind::Overloaded),
+    ] {
+        let answer =
+            Answer::events([chunk(json!({"content": "Hel"})), event.clone()]).header("x-request-id", "req-2");
+        let error = error(answer).await;
+        assert_eq!((error.kind, error.status), (kind, None), "{event}");
+        assert_eq!(error.request_id.as_deref(), Some("req-2"));
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_place_of_a_reply_is_an_error() {
+    let error = error(Answer::json(200, named("server_error"))).await;
+    assert_eq!(error.kind, ModelErrorKind::Overloaded);
+    assert!(error.message.contains("compatible/qwen3: It failed."), "{error}");
+}
+
+#[tokio::test]
+async fn a_reply_that_ends_early_is_not_finished() {
+    let begun = || [chunk(json!({"content": "Hel"}))];
+    // The body ends, the connection breaks, and `[DONE]` comes without a reason.
+    assert_eq!(error(Answer::events(begun())).await.kind, ModelErrorKind::Interrupted);
+    assert_eq!(error(Answer::events(begun()).cut()).await.kind, ModelErrorKind::Interrupted);
+    let done = begun().map(|chunk| chunk.to_string()).into_iter().chain(["[DONE]".to_owned()]);
+    assert_eq!(error(Answer::events(done)).await.kind, ModelErrorKind::Interrupted);
+    assert_eq!(error(Answer::events(Vec::<String>::new())).await.kind, ModelErrorKind::Interrupted);
+}
+
+#[tokio::test]
+async fn nonsense_is_malformed_and_shown_in_short() {
+    let answer =
+        Answer::events([chunk(json!({"content": "Hel"})).to_string(), "{\"choices\": [".repeat(100)]);
+    let error = error(answer).await;
+    assert_eq!(error.kind, ModelErrorKind::Malformed);
+    assert!(error.message.contains("compatible/qwen3: this piece of the reply is not JSON"), "{error}");
+    assert!(error.message.len() < 400, "{error}");
+}
+
+#[tokio::test]
+async fn a_call_without_a_name_is_malformed() {
+    let call = json!({"tool_calls": [{"index": 0, "id": "c1", "function": {"arguments": "{}"}}]});
+    let error = error(Answer::events([chunk(call), finish("tool_calls")])).await;
+    assert_eq!(error.kind, ModelErrorKind::Malformed);
+}
+
+#[tokio::test]
+async fn silence_is_noticed_before_the_first_chunk_and_after_it() {
+    let limits = TimeLimits { first_token: Duration::from_millis(300), idle: Duration::from_millis(300) };
+    let begun = Answer::events([chunk(json!({"content": "Hel"}))]);
+    let role = Answer::events([chunk(json!({"role": "assistant", "content": ""}))]);
+    for (answer, words) in [
+        (Answer::events(Vec::<String>::new()).hang(), "nothing came"),
+        (role.hang(), "stopped for"),
+        (begun.hang(), "stopped for"),
+    ] {
+        let server = Server::start([answer]).await;
+        let settings = ProviderSettings::new(Provider::OpenAiCompatible).base_url(&server.url);
+        let model = ProviderModel::new("m", settings.key(ApiKey::new(KEY)).time_limits(limits)).unwrap();
+        let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::TimedOut);
+        assert!(error.message.contains(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_stays_open_after_the_end_does_not_matter() {
+    let server = Server::start([hello().hang()]).await;
+    assert_eq!(ask(&model(&server), ModelRequest::new("Hi")).await.unwrap().text(), "Hello.");
+}

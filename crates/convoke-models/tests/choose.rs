@@ -1,0 +1,227 @@
+//! Which model is used, and why.
+
+#![cfg(feature = "providers")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+mod server;
+
+use std::path::PathBuf;
+
+use convoke_models::choose::{
+    Choice, ConnectError, CredentialsError, KeyPlace, ModelConfig, Reason, Service,
+};
+use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
+use serde_json::json;
+use server::{Answer, Server};
+
+fn written(name: &str, text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    (folder, path)
+}
+
+/// A place where nobody is.
+fn nobody() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+fn chooser(environment: Environment) -> Chooser {
+    Chooser::new(environment, Credentials::default()).ollama(nobody()).local(Some("smollm2".into()))
+}
+
+fn named(choice: &Choice) -> String {
+    choice.model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
+}
+
+#[tokio::test]
+async fn the_order_is_flag_file_environment_key_ollama_local() {
+    let everything = || Environment::of([("CONVOKE_MODEL", "grok-4"), ("OPENAI_API_KEY", "sk-1")]);
+    let config = ModelConfig { model: Some("gemini-2.5-pro".into()), ..ModelConfig::default() };
+    let asked = chooser(everything()).config(config.clone()).asked(Some("claude-opus-4-1".into()));
+    assert_eq!(named(&asked.choose().await.unwrap()), "anthropic/claude-opus-4-1");
+    let in_file = chooser(everything()).config(config);
+    assert_eq!(named(&in_file.choose().await.unwrap()), "gemini/gemini-2.5-pro");
+    assert_eq!(named(&chooser(everything()).choose().await.unwrap()), "xai/grok-4");
+
+    let by_key = chooser(Environment::of([("OPENAI_API_KEY", "sk-1")])).choose().await.unwrap();
+    assert_eq!(named(&by_key), "openai/gpt-5.4-mini");
+    let last = by_key.findings.last().unwrap();
+    let place = KeyPlace::Variable("OPENAI_API_KEY".into());
+    assert_eq!(last.found, Reason::Key { service: "openai", place });
+
+    let tags = json!({"models": [{"name": "nomic-embed-text"}, {"name": "qwen3:4b"}]});
+    let ollama = Server::start([Answer::json(200, tags)]).await;
+    let running = chooser(Environment::of([])).ollama(&ollama.url).choose().await.unwrap();
+    assert_eq!(named(&running), "ollama/qwen3:4b");
+
+    let local = chooser(Environment::of([])).choose().await.unwrap();
+    assert_eq!(named(&local), "local/smollm2");
+    assert_eq!(local.findings.len(), 4, "it says what it looked at: {local:?}");
+    assert!(local.findings.iter().rev().skip(1).all(|finding| !finding.found.decides()));
+
+    let none = chooser(Environment::of([])).local(None).choose().await.unwrap();
+    assert_eq!(none.model, None);
+}
+
+#[tokio::test]
+async fn an_ollama_without_models_is_passed_over_with_a_word() {
+    let ollama = Server::start([Answer::json(200, json!({"models": []}))]).await;
+    let choice = chooser(Environment::of([])).ollama(&ollama.url).choose().await.unwrap();
+    assert_eq!(named(&choice), "local/smollm2");
+    assert!(choice.findings[2].to_string().contains("no model"), "{choice:?}");
+}
+
+#[tokio::test]
+async fn what_is_asked_for_by_name_is_an_error_if_it_makes_no_sense() {
+    let error = chooser(Environment::of([])).asked(Some("antropic/x".into())).choose().await.unwrap_err();
+    assert!(error.to_string().contains("did you mean `anthropic/x`?"), "{error}");
+}
+
+#[test]
+fn agent_185_prefixes_infer_the_service_in_any_case_and_unknown_names_are_errors() {
+    for (model, expected) in [
+        ("Claude-3", "anthropic/Claude-3"),
+        ("gpt-4o", "openai/gpt-4o"),
+        ("o3-mini", "openai/o3-mini"),
+        ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
+        ("gemini-1.5", "gemini/gemini-1.5"),
+        ("gemma-2", "gemini/gemma-2"),
+        ("llama-3.1", "groq/llama-3.1"),
+        ("codestral-latest", "mistral/codestral-latest"),
+        ("grok-3", "xai/grok-3"),
+        ("openrouter/anthropic/claude-3", "openrouter/anthropic/claude-3"),
+        ("google/gemini-x", "gemini/gemini-x"),
+        ("litellm/any", "compatible/any"),
+        ("local/smollm2", "local/smollm2"),
+        ("./some/file.gguf", "local/./some/file.gguf"),
+    ] {
+        assert_eq!(model.parse::<ModelName>().unwrap().to_string(), expected);
+    }
+    for wrong in ["", "my-model", "nowhere/model", "anthropic/"] {
+        let error = wrong.parse::<ModelName>().unwrap_err().to_string();
+        assert!(error.contains("does not say where the model is"), "{error}");
+    }
+}
+
+#[test]
+fn credentials_must_be_the_owners_alone_and_a_services_key_beats_the_general_one() {
+    let text = "[llm]\napi_key = \"general\"\n[anthropic]\napi_key = \"own-key\"\n";
+    for mode in [0o644, 0o640] {
+        let (_folder, path) = written("credentials.toml", text, mode);
+        let error = Credentials::read(&path).unwrap_err();
+        assert!(matches!(error, CredentialsError::Exposed { .. }), "{error}");
+        assert!(error.to_string().contains("chmod 600"), "{error}");
+    }
+    for mode in [0o600, 0o400] {
+        let (_folder, path) = written("credentials.toml", text, mode);
+        let credentials = Credentials::read(&path).unwrap();
+        let place = |service: &str, environment: &Environment| {
+            credentials.key(Service::named(service).unwrap(), environment).map(|(_, place)| place)
+        };
+        let empty = Environment::of([]);
+        assert_eq!(place("anthropic", &empty), Some(KeyPlace::File(path.clone())));
+        assert_eq!(place("openai", &empty), Some(KeyPlace::File(path.clone())), "the general key serves");
+        assert_eq!(place("ollama", &empty), None, "who needs no key gets none");
+        let set = Environment::of([("ANTHROPIC_API_KEY", "k")]);
+        assert_eq!(place("anthropic", &set), Some(KeyPlace::Variable("ANTHROPIC_API_KEY".into())));
+        assert!(!format!("{credentials:?}").contains("own-key"));
+    }
+}
+
+#[test]
+fn a_malformed_credentials_file_names_the_line_and_shows_none_of_it() {
+    for text in ["[anthropic]\napi_key = sk-secret\n", "[anthropic]\napikey = \"sk-secret\"\n"] {
+        let (_folder, path) = written("credentials.toml", text, 0o600);
+        let error = Credentials::read(&path).unwrap_err();
+        assert!(error.to_string().contains("line "), "{error}");
+        assert!(!format!("{error} {error:?}").contains("sk-secret"), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_general_key_does_not_choose_a_service() {
+    let (_folder, path) = written("credentials.toml", "[llm]\napi_key = \"general\"\n", 0o600);
+    let credentials = Credentials::read(&path).unwrap();
+    let chooser = Chooser::new(Environment::of([]), credentials).ollama(nobody());
+    assert_eq!(chooser.choose().await.unwrap().model, None);
+}
+
+fn connect(name: &str, environment: Environment, config: &str) -> Result<String, ConnectError> {
+    let (_folder, path) = written("convoke.toml", config, 0o644);
+    let config = ModelConfig::read(&path).unwrap();
+    let connector = Connector::new(environment, Credentials::default(), config);
+    connector.connect(&name.parse()?).map(|model| model.name().to_owned())
+}
+
+#[test]
+fn a_model_without_its_key_says_where_the_key_is_looked_for() {
+    let error = connect("claude-x", Environment::of([]), "").unwrap_err().to_string();
+    assert!(error.contains("ANTHROPIC_API_KEY"), "{error}");
+    let name = connect("claude-x", Environment::of([("ANTHROPIC_API_KEY", "k")]), "").unwrap();
+    assert_eq!(name, "anthropic/claude-x");
+    // A place of one's own may need no key.
+    let own = "[services.anthropic]\nbase_url = \"http://127.0.0.1:1\"\n";
+    assert_eq!(connect("claude-x", Environment::of([]), own).unwrap(), "anthropic/claude-x");
+}
+
+#[test]
+fn a_compatible_server_needs_an_address_and_headers_may_come_from_the_environment() {
+    let error = connect("compatible/m", Environment::of([]), "").unwrap_err().to_string();
+    assert!(error.contains("base"), "{error}");
+    let config =
+        "[services.compatible]\nbase_url = \"http://127.0.0.1:1/v1\"\nheaders = { x-token = \"${TOKEN}\" }\n";
+    let error = connect("compatible/m", Environment::of([]), config).unwrap_err().to_string();
+    assert!(error.contains("TOKEN is not set"), "{error}");
+    assert_eq!(connect("compatible/m", Environment::of([("TOKEN", "t")]), config).unwrap(), "compatible/m");
+}
+
+#[test]
+fn an_unknown_key_in_the_configuration_is_an_error_that_names_it() {
+    let (_folder, path) = written("convoke.toml", "modle = \"x\"\n", 0o644);
+    let error = ModelConfig::read(&path).unwrap_err().to_string();
+    assert!(error.contains("modle") && error.contains("line 1"), "{error}");
+    let (_folder, path) = written("convoke.toml", "[services.antropic]\n", 0o644);
+    let error = ModelConfig::read(&path).unwrap_err().to_string();
+    assert!(error.contains("did you mean `services.anthropic`?"), "{error}");
+    let (_folder, path) = written("credentials.toml", "[openia]\napi_key = \"k\"\n", 0o600);
+    let error = Credentials::read(&path).unwrap_err().to_string();
+    assert!(error.contains("did you mean [openai]?"), "{error}");
+}
+
+#[test]
+fn a_section_may_use_any_name_of_its_service() {
+    let config = "[services.litellm]\nbase_url = \"http://127.0.0.1:1/v1\"\n";
+    assert_eq!(connect("compatible/m", Environment::of([]), config).unwrap(), "compatible/m");
+}
+
+#[test]
+fn nothing_secret_is_shown_for_debugging() {
+    let text = "[services.compatible]\nbase_url = \"http://ann:pass-word@h.example\"\nheaders = { x-key = \"se-cret\" }\n";
+    let (_folder, path) = written("convoke.toml", text, 0o644);
+    let config = ModelConfig::read(&path).unwrap();
+    let environment = Environment::of([("OPENAI_API_KEY", "the-key")]);
+    let shown = format!("{:?}", Connector::new(environment, Credentials::default(), config));
+    for secret in ["pass-word", "se-cret", "the-key"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn an_ollama_elsewhere_is_found_and_called_at_the_same_place() {
+    let tags = json!({"models": [{"name": "qwen3:4b"}]});
+    let chat =
+        json!({"message": {"role": "assistant", "content": "Hello."}, "done": true, "done_reason": "stop"});
+    let ollama = Server::start([Answer::json(200, tags), Answer::lines([chat])]).await;
+    let environment = Environment::of([("OLLAMA_HOST", &ollama.url)]);
+    let chooser = Chooser::new(environment.clone(), Credentials::default());
+    let name = chooser.choose().await.unwrap().model.unwrap();
+    assert_eq!(name.to_string(), "ollama/qwen3:4b");
+    let connector = Connector::new(environment, Credentials::default(), ModelConfig::default());
+    let model = connector.connect(&name).unwrap();
+    let reply = server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap();
+    assert_eq!(reply.text(), "Hello.");
+}
