@@ -1,0 +1,186 @@
+//! Asking servers, and trying again where that makes sense.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use convoke_models::Transport;
+use convoke_models::http::{Body, HttpReply, HttpRequest, TransportError, TransportFailure};
+use futures_util::StreamExt;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Method, StatusCode};
+use tokio::time::{sleep, timeout};
+use url::Url;
+
+use super::{PullOptions, redirect};
+use crate::WeightsError;
+
+/// No server is obeyed that wants more time than this.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// How often servers may send us on before it counts as a circle.
+const MOST_REDIRECTS: u32 = 10;
+
+/// Asks servers.
+#[derive(Debug)]
+pub(crate) struct Client {
+    transport: Arc<dyn Transport>,
+    patience: Duration,
+    pause: Duration,
+    retries: u32,
+}
+
+/// Something went wrong.
+pub(super) enum Trouble {
+    /// It may go better next time.
+    Passing {
+        error: WeightsError,
+        /// What the server wants us to wait.
+        wait: Option<Duration>,
+        /// Whether more has come in than before.
+        gained: bool,
+    },
+    Lasting(WeightsError),
+}
+
+impl From<WeightsError> for Trouble {
+    fn from(error: WeightsError) -> Self {
+        Self::Lasting(error)
+    }
+}
+
+/// Counts how often something was tried.
+pub(super) struct Attempts {
+    left: u32,
+    retries: u32,
+    pause: Duration,
+}
+
+impl Client {
+    pub(super) fn new(transport: Arc<dyn Transport>, options: &PullOptions) -> Self {
+        Self { transport, patience: options.patience, pause: options.pause, retries: options.retries }
+    }
+
+    /// A new count.
+    pub(super) fn attempts(&self) -> Attempts {
+        Attempts { left: self.retries, retries: self.retries, pause: self.pause }
+    }
+
+    /// Asks once, wherever the server sends us. Any other reply is a reply.
+    pub(super) async fn get(&self, url: &Url, headers: HeaderMap) -> Result<HttpReply, Trouble> {
+        let mut place = url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let reply = self.ask(&place, headers.clone()).await?;
+            match redirect::target(&place, &reply)? {
+                None => return Ok(reply),
+                Some(next) => place = next,
+            }
+        }
+        let reason = format!("that goes on more than {MOST_REDIRECTS} times");
+        Err(WeightsError::Redirected { what: shown(url), reason }.into())
+    }
+
+    async fn ask(&self, url: &Url, headers: HeaderMap) -> Result<HttpReply, Trouble> {
+        let request = HttpRequest { method: Method::GET, url: url.to_string(), headers, body: Bytes::new() };
+        let sent = timeout(self.patience, self.transport.send(request)).await;
+        sent.map_err(|_| self.silent(url, false))?.map_err(|error| failed(url, error, false))
+    }
+
+    /// The next piece of a body.
+    pub(super) async fn next(
+        &self,
+        url: &Url,
+        body: &mut Body,
+        gained: bool,
+    ) -> Result<Option<Bytes>, Trouble> {
+        let next = timeout(self.patience, body.next()).await.map_err(|_| self.silent(url, gained))?;
+        next.transpose().map_err(|error| failed(url, error, gained))
+    }
+
+    /// A whole page.
+    pub(crate) async fn text(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        most: usize,
+    ) -> Result<(HeaderMap, String), WeightsError> {
+        let mut attempts = self.attempts();
+        loop {
+            match self.page(url, headers.clone(), most).await {
+                Ok(page) => return Ok(page),
+                Err(trouble) => attempts.pause(trouble).await?,
+            }
+        }
+    }
+
+    async fn page(&self, url: &Url, headers: HeaderMap, most: usize) -> Result<(HeaderMap, String), Trouble> {
+        let reply = self.get(url, headers).await?;
+        if !reply.status.is_success() {
+            return Err(refused(url, &reply));
+        }
+        let mut body = reply.body;
+        let mut text = Vec::new();
+        while let Some(bytes) = self.next(url, &mut body, false).await? {
+            text.extend_from_slice(&bytes);
+            if text.len() > most {
+                let message = format!("its answer is longer than {most} bytes");
+                return Err(WeightsError::Network { what: shown(url), message }.into());
+            }
+        }
+        Ok((reply.headers, String::from_utf8_lossy(&text).into_owned()))
+    }
+
+    fn silent(&self, url: &Url, gained: bool) -> Trouble {
+        let message = format!("nothing came for {:?}", self.patience);
+        Trouble::Passing { error: WeightsError::Network { what: shown(url), message }, wait: None, gained }
+    }
+}
+
+impl Attempts {
+    /// Waits until it makes sense to try again.
+    ///
+    /// # Errors
+    /// What went wrong, if it does not.
+    pub(super) async fn pause(&mut self, trouble: Trouble) -> Result<(), WeightsError> {
+        let (error, wait, gained) = match trouble {
+            Trouble::Lasting(error) => return Err(error),
+            Trouble::Passing { error, wait, gained } => (error, wait, gained),
+        };
+        if gained {
+            self.left = self.retries;
+        }
+        if self.left == 0 {
+            return Err(error);
+        }
+        let tried = self.retries - self.left;
+        self.left -= 1;
+        let pause = wait.unwrap_or(self.pause.saturating_mul(1 << tried.min(6)));
+        sleep(pause.min(LONGEST_PAUSE)).await;
+        Ok(())
+    }
+}
+
+/// What a refusal means.
+pub(super) fn refused(url: &Url, reply: &HttpReply) -> Trouble {
+    let error = WeightsError::Refused { what: shown(url), status: reply.status.as_u16() };
+    let is_passing = matches!(reply.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
+        || reply.status.is_server_error();
+    if !is_passing {
+        return error.into();
+    }
+    let wait = reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    Trouble::Passing { error, wait: wait.map(Duration::from_secs), gained: false }
+}
+
+/// Nobody there is for now nobody there: other sources are tried rather than this one again.
+fn failed(url: &Url, error: TransportError, gained: bool) -> Trouble {
+    let is_passing = matches!(error.failure, TransportFailure::Broken | TransportFailure::TimedOut);
+    let error = WeightsError::Network { what: shown(url), message: error.message };
+    if is_passing { Trouble::Passing { error, wait: None, gained } } else { error.into() }
+}
+
+/// An address as it may be shown: without password and query.
+pub(super) fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}

@@ -1,0 +1,120 @@
+//! Getting models.
+
+mod address;
+mod client;
+mod entry;
+mod fetch;
+mod file;
+mod job;
+mod packages;
+mod partial;
+mod progress;
+mod redirect;
+mod unpack;
+mod wanted;
+mod watched;
+mod writer;
+
+use std::time::Duration;
+
+use crate::{Installed, Library, WeightsError};
+
+pub(crate) use client::Client;
+use job::Job;
+pub use progress::{Progress, Stage};
+use wanted::Thing;
+pub use wanted::Wanted;
+
+/// How to pull.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PullOptions {
+    /// The name the model gets here; its own if there is none.
+    pub name: Option<String>,
+    /// How often to try again after a broken connection if nothing new came in between.
+    pub retries: u32,
+    /// How long to wait before trying again, if the server does not say; twice as long each further time.
+    pub pause: Duration,
+    /// How long a server may be silent.
+    pub patience: Duration,
+}
+
+impl Default for PullOptions {
+    fn default() -> Self {
+        Self { name: None, retries: 4, pause: Duration::from_secs(1), patience: Duration::from_mins(1) }
+    }
+}
+
+impl PullOptions {
+    /// Sets the name the model gets here.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Sets how often to try again.
+    #[must_use]
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.retries = retries;
+        self
+    }
+
+    /// Sets how long to wait before trying again.
+    #[must_use]
+    pub fn pause(mut self, pause: Duration) -> Self {
+        self.pause = pause;
+        self
+    }
+
+    /// Sets how long a server may be silent.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+}
+
+impl Library {
+    /// What somebody means who writes this: a name of the catalogue, an address, or a file.
+    ///
+    /// # Errors
+    /// [`WeightsError::Unknown`] if it is none of these, [`WeightsError::BadAddress`] if it is an address that cannot be
+    /// pulled from.
+    pub fn wanted(&self, text: &str) -> Result<Wanted, WeightsError> {
+        if let Some(entry) = self.catalogue.get(text) {
+            return Ok(Wanted(Thing::Entry(Box::new(entry.clone()))));
+        }
+        if text.contains("://") {
+            return Wanted::address(text);
+        }
+        let path = std::path::Path::new(text);
+        if path.is_file()
+            || text.contains(std::path::is_separator)
+            || text.to_ascii_lowercase().ends_with(".gguf")
+        {
+            return Ok(Wanted::file(path));
+        }
+        Err(self.unknown(text))
+    }
+
+    /// Gets a model, unless it is here already. Dropping the future stops the work; what came so far stays, and the next
+    /// pull goes on from there. The future needs a Tokio runtime with time and networking.
+    ///
+    /// # Errors
+    /// [`WeightsError`]; nothing but whole and checked files ever counts as here.
+    pub async fn pull(
+        &self,
+        wanted: &Wanted,
+        options: PullOptions,
+        mut progress: impl FnMut(Progress) + Send,
+    ) -> Result<Installed, WeightsError> {
+        let name = wanted.name(options.name.as_deref())?;
+        let mut job = Job::begin(self, name, &options, &mut progress).await?;
+        match &wanted.0 {
+            Thing::Entry(entry) => job.entry(entry).await,
+            Thing::File(path) => job.file(path).await,
+            Thing::Address { url, sha256 } => job.address(url, *sha256).await,
+        }
+    }
+}

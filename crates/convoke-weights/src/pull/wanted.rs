@@ -1,0 +1,107 @@
+//! What is to be pulled.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use url::{Host, Url};
+
+use super::client::shown;
+use crate::{Digest, Entry, WeightsError, name};
+
+/// What is to be pulled; see [`Library::wanted`](crate::Library::wanted).
+#[derive(Clone)]
+pub struct Wanted(pub(super) Thing);
+
+#[derive(Clone)]
+pub(super) enum Thing {
+    Entry(Box<Entry>),
+    File(PathBuf),
+    Address { url: Url, sha256: Option<Digest> },
+}
+
+impl Wanted {
+    /// This file, which is copied into the library.
+    #[must_use]
+    pub fn file(path: impl AsRef<Path>) -> Self {
+        Self(Thing::File(path.as_ref().to_owned()))
+    }
+
+    /// The GGUF file at this address, perhaps with its digest behind: `https://…/model.gguf#sha256=…`. Where nobody vouches
+    /// for the connection (`http`), the digest must be there.
+    ///
+    /// # Errors
+    /// [`WeightsError::BadAddress`] with the reason.
+    pub fn address(address: &str) -> Result<Self, WeightsError> {
+        let mut url = Url::parse(address).map_err(|error| WeightsError::BadAddress {
+            // It may carry a password, and cannot be taken apart.
+            address: address.split('@').next_back().unwrap_or_default().to_owned(),
+            reason: error.to_string(),
+        })?;
+        let bad = |reason: &str| WeightsError::BadAddress { address: shown(&url), reason: reason.to_owned() };
+        let sha256 = match url.fragment() {
+            None | Some("") => None,
+            Some(fragment) => {
+                let digest = fragment
+                    .strip_prefix("sha256=")
+                    .ok_or_else(|| bad("only #sha256=… can stand behind it"))?;
+                Some(digest.parse().map_err(bad)?)
+            }
+        };
+        let is_here = is_here(&url);
+        match url.scheme() {
+            "https" => {}
+            "http" if is_here || sha256.is_some() => {}
+            "http" => {
+                return Err(bad(
+                    "use https, or put #sha256=… behind it: http can be tampered with on its way",
+                ));
+            }
+            _ => return Err(bad("it must begin with https://")),
+        }
+        if !file_name(&url).to_ascii_lowercase().ends_with(".gguf") {
+            return Err(bad("it must name a .gguf file"));
+        }
+        url.set_fragment(None);
+        Ok(Self(Thing::Address { url, sha256 }))
+    }
+
+    /// The name it gets: this one, or else its own.
+    pub(super) fn name(&self, given: Option<&str>) -> Result<String, WeightsError> {
+        if let Some(given) = given {
+            name::check(given)?;
+            return Ok(given.to_owned());
+        }
+        match &self.0 {
+            Thing::Entry(entry) => Ok(entry.name.clone()),
+            Thing::File(path) => {
+                name::of_file(path.file_name().and_then(|name| name.to_str()).unwrap_or_default())
+            }
+            Thing::Address { url, .. } => name::of_file(file_name(url)),
+        }
+    }
+}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Thing::Entry(entry) => write!(formatter, "Wanted({})", entry.name),
+            Thing::File(path) => write!(formatter, "Wanted({})", path.display()),
+            Thing::Address { url, .. } => write!(formatter, "Wanted({})", shown(url)),
+        }
+    }
+}
+
+/// Whether an address is on this machine.
+pub(super) fn is_here(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// The last part of an address's path.
+pub(super) fn file_name(url: &Url) -> &str {
+    url.path().rsplit('/').next().unwrap_or_default()
+}
