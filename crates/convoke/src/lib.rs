@@ -12,8 +12,16 @@ pub use convoke_core as core;
 /// Typed tools, structured output and the agent loop.
 pub use convoke_agent as agent;
 
-/// Models: the scripted one, for tests and demonstrations.
+/// Models by name: providers, retries and fallbacks, cassettes, prices, and the scripted one for tests.
 pub use convoke_models as models;
+
+/// A model in the process.
+#[cfg(feature = "local")]
+pub use convoke_local as local;
+
+/// The files of models that run in the process.
+#[cfg(feature = "local")]
+pub use convoke_weights as weights;
 
 /// Typed steps: chains, routers, loops, retries, fan-outs.
 pub use convoke_steps as steps;

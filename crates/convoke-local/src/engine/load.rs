@@ -1,0 +1,115 @@
+//! A model out of its file.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread::available_parallelism;
+
+use llama_cpp_2::LogOptions;
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::LlamaModelParams;
+
+use super::vocabulary::Vocabulary;
+use super::{complaints, file, memory, processor};
+use crate::{ChatTemplate, LocalError, LocalSettings};
+
+/// How many tokens the engine computes in one step. More would read prompts no faster on a processor, and would make
+/// every other request, and whoever wants to stop this one, wait longer.
+pub(super) const STEP_TOKENS: u32 = 128;
+
+/// The engine gives every conversation room in pieces of this many tokens.
+const ROOM: u32 = 256;
+
+/// A model and what is known of it.
+pub(super) struct Loaded {
+    pub(super) model: Arc<LlamaModel>,
+    pub(super) vocabulary: Arc<Vocabulary>,
+    pub(super) template: ChatTemplate,
+    /// How many tokens a conversation may have.
+    pub(super) context_tokens: u32,
+}
+
+/// Loads a model. Its weights are mapped from the file, not copied.
+pub(super) fn load(path: &Path, settings: &LocalSettings) -> Result<Loaded, LocalError> {
+    settings.check()?;
+    processor::check()?;
+    let backend = backend()?;
+    file::check(path)?;
+    let parameters = LlamaModelParams::default().with_use_mmap(true).with_n_gpu_layers(0);
+    let (model, complaint) = complaints::heard(|| LlamaModel::load_from_file(backend, path, &parameters));
+    let model =
+        Arc::new(model.map_err(|error| file::refused(path, complaint.unwrap_or_else(|| error.to_string())))?);
+    let vocabulary = Arc::new(Vocabulary::new(Arc::clone(&model)));
+    let template = template(path, &model, &vocabulary, settings)?;
+    let context_tokens = settings.context_tokens.min(model.n_ctx_train());
+    Ok(Loaded { model, vocabulary, template, context_tokens })
+}
+
+/// What the model computes with: room for so many conversations of equal size.
+///
+/// Each conversation has its room to itself. One pool for all would use memory better, but then a request that was let in
+/// could run out of room because of another.
+pub(super) fn context<'a>(
+    model: &'a LlamaModel,
+    context_tokens: u32,
+    settings: &LocalSettings,
+) -> Result<LlamaContext<'a>, LocalError> {
+    let total = context_tokens.next_multiple_of(ROOM) * settings.parallel;
+    memory::check(model, total, STEP_TOKENS)?;
+    let threads = threads(settings);
+    let parameters = LlamaContextParams::default()
+        .with_n_ctx(NonZeroU32::new(total))
+        .with_n_seq_max(settings.parallel)
+        .with_kv_unified(false)
+        .with_n_batch(STEP_TOKENS)
+        .with_n_ubatch(STEP_TOKENS)
+        .with_n_threads(threads)
+        .with_n_threads_batch(threads)
+        .with_no_perf(true);
+    let (context, complaint) = complaints::heard(|| {
+        model
+            .new_context(backend()?, parameters)
+            .map_err(|error| LocalError::Engine { reason: error.to_string() })
+    });
+    context.map_err(|error| complaint.map_or(error, |reason| LocalError::Engine { reason }))
+}
+
+/// All processors but one: if the engine's threads have to share theirs, they spend their time waiting for each other.
+fn threads(settings: &LocalSettings) -> i32 {
+    let spare = || available_parallelism().map_or(1, |all| all.get().saturating_sub(1)).max(1);
+    let threads = settings.threads.map_or_else(spare, |threads| threads as usize);
+    i32::try_from(threads).unwrap_or(1)
+}
+
+fn template(
+    path: &Path,
+    model: &LlamaModel,
+    vocabulary: &Vocabulary,
+    settings: &LocalSettings,
+) -> Result<ChatTemplate, LocalError> {
+    let own = || model.chat_template(None).ok().and_then(|template| template.to_string().ok());
+    let source = settings.chat_template.clone().or_else(own);
+    let source = source.ok_or_else(|| LocalError::NoTemplate { path: path.to_owned() })?;
+    let vocab = model.vocab();
+    let template = ChatTemplate::new(&source, &vocabulary.name(vocab.bos()), &vocabulary.name(vocab.eos()))?;
+    Ok(template.tell_results_in_words(settings.results_in_words.unwrap_or_else(|| wants_words(model))))
+}
+
+/// Whether this is one of the models that are known to make nothing of results between tags.
+fn wants_words(model: &LlamaModel) -> bool {
+    let name = model.meta_val_str("general.name").unwrap_or_default().to_lowercase();
+    name.replace([' ', '_'], "-").contains("qwen2.5-coder")
+}
+
+/// The engine's state for the whole process, set up once. Its log goes to `tracing`.
+fn backend() -> Result<&'static LlamaBackend, LocalError> {
+    static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
+    let backend = BACKEND.get_or_init(|| {
+        llama_cpp_2::send_logs_to_tracing(LogOptions::default());
+        LlamaBackend::init().map_err(|error| error.to_string())
+    });
+    backend.as_ref().map_err(|reason| LocalError::Engine { reason: reason.clone() })
+}

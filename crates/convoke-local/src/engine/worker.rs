@@ -1,0 +1,186 @@
+//! The engine's thread: works on several requests at once, a step at a time.
+//!
+//! A step computes the next token of every reply under way, and a piece of every prompt still to be read, together: no
+//! request waits for another to be done, and a small model gains some speed. Between steps new requests are let in, and
+//! those that nobody waits for are dropped.
+
+use convoke_core::{ModelError, ModelErrorKind};
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::token::LlamaToken;
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
+
+use super::job::Submitted;
+use super::load::STEP_TOKENS;
+use super::slot::{Progress, Slot, Work};
+use super::status::Board;
+use super::vocabulary::Vocabulary;
+
+/// What the engine's thread has.
+pub(super) struct Worker<'a> {
+    pub(super) context: LlamaContext<'a>,
+    pub(super) vocabulary: &'a Vocabulary,
+    pub(super) jobs: mpsc::Receiver<Submitted>,
+    pub(super) board: Board,
+    pub(super) slots: Vec<Slot>,
+    pub(super) jobs_begun: u64,
+}
+
+impl Worker<'_> {
+    /// Works until nobody can ask any more.
+    pub(super) fn run(&mut self) {
+        let mut batch = LlamaBatch::new(STEP_TOKENS as usize, 1);
+        loop {
+            self.drop_abandoned();
+            if !self.admit() {
+                return;
+            }
+            let ready = self.fill(&mut batch);
+            match self.context.decode(&mut batch) {
+                Ok(()) => self.advance(&ready),
+                Err(error) => self.fail_all(&error.to_string()),
+            }
+        }
+    }
+
+    fn drop_abandoned(&mut self) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].work.as_ref().is_some_and(Work::is_abandoned) {
+                self.end(index, Progress::Abandoned);
+            }
+        }
+    }
+
+    /// Gives free slots work, and waits for some if there is none at all. `false` if there never will be.
+    fn admit(&mut self) -> bool {
+        while self.slots.iter().any(|slot| slot.work.is_none()) {
+            let idle = self.slots.iter().all(|slot| slot.work.is_none());
+            let next = if idle {
+                self.jobs.blocking_recv().ok_or(TryRecvError::Disconnected)
+            } else {
+                self.jobs.try_recv()
+            };
+            match next {
+                Ok(submitted) => self.begin(submitted),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return !idle,
+            }
+        }
+        true
+    }
+
+    fn begin(&mut self, submitted: Submitted) {
+        let Submitted { job, replies, waiting } = submitted;
+        drop(waiting);
+        if replies.is_closed() {
+            self.board.change(|status| status.abandoned += 1);
+            return;
+        }
+        let Some(index) = self.best_slot(&job.prompt, job.reuse) else { return };
+        let slot = &mut self.slots[index];
+        self.jobs_begun += 1;
+        slot.last_used = self.jobs_begun;
+        // The last token of the prompt is computed in any case: its outcome is the first token of the reply.
+        let shared = if job.reuse { slot.shares_with(&job.prompt).min(job.prompt.len() - 1) } else { 0 };
+        let reused = forget_after(&mut self.context, slot, shared);
+        let read = job.prompt.len() - reused;
+        slot.work = Some(Work::new(job, replies, reused));
+        self.board.change(|status| {
+            status.running += 1;
+            status.read_tokens += read as u64;
+            status.reused_tokens += reused as u64;
+        });
+    }
+
+    /// The free slot that knows most of this conversation, if it knows little else; or the one that was not used for
+    /// longest.
+    fn best_slot(&self, prompt: &[LlamaToken], reuse: bool) -> Option<usize> {
+        let free = || (0..self.slots.len()).filter(|index| self.slots[*index].work.is_none());
+        let shared = |index: &usize| if reuse { self.slots[*index].shares_with(prompt) } else { 0 };
+        let familiar = free().filter(|index| shared(index) * 2 > self.slots[*index].known.len());
+        familiar.max_by_key(shared).or_else(|| free().min_by_key(|index| self.slots[*index].last_used))
+    }
+
+    /// Fills a batch: every slot with work gets an equal share of the step, and what it does not need goes to the others.
+    /// Gives the slots whose pending tokens are all in it, with the place of their last.
+    fn fill(&mut self, batch: &mut LlamaBatch<'_>) -> Vec<(usize, i32)> {
+        batch.clear();
+        let mut waiting: Vec<_> =
+            (0..self.slots.len()).filter(|index| !self.slots[*index].pending().is_empty()).collect();
+        waiting.sort_by_key(|index| self.slots[*index].pending().len());
+        let mut ready = Vec::new();
+        let mut room = STEP_TOKENS as usize;
+        for (done, &index) in waiting.iter().enumerate() {
+            let slot = &mut self.slots[index];
+            let pending = slot.pending().len();
+            let count = pending.min(room / (waiting.len() - done));
+            let taken = slot.pending()[..count].to_vec();
+            for (offset, token) in taken.iter().enumerate() {
+                let position = i32::try_from(slot.known.len() + offset).unwrap_or(i32::MAX);
+                let is_last = offset + 1 == pending;
+                // There is room: no more tokens are added than the batch was made for.
+                if batch.add(*token, position, &[slot.sequence], is_last).is_ok() && is_last {
+                    ready.push((index, batch.n_tokens() - 1));
+                }
+            }
+            slot.known.extend(taken);
+            room -= count;
+        }
+        ready
+    }
+
+    fn advance(&mut self, ready: &[(usize, i32)]) {
+        for &(index, place) in ready {
+            let Some(work) = self.slots[index].work.as_mut() else { continue };
+            let before = work.written();
+            let progress = work.advance(self.context.get_logits_ith(place), self.vocabulary);
+            let written = work.written() - before;
+            self.board.change(|status| status.written_tokens += written as u64);
+            self.end(index, progress);
+        }
+    }
+
+    /// A failed step leaves nobody certain of what the engine knows: all of it is forgotten.
+    fn fail_all(&mut self, reason: &str) {
+        for index in 0..self.slots.len() {
+            let message = format!("the engine failed: {reason}");
+            self.end(index, Progress::Failed(ModelError::new(ModelErrorKind::Other, message)));
+            forget_after(&mut self.context, &mut self.slots[index], 0);
+        }
+    }
+
+    /// Frees the slot, and then tells whoever asked: who has a reply finds its place free.
+    fn end(&mut self, index: usize, progress: Progress) {
+        if matches!(progress, Progress::Continues) {
+            return;
+        }
+        let Some(work) = self.slots[index].work.take() else { return };
+        self.board.change(|status| {
+            status.running -= 1;
+            match progress {
+                Progress::Answered(_) => status.answered += 1,
+                Progress::Failed(_) => status.failed += 1,
+                Progress::Abandoned | Progress::Continues => status.abandoned += 1,
+            }
+        });
+        work.conclude(progress);
+    }
+}
+
+/// Has a slot forget all but its first tokens, and gives how many it still knows: some models cannot forget a part.
+fn forget_after(context: &mut LlamaContext<'_>, slot: &mut Slot, keep: usize) -> usize {
+    let sequence = slot.sequence.cast_unsigned();
+    let mut forget = |from: usize| {
+        let from = u32::try_from(from).ok();
+        context.clear_kv_cache_seq(Some(sequence), from, None).unwrap_or(false)
+    };
+    let kept = if keep == slot.known.len() || (keep > 0 && forget(keep)) {
+        keep
+    } else {
+        forget(0);
+        0
+    };
+    slot.known.truncate(kept);
+    kept
+}

@@ -1,0 +1,13 @@
+//! Replies out of what a model writes: text and tool calls out of bytes.
+
+mod calls;
+mod cursor;
+#[cfg(feature = "llama")]
+mod text;
+#[cfg(feature = "llama")]
+mod writer;
+
+pub use calls::ToolCallReader;
+pub(crate) use calls::{CLOSE, OPEN};
+#[cfg(feature = "llama")]
+pub(crate) use writer::ReplyWriter;
