@@ -1,0 +1,178 @@
+//! Whether every value is there when it is used.
+//!
+//! The steps are gone through in the order they are run. Of every variable it is known whether it has a value by then: in
+//! any case, or under the conditions of the goals that make it.
+
+use std::collections::HashSet;
+
+use super::names::Names;
+use super::{Use, Uses};
+use crate::agentfile::Span;
+use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::agentfile::model::{Agentfile, Condition, GoalId, StepKind, VariableId};
+
+mod cover;
+
+/// Everything that agents, goals and steps refer to.
+pub(super) struct AllUses {
+    pub(super) agents: Vec<Uses>,
+    pub(super) goals: Vec<Uses>,
+    pub(super) steps: Vec<Uses>,
+}
+
+/// Conditions that all hold.
+type Guards<'f> = Vec<&'f Condition>;
+
+/// What is known of a variable.
+#[derive(Debug, Clone, Default)]
+struct Value<'f> {
+    /// It has a value in any case.
+    always: bool,
+    /// It has one if all of one of these hold.
+    under: Vec<Guards<'f>>,
+}
+
+struct Flow<'f> {
+    file: &'f Agentfile,
+    names: &'f Names<'f>,
+    values: Vec<Value<'f>>,
+    cover: cover::Cover<'f>,
+    /// What has been reported.
+    reported: HashSet<(VariableId, Span)>,
+    diagnostics: &'f mut Diagnostics,
+}
+
+pub(super) fn check(file: &Agentfile, names: &Names<'_>, uses: AllUses, diagnostics: &mut Diagnostics) {
+    let values =
+        file.variables.iter().map(|variable| Value { always: variable.input, under: Vec::new() }).collect();
+    let cover = cover::Cover::new(file);
+    let mut flow = Flow { file, names, values, cover, reported: HashSet::new(), diagnostics };
+    flow.steps(uses);
+}
+
+impl<'f> Flow<'f> {
+    fn steps(&mut self, mut uses: AllUses) {
+        for (index, step) in self.file.steps.iter().enumerate() {
+            let step_uses = std::mem::take(&mut uses.steps[index]);
+            let mut guards = Guards::new();
+            if let Some(condition) = &step.when {
+                self.condition(condition, &step_uses.tests, &guards);
+                guards.push(condition);
+            }
+            for wanted in &step_uses.values {
+                self.wanted(*wanted, &guards);
+            }
+            let mut made: Vec<(GoalId, Guards<'f>)> = Vec::new();
+            for id in &step.goals {
+                let goal = self.file.goal(*id);
+                let mut guards = guards.clone();
+                if let Some(condition) = &goal.when {
+                    self.condition(condition, &uses.goals[id.0].tests, &guards);
+                    guards.push(condition);
+                }
+                self.all(&mut uses.goals[id.0].values, &guards);
+                for agent in &goal.agents {
+                    self.all(&mut uses.agents[agent.0].values, &guards);
+                }
+                if step.kind == StepKind::Parallel {
+                    made.push((*id, guards));
+                } else {
+                    self.make(*id, guards);
+                }
+            }
+            for (goal, guards) in made {
+                self.make(goal, guards);
+            }
+        }
+    }
+
+    /// Checks what a text refers to, and forgets what will be there from now on in any case.
+    fn all(&mut self, uses: &mut Vec<Use>, guards: &[&'f Condition]) {
+        uses.retain(|wanted| {
+            self.wanted(*wanted, guards);
+            !self.values[wanted.variable.0].always
+        });
+    }
+
+    /// Checks a condition: each test may rely on those before it in its list.
+    fn condition(&mut self, condition: &'f Condition, places: &[Vec<Span>], outer: &[&'f Condition]) {
+        for (all, places) in condition.any.iter().zip(places) {
+            for (index, (test, span)) in all.iter().zip(places).enumerate() {
+                let wanted = Use { variable: test.variable, span: *span };
+                if self.values[wanted.variable.0].always {
+                    continue;
+                }
+                let before = Condition { any: vec![all[..index].to_vec()] };
+                if !self.cover.is_sure(&self.values[wanted.variable.0].under, outer, Some(&before)) {
+                    self.report(wanted);
+                }
+            }
+        }
+    }
+
+    fn wanted(&mut self, wanted: Use, guards: &[&'f Condition]) {
+        let value = &self.values[wanted.variable.0];
+        if !value.always && !self.cover.is_sure(&value.under, guards, None) {
+            self.report(wanted);
+        }
+    }
+
+    /// A goal is run, if its conditions hold.
+    fn make(&mut self, goal: GoalId, guards: Guards<'f>) {
+        let names: Vec<VariableId> = self.made_by(goal);
+        for variable in names {
+            let value = &mut self.values[variable.0];
+            if guards.is_empty() {
+                value.always = true;
+                value.under.clear();
+            } else if !value.always {
+                value.under.push(guards.clone());
+            }
+        }
+    }
+
+    fn made_by(&self, id: GoalId) -> Vec<VariableId> {
+        let goal = self.file.goal(id);
+        let outputs = goal.outputs.iter().map(|output| output.name.as_str());
+        outputs.chain([goal.name.as_str()]).filter_map(|name| self.names.variable(name)).collect()
+    }
+
+    fn report(&mut self, wanted: Use) {
+        if !self.reported.insert((wanted.variable, wanted.span)) {
+            return;
+        }
+        let sometimes = !self.values[wanted.variable.0].under.is_empty();
+        let (file, defined) = (self.file, self.names.defined[wanted.variable.0]);
+        self.diagnostics.error(|| {
+            let variable = file.variable(wanted.variable);
+            let name = &variable.name;
+            let maker = variable.goals.first().map_or("", |goal| file.goal(*goal).name.as_str());
+            let run =
+                file.steps.iter().flat_map(|step| &step.goals).any(|goal| variable.goals.contains(goal));
+            let message = if sometimes {
+                format!("`${name}` may have no value here")
+            } else {
+                format!("`${name}` has no value yet here")
+            };
+            let diagnostic = Diagnostic::new(Code::UsedTooEarly, wanted.span, message).label("used here");
+            if sometimes {
+                diagnostic
+                    .related(defined, format!("made by the goal `{maker}`, which a condition may skip"))
+                    .help("give this goal the same condition, or a goal for the other cases the same output")
+            } else if run {
+                diagnostic
+                    .related(
+                        defined,
+                        format!("made by the goal `{maker}`, which is run later or at the same time"),
+                    )
+                    .help(format!(
+                        "run `{maker}` before: put it further left in its `RUN`, or into an earlier one"
+                    ))
+            } else {
+                diagnostic
+                    .related(defined, format!("made by the goal `{maker}`, which nothing runs"))
+                    .help(format!("add `{maker}` to a `RUN`, before the goal that needs it"))
+            }
+        });
+    }
+}

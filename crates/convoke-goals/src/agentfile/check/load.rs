@@ -1,0 +1,239 @@
+//! What `FROM` names.
+
+use std::cell::Cell;
+
+use super::{Checker, Use, check_nested};
+use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::agentfile::load::{Found, LoadError, Loader, Skill, SkillError, folder_of, join, normal};
+use crate::agentfile::model::{Agentfile, Persona, Text};
+use crate::agentfile::parser::parse;
+use crate::agentfile::{Source, Span, suggest};
+
+/// Agentfiles in Agentfiles: not deeper than this, and not more of them.
+const DEEPEST: usize = 8;
+const MOST: usize = 64;
+
+/// Which Agentfile this is, seen from the outermost.
+pub(super) struct Nesting<'l> {
+    loader: &'l dyn Loader,
+    /// The folder it is in.
+    folder: String,
+    /// The files that led here.
+    chain: Vec<String>,
+    /// How many have been loaded.
+    loaded: &'l Cell<usize>,
+}
+
+impl<'l> Nesting<'l> {
+    pub(super) fn outermost(loader: &'l dyn Loader, loaded: &'l Cell<usize>) -> Self {
+        Self { loader, folder: String::new(), chain: Vec::new(), loaded }
+    }
+}
+
+impl Checker<'_> {
+    /// The text of a goal.
+    pub(super) fn goal_file(&mut self, target: &str, from: Span) -> (Text, Vec<Use>) {
+        let path = join(&self.nesting.folder, target);
+        match self.nesting.loader.find(&path) {
+            Ok(Found::Text(text)) => return self.loaded(&text, target, from),
+            Ok(Found::Nothing) => self.not_found(target, &path, from),
+            Ok(Found::Folder) => {
+                self.cannot(from, format!("`{target}` is a folder"), "a goal needs a file with a text in it")
+            }
+            Ok(Found::Binary) => {
+                self.cannot(from, format!("`{target}` is not UTF-8 text"), "save it as UTF-8")
+            }
+            Err(error) => self.refused(&error, from),
+        }
+        (Text { template: Default::default(), path: Some(target.to_owned()) }, Vec::new())
+    }
+
+    /// Who an agent is.
+    pub(super) fn agent_source(&mut self, target: &str, from: Span) -> (Persona, Vec<Use>) {
+        let path = join(&self.nesting.folder, target);
+        let name = path.rsplit('/').next().unwrap_or_default();
+        match self.nesting.loader.find(&path) {
+            Ok(Found::Text(text)) if name.ends_with(".md") => {
+                let (text, uses) = self.loaded(&text, target, from);
+                return (Persona::Prompt(text), uses);
+            }
+            Ok(Found::Text(text)) if name.ends_with(".agent") || name == "Agentfile" => {
+                if let Some(persona) = self.workflow(target, &path, &text, from) {
+                    return (persona, Vec::new());
+                }
+            }
+            Ok(Found::Text(_)) => self.cannot(
+                from,
+                format!("`{target}` cannot be an agent: its file must be .md"),
+                "instructions are in a `.md` file, skills in a folder, workflows in an `.agent` file",
+            ),
+            Ok(Found::Folder) => return self.skill(target, &path, from),
+            Ok(Found::Nothing) => match self.nesting.loader.skill(target) {
+                Some(folder) => return self.skill(target, &folder, from),
+                None => self.not_found(target, &path, from),
+            },
+            Ok(Found::Binary) if name.ends_with(".agent") => self.cannot(
+                from,
+                format!("`{target}` is a packed archive"),
+                "unpack it, and name the Agentfile that is in it",
+            ),
+            Ok(Found::Binary) => {
+                self.cannot(from, format!("`{target}` is not UTF-8 text"), "save it as UTF-8")
+            }
+            Err(error) => self.refused(&error, from),
+        }
+        (Persona::Prompt(Text { template: Default::default(), path: Some(target.to_owned()) }), Vec::new())
+    }
+
+    fn skill(&mut self, target: &str, folder: &str, from: Span) -> (Persona, Vec<Use>) {
+        match Skill::load(self.nesting.loader, folder) {
+            Ok(skill) => {
+                let (text, uses) = self.loaded(&skill.prompt(), target, from);
+                (Persona::Skill { skill, text }, uses)
+            }
+            Err(error) => {
+                match &error {
+                    SkillError::Load(error) => self.refused(error, from),
+                    _ => self.diagnostics.error(|| {
+                        Diagnostic::new(Code::InvalidSkill, from, error.to_string())
+                            .label("not a skill")
+                            .help(
+                                "a skill is a folder with a file SKILL.md that begins with `---`, `name: ...`, \
+                                 `description: ...`, `---`",
+                            )
+                    }),
+                }
+                (
+                    Persona::Prompt(Text { template: Default::default(), path: Some(target.to_owned()) }),
+                    Vec::new(),
+                )
+            }
+        }
+    }
+
+    /// Another Agentfile as an agent.
+    fn workflow(&mut self, target: &str, path: &str, text: &str, from: Span) -> Option<Persona> {
+        let place = normal(path);
+        let mut chain = self.nesting.chain.clone();
+        if let Some(start) = chain.iter().position(|before| *before == place) {
+            let circle: Vec<String> =
+                chain[start..].iter().chain([&place]).map(|file| format!("`{file}`")).collect();
+            self.diagnostics.error(|| {
+                Diagnostic::new(Code::Circular, from, "Agentfiles use each other in a circle")
+                    .label("leads back to where it started")
+                    .note(circle.join(" uses "))
+                    .help("let one of them do without the other")
+            });
+            return None;
+        }
+        chain.push(place);
+        self.nesting.loaded.set(self.nesting.loaded.get() + 1);
+        if chain.len() > DEEPEST || self.nesting.loaded.get() > MOST {
+            self.cannot(
+                from,
+                format!("`{target}` is one Agentfile too many"),
+                "use fewer Agentfiles in Agentfiles",
+            );
+            return None;
+        }
+        let nesting = Nesting {
+            loader: self.nesting.loader,
+            folder: folder_of(path).to_owned(),
+            chain,
+            loaded: self.nesting.loaded,
+        };
+        let (tree, mut inner) = parse(text);
+        let file = check_nested(&tree, &nesting, &mut inner);
+        let Some(file) = file else {
+            self.nested_errors(target, text, from, inner);
+            return None;
+        };
+        let task = self.task_of(&file, target, from)?;
+        Some(Persona::Workflow { path: target.to_owned(), file: Box::new(file), task })
+    }
+
+    fn nested_errors(&mut self, target: &str, text: &str, from: Span, mut inner: Diagnostics) {
+        inner.sort();
+        // A circle is the same mistake wherever it is seen from.
+        let code = match inner.iter().next() {
+            Some(first) if inner.errors() == 1 && first.code == Code::Circular => Code::Circular,
+            _ => Code::CannotLoad,
+        };
+        self.diagnostics.error(|| {
+            let count = inner.errors();
+            let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
+            let mut diagnostic = Diagnostic::new(code, from, format!("`{target}` has {errors} in it"))
+                .label("cannot be used like this");
+            if let Some(first) = inner.iter().next() {
+                let line = Source::new(target, text).position(first.span.start).line;
+                diagnostic = diagnostic.note(format!("line {line} there: {}", first.message));
+                for note in &first.notes {
+                    diagnostic = diagnostic.note(note.clone());
+                }
+            }
+            diagnostic.help(format!("`convoke validate {target}` shows all of it"))
+        });
+    }
+
+    /// The input that is given the goal's text.
+    fn task_of(&mut self, file: &Agentfile, target: &str, from: Span) -> Option<String> {
+        let required: Vec<&str> = file
+            .inputs
+            .iter()
+            .filter(|input| input.default.is_none())
+            .map(|input| input.name.as_str())
+            .collect();
+        let named = file.inputs.iter().find(|input| input.name == "task").map(|input| input.name.as_str());
+        match (named, required.as_slice()) {
+            (Some("task"), [] | ["task"]) | (None, [_]) => {
+                Some(required.first().unwrap_or(&"task").to_string())
+            }
+            _ => {
+                let needs = match required.as_slice() {
+                    [] => "takes no input that the goal could be given as".to_owned(),
+                    names => format!("needs the inputs {}", names.join(", ")),
+                };
+                self.cannot(
+                    from,
+                    format!("`{target}` cannot be an agent: it {needs}"),
+                    "an Agentfile that is an agent has one input without a default, or one called `task`; it is given the \
+                     text of the goal",
+                );
+                None
+            }
+        }
+    }
+
+    fn not_found(&mut self, target: &str, path: &str, from: Span) {
+        let loader = self.nesting.loader;
+        self.diagnostics.error(|| {
+            let siblings = loader.names(folder_of(path)).unwrap_or_default();
+            let file = target.rsplit('/').next().unwrap_or_default();
+            let meant = suggest::nearest(file, siblings.iter().map(String::as_str));
+            let diagnostic = Diagnostic::new(Code::NotFound, from, format!("`{target}` was not found"))
+                .label("nothing is there")
+                .note("paths are relative to the folder of the Agentfile");
+            match meant {
+                Some(meant) => {
+                    let replacement = format!("FROM {}", join(folder_of(target), meant));
+                    diagnostic.replace("did you mean this?", from, replacement)
+                }
+                None => diagnostic.help("check the path, or write the text here between quotes"),
+            }
+        });
+    }
+
+    fn refused(&mut self, error: &LoadError, from: Span) {
+        let help = match error {
+            LoadError::Outside { .. } => "copy what is needed into the folder of the Agentfile",
+            LoadError::TooLarge { .. } => "a text for a model is much shorter; name another file",
+            LoadError::Failed { .. } => "check its permissions",
+        };
+        self.cannot(from, error.to_string(), help);
+    }
+
+    fn cannot(&mut self, from: Span, message: String, help: &str) {
+        self.diagnostics
+            .error(|| Diagnostic::new(Code::CannotLoad, from, message).label("cannot be used").help(help));
+    }
+}

@@ -1,0 +1,134 @@
+//! Texts: their variables resolved.
+
+use std::collections::HashSet;
+
+use super::{Checker, Use};
+use crate::agentfile::diagnostic::{Code, Diagnostic};
+use crate::agentfile::model::Text;
+use crate::agentfile::syntax::Quoted;
+use crate::agentfile::template::{Part, candidates, parts};
+use crate::agentfile::{Span, Template};
+
+/// Where a text is written.
+#[derive(Clone, Copy)]
+enum Written<'q> {
+    /// In the file.
+    Here(&'q Quoted),
+    /// In another file; the span is that of `FROM`.
+    Elsewhere { path: &'q str, from: Span },
+}
+
+impl Checker<'_> {
+    /// A text in the file.
+    pub(super) fn quoted(&mut self, quoted: &Quoted) -> (Text, Vec<Use>) {
+        let (template, uses) = self.resolve(&quoted.value, Written::Here(quoted));
+        (Text { template, path: None }, uses)
+    }
+
+    /// A text from another file.
+    pub(super) fn loaded(&mut self, text: &str, path: &str, from: Span) -> (Text, Vec<Use>) {
+        let (template, uses) = self.resolve(text, Written::Elsewhere { path, from });
+        (Text { template, path: Some(path.to_owned()) }, uses)
+    }
+
+    fn resolve(&mut self, text: &str, written: Written<'_>) -> (Template, Vec<Use>) {
+        let mut template = Template::default();
+        let mut uses: Vec<Use> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut missing = HashSet::new();
+        let mut unknown: Vec<&str> = Vec::new();
+        for part in parts(text) {
+            let (names, place, closed): (Vec<&str>, usize, bool) = match part {
+                Part::Text(piece) => {
+                    template.push_text(piece);
+                    continue;
+                }
+                Part::Dollar => {
+                    template.push_text("$");
+                    continue;
+                }
+                Part::Open { longest, place } => (candidates(longest).collect(), place, false),
+                Part::Closed { name, place } => (vec![name], place, true),
+            };
+            let whole = names[0].len() + if closed { 3 } else { 1 };
+            let found = names.iter().find_map(|name| Some((*name, self.names.variable(name)?)));
+            if let Some((name, variable)) = found {
+                template.push_variable(variable);
+                if !closed {
+                    template.push_text(&names[0][name.len()..]);
+                }
+                if seen.insert(variable) {
+                    self.used[variable.0] = true;
+                    let length = if closed { whole } else { name.len() + 1 };
+                    let span = match written {
+                        Written::Here(quoted) => quoted.span(place, length),
+                        Written::Elsewhere { from, .. } => from,
+                    };
+                    uses.push(Use { variable, span });
+                }
+                continue;
+            }
+            template.push_text(&text[place..place + whole]);
+            // Without a hyphen, if there is none that makes a name of it.
+            let name = names.last().copied().unwrap_or_default();
+            match written {
+                // Once for each name is enough.
+                _ if !missing.insert(name) => {}
+                Written::Here(quoted) => {
+                    let span = quoted.span(place, if closed { whole } else { name.len() + 1 });
+                    let names = &self.names;
+                    self.diagnostics.error(|| names.no_variable(name, span, closed));
+                }
+                Written::Elsewhere { .. } => {
+                    if unknown.len() < 5 {
+                        unknown.push(name);
+                    }
+                }
+            }
+        }
+        self.foreign(text, written);
+        if let (Written::Elsewhere { path, from }, false) = (written, unknown.is_empty()) {
+            let names: Vec<String> = unknown.iter().map(|name| format!("`${name}`")).collect();
+            self.diagnostics.warning(|| {
+                Diagnostic::new(
+                    Code::UnknownInFile,
+                    from,
+                    format!("`{path}` has {} in it, which nothing defines", names.join(", ")),
+                )
+                .label("stays as it is written there")
+                .help("define it as an input or an output, or write `$$` there for a dollar")
+            });
+        }
+        (template, uses)
+    }
+
+    /// Says so if a variable is written as other languages write it.
+    fn foreign(&mut self, text: &str, written: Written<'_>) {
+        for (place, _) in text.match_indices("{{") {
+            let rest = &text[place + 2..];
+            let Some(end) = rest.bytes().take(66).position(|byte| byte == b'}') else { continue };
+            let name = rest[..end].trim().trim_start_matches('.');
+            if !rest[end..].starts_with("}}") || self.names.variable(name).is_none() {
+                continue;
+            }
+            let span = match written {
+                Written::Here(quoted) => quoted.span(place, end + 4),
+                Written::Elsewhere { from, .. } => from,
+            };
+            self.diagnostics.warning(|| {
+                let diagnostic = Diagnostic::new(
+                    Code::ForeignVariable,
+                    span,
+                    format!("`{{{{{name}}}}}` is not replaced by anything"),
+                )
+                .label("stays as it is");
+                match written {
+                    Written::Here(_) => diagnostic.replace("write", span, format!("${{{name}}}")),
+                    Written::Elsewhere { path, .. } => {
+                        diagnostic.help(format!("write `${{{name}}}` in `{path}`"))
+                    }
+                }
+            });
+        }
+    }
+}

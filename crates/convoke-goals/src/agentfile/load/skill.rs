@@ -1,0 +1,133 @@
+//! Skills: folders with a `SKILL.md` in them.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::{Found, LoadError, Loader, join};
+
+/// What a skill's folder says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skill {
+    /// What it is called.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// How it is done.
+    pub instructions: String,
+    /// The tools it says it needs; `None` if it does not say.
+    pub allowed_tools: Option<Vec<String>>,
+    /// The names of the files in its folder `scripts`.
+    pub scripts: Vec<String>,
+    /// Its folder, as the loader calls it.
+    pub folder: String,
+}
+
+/// Why a folder is not a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SkillError {
+    /// There is no `SKILL.md`.
+    #[error("`{folder}` is not a valid skill: it has no SKILL.md")]
+    Missing {
+        /// The folder.
+        folder: String,
+    },
+    /// The file does not begin as it must.
+    #[error(
+        "`{folder}/SKILL.md` must begin with a line `---`, then its name and description, then `---` again"
+    )]
+    NoFrontMatter {
+        /// The folder.
+        folder: String,
+    },
+    /// What stands between the lines is not what is needed there.
+    #[error("`{folder}/SKILL.md`: {reason}")]
+    Invalid {
+        /// The folder.
+        folder: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+#[derive(Deserialize)]
+struct FrontMatter {
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(rename = "allowed-tools")]
+    allowed_tools: Option<Tools>,
+}
+
+/// Written as a list, or as one text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Tools {
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Skill {
+    /// Reads the skill in a folder.
+    ///
+    /// # Errors
+    /// If the folder is not a skill, or cannot be read.
+    pub fn load(loader: &dyn Loader, folder: &str) -> Result<Self, SkillError> {
+        let Found::Text(text) = loader.find(&join(folder, "SKILL.md"))? else {
+            return Err(SkillError::Missing { folder: folder.to_owned() });
+        };
+        let (front, body) =
+            split(&text).ok_or_else(|| SkillError::NoFrontMatter { folder: folder.to_owned() })?;
+        let invalid = |reason: String| SkillError::Invalid { folder: folder.to_owned(), reason };
+        let front: FrontMatter = serde_saphyr::from_str(front)
+            .map_err(|error| invalid(format!("its head is not valid YAML: {error}")))?;
+        let needed = |field: Option<String>, name: &str| {
+            field
+                .map(|field| field.trim().to_owned())
+                .filter(|field| !field.is_empty())
+                .ok_or_else(|| invalid(format!("its head has no `{name}`")))
+        };
+        Ok(Self {
+            name: needed(front.name, "name")?,
+            description: needed(front.description, "description")?,
+            instructions: body.trim().to_owned(),
+            allowed_tools: front.allowed_tools.map(|tools| match tools {
+                Tools::List(tools) => tools,
+                Tools::Text(text) => {
+                    text.split([',', ' ']).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
+                }
+            }),
+            scripts: loader.names(&join(folder, "scripts"))?,
+            folder: folder.to_owned(),
+        })
+    }
+
+    /// What an agent with this skill is told: the description, the instructions, and which scripts there are.
+    #[must_use]
+    pub fn prompt(&self) -> String {
+        let mut text = format!("{}\n\n{}", self.description, self.instructions);
+        if !self.scripts.is_empty() {
+            text.push_str("\n\n## Available Scripts\n");
+            for script in &self.scripts {
+                text.push_str(&format!("\n- {script}"));
+            }
+        }
+        text
+    }
+}
+
+/// What stands between the first two lines `---`, and what comes after.
+fn split(text: &str) -> Option<(&str, &str)> {
+    let rest = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"))?;
+    let mut place = 0;
+    for line in rest.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return Some((&rest[..place], &rest[place + line.len()..]));
+        }
+        place += line.len();
+    }
+    None
+}

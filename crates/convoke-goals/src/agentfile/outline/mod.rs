@@ -1,0 +1,101 @@
+//! A checked file at a glance: as text, as JSON, as a Mermaid chart.
+
+mod json;
+mod mermaid;
+mod text;
+
+pub use json::to_json;
+pub use mermaid::to_mermaid;
+pub use text::to_text;
+
+use std::time::Duration;
+
+use convoke_core::Limits;
+
+use super::model::{Agentfile, Condition, Output, TestKind, Within, written};
+use super::{Piece, Template};
+
+/// A text as it is written, variables as `$name`.
+fn template(file: &Agentfile, template: &Template) -> String {
+    let mut text = String::new();
+    for piece in template.pieces() {
+        match piece {
+            Piece::Text(piece) => text.push_str(&piece.replace('$', "$$")),
+            Piece::Variable(id) => text.push_str(&format!("${{{}}}", file.variable(*id).name)),
+        }
+    }
+    text
+}
+
+/// The first words of a text.
+fn shortened(text: &str, length: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(length) {
+        None => line,
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+    }
+}
+
+fn outputs(outputs: &[Output]) -> String {
+    let fields = outputs.iter().map(|output| format!("{}:{}", output.name, output.ty));
+    fields.collect::<Vec<_>>().join(", ")
+}
+
+fn within(file: &Agentfile, within: Within) -> String {
+    match within {
+        Within::Times(times) => times.to_string(),
+        Within::Variable(id) => format!("${}", file.variable(id).name),
+    }
+}
+
+fn condition(file: &Agentfile, condition: &Condition) -> String {
+    let value = |value: &serde_json::Value| match value {
+        serde_json::Value::String(text) => written(text),
+        other => other.to_string(),
+    };
+    let list = |values: &[serde_json::Value]| values.iter().map(value).collect::<Vec<_>>().join(", ");
+    let lists = condition.any.iter().map(|all| {
+        let tests = all.iter().map(|test| {
+            let name = &file.variable(test.variable).name;
+            match &test.kind {
+                TestKind::In(values) if values.len() == 1 => format!("${name} IS {}", list(values)),
+                TestKind::In(values) => format!("${name} IN {}", list(values)),
+                TestKind::NotIn(values) if values.len() == 1 => format!("${name} IS NOT {}", list(values)),
+                TestKind::NotIn(values) => format!("${name} NOT IN {}", list(values)),
+                TestKind::Contains(part) => format!("${name} CONTAINS {}", value(part)),
+                TestKind::Compare(comparison, bound) => format!("${name} {} {bound}", comparison.sign()),
+            }
+        });
+        tests.collect::<Vec<_>>().join(" AND ")
+    });
+    lists.collect::<Vec<_>>().join(" OR ")
+}
+
+/// Limits as they are written.
+fn limits(limits: &Limits) -> String {
+    let mut parts = Vec::new();
+    let mut add = |count: Option<u64>, unit: &str| parts.extend(count.map(|count| format!("{count} {unit}")));
+    add(limits.tokens, "tokens");
+    add(limits.model_calls, "calls");
+    add(limits.tool_calls, "tool-calls");
+    add(limits.turns, "turns");
+    if let Some(cost) = limits.cost {
+        let micros = cost.as_micros();
+        let exact = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+        parts.push(format!("{} usd", exact.trim_end_matches('0').trim_end_matches('.')));
+    }
+    parts.join(", ")
+}
+
+/// A span of time as it is written.
+fn duration(duration: Duration) -> String {
+    let mut millis = duration.as_millis();
+    let mut text = String::new();
+    for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)] {
+        if millis >= size {
+            text.push_str(&format!("{}{unit}", millis / size));
+            millis %= size;
+        }
+    }
+    text
+}

@@ -1,0 +1,304 @@
+//! Values: literals, numbers, durations, budgets, types.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use convoke_core::{Limits, Money};
+
+use super::{Parsed, Parser, Reported};
+use crate::agentfile::Span;
+use crate::agentfile::diagnostic::{Code, Diagnostic};
+use crate::agentfile::lexer::{Token, TokenKind};
+use crate::agentfile::model::Type;
+use crate::agentfile::suggest::nearest;
+use crate::agentfile::syntax::{Budget, Spanned};
+
+/// Lists in lists in lists: more makes no sense.
+const DEEPEST: usize = 8;
+
+impl<'a> Parser<'a> {
+    /// A number, a text or a word.
+    pub(super) fn literal(&mut self, after: &str, example: &str) -> Parsed<Spanned<String>> {
+        let token = self.peek().clone();
+        match token.kind {
+            TokenKind::Number | TokenKind::String | TokenKind::Ident => {
+                self.advance();
+                Ok(Spanned::new(token.text.into_owned(), token.span))
+            }
+            _ => {
+                self.missing(Code::MissingValue, "a number, a word or a text in quotes", after, example);
+                Err(Reported)
+            }
+        }
+    }
+
+    /// The next token, if it is of this kind and there is no space before it.
+    pub(super) fn adjacent(&mut self, kind: TokenKind) -> Option<Token<'a>> {
+        if self.peek().span.start == self.last_end() { self.take(kind) } else { None }
+    }
+
+    /// A whole number.
+    pub(super) fn count(&mut self, after: &str, example: &str) -> Parsed<u32> {
+        let token = self.expect(TokenKind::Number, "a number", after, example)?;
+        token.text.parse().map_err(|_| {
+            self.diagnostics.error(|| {
+                Diagnostic::new(
+                    Code::BadValue,
+                    token.span,
+                    format!("`{}` is no number that makes sense here", token.text),
+                )
+                .label("must be whole and less than 4,294,967,296")
+                .help(format!("write for instance `{example}`"))
+            });
+            Reported
+        })
+    }
+
+    /// A span of time: `90s`, `5m`, `1h30m`.
+    pub(super) fn duration(&mut self, after: &str, example: &str) -> Parsed<Duration> {
+        let number = self.expect(TokenKind::Number, "a time", after, example)?;
+        let mut span = number.span;
+        if let Some(unit) = self.adjacent(TokenKind::Ident) {
+            span = span.to(unit.span);
+        }
+        let text = span.of(self.text);
+        parse_duration(text).filter(|duration| !duration.is_zero()).ok_or_else(|| {
+            self.diagnostics.error(|| {
+                Diagnostic::new(Code::BadValue, span, format!("`{text}` is no time"))
+                    .label("a number with a unit directly behind it belongs here")
+                    .help("write for instance `500ms`, `90s`, `5m`, `1h30m` or `2d`")
+            });
+            Reported
+        })
+    }
+
+    /// Limits: `20000 tokens, 0.50 usd`.
+    pub(super) fn budget(&mut self) -> Parsed<Budget> {
+        const UNITS: [&str; 5] = ["tokens", "usd", "calls", "tool-calls", "turns"];
+        let mut limits = Limits::default();
+        let mut written: Vec<String> = Vec::new();
+        let mut units: Vec<String> = Vec::new();
+        loop {
+            let after = if written.is_empty() { "`BUDGET`" } else { "`,`" };
+            let example = "BUDGET 20000 tokens, 0.50 usd";
+            let number = self.expect(TokenKind::Number, "a number", after, example)?;
+            let unit = self.expect(TokenKind::Ident, "a unit", "the number", example)?;
+            if !UNITS.contains(&unit.text.as_ref()) {
+                self.diagnostics.error(|| {
+                    Diagnostic::new(
+                        Code::BadValue,
+                        unit.span,
+                        format!("a budget is not counted in `{}`", unit.text),
+                    )
+                    .label("not a unit")
+                    .suggest(nearest(&unit.text, UNITS), str::to_owned)
+                    .help("the units are `tokens`, `usd`, `calls` (of models), `tool-calls` and `turns`")
+                });
+                return Err(Reported);
+            }
+            if units.iter().any(|before| *before == unit.text) {
+                self.diagnostics.error(|| {
+                    Diagnostic::new(
+                        Code::RepeatedClause,
+                        unit.span,
+                        format!("a second limit on `{}`", unit.text),
+                    )
+                    .label("here again")
+                    .help("keep one of them")
+                });
+            }
+            let set = match unit.text.as_ref() {
+                "usd" => parse_money(&number.text).map(|cost| limits.cost = Some(cost)),
+                "tokens" => whole(&number.text).map(|count| limits.tokens = Some(count)),
+                "calls" => whole(&number.text).map(|count| limits.model_calls = Some(count)),
+                "tool-calls" => whole(&number.text).map(|count| limits.tool_calls = Some(count)),
+                _ => whole(&number.text).map(|count| limits.turns = Some(count)),
+            };
+            if set.is_none() {
+                self.diagnostics.error(|| {
+                    Diagnostic::new(
+                        Code::BadValue,
+                        number.span,
+                        format!("`{}` is no number of {}", number.text, unit.text),
+                    )
+                    .label(
+                        "must be a whole number; only `usd` takes a point, with six digits behind it at most",
+                    )
+                    .help(format!("write for instance `{example}`"))
+                });
+            }
+            written.push(format!("{} {}", number.text, unit.text));
+            units.push(unit.text.into_owned());
+            if self.take(TokenKind::Comma).is_none() {
+                return Ok(Budget { limits, written });
+            }
+        }
+    }
+
+    /// A type: `string`, `int`, `number`, `bool`, `json`, `[type]`, or the values there are: `low|high`.
+    pub(super) fn ty(&mut self, depth: usize) -> Parsed<Type> {
+        if let Some(open) = self.take(TokenKind::OpenBracket) {
+            if depth == DEEPEST {
+                self.diagnostics.error(|| {
+                    Diagnostic::new(
+                        Code::BadValue,
+                        open.span,
+                        format!("lists in lists, more than {DEEPEST} deep"),
+                    )
+                    .label("one too many")
+                    .help("write `json` for a value of any shape")
+                });
+                return Err(Reported);
+            }
+            let inner = self.ty(depth + 1)?;
+            self.expect(TokenKind::CloseBracket, "`]`", "the type of a list's items", "tags:[string]")?;
+            return Ok(Type::List(Box::new(inner)));
+        }
+        let mut values: Vec<Token<'a>> = Vec::new();
+        loop {
+            let token = self.peek().clone();
+            if !matches!(token.kind, TokenKind::Ident | TokenKind::String | TokenKind::Number) {
+                let after = if values.is_empty() { "`:`" } else { "`|`" };
+                let what = if values.is_empty() { "a type" } else { "a value" };
+                self.missing(Code::MissingValue, what, after, "count:int, level:low|high, tags:[string]");
+                return Err(Reported);
+            }
+            self.advance();
+            values.push(token);
+            if self.take(TokenKind::Bar).is_none() {
+                break;
+            }
+        }
+        match values.as_slice() {
+            [single] => self.named_type(single),
+            _ => self.values(&values),
+        }
+    }
+
+    fn named_type(&mut self, token: &Token<'a>) -> Parsed<Type> {
+        if token.kind == TokenKind::Ident
+            && let Some(ty) = Type::from_name(&token.text)
+        {
+            return Ok(ty);
+        }
+        let usual = match token.text.to_lowercase().as_str() {
+            "str" | "text" => Some("string"),
+            "integer" | "i64" | "long" => Some("int"),
+            "float" | "double" | "decimal" => Some("number"),
+            "boolean" => Some("bool"),
+            "object" | "any" | "map" => Some("json"),
+            "list" | "array" => Some("[string]"),
+            _ => nearest(&token.text, Type::NAMES.iter().copied()),
+        };
+        self.diagnostics.error(|| {
+            Diagnostic::new(Code::UnknownType, token.span, format!("there is no type `{}`", token.text))
+                .label("not a type")
+                .suggest(usual, str::to_owned)
+                .help("types are `string`, `int`, `number`, `bool`, `json`, lists `[string]`, and values `low|high`")
+        });
+        Err(Reported)
+    }
+
+    fn values(&mut self, values: &[Token<'a>]) -> Parsed<Type> {
+        if let Some(token) = values
+            .iter()
+            .find(|token| token.kind == TokenKind::Ident && Type::from_name(&token.text).is_some())
+        {
+            self.diagnostics.error(|| {
+                Diagnostic::new(
+                    Code::BadValue,
+                    token.span,
+                    format!("`{}` is a type, not a value", token.text),
+                )
+                .label("among values")
+                .note("`a|b` means that the value is the word `a` or the word `b`")
+                .help("use one type, or `json` for a value of any shape; for the word itself use quotes")
+            });
+            return Err(Reported);
+        }
+        let mut names: Vec<String> = Vec::new();
+        let mut seen = HashSet::new();
+        for token in values {
+            if !seen.insert(token.text.as_ref()) {
+                self.diagnostics.error(|| {
+                    Diagnostic::new(
+                        Code::DuplicateName,
+                        token.span,
+                        format!("the value `{}` is named twice", token.text),
+                    )
+                    .label("here again")
+                    .help("keep one of them")
+                });
+            } else {
+                names.push(token.text.clone().into_owned());
+            }
+        }
+        Ok(Type::OneOf(names))
+    }
+
+    /// The span from a place to the end of the last token.
+    pub(super) fn since(&self, start: usize) -> Span {
+        Span::new(start, self.last_end())
+    }
+}
+
+fn whole(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|count| *count > 0)
+}
+
+/// Dollars with a point, exactly.
+fn parse_money(text: &str) -> Option<Money> {
+    let (dollars, rest) = text.split_once('.').unwrap_or((text, ""));
+    if rest.len() > 6 {
+        return None;
+    }
+    let micros: u64 = format!("{rest:0<6}").parse().ok()?;
+    let total = dollars.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(micros)?;
+    (total > 0).then_some(Money::from_micros(total))
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let count: u64 = rest[..digits].parse().ok()?;
+        rest = &rest[digits..];
+        let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let millis: u64 = match &rest[..letters] {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        rest = &rest[letters..];
+        total = total.checked_add(Duration::from_millis(count.checked_mul(millis)?))?;
+    }
+    Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(parse_duration("1h30m"), Some(Duration::from_secs(5400)));
+        assert_eq!(parse_duration("250ms"), Some(Duration::from_millis(250)));
+        for wrong in ["5", "5x", "s", "1h-", "99999999999999999999s", "9999999999999999999d"] {
+            assert_eq!(parse_duration(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn money_is_exact() {
+        assert_eq!(parse_money("0.5"), Some(Money::from_cents(50)));
+        assert_eq!(parse_money("2"), Some(Money::from_dollars(2)));
+        assert_eq!(parse_money("0.000001"), Some(Money::from_micros(1)));
+        for wrong in ["0", "0.0000001", "99999999999999999999", "x"] {
+            assert_eq!(parse_money(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The parts of a statement.
+
+use std::time::Duration;
+
+use convoke_core::Limits;
+
+use super::Spanned;
+use crate::agentfile::Span;
+use crate::agentfile::lexer::Comparison;
+use crate::agentfile::model::{SecurityMode, Type};
+
+/// All parts a statement can have. The span of each has its first word too.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Clauses {
+    /// `"text"` or `FROM path`.
+    pub body: Option<Spanned<Body>>,
+    /// `:type` after an input's name.
+    pub ty: Option<Spanned<Type>>,
+    /// `DEFAULT value`.
+    pub default: Option<Spanned<Spanned<String>>>,
+    /// `SECRET`.
+    pub secret: Option<Spanned<()>>,
+    /// `-> name:type, name`.
+    pub outputs: Option<Spanned<Vec<OutputField>>>,
+    /// `USING name, name`.
+    pub using: Option<Spanned<Vec<Spanned<String>>>>,
+    /// `REQUIRES "profile"`.
+    pub requires: Option<Spanned<String>>,
+    /// `WITHIN 5` or `WITHIN $rounds`.
+    pub within: Option<Spanned<Within>>,
+    /// `MODEL "service/model"`.
+    pub model: Option<Spanned<String>>,
+    /// `TOOLS read, grep` or `TOOLS none`.
+    pub tools: Option<Spanned<Tools>>,
+    /// `TIMEOUT 5m`.
+    pub timeout: Option<Spanned<Duration>>,
+    /// `RETRY 3` or `RETRY 3 AFTER 10s`.
+    pub retry: Option<Spanned<Retry>>,
+    /// `BUDGET 20000 tokens, 0.50 usd`.
+    pub budget: Option<Spanned<Budget>>,
+    /// `WHEN $kind IS bug`.
+    pub when: Option<Spanned<Condition>>,
+    /// `PARALLEL`.
+    pub parallel: Option<Spanned<()>>,
+    /// `SUPERVISED`, `SUPERVISED HUMAN` or `UNSUPERVISED`.
+    pub supervise: Option<Spanned<Supervise>>,
+    /// What `SECURITY` says.
+    pub security: Option<Spanned<SecurityMode>>,
+}
+
+/// What a goal or an agent is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// The text itself.
+    Text(Quoted),
+    /// Where the text is.
+    From(String),
+}
+
+/// A text between quotes. Texts are equal if they say the same, however they are written.
+#[derive(Debug, Clone, Eq)]
+pub struct Quoted {
+    /// What it says.
+    pub value: String,
+    /// Where its first byte is written.
+    start: usize,
+    /// The places in `value` of bytes that are written with an escape, and so take a byte more.
+    escapes: Vec<usize>,
+}
+
+impl PartialEq for Quoted {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Quoted {
+    /// A text that says `value` and is written, quotes included, as `raw` at `place`.
+    pub(crate) fn new(value: String, raw: &str, place: usize) -> Self {
+        if let Some(inner) = raw.strip_prefix("\"\"\"") {
+            let line_end = if inner.starts_with("\r\n") { 2 } else { usize::from(inner.starts_with('\n')) };
+            return Self { value, start: place + 3 + line_end, escapes: Vec::new() };
+        }
+        let mut escapes = Vec::new();
+        let bytes = raw.as_bytes();
+        let mut at = 1;
+        while let Some(found) = raw.get(at..).and_then(|rest| rest.find('\\')) {
+            at += found;
+            if matches!(bytes.get(at + 1), Some(b'n' | b't' | b'r' | b'\\' | b'"')) {
+                escapes.push(at - 1 - escapes.len());
+                at += 2;
+            } else {
+                at += 1;
+            }
+        }
+        Self { value, start: place + 1, escapes }
+    }
+
+    /// Where a part of the value is written.
+    pub(crate) fn span(&self, start: usize, length: usize) -> Span {
+        let place = |at: usize| self.start + at + self.escapes.partition_point(|escape| *escape < at);
+        Span::new(place(start), place(start + length))
+    }
+}
+
+/// A value a goal or an agent is to give.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputField {
+    /// What it is called.
+    pub name: Spanned<String>,
+    /// Its type, if it says.
+    pub ty: Option<Spanned<Type>>,
+}
+
+/// How often at most.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Within {
+    /// So often.
+    Times(u32),
+    /// As often as a variable says.
+    Variable(Spanned<String>),
+}
+
+/// Which tools may be used.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tools {
+    /// None at all.
+    None,
+    /// Those with these names; `*` stands for any part of a name.
+    Named(Vec<Spanned<String>>),
+}
+
+/// How often to try again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// So often, after the first time.
+    pub times: u32,
+    /// How long to wait before the second time.
+    pub after: Option<Duration>,
+}
+
+/// What may be spent, and how that is written: `20000 tokens`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// The limits.
+    pub limits: Limits,
+    /// The limits as they are written, one by one.
+    pub(crate) written: Vec<String>,
+}
+
+/// Whether somebody watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Supervise {
+    /// `SUPERVISED`: a model does.
+    Model,
+    /// `SUPERVISED HUMAN`: a person does.
+    Human,
+    /// `UNSUPERVISED`: nobody does.
+    Nobody,
+}
+
+/// Under which condition: all tests of at least one of the lists hold.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// The lists, which `OR` separates; the tests of each, which `AND` separates.
+    pub any: Vec<Vec<Spanned<Test>>>,
+}
+
+/// One test of a condition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Test {
+    /// The variable that is looked at.
+    pub variable: Spanned<String>,
+    /// What is asked of it.
+    pub operator: Operator,
+    /// What it is compared with.
+    pub values: Vec<Spanned<String>>,
+}
+
+/// What is asked of a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operator {
+    /// `$x`
+    True,
+    /// `NOT $x`
+    False,
+    /// `$x IS a`
+    Is,
+    /// `$x IS NOT a`
+    IsNot,
+    /// `$x IN a, b`
+    In,
+    /// `$x NOT IN a, b`
+    NotIn,
+    /// `$x CONTAINS a`
+    Contains,
+    /// `$x < 3`
+    Compare(Comparison),
+}
+
+impl Clauses {
+    /// Adds the one clause that `other` has. If it is there already: where.
+    pub(crate) fn merge(&mut self, other: Clauses, span: Span) -> Option<Span> {
+        let mut before = None;
+        let Clauses {
+            body,
+            ty,
+            default,
+            secret,
+            outputs,
+            using,
+            requires,
+            within,
+            model,
+            tools,
+            timeout,
+            retry,
+            budget,
+            when,
+            parallel,
+            supervise,
+            security,
+        } = other;
+        put(&mut self.body, body, span, &mut before);
+        put(&mut self.ty, ty, span, &mut before);
+        put(&mut self.default, default, span, &mut before);
+        put(&mut self.secret, secret, span, &mut before);
+        put(&mut self.outputs, outputs, span, &mut before);
+        put(&mut self.using, using, span, &mut before);
+        put(&mut self.requires, requires, span, &mut before);
+        put(&mut self.within, within, span, &mut before);
+        put(&mut self.model, model, span, &mut before);
+        put(&mut self.tools, tools, span, &mut before);
+        put(&mut self.timeout, timeout, span, &mut before);
+        put(&mut self.retry, retry, span, &mut before);
+        put(&mut self.budget, budget, span, &mut before);
+        put(&mut self.when, when, span, &mut before);
+        put(&mut self.parallel, parallel, span, &mut before);
+        put(&mut self.supervise, supervise, span, &mut before);
+        put(&mut self.security, security, span, &mut before);
+        before
+    }
+}
+
+fn put<T>(slot: &mut Option<Spanned<T>>, new: Option<Spanned<T>>, span: Span, before: &mut Option<Span>) {
+    match (new, slot.as_ref()) {
+        (Some(_), Some(old)) => *before = Some(old.span),
+        (Some(new), None) => *slot = Some(Spanned::new(new.value, span)),
+        (None, _) => {}
+    }
+}

@@ -1,0 +1,184 @@
+//! Texts with variables in them.
+//!
+//! `$name` and `${name}` are variables, `$$` is a dollar. A text is read once; what a variable's value has in it is never
+//! looked at again.
+
+use super::model::VariableId;
+
+/// A text with variables in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Template {
+    pieces: Vec<Piece>,
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Text as it is.
+    Text(String),
+    /// What a variable is.
+    Variable(VariableId),
+}
+
+impl Template {
+    /// The pieces, in order. No two texts follow each other, and none is empty.
+    #[must_use]
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The variables, in order; the same one perhaps more than once.
+    pub fn variables(&self) -> impl Iterator<Item = VariableId> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Variable(id) => Some(*id),
+            Piece::Text(_) => None,
+        })
+    }
+
+    /// The text with every variable replaced by what `value` gives for it.
+    pub fn fill<'v>(&self, value: impl Fn(VariableId) -> &'v str) -> String {
+        let mut text = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(piece) => text.push_str(piece),
+                Piece::Variable(id) => text.push_str(value(*id)),
+            }
+        }
+        text
+    }
+
+    /// Whether there is nothing but white space in it.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()))
+    }
+
+    pub(crate) fn push_text(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+    }
+
+    pub(crate) fn push_variable(&mut self, id: VariableId) {
+        self.pieces.push(Piece::Variable(id));
+    }
+}
+
+/// A part of a text as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part<'a> {
+    /// Text as it is.
+    Text(&'a str),
+    /// `$$`.
+    Dollar,
+    /// `$name`, where the name may be followed by `-` and more that could be part of it: `$security-scan`. Which part of
+    /// it is the name depends on which names there are.
+    Open {
+        /// Letters, digits, `_` and `-`, beginning with a letter or `_`, not ending with `-`.
+        longest: &'a str,
+        /// Where the `$` is.
+        place: usize,
+    },
+    /// `${name}`.
+    Closed {
+        /// The name.
+        name: &'a str,
+        /// Where the `$` is.
+        place: usize,
+    },
+}
+
+/// Splits a text, from left to right. A `$` that begins no variable is text.
+pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut place = 0;
+    while let Some(found) = text[place..].find('$') {
+        let dollar = place + found;
+        let rest = &text[dollar + 1..];
+        let (part, length) = if rest.starts_with('$') {
+            (Some(Part::Dollar), 2)
+        } else if let Some(name) = closed_name(rest) {
+            (Some(Part::Closed { name, place: dollar }), name.len() + 3)
+        } else if let Some(longest) = open_name(rest) {
+            (Some(Part::Open { longest, place: dollar }), longest.len() + 1)
+        } else {
+            (None, 1)
+        };
+        place = dollar + length;
+        if let Some(part) = part {
+            if start < dollar {
+                parts.push(Part::Text(&text[start..dollar]));
+            }
+            parts.push(part);
+            start = place;
+        }
+    }
+    if start < text.len() {
+        parts.push(Part::Text(&text[start..]));
+    }
+    parts
+}
+
+/// The beginnings of a name that could be names themselves, longest first: it may end before any `-` in it.
+pub(crate) fn candidates(longest: &str) -> impl Iterator<Item = &str> {
+    // A handful of hyphens is a name; a hundred are a line somebody drew.
+    let ends = longest.match_indices('-').map(|(place, _)| place).take(16).collect::<Vec<_>>();
+    let shorter = ends.into_iter().rev().map(move |end| &longest[..end]).filter(|name| !name.ends_with('-'));
+    std::iter::once(longest).chain(shorter)
+}
+
+fn closed_name(rest: &str) -> Option<&str> {
+    let inner = rest.strip_prefix('{')?;
+    let name = &inner[..inner.bytes().take_while(|byte| is_name_byte(*byte)).count()];
+    let closed = inner.as_bytes().get(name.len()) == Some(&b'}');
+    (closed && begins_name(name)).then_some(name)
+}
+
+fn open_name(rest: &str) -> Option<&str> {
+    let name = &rest[..rest.bytes().take_while(|byte| is_name_byte(*byte)).count()];
+    begins_name(name).then(|| name.trim_end_matches('-'))
+}
+
+fn begins_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dollars_that_begin_nothing_are_text() {
+        for text in ["price is $", "$ at start", "between $ vars", "$(ls)", "${x", "${a b}", "$100", "$-", ""]
+        {
+            let expected: Vec<Part<'_>> = if text.is_empty() { vec![] } else { vec![Part::Text(text)] };
+            assert_eq!(parts(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn variables_are_read_as_long_as_they_can_be() {
+        assert_eq!(
+            parts("a $b-c-, ${d}e$$f"),
+            [
+                Part::Text("a "),
+                Part::Open { longest: "b-c", place: 2 },
+                Part::Text("-, "),
+                Part::Closed { name: "d", place: 9 },
+                Part::Text("e"),
+                Part::Dollar,
+                Part::Text("f"),
+            ]
+        );
+        assert_eq!(candidates("a-b--c").collect::<Vec<_>>(), ["a-b--c", "a-b", "a"]);
+    }
+}

@@ -1,0 +1,425 @@
+//! From tokens to statements.
+
+mod common;
+
+use common::{errors, only_error, read_text, valid};
+use convoke_goals::agentfile::model::{SecurityMode, StepKind, Supervision, Type, Within};
+use convoke_goals::agentfile::parser::parse;
+use convoke_goals::agentfile::syntax;
+use serde_json::json;
+
+const REST: &str = "\nGOAL g \"x\"\nRUN r USING g\n";
+
+fn with_rest(text: &str) -> String {
+    format!("{text}{REST}")
+}
+
+#[test]
+fn agent_021_a_file_has_a_name() {
+    assert_eq!(valid(&with_rest("NAME my-workflow")).name, "my-workflow");
+}
+
+#[test]
+fn agent_022_inputs_may_have_defaults() {
+    let file = valid(&with_rest(
+        "NAME n\nINPUT a\nINPUT b DEFAULT 10\nINPUT c DEFAULT \"hello world\"\nINPUT d DEFAULT auto",
+    ));
+    let defaults: Vec<_> = file.inputs.iter().map(|input| input.default.clone()).collect();
+    assert_eq!(defaults, [None, Some(json!("10")), Some(json!("hello world")), Some(json!("auto"))]);
+}
+
+#[test]
+fn agentcore_221_an_empty_default_is_a_default() {
+    assert_eq!(valid(&with_rest("NAME n\nINPUT x DEFAULT \"\"")).inputs[0].default, Some(json!("")));
+}
+
+#[test]
+fn agent_023_agents_have_a_text_or_a_path() {
+    for text in ["AGENT a FROM p.md", "AGENT a \"prompt\""] {
+        assert_eq!(parse(text).1.errors(), 0, "{text}");
+    }
+    assert_eq!(errors(&with_rest("NAME n\nAGENT a")), ["missing-text 2"]);
+}
+
+#[test]
+fn agent_024_goals_have_a_text_or_a_path() {
+    let (file, _) = parse("GOAL g \"text\"\nGOAL h FROM p");
+    let bodies: Vec<_> = file.statements.iter().map(|one| one.clauses.body.clone().unwrap().value).collect();
+    assert!(matches!(&bodies[0], syntax::Body::Text(text) if text.value == "text"));
+    assert_eq!(bodies[1], syntax::Body::From("p".to_owned()));
+    assert_eq!(errors("NAME n\nGOAL g\nRUN r USING g"), ["missing-text 2"]);
+}
+
+#[test]
+fn agent_025_agents_are_used_in_order() {
+    let (file, _) = parse("GOAL g FROM p USING a, b");
+    let using = file.statements[0].clauses.using.clone().unwrap().value;
+    assert_eq!(using.into_iter().map(|name| name.value).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[test]
+fn agent_026_outputs() {
+    let names = |text: &str| {
+        let file = valid(&format!("NAME n\nAGENT z \"y\"\n{text}\nRUN r USING g"));
+        let goal = &file.goals[0];
+        (goal.outputs.iter().map(|output| output.name.clone()).collect::<Vec<_>>(), goal.agents.len())
+    };
+    assert_eq!(names("GOAL g \"x\" -> a, b, c").0, ["a", "b", "c"]);
+    assert_eq!(names("GOAL g \"x\" -> a, b USING z"), (vec!["a".to_owned(), "b".to_owned()], 1));
+}
+
+#[test]
+fn agent_027_an_agent_with_every_clause() {
+    let text = "NAME n\nAGENT r \"p\" -> f, s REQUIRES \"fast\" SUPERVISED HUMAN\nGOAL g \"x\" USING r\nRUN x USING g";
+    let file = valid(text);
+    let agent = &file.agents[0];
+    assert_eq!(agent.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>(), ["f", "s"]);
+    assert_eq!(agent.requires.as_deref(), Some("fast"));
+    assert_eq!(agent.supervision, Supervision::Human);
+    assert!(matches!(&agent.persona, convoke_goals::agentfile::model::Persona::Prompt(text)
+        if text.template.fill(|_| "") == "p"));
+}
+
+#[test]
+fn agent_028_clauses_come_in_any_order() {
+    let first = parse("CONVERGE g SUPERVISED WITHIN 3 USING a -> out \"x\"").0;
+    let second = parse("CONVERGE g \"x\" -> out USING a WITHIN 3 SUPERVISED").0;
+    assert_eq!(first, second);
+    let reference = include_str!("../../../docs/agentfile.md");
+    assert!(reference.contains("in any order"), "the reference says so");
+}
+
+#[test]
+fn agent_029_steps() {
+    let file = valid("NAME n\nGOAL a \"x\"\nGOAL b \"x\"\nRUN s USING a, b");
+    let goals = file.steps[0].goals.iter().map(|goal| file.goal(*goal).name.as_str());
+    assert_eq!(goals.collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(errors("NAME n\nGOAL a \"x\"\nRUN s"), ["missing-clause 3"]);
+    assert_eq!(errors("NAME n\nGOAL a \"x\"\nRUN s USING a,\nGOAL b \"y\""), ["missing-value 3"]);
+}
+
+#[test]
+fn agent_030_convergence_has_a_limit() {
+    let file = valid(
+        "NAME n\nINPUT max\nCONVERGE c \"x\" WITHIN 10\nCONVERGE d \"x\" WITHIN $max\nRUN r USING c, d",
+    );
+    assert_eq!(file.goals[0].converge, Some(Within::Times(10)));
+    assert_eq!(file.goals[1].converge, Some(Within::Variable(file.variable_named("max").unwrap())));
+}
+
+#[test]
+fn agent_031_convergence_with_every_clause() {
+    let file =
+        valid("NAME n\nAGENT rev \"y\"\nCONVERGE c \"x\" -> r USING rev WITHIN 8 SUPERVISED\nRUN s USING c");
+    let goal = &file.goals[0];
+    assert_eq!((goal.outputs.len(), goal.agents.len()), (1, 1));
+    assert_eq!(goal.converge, Some(Within::Times(8)));
+    assert_eq!(goal.supervision, Supervision::Llm);
+    assert_eq!(errors("NAME n\nCONVERGE c \"x\"\nRUN s USING c"), ["missing-clause 2"]);
+}
+
+#[test]
+fn agent_032_a_whole_file_can_be_supervised() {
+    assert_eq!(valid(&with_rest("NAME n\nSUPERVISED")).supervision, Supervision::Llm);
+    assert_eq!(valid(&with_rest("SUPERVISED HUMAN\nNAME n")).supervision, Supervision::Human);
+    assert_eq!(valid(&with_rest("NAME n\nSUPERVISED HUMAN\nSUPERVISED")).supervision, Supervision::Human);
+    assert_eq!(valid(&with_rest("NAME n")).supervision, Supervision::Off);
+}
+
+#[test]
+fn agent_033_goals_agents_and_steps_say_who_watches() {
+    goals_agents_and_steps_say_who_watches();
+}
+
+#[test]
+fn agentcore_210_goals_agents_and_steps_say_who_watches() {
+    goals_agents_and_steps_say_who_watches();
+}
+
+fn goals_agents_and_steps_say_who_watches() {
+    for (word, expected) in [
+        ("", Supervision::Inherit),
+        (" SUPERVISED", Supervision::Llm),
+        (" SUPERVISED HUMAN", Supervision::Human),
+        (" UNSUPERVISED", Supervision::Off),
+    ] {
+        let text = format!(
+            "NAME n\nAGENT a \"x\"{word}\nGOAL g \"x\" USING a{word}\nCONVERGE c \"x\" WITHIN 2{word}\n\
+             RUN r USING g, c{word}"
+        );
+        let file = valid(&text);
+        assert_eq!(file.agents[0].supervision, expected);
+        assert_eq!(file.goals[0].supervision, expected);
+        assert_eq!(file.goals[1].supervision, expected);
+        assert_eq!(file.steps[0].supervision, expected);
+    }
+}
+
+#[test]
+fn agent_034_a_file_of_all_kinds() {
+    let file = valid(
+        "NAME n\nSUPERVISED\nGOAL a \"x\"\nGOAL b \"x\" UNSUPERVISED\nGOAL c \"x\" SUPERVISED HUMAN\nRUN r USING a, b, c",
+    );
+    let own: Vec<_> = file.goals.iter().map(|goal| goal.supervision).collect();
+    assert_eq!(own, [Supervision::Inherit, Supervision::Off, Supervision::Human]);
+    let effective: Vec<_> = own.into_iter().map(|own| own.within(file.supervision)).collect();
+    assert_eq!(effective, [Supervision::Llm, Supervision::Off, Supervision::Human]);
+}
+
+#[test]
+fn agent_035_security_modes() {
+    security_modes();
+}
+
+#[test]
+fn agentcore_211_security_modes() {
+    security_modes();
+}
+
+fn security_modes() {
+    let mode = |text: &str| valid(&with_rest(&format!("NAME n\nSECURITY {text}"))).security;
+    assert_eq!(mode("default"), Some(SecurityMode::Default));
+    assert_eq!(mode("paranoid"), Some(SecurityMode::Paranoid));
+    assert_eq!(mode("research \"scope\""), Some(SecurityMode::Research { scope: "scope".to_owned() }));
+    assert_eq!(errors(&with_rest("NAME n\nSECURITY invalid")), ["bad-value 2"]);
+    assert_eq!(errors(&with_rest("NAME n\nSECURITY research")), ["missing-value 2"]);
+    assert_eq!(errors(&with_rest("NAME n\nSECURITY Paranoid")), ["bad-value 2"]);
+    assert_eq!(errors(&with_rest("NAME n\nSECURITY paranoid\nSECURITY default")), ["contradiction 3"]);
+}
+
+#[test]
+fn agent_036_goals_may_be_defined_after_they_are_used() {
+    valid("RUN r USING g\nGOAL g \"x $h\"\nNAME n\nINPUT h");
+}
+
+#[test]
+fn agentcore_207_statements_of_all_kinds() {
+    let file = valid(
+        "NAME my-name\nINPUT a\nINPUT b DEFAULT 3\nINPUT c DEFAULT \"s\"\nGOAL g \"$a $b $c\"\nGOAL h \"x\"\nRUN r USING h, g",
+    );
+    assert_eq!(file.name, "my-name");
+    assert_eq!(file.inputs.len(), 3);
+    let goals = file.steps[0].goals.iter().map(|goal| file.goal(*goal).name.as_str());
+    assert_eq!(goals.collect::<Vec<_>>(), ["h", "g"]);
+    assert_eq!(parse("AGENT a FROM x.md\nGOAL g FROM y.md USING a").1.errors(), 0);
+}
+
+#[test]
+fn agentcore_208_errors_say_their_line() {
+    for (text, line) in
+        [("AGENT a", 1), ("GOAL g", 1), ("RUN r", 1), ("NAME n\nAGENT a", 2), ("NAME n\nRUN r", 2)]
+    {
+        assert!(errors(text).iter().any(|error| error.ends_with(&format!(" {line}"))), "{text}");
+    }
+}
+
+#[test]
+fn agentcore_209_outputs_of_every_kind() {
+    for text in [
+        "GOAL g \"x\" -> a, b USING z",
+        "AGENT g \"x\" -> a, b REQUIRES \"fast\"",
+        "CONVERGE g \"x\" -> a, b USING z WITHIN 3",
+    ] {
+        let (file, diagnostics) = parse(text);
+        assert_eq!(diagnostics.errors(), 0);
+        assert_eq!(file.statements[0].clauses.outputs.as_ref().unwrap().value.len(), 2);
+    }
+}
+
+#[test]
+fn agentcore_212_convergence() {
+    for text in [
+        "WITHIN 3",
+        "WITHIN $n",
+        "-> a WITHIN 3",
+        "USING b WITHIN 3",
+        "WITHIN 3 SUPERVISED",
+        "-> a USING b WITHIN $n SUPERVISED",
+    ] {
+        assert_eq!(parse(&format!("CONVERGE c \"x\" {text}")).1.errors(), 0, "{text}");
+    }
+    assert_eq!(parse("CONVERGE c \"x\"").1.errors(), 1);
+}
+
+#[test]
+fn words_that_begin_no_statement_are_errors() {
+    assert_eq!(errors(&with_rest("NAME n\nVERSION 1.0.0")), ["unknown-statement 2"]);
+    assert_eq!(errors(&with_rest("NAME n\nINVALID foo")), ["unknown-statement 2"]);
+}
+
+#[test]
+fn agent_038_steps_come_in_the_order_of_the_file() {
+    let file = valid("NAME n\nGOAL g \"x\"\nRUN one USING g\nRUN two USING g\nRUN three USING g");
+    assert_eq!(file.steps.iter().map(|step| step.name.as_str()).collect::<Vec<_>>(), ["one", "two", "three"]);
+}
+
+#[test]
+fn agent_039_where_a_person_is_needed() {
+    let file = |text: &str| valid(&format!("NAME n\n{text}"));
+    let plain = "GOAL a \"x\"\nGOAL b \"x\"\nRUN r USING a, b";
+    assert!(!file(plain).needs_human());
+    assert!(!file(&format!("SUPERVISED\n{plain}")).needs_human());
+    let whole = file(&format!("SUPERVISED HUMAN\n{plain}"));
+    assert!(whole.needs_human());
+    let one =
+        file("GOAL a \"x\" SUPERVISED HUMAN\nGOAL b \"x\"\nRUN r USING a\nRUN s USING b SUPERVISED HUMAN");
+    assert!(one.needs_human());
+    assert_eq!(one.human_names(), ["s", "a"]);
+}
+
+#[test]
+fn agentcore_219_profiles_and_supervision_of_a_file() {
+    let file = valid(
+        "NAME n\nAGENT a \"x\" REQUIRES \"fast\"\nAGENT b \"x\" REQUIRES \"deep\"\nAGENT c \"x\" REQUIRES \"fast\"\n\
+         GOAL g \"x\" USING a, b, c\nRUN r USING g",
+    );
+    assert_eq!(file.profiles(), ["fast", "deep"]);
+    assert!(!file.is_supervised());
+    for (text, human) in [
+        ("AGENT a \"x\" SUPERVISED\nGOAL g \"x\" USING a\nRUN r USING g", false),
+        ("GOAL g \"x\" SUPERVISED\nRUN r USING g", false),
+        ("GOAL g \"x\"\nRUN r USING g SUPERVISED HUMAN", true),
+        ("SUPERVISED\nGOAL g \"x\" SUPERVISED HUMAN\nRUN r USING g", true),
+    ] {
+        let file = valid(&format!("NAME n\n{text}"));
+        assert!(file.is_supervised());
+        assert_eq!(file.needs_human(), human, "{text}");
+    }
+    use Supervision::{Human, Inherit, Llm, Off};
+    let table = [
+        (Inherit, Off, Off),
+        (Inherit, Llm, Llm),
+        (Inherit, Human, Human),
+        (Llm, Off, Llm),
+        (Llm, Llm, Llm),
+        (Human, Off, Human),
+        (Human, Llm, Human),
+        (Off, Llm, Off),
+    ];
+    for (own, whole, expected) in table {
+        assert_eq!(own.within(whole), expected, "{own:?} in {whole:?}");
+    }
+}
+
+#[test]
+fn agent_040_names_are_unique() {
+    names_are_unique();
+}
+
+#[test]
+fn agentcore_118_130_names_are_unique() {
+    names_are_unique();
+}
+
+fn names_are_unique() {
+    let text = "NAME n\nNAME m\nINPUT i\nINPUT i\nAGENT a \"$i\"\nAGENT a \"y\"\nGOAL g \"x\" USING a\nGOAL g \"y\"\n\
+                RUN r USING g\nRUN r USING g";
+    let (_, diagnostics) = read_text(text);
+    let found: Vec<_> = diagnostics.iter().filter(|found| found.code.name() == "duplicate-name").collect();
+    assert_eq!(found.len(), 5);
+    assert!(found.iter().all(|found| found.related.len() == 1), "each says where the first one is");
+}
+
+#[test]
+fn words_of_later_versions_are_still_names() {
+    let file = valid(
+        "NAME MODEL\nINPUT WHEN DEFAULT TIMEOUT\nAGENT TOOLS \"x $WHEN\"\nGOAL PARALLEL \"x\" -> LOOP, SECRET USING TOOLS\n\
+         RUN RETRY USING PARALLEL",
+    );
+    assert_eq!(file.name, "MODEL");
+    assert_eq!(file.inputs[0].default, Some(json!("TIMEOUT")));
+    assert_eq!(file.goals[0].outputs[1].name, "SECRET");
+}
+
+#[test]
+fn statements_may_share_a_line() {
+    let file = valid("NAME a INPUT b GOAL c \"$b\" RUN d USING c SUPERVISED");
+    assert_eq!(file.supervision, Supervision::Off);
+    assert_eq!(file.steps[0].supervision, Supervision::Llm);
+    assert_eq!(valid("NAME a SUPERVISED GOAL c \"x\" RUN d USING c").supervision, Supervision::Llm);
+}
+
+#[test]
+fn indented_lines_go_on_with_a_statement() {
+    let file = valid(
+        "NAME n\nAGENT a \"x\"\nGOAL g\n  \"Do it\"\n  -> out:int # what comes of it\n\n  USING a\n  TIMEOUT 5m\nRUN r USING g",
+    );
+    let goal = &file.goals[0];
+    assert_eq!((goal.outputs.len(), goal.agents.len()), (1, 1));
+    assert_eq!(goal.overrides.timeout, Some(std::time::Duration::from_secs(300)));
+    assert_eq!(errors("NAME n\nGOAL g \"x\"\n-> a\nRUN r USING g"), ["unexpected-token 3"]);
+}
+
+#[test]
+fn loops_repeat_goals_or_are_convergence() {
+    let file = valid(
+        "NAME n\nGOAL a \"x\"\nGOAL b \"x\"\nLOOP improve USING a, b WITHIN 4\nLOOP c \"x\" WITHIN 2\nRUN r USING c",
+    );
+    assert_eq!(file.steps[0].kind, StepKind::Loop(Within::Times(4)));
+    assert_eq!(file.goals[2].converge, Some(Within::Times(2)));
+    assert_eq!(errors("NAME n\nGOAL a \"x\"\nLOOP l USING a"), ["missing-clause 3"]);
+}
+
+#[test]
+fn overrides_hold_for_files_steps_goals_and_agents() {
+    let file = valid(
+        "NAME n\nMODEL \"a/b\"\nTIMEOUT 1h30m\nAGENT a \"x\" TOOLS none\n\
+         GOAL g \"x\" USING a MODEL \"c/d\" TOOLS read, \"mcp_*\" RETRY 3 AFTER 10s BUDGET 20000 tokens, 0.50 usd, 3 tool-calls\n\
+         RUN r USING g TIMEOUT 90s",
+    );
+    assert_eq!(file.overrides.model.as_deref(), Some("a/b"));
+    assert_eq!(file.overrides.timeout.unwrap().as_secs(), 5400);
+    let goal = &file.goals[0].overrides;
+    assert_eq!(goal.model.as_deref(), Some("c/d"));
+    assert!(goal.tools.as_ref().unwrap().allow("mcp_files"));
+    assert!(!file.agents[0].overrides.tools.as_ref().unwrap().allow("read"));
+    let retry = goal.retry.unwrap();
+    assert_eq!((retry.times, retry.after.unwrap().as_secs()), (3, 10));
+    let budget = goal.budget.as_ref().unwrap();
+    assert_eq!(
+        (budget.tokens, budget.tool_calls, budget.cost.unwrap().as_micros()),
+        (Some(20000), Some(3), 500_000)
+    );
+    assert_eq!(file.steps[0].overrides.timeout.unwrap().as_secs(), 90);
+}
+
+#[test]
+fn inputs_and_outputs_have_types() {
+    let file = valid(
+        "NAME n\nINPUT a:int DEFAULT 3\nINPUT b:low|high DEFAULT low\nINPUT c:[string] DEFAULT \"x, y\"\nINPUT d SECRET\n\
+         GOAL g \"$a $b $c $d\" -> count:int, tags:[string], kind:bug|\"new feature\"\nRUN r USING g",
+    );
+    assert_eq!(file.inputs[0].default, Some(json!(3)));
+    assert_eq!(file.inputs[2].default, Some(json!(["x", "y"])));
+    assert!(file.inputs[3].secret && file.variables[3].secret);
+    assert_eq!(file.goals[0].outputs[2].ty, Type::OneOf(vec!["bug".to_owned(), "new feature".to_owned()]));
+    assert_eq!(file.goals[0].outputs[1].ty.schema(), json!({"type": "array", "items": {"type": "string"}}));
+    for (text, error) in [
+        ("INPUT a:int DEFAULT x", "bad-value 2"),
+        ("INPUT a:lo|hi DEFAULT low", "bad-value 2"),
+        ("INPUT a:integer", "unknown-type 2"),
+        ("INPUT a SECRET DEFAULT x", "secret-shown 2"),
+        ("INPUT a:int SECRET", "contradiction 2"),
+        ("INPUT a:[[[[[[[[[[[[string", "bad-value 2"),
+    ] {
+        assert_eq!(errors(&with_rest(&format!("NAME n\n{text}"))), [error], "{text}");
+    }
+}
+
+#[test]
+fn one_slip_is_one_error() {
+    for text in [
+        "NAME n\ngoal g \"x\"\nRUN r USING g",
+        "NAME n\nGAOL g \"x\"\nRUN r USING g",
+        "NAME n\nGOAL g \"x\"\nRUN r USIGN g",
+        "NAME n\nGOAL g \"x\" TIMEOUT 5\nRUN r USING g",
+        "NAME n\nAGENT a \"y\"\nGOAL g \"x\" USING a->bar\nRUN r USING g",
+        "NAME n\nGOAL g->bar \"x\"\nRUN r USING g",
+        "NAME n\nGOAL g \"two\nlines\"\nRUN r USING h\nGOAL h \"x\"",
+        "NAME n\nGOAL g\n  do it, please!\n  now\nRUN r USING g",
+        "NAME n\nGOAL g \"x\" TIMEOT 5m\nRUN r USING g",
+        "NAME n\nGOAL a \"x\"\nGOAL b \"x\"\nRUN r USING a b",
+    ] {
+        only_error(text);
+    }
+}
