@@ -9,8 +9,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 use convoke_core::{RunId, RunStatus};
 
 const AFTER_HELP: &str = "\
-Works on a store alone: no model is called and no workflow is run. Results go to standard output, everything else to \
-standard error.
+Results go to standard output, everything else to standard error. Only `chat` and `doctor --try` call a model.
 
 RUN is a run's id, the beginning of one that no other run has, or `last` for the newest run.
 
@@ -21,7 +20,7 @@ Exit codes:
   3  there is no such run, entry or question, or more than one fits
   4  the store is missing, damaged, newer than this program, or cannot be read";
 
-/// Look at stored runs, replay and fork them, answer their questions.
+/// Talk to models; look at stored runs, replay and fork them, answer their questions.
 #[derive(Debug, Parser)]
 #[command(name = "convoke", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -55,6 +54,26 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Say something to a model, or have a conversation with it.
+    Chat(Chat),
+    /// Say which model would be used and why, and what is missing.
+    Doctor(Doctor),
+    /// Model files that run in this process.
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// Check Agentfiles and say everything that is wrong with them.
+    Validate(Validate),
+    /// Write Agentfiles in the one way they are written.
+    Fmt(Fmt),
+    /// Look at an Agentfile: its inputs, agents and goals, and what is done in which order.
+    Inspect(Inspect),
+    #[command(flatten)]
+    Stored(Stored),
+}
+
+/// Commands on a store that is there.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Stored {
     /// List runs, newest first.
     Runs(Runs),
     /// Look at a run: what it did, what it spent, how it ended, what it waits for.
@@ -71,7 +90,7 @@ pub(crate) enum Command {
     Purge(Purge),
 }
 
-impl Command {
+impl Stored {
     /// Whether it changes nothing in the store, which then need not be writable.
     pub(crate) fn only_reads(&self) -> bool {
         match self {
@@ -80,6 +99,109 @@ impl Command {
             Self::Fork(_) | Self::Answer(_) => false,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chat {
+    /// What to say; `-` for what comes on standard input. Without it, a conversation begins.
+    pub(crate) prompt: Option<String>,
+    /// The model: service/model, local/name, a .gguf file, or scripted/file. `convoke doctor` says which one it is
+    /// otherwise.
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Instructions for the model.
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "resume")]
+    pub(crate) system: Option<String>,
+    /// At most this many tokens in each answer.
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    pub(crate) max_tokens: Option<u32>,
+    /// Randomness; 0 for none.
+    #[arg(long, value_name = "T", conflicts_with = "resume")]
+    pub(crate) temperature: Option<f64>,
+    /// Go on with an earlier conversation: a run's id, the beginning of one, or `last`.
+    #[arg(long = "continue", short = 'c', value_name = "RUN")]
+    pub(crate) resume: Option<String>,
+    /// Keep nothing of it.
+    #[arg(long, conflicts_with = "resume")]
+    pub(crate) forget: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// List the models that are here, and those that can be pulled by name.
+    List,
+    /// Fetch a model: by its name in the list, from a file, or from an address.
+    Pull {
+        /// A name, a .gguf file, or an address; `#sha256=…` after an address says what its digest must be.
+        what: String,
+        /// What to call it here.
+        #[arg(long = "as", value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Delete a model's files.
+    Rm {
+        /// The model.
+        name: String,
+    },
+    /// Say all that is known of a model.
+    Info {
+        /// The model.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Pretend this model was asked for.
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Ask the model for one word, to see that it answers.
+    #[arg(long = "try")]
+    pub(crate) try_it: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// The files; `-` for what comes on standard input.
+    #[arg(value_name = "FILE", default_value = "Agentfile")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where skills are kept that files name without a path.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) skills: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fmt {
+    /// The files; `-` for what comes on standard input, which is then written to standard output.
+    #[arg(value_name = "FILE", default_value = "Agentfile")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing; fail if there is anything to change.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// The file; `-` for what comes on standard input.
+    #[arg(value_name = "FILE", default_value = "Agentfile")]
+    pub(crate) file: PathBuf,
+    /// As what to show it; `--json` is the same as `--format json`.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: OutlineFormat,
+    /// Where skills are kept that the file names without a path.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) skills: Vec<PathBuf>,
+}
+
+/// As what to show an Agentfile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutlineFormat {
+    /// A tree.
+    Text,
+    /// JSON.
+    Json,
+    /// A Mermaid flow chart.
+    Mermaid,
 }
 
 #[derive(Debug, Args)]

@@ -65,6 +65,14 @@ impl Failure {
         Self::new(Exit::Store, message)
     }
 
+    /// What went wrong, in one line.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Told(report) => report.message.clone(),
+            Self::ClosedPipe => "nobody reads the results".to_owned(),
+        }
+    }
+
     /// Adds a line below the message.
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
         if let Self::Told(report) = &mut self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use convoke_core::history::Spent;
 use convoke_core::store::Totals;
-use convoke_core::{Money, Timestamp};
+use convoke_core::{Money, Timestamp, Usage};
 
 /// What stands where there is nothing to say.
 pub(crate) const NOTHING: &str = "–";
@@ -106,6 +106,23 @@ pub(crate) fn totals_cost(totals: &Totals) -> String {
         (None, None) if totals.model_calls > 0 => UNKNOWN.to_owned(),
         (None, None) => NOTHING.to_owned(),
     }
+}
+
+/// `98 MB`, `1.1 GB`.
+pub(crate) fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{} kB", count / 1_000),
+        1_000_000..1_000_000_000 => format!("{} MB", count / 1_000_000),
+        _ => format!("{}.{} GB", count / 1_000_000_000, count % 1_000_000_000 / 100_000_000),
+    }
+}
+
+/// `120 tokens in, 45 out, $0.0012`
+pub(crate) fn usage(usage: &Usage) -> String {
+    let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
+    let cost = usage.cost.map_or_else(|| "at an unknown price".to_owned(), cost);
+    format!("{read} tokens in, {written} out, {cost}")
 }
 
 /// `1 model call`, `2 model calls`.

@@ -1,7 +1,7 @@
-//! The `convoke` command: look at stored runs, replay and fork them, answer their questions.
+//! The `convoke` command: talk to models; look at stored runs, replay and fork them, answer their questions.
 //!
-//! Everything here works on a store alone. No workflow is known and no model is called: a run is resumed by the program
-//! that runs its workflow, never by this one.
+//! A conversation is a run like any other: journaled, resumable, and shown by the same commands. Every other run is
+//! resumed by the program that knows its workflow, never by this one.
 //!
 //! # For scripts
 //! Standard output carries results only; notes, hints and errors go to standard error. `--json` gives every result as
@@ -22,6 +22,10 @@
 //! |---|---|
 //! | `arguments` | the command line |
 //! | `command` | one module per command |
+//! | `chat` | a conversation as a workflow |
+//! | `agentfiles` | Agentfiles as they come from disks and pipes |
+//! | `models` | which model is meant, and how to get hold of it |
+//! | `local`, `weights` | models that run in this process, and their files |
 //! | `session` | what every command has at hand: the store, the output |
 //! | `select` | which run or question is meant |
 //! | `view` | the JSON form of everything |
@@ -29,20 +33,25 @@
 //! | `terminal` | colours, widths, tables, standard output |
 //! | `failure` | errors, hints, exit codes |
 
+mod agentfiles;
 mod arguments;
+mod chat;
 mod command;
 mod failure;
 mod human;
+mod local;
+mod models;
 mod render;
 mod select;
 mod session;
 mod shell;
 mod terminal;
 mod view;
+mod weights;
 
 use std::process::ExitCode;
 
-use arguments::Arguments;
+use arguments::{Arguments, Command};
 use failure::{Exit, Failure};
 use session::Session;
 use terminal::Output;
@@ -69,8 +78,22 @@ pub fn main() -> ExitCode {
 
 fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("this process cannot run asynchronous code: {error}")))?;
-    let mut session = Session::open(arguments, output)?;
-    runtime.block_on(command::run(&mut session, &arguments.command))
+    let result = match &arguments.command {
+        Command::Chat(chat) => runtime.block_on(command::chat(arguments, chat, output)),
+        Command::Model(model) => runtime.block_on(command::model(arguments, model, output)),
+        Command::Doctor(doctor) => runtime.block_on(command::doctor(arguments, doctor, output)),
+        Command::Validate(validate) => command::validate(arguments, validate, output),
+        Command::Fmt(fmt) => command::fmt(arguments, fmt, output),
+        Command::Inspect(inspect) => command::inspect(arguments, inspect, output),
+        Command::Stored(stored) => {
+            let mut session = Session::open(arguments, stored, output)?;
+            runtime.block_on(command::run(&mut session, stored))
+        }
+    };
+    // A thread that waits for somebody to type must not keep the process.
+    runtime.shutdown_background();
+    result
 }

@@ -7,7 +7,8 @@ use convoke_core::history::OpenQuestion;
 use convoke_core::{QuestionKind, RunId, Store, Timestamp};
 use convoke_store::SqliteStore;
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Stored};
+use crate::chat;
 use crate::failure::Failure;
 use crate::shell;
 use crate::terminal::Output;
@@ -27,18 +28,31 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Opens the store the command line names. One that is not there is never made.
-    pub(crate) fn open(arguments: &Arguments, output: &'a mut Output) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        arguments: &Arguments,
+        command: &Stored,
+        output: &'a mut Output,
+    ) -> Result<Self, Failure> {
         let path = &*arguments.store;
-        let place = path.display().to_string();
-        must_exist(path, &place)?;
-        let store = match arguments.command.only_reads() {
+        must_exist(path, &path.display().to_string())?;
+        let store = match command.only_reads() {
             true => SqliteStore::open_read_only(path)?,
             false => SqliteStore::open(path)?,
         };
+        Ok(Self::of(store, arguments, output))
+    }
+
+    /// Opens the store the command line names, and makes it if it is not there.
+    pub(crate) fn open_or_make(arguments: &Arguments, output: &'a mut Output) -> Result<Self, Failure> {
+        Ok(Self::of(SqliteStore::open(&arguments.store)?, arguments, output))
+    }
+
+    fn of(store: SqliteStore, arguments: &Arguments, output: &'a mut Output) -> Self {
+        let place = arguments.store.display().to_string();
         let store_option =
             if arguments.names_store { format!("--store {} ", shell::quoted(&place)) } else { String::new() };
         let now = Timestamp::now();
-        Ok(Self { store: Arc::new(store), output, json: arguments.json, now, place, store_option })
+        Self { store: Arc::new(store), output, json: arguments.json, now, place, store_option }
     }
 
     /// A command of this program on the same store, for the user to copy.
@@ -70,6 +84,10 @@ impl<'a> Session<'a> {
 
     /// How to let a run go on.
     pub(crate) fn resuming(&self, run: &RunId, workflow: &str) -> String {
+        if workflow == chat::NAME {
+            let again = self.command(&format!("chat --continue {}", shell::quoted(run.as_str())));
+            return format!("go on with `{again}`");
+        }
         format!(
             "resume it with the program that runs workflow `{workflow}`: `runtime.resume(&workflow, \"{run}\".parse()?)`"
         )

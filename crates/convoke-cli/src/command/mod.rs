@@ -1,26 +1,39 @@
 //! One module per command.
 
 mod answer;
+mod chat;
+mod doctor;
+mod fmt;
 mod fork;
+mod inspect;
+mod model;
 mod purge;
 mod questions;
 mod replay;
 mod runs;
 mod show;
+mod validate;
 
-use crate::arguments::Command;
+pub(crate) use chat::run as chat;
+pub(crate) use doctor::run as doctor;
+pub(crate) use fmt::run as fmt;
+pub(crate) use inspect::run as inspect;
+pub(crate) use model::run as model;
+pub(crate) use validate::run as validate;
+
+use crate::arguments::Stored;
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// Does what a command says.
-pub(crate) async fn run(session: &mut Session<'_>, command: &Command) -> Result<(), Failure> {
+/// Does what a command on a store says.
+pub(crate) async fn run(session: &mut Session<'_>, command: &Stored) -> Result<(), Failure> {
     match command {
-        Command::Runs(arguments) => runs::run(session, arguments).await,
-        Command::Show(arguments) => show::run(session, arguments).await,
-        Command::Replay(arguments) => replay::run(session, arguments).await,
-        Command::Fork(arguments) => fork::run(session, arguments).await,
-        Command::Answer(arguments) => answer::run(session, arguments).await,
-        Command::Questions => questions::run(session).await,
-        Command::Purge(arguments) => purge::run(session, arguments).await,
+        Stored::Runs(arguments) => runs::run(session, arguments).await,
+        Stored::Show(arguments) => show::run(session, arguments).await,
+        Stored::Replay(arguments) => replay::run(session, arguments).await,
+        Stored::Fork(arguments) => fork::run(session, arguments).await,
+        Stored::Answer(arguments) => answer::run(session, arguments).await,
+        Stored::Questions => questions::run(session).await,
+        Stored::Purge(arguments) => purge::run(session, arguments).await,
     }
 }

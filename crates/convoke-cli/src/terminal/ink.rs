@@ -62,6 +62,11 @@ impl Palette {
         Self { colours }
     }
 
+    /// Whether anything gets a colour.
+    pub(crate) fn is_colored(self) -> bool {
+        self.colours
+    }
+
     /// A text in its colour.
     pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
         if !self.colours || ink == Ink::Plain || text.is_empty() {

@@ -44,6 +44,35 @@ impl Output {
         Ok(writeln!(self.results, "{}", line.trim_end())?)
     }
 
+    /// A piece of a line that is still being written, to be seen at once.
+    pub(crate) fn piece(&mut self, piece: &str) -> Result<(), Failure> {
+        write!(self.results, "{}", text::clean(piece))?;
+        self.flush()
+    }
+
+    /// A faint line on standard error.
+    pub(crate) fn aside(&mut self, line: &str) {
+        let _ = self.results.flush();
+        let _ = writeln!(io::stderr(), "{}", self.notes.paint(Ink::Faint, &text::clean(line)));
+    }
+
+    /// Lines of the result, as they are.
+    pub(crate) fn block(&mut self, text: &str) -> Result<(), Failure> {
+        Ok(self.results.write_all(text.as_bytes())?)
+    }
+
+    /// Whether notes have colours.
+    pub(crate) fn colors_notes(&self) -> bool {
+        self.notes.is_colored()
+    }
+
+    /// A text that explains something, on standard error, as it is: whoever made it has taken care of what a terminal
+    /// would misunderstand.
+    pub(crate) fn explanation(&mut self, text: &str) {
+        let _ = self.results.flush();
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+
     /// A whole result as JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;

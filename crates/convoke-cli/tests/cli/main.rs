@@ -5,12 +5,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod agentfiles;
 mod answer;
+mod chat;
+mod doctor;
 mod errors;
 mod examples;
 mod fork;
 mod journal;
 mod json;
+mod local;
+mod model;
 mod place;
 mod purge;
 mod questions;

@@ -53,6 +53,10 @@ impl Place {
         place
     }
 
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("convoke.db")
     }
@@ -68,6 +72,18 @@ impl Place {
             .collect();
         files.sort();
         files
+    }
+
+    /// Writes a file in the folder.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Reads a file in the folder.
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap()
     }
 
     /// The store itself.

@@ -1,0 +1,92 @@
+//! Agentfiles as they come from disks and pipes, and what is wrong with them.
+
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use convoke_goals::agentfile::diagnostic::{Diagnostics, Style, render};
+use convoke_goals::agentfile::load::{FileLoader, Loader, NoFiles};
+use convoke_goals::agentfile::{Agentfile, Source, read};
+
+use crate::failure::Failure;
+use crate::terminal::Output;
+
+/// Larger files are not read: nobody wrote them.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// What a file is called on the command line if it comes on standard input.
+pub(crate) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The bytes of a file, or of standard input, and what to call it.
+pub(crate) fn bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let name = if is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() };
+    let mut bytes = Vec::new();
+    let reading = if is_standard_input(path) {
+        std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+    };
+    if let Err(error) = reading {
+        return Err(match error.kind() {
+            ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))
+                .hint("check the path; without one, `Agentfile` in this folder is meant"),
+            ErrorKind::IsADirectory => Failure::failed(format!("{name} is a folder"))
+                .hint(format!("name a file in it, for instance {}", path.join("Agentfile").display())),
+            _ => Failure::failed(format!("{name} cannot be read: {error}")).hint("check its permissions"),
+        });
+    }
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::failed(format!("{name} is larger than {} MiB", LARGEST >> 20))
+            .hint("that is no Agentfile; check the path"));
+    }
+    Ok((name, bytes))
+}
+
+/// A file that was read, and what is wrong with it.
+pub(crate) struct Checked {
+    pub(crate) source: Source,
+    pub(crate) file: Option<Agentfile>,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+/// Reads and checks a file. What it names is looked for beside it; skills also in `skills`.
+pub(crate) fn check(path: &Path, skills: &[PathBuf]) -> Result<Checked, Failure> {
+    let (name, bytes) = bytes(path)?;
+    let source = match Source::from_bytes(name, bytes) {
+        Ok(source) => source,
+        Err(error) => {
+            let (source, diagnostic) = *error;
+            let mut diagnostics = Diagnostics::default();
+            diagnostics.error(|| diagnostic);
+            return Ok(Checked { source, file: None, diagnostics });
+        }
+    };
+    // A text from a pipe has this folder beside it, if there is one.
+    let files = if is_standard_input(path) { FileLoader::new(".") } else { FileLoader::beside(path) };
+    let loader: Box<dyn Loader> = match files {
+        Ok(files) => Box::new(skills.iter().fold(files, |files, folder| files.with_skills(folder))),
+        Err(_) => Box::new(NoFiles),
+    };
+    let (file, diagnostics) = read(&source, loader.as_ref());
+    Ok(Checked { source, file, diagnostics })
+}
+
+/// Shows what is wrong, on standard error.
+pub(crate) fn tell(source: &Source, diagnostics: &Diagnostics, output: &mut Output) {
+    if !diagnostics.is_empty() {
+        let style = Style { color: output.colors_notes(), width: output.width().unwrap_or(100) };
+        output.explanation(&render(source, diagnostics, style));
+    }
+}
+
+/// "2 errors", "1 error and 3 warnings", "no errors".
+pub(crate) fn counted(errors: usize, warnings: usize) -> String {
+    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    match (errors, warnings) {
+        (0, 0) => "no errors".to_owned(),
+        (errors, 0) => count(errors, "error"),
+        (0, warnings) => count(warnings, "warning"),
+        (errors, warnings) => format!("{} and {}", count(errors, "error"), count(warnings, "warning")),
+    }
+}

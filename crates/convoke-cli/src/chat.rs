@@ -1,0 +1,81 @@
+//! A conversation as a workflow: ask the person, ask the model, and so on.
+//!
+//! Both are effects, so the journal has the whole conversation, and going on with it days later is resuming a run.
+
+use std::sync::Arc;
+
+use convoke_core::{
+    Decision, Error, Message, Model, ModelParams, ModelReply, ModelRequest, Question, Scope, Transcript,
+    Visibility, Workflow,
+};
+use convoke_steps::task_boxed;
+use serde::{Deserialize, Serialize};
+
+/// The workflow's name.
+pub(crate) const NAME: &str = "chat";
+
+/// What the person is asked, again and again.
+pub(crate) const TURN: &str = "What next?";
+
+/// What was said.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Chat {
+    /// Instructions for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) system: Option<String>,
+    /// What the person said first, if that was said with the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) opening: Option<String>,
+    /// Whether there is more to come after the first answer.
+    pub(crate) goes_on: bool,
+    /// How the model is to answer.
+    #[serde(default)]
+    pub(crate) params: ModelParams,
+    /// The model's last answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last: Option<ModelReply>,
+}
+
+/// The conversation with this model.
+pub(crate) fn workflow(model: Arc<dyn Model>) -> Workflow<Chat> {
+    let talk = task_boxed("talk", move |scope, chat| {
+        let model = Arc::clone(&model);
+        Box::pin(async move { talk(scope, chat, &model).await })
+    });
+    Workflow::new(talk).named(NAME)
+}
+
+async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<(), Error> {
+    let mut said = Transcript::new();
+    said.extend(chat.system.clone().map(Message::system));
+    let mut next = chat.opening.clone();
+    let mut trouble = String::new();
+    loop {
+        let words = match next.take() {
+            Some(words) => words,
+            None if chat.goes_on => {
+                let question = Question::text(TURN).details(std::mem::take(&mut trouble));
+                match scope.ask(question).await?.decision {
+                    Decision::Text { text } => text,
+                    _ => return Ok(()),
+                }
+            }
+            None => return Ok(()),
+        };
+        let mut with_words = said.clone();
+        with_words.push(Message::user(words));
+        let request = ModelRequest { params: chat.params.clone(), ..ModelRequest::new(with_words.clone()) };
+        match scope.model(model, request, Visibility::Streamed).await {
+            Ok(reply) => {
+                with_words.push(reply.message.clone());
+                said = with_words;
+                chat.last = Some(reply);
+            }
+            // Whoever is there can mend it, or try again; what was said so far is not lost.
+            Err(error) if chat.goes_on && matches!(error.root(), Error::Model(_)) => {
+                trouble = error.to_string()
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `convoke doctor`
+
+use convoke_core::{CallContext, IdempotencyKey, ModelParams, ModelRequest, Path, ReplyBuilder, RunId};
+use convoke_models::ModelName;
+use convoke_models::choose::{Choice, Service};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use crate::arguments::{Arguments, Doctor};
+use crate::failure::Failure;
+use crate::models::Models;
+use crate::terminal::{Ink, Output, Rich};
+
+/// Enough for a model that thinks first.
+const TRIAL_TOKENS: u32 = 512;
+
+pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Output) -> Result<(), Failure> {
+    let models = Models::load()?;
+    let choice = models.choose(wanted.model.as_deref()).await?;
+    let trial = match &choice.model {
+        Some(name) => match models.check(name) {
+            Ok(()) if wanted.try_it => Some(attempt(&models, name, output).await),
+            Ok(()) => None,
+            Err(missing) => Some(Err(missing)),
+        },
+        None => None,
+    };
+    if arguments.json {
+        output.json(&as_json(&models, &choice, trial.as_ref()))?;
+    } else {
+        tell(&models, &choice, trial.as_ref(), output)?;
+    }
+    match trial {
+        Some(Err(failure)) => Err(failure),
+        _ if choice.model.is_none() => Err(no_model()),
+        _ => Ok(()),
+    }
+}
+
+fn no_model() -> Failure {
+    Failure::failed("there is no model to use")
+        .hint("set a provider's key, start Ollama, or build with the cargo feature `local`")
+}
+
+fn tell(
+    models: &Models,
+    choice: &Choice,
+    trial: Option<&Result<String, Failure>>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let heading = |text: &str| Rich::new(Ink::Strong, text);
+    let model = choice.model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
+    let works = choice.model.is_some() && !matches!(trial, Some(Err(_)));
+    let ink = if works { Ink::Good } else { Ink::Bad };
+    output.line(&heading("model  ").with(ink, model))?;
+    for finding in &choice.findings {
+        let (mark, ink) = if finding.found.decides() { ("✓", Ink::Good) } else { ("–", Ink::Faint) };
+        output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, format!(" {finding}")))?;
+    }
+    if let Some(Ok(words)) = trial {
+        output.line(
+            &Rich::plain("  ").with(Ink::Good, "✓").with(Ink::Plain, format!(" it answers: {words}")),
+        )?;
+    }
+    output.plain("")?;
+    output.line(&heading("services"))?;
+    let width = Service::ALL.iter().map(|service| service.name.len()).max().unwrap_or_default();
+    for service in Service::ALL {
+        let (mark, ink, state) = match key_state(models, service) {
+            KeyState::Found(place) => ("✓", Ink::Good, format!("key in {place}")),
+            KeyState::NotNeeded => ("✓", Ink::Faint, "needs no key".to_owned()),
+            KeyState::Missing(variables) => ("–", Ink::Faint, format!("no key; set {variables}")),
+        };
+        let name = format!(" {:width$}  ", service.name);
+        output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, name).with(Ink::Faint, state))?;
+    }
+    output.plain("")?;
+    let file = |path: Option<&std::path::Path>, otherwise: String| {
+        path.map_or(otherwise, |path| path.display().to_string())
+    };
+    output.line(&heading("files"))?;
+    let home = convoke_models::Credentials::home(&models.environment);
+    let no_credentials =
+        format!("none; it would be {}", home.map_or_else(String::new, |path| path.display().to_string()));
+    output.line(
+        &Rich::plain("  credentials    ").with(Ink::Plain, file(models.credentials.path(), no_credentials)),
+    )?;
+    let configs: Vec<_> = models.config.paths.iter().map(|path| path.display().to_string()).collect();
+    let config =
+        if configs.is_empty() { "none; it would be ./convoke.toml".to_owned() } else { configs.join(", ") };
+    output.line(&Rich::plain("  configuration  ").with(Ink::Plain, config))
+}
+
+enum KeyState {
+    Found(String),
+    NotNeeded,
+    Missing(String),
+}
+
+fn key_state(models: &Models, service: &Service) -> KeyState {
+    match models.credentials.key(service, &models.environment) {
+        Some((_, place)) => KeyState::Found(place.to_string()),
+        None if service.needs_key => KeyState::Missing(service.key_variables.join(" or ")),
+        None => KeyState::NotNeeded,
+    }
+}
+
+fn as_json(models: &Models, choice: &Choice, trial: Option<&Result<String, Failure>>) -> Value {
+    let services: serde_json::Map<String, Value> = Service::ALL
+        .iter()
+        .map(|service| {
+            let state = match key_state(models, service) {
+                KeyState::Found(place) => json!({"key": place}),
+                KeyState::NotNeeded => json!({"key": "not needed"}),
+                KeyState::Missing(variables) => json!({"key": null, "set": variables}),
+            };
+            (service.name.to_owned(), state)
+        })
+        .collect();
+    json!({
+        "model": choice.model.as_ref().map(ToString::to_string),
+        "looked_at": choice.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "works": choice.model.is_some() && !matches!(trial, Some(Err(_))),
+        "answer": trial.and_then(|trial| trial.as_ref().ok()),
+        "services": services,
+        "credentials": models.credentials.path(),
+        "configuration": models.config.paths,
+    })
+}
+
+/// Asks for one word.
+async fn attempt(models: &Models, name: &ModelName, output: &mut Output) -> Result<String, Failure> {
+    let model = models.open(name, output).await?;
+    let mut params = ModelParams::default();
+    params.max_tokens = Some(TRIAL_TOKENS);
+    let request = ModelRequest { params, ..ModelRequest::new("Answer with one word: hello.") };
+    let key = IdempotencyKey::derive(&RunId::mint(), &Path::from("doctor"), 0);
+    let mut builder = ReplyBuilder::new(model.name(), "doctor");
+    let mut pieces = model.reply(request, CallContext { key });
+    while let Some(piece) = pieces.next().await {
+        builder.add(&piece.map_err(|error| Failure::failed(error.to_string()))?);
+    }
+    let reply = builder.finish().map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(reply.text().trim().chars().take(60).collect())
+}

@@ -1,0 +1,170 @@
+//! `convoke model`
+
+use convoke_weights::{Entry, Info, Installed, Kind, PullOptions};
+use serde_json::{Value, json};
+
+use crate::arguments::{Arguments, ModelCommand};
+use crate::failure::Failure;
+use crate::human;
+use crate::terminal::{Align, Column, Ink, Output, Rich, Table};
+use crate::weights;
+
+pub(crate) async fn run(
+    arguments: &Arguments,
+    command: &ModelCommand,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let library = weights::library()?;
+    match command {
+        ModelCommand::List => {
+            let installed = library.list()?;
+            let catalogue = library.catalogue().entries();
+            if arguments.json {
+                list_json(&installed, catalogue, output)
+            } else {
+                list(&installed, catalogue, output)
+            }
+        }
+        ModelCommand::Pull { what, name } => {
+            let wanted = library.wanted(what)?;
+            let options = PullOptions::default();
+            let options = match name {
+                Some(name) => options.name(name),
+                None => options,
+            };
+            let installed = weights::pull(&library, &wanted, options).await?;
+            if arguments.json {
+                return output.json(&installed_json(&installed));
+            }
+            output.plain(&format!("{}  {}", installed.name, installed.path().display()))
+        }
+        ModelCommand::Rm { name } => {
+            library.remove(name)?;
+            if arguments.json {
+                output.json(&json!({"removed": name}))
+            } else {
+                output.plain(&format!("removed {name}"))
+            }
+        }
+        ModelCommand::Info { name } => {
+            let info = library.info(name)?;
+            if info.entry.is_none() && info.installed.is_none() {
+                return Err(Failure::not_found(format!(
+                    "there is no model `{name}` here or in the catalogue"
+                ))
+                .hint("`convoke model list` shows what there is"));
+            }
+            if arguments.json {
+                return output.json(&json!({
+                    "catalogue": info.entry.as_ref().map(entry_json),
+                    "installed": info.installed.as_ref().map(installed_json),
+                }));
+            }
+            tell(&info, output)
+        }
+    }
+}
+
+fn list(installed: &[Installed], catalogue: &[Entry], output: &mut Output) -> Result<(), Failure> {
+    let mut table = Table::new([
+        Column::new("name", Align::Left),
+        Column::new("kind", Align::Left),
+        Column::new("size", Align::Right),
+        Column::new("licence", Align::Left),
+        Column::new("here", Align::Left),
+    ]);
+    for entry in catalogue {
+        let is_here = installed.iter().any(|model| model.name == entry.name);
+        let name = if entry.is_default { format!("{} (default)", entry.name) } else { entry.name.clone() };
+        table.row([
+            (Ink::Strong, name),
+            (Ink::Plain, kind(entry.kind).to_owned()),
+            (Ink::Plain, human::bytes(entry.bytes())),
+            (Ink::Plain, entry.licence.clone()),
+            if is_here { (Ink::Good, "yes".to_owned()) } else { (Ink::Faint, "no".to_owned()) },
+        ]);
+    }
+    for model in installed.iter().filter(|model| catalogue.iter().all(|entry| entry.name != model.name)) {
+        table.row([
+            (Ink::Strong, model.name.clone()),
+            (Ink::Plain, kind(model.kind).to_owned()),
+            (Ink::Plain, human::bytes(model.bytes())),
+            (Ink::Plain, model.licence.clone().unwrap_or_else(|| human::UNKNOWN.to_owned())),
+            (Ink::Good, "yes".to_owned()),
+        ]);
+    }
+    for line in table.lines(output.width()) {
+        output.line(&line)?;
+    }
+    Ok(())
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Chat => "chat",
+        Kind::Embedding => "embedding",
+        _ => human::UNKNOWN,
+    }
+}
+
+fn list_json(installed: &[Installed], catalogue: &[Entry], output: &mut Output) -> Result<(), Failure> {
+    output.json(&json!({
+        "catalogue": catalogue.iter().map(entry_json).collect::<Vec<_>>(),
+        "installed": installed.iter().map(installed_json).collect::<Vec<_>>(),
+    }))
+}
+
+fn entry_json(entry: &Entry) -> Value {
+    json!({
+        "name": entry.name,
+        "aliases": entry.aliases,
+        "title": entry.title,
+        "kind": entry.kind,
+        "default": entry.is_default,
+        "licence": entry.licence,
+        "context_tokens": entry.context_tokens,
+        "bytes": entry.bytes(),
+    })
+}
+
+fn installed_json(installed: &Installed) -> Value {
+    json!({
+        "name": installed.name,
+        "title": installed.title,
+        "kind": installed.kind,
+        "licence": installed.licence,
+        "context_tokens": installed.context_tokens,
+        "origin": installed.origin,
+        "bytes": installed.bytes(),
+        "path": installed.path(),
+    })
+}
+
+fn tell(info: &Info, output: &mut Output) -> Result<(), Failure> {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    if let Some(entry) = &info.entry {
+        rows.push(("name", entry.name.clone()));
+        rows.push(("what", entry.title.clone()));
+        rows.push(("licence", entry.licence.clone()));
+        rows.push(("context", format!("{} tokens", entry.context_tokens)));
+        rows.push(("size", human::bytes(entry.bytes())));
+    }
+    match &info.installed {
+        Some(installed) => {
+            if info.entry.is_none() {
+                rows.push(("name", installed.name.clone()));
+                rows.push(("size", human::bytes(installed.bytes())));
+            }
+            rows.push(("file", installed.path().display().to_string()));
+            rows.push(("from", installed.origin.clone()));
+            rows.extend(
+                installed.files.iter().map(|file| ("sha256", format!("{}  {}", file.sha256, file.name))),
+            );
+        }
+        None => rows.push(("file", "not here; `convoke model pull` fetches it".to_owned())),
+    }
+    for (label, value) in rows {
+        output.line(&Rich::new(Ink::Faint, format!("{label:9}")).with(Ink::Plain, value))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! `convoke validate`
+
+use convoke_goals::agentfile::diagnostic;
+
+use crate::agentfiles::{check, counted, tell};
+use crate::arguments::{Arguments, Validate};
+use crate::failure::Failure;
+use crate::terminal::{Ink, Output, Rich};
+
+pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
+    let mut all = Vec::new();
+    let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
+    for path in &wanted.files {
+        let checked = check(path, &wanted.skills)?;
+        let found = &checked.diagnostics;
+        errors += found.errors();
+        warnings += found.warnings();
+        invalid += usize::from(found.errors() > 0);
+        if arguments.json {
+            all.push(checked);
+            continue;
+        }
+        tell(&checked.source, found, output);
+        let name = format!(" {}", checked.source.name());
+        let line = if found.errors() > 0 {
+            Rich::new(Ink::Bad, "✗ Invalid").with(Ink::Plain, name)
+        } else {
+            Rich::new(Ink::Good, "✓ Valid").with(Ink::Plain, name)
+        };
+        let counts = if found.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", counted(found.errors(), found.warnings()))
+        };
+        output.line(&line.with(Ink::Faint, counts))?;
+    }
+    if arguments.json {
+        let results: Vec<_> =
+            all.iter().map(|checked| diagnostic::to_json(&checked.source, &checked.diagnostics)).collect();
+        output.json(&results)?;
+    }
+    if invalid == 0 {
+        return Ok(());
+    }
+    let files = if wanted.files.len() == 1 {
+        "the Agentfile is not valid".to_owned()
+    } else {
+        format!("{invalid} of {} Agentfiles are not valid", wanted.files.len())
+    };
+    Err(Failure::failed(format!("{files}: {}", counted(errors, warnings))))
+}

@@ -1,0 +1,79 @@
+//! How they are found, fetched and opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use convoke_core::Model;
+use convoke_local::{LocalModel, LocalSettings};
+use convoke_weights::{Kind, Library, PullOptions};
+
+use crate::failure::Failure;
+use crate::human;
+use crate::weights;
+
+/// Opens a model by its name or file; fetches it first if need be.
+pub(crate) async fn open(
+    model: &str,
+    tell: &mut (dyn FnMut(&str) + Send),
+) -> Result<Arc<dyn Model>, Failure> {
+    let path = file_of(&weights::library()?, model, tell).await?;
+    let mut settings = LocalSettings::default();
+    if as_path(model).is_none() {
+        settings = settings.name(model);
+    }
+    let opened = LocalModel::open(path, settings).await;
+    Ok(Arc::new(opened.map_err(|error| Failure::failed(error.to_string()))?))
+}
+
+/// Whether a model is here, or could be fetched.
+pub(crate) fn check(model: &str) -> Result<(), Failure> {
+    if let Some(path) = as_path(model) {
+        return if path.exists() {
+            Ok(())
+        } else {
+            Err(Failure::not_found(format!("there is no file {model}")))
+        };
+    }
+    weights::library()?.info(model).map(drop).map_err(Failure::from)
+}
+
+/// The chat model to use if nobody says which: the default one, unless only another one is here.
+pub(crate) fn usual_model() -> Result<Option<String>, Failure> {
+    let library = weights::library()?;
+    let usual = library.catalogue().default_of(Kind::Chat).map(|entry| entry.name.clone());
+    let here: Vec<_> = library.list()?.into_iter().filter(|model| model.kind == Kind::Chat).collect();
+    let is_here = |name: &String| here.iter().any(|model| model.name == *name);
+    match usual {
+        Some(usual) if here.is_empty() || is_here(&usual) => Ok(Some(usual)),
+        usual => Ok(here.into_iter().next().map(|model| model.name).or(usual)),
+    }
+}
+
+/// The file of a model, fetched if it is in the catalogue and not here yet.
+async fn file_of(
+    library: &Library,
+    model: &str,
+    tell: &mut (dyn FnMut(&str) + Send),
+) -> Result<PathBuf, Failure> {
+    if let Some(path) = as_path(model) {
+        return Ok(path);
+    }
+    let info = library.info(model)?;
+    match (info.installed, info.entry) {
+        (Some(installed), _) => Ok(installed.path()),
+        (None, Some(entry)) => {
+            let (size, licence) = (human::bytes(entry.bytes()), &entry.licence);
+            tell(&format!("fetching {} once: {size}, licence {licence}", entry.name));
+            let wanted = library.wanted(&entry.name)?;
+            Ok(weights::pull(library, &wanted, PullOptions::default()).await?.path())
+        }
+        (None, None) => Err(Failure::not_found(format!("there is no model `{model}` here"))
+            .hint("`convoke model list` shows what is here and what can be pulled")),
+    }
+}
+
+fn as_path(model: &str) -> Option<PathBuf> {
+    let home = model.strip_prefix("~/").and_then(|rest| Some(std::env::home_dir()?.join(rest)));
+    let is_path = model.ends_with(".gguf") || model.contains('/');
+    home.or_else(|| is_path.then(|| PathBuf::from(model)))
+}

@@ -1,0 +1,129 @@
+//! Which model is meant, and how to get hold of it.
+
+use std::sync::Arc;
+
+use convoke_core::{Model, ModelError, ModelErrorKind};
+use convoke_models::choose::{Choice, ConfigError, ConnectError, CredentialsError, ModelConfig};
+use convoke_models::resilience::{Deferred, Fallback};
+use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName, UnknownModel};
+
+use crate::failure::Failure;
+use crate::local;
+use crate::terminal::Output;
+
+/// What this process knows about models.
+pub(crate) struct Models {
+    pub(crate) environment: Environment,
+    pub(crate) credentials: Credentials,
+    pub(crate) config: ModelConfig,
+}
+
+impl Models {
+    /// Reads the configuration and the keys there are.
+    pub(crate) fn load() -> Result<Self, Failure> {
+        let environment = Environment::process();
+        let credentials = Credentials::load(&environment)?;
+        Ok(Self { credentials, config: ModelConfig::load(&environment)?, environment })
+    }
+
+    /// The model to use, if this one is asked for.
+    pub(crate) async fn choose(&self, asked: Option<&str>) -> Result<Choice, Failure> {
+        let chooser = Chooser::new(self.environment.clone(), self.credentials.clone())
+            .asked(asked.map(str::to_owned))
+            .config(self.config.clone())
+            .local(local::usual_model()?);
+        Ok(chooser.choose().await?)
+    }
+
+    /// The model to talk to, and whatever the configuration falls back to when it fails for good. Who asks for a model by
+    /// name gets that one or an error.
+    pub(crate) async fn open_chosen(
+        &self,
+        choice: &ModelName,
+        asked: bool,
+        output: &mut Output,
+    ) -> Result<Arc<dyn Model>, Failure> {
+        let first = self.open(choice, output).await?;
+        if asked || self.config.fallback.is_empty() {
+            return Ok(first);
+        }
+        let names = self.config.fallback.iter().map(|name| name.parse::<ModelName>());
+        let names = names.collect::<Result<Vec<_>, _>>()?;
+        let others = names.into_iter().map(|name| self.deferred(name));
+        Ok(Arc::new(others.fold(Fallback::new(first), Fallback::or)))
+    }
+
+    /// A model that is opened when it is needed, which may be never: it may have no key, or gigabytes to load.
+    fn deferred(&self, name: ModelName) -> Arc<dyn Model> {
+        let connector = self.connector();
+        let price = connector.prices().ok().and_then(|prices| prices.price(&name.to_string()));
+        let deferred = Deferred::new(name.to_string(), move || {
+            let (connector, name) = (connector.clone(), name.clone());
+            async move {
+                let opened = open(&connector, &name, &mut |_| {}).await;
+                opened.map_err(|failure| ModelError::new(ModelErrorKind::Missing, failure.message()))
+            }
+        });
+        Arc::new(match price {
+            Some(price) => deferred.price(price),
+            None => deferred,
+        })
+    }
+
+    /// Gets hold of a model.
+    pub(crate) async fn open(
+        &self,
+        name: &ModelName,
+        output: &mut Output,
+    ) -> Result<Arc<dyn Model>, Failure> {
+        open(&self.connector(), name, &mut |note| output.note(note)).await
+    }
+
+    /// Whether a model could be had, as far as can be told without asking it.
+    pub(crate) fn check(&self, name: &ModelName) -> Result<(), Failure> {
+        match name {
+            ModelName::Local { model } => local::check(model),
+            _ => Ok(self.connector().connect(name).map(drop)?),
+        }
+    }
+
+    fn connector(&self) -> Connector {
+        Connector::new(self.environment.clone(), self.credentials.clone(), self.config.clone())
+    }
+}
+
+/// Gets hold of a model. One that runs in this process is fetched first if need be, which is told.
+async fn open(
+    connector: &Connector,
+    name: &ModelName,
+    tell: &mut (dyn FnMut(&str) + Send),
+) -> Result<Arc<dyn Model>, Failure> {
+    match name {
+        ModelName::Local { model } => local::open(model, tell).await,
+        _ => Ok(connector.connect(name)?),
+    }
+}
+
+impl From<CredentialsError> for Failure {
+    fn from(error: CredentialsError) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+impl From<UnknownModel> for Failure {
+    fn from(error: UnknownModel) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        Self::failed(error.to_string())
+    }
+}

@@ -1,0 +1,185 @@
+//! Agentfiles: what is wrong with them, how they are written, what they say.
+
+use insta::assert_snapshot;
+
+use crate::place::{Place, stderr, stdout};
+
+/// What a user sees of a broken file.
+fn broken(text: &str) -> String {
+    let place = Place::empty();
+    place.write("plan.agent", text);
+    place.seen(&["validate", "plan.agent"])
+}
+
+macro_rules! broken {
+    ($($name:ident: $text:expr;)*) => {
+        $(#[test] fn $name() { assert_snapshot!(broken($text)); })*
+    };
+}
+
+broken! {
+    no_closing_quote: "NAME plan\nGOAL sort \"Sort my tasks\n  by urgency.\"\nRUN main USING sort\n";
+    no_closing_triple_quote: "NAME plan\nGOAL sort \"\"\"\nSort my tasks\nRUN main USING sort\n";
+    a_misspelt_statement: "NAME plan\nGAOL sort \"Sort my tasks\"\nRUN main USING sort\n";
+    small_letters: "name plan\ngoal sort \"Sort my tasks\"\nrun main using sort\n";
+    a_misspelt_goal: "NAME plan\nGOAL analyze \"Look\"\nRUN main USING analyse\n";
+    a_misspelt_agent: "NAME plan\nAGENT critic \"You are a critic.\"\nGOAL look \"Look\" USING critc\nRUN main USING look\n";
+    a_misspelt_variable: "NAME plan\nINPUT tasks\nGOAL sort \"Sort $taks by urgency\"\nRUN main USING sort\n";
+    no_name_and_no_run: "GOAL sort \"Sort my tasks\"\n";
+    a_goal_without_a_text: "NAME plan\nGOAL sort\n  Sort my tasks, please.\nRUN main USING sort\n";
+    a_goal_without_a_name: "NAME plan\nGOAL \"Sort my tasks\"\nRUN main USING sort\n";
+    a_default_without_the_word: "NAME plan\nINPUT hours=\"4\"\nGOAL sort \"Sort for $hours hours\"\nRUN main USING sort\n";
+    a_convergence_without_a_limit: "NAME plan\nCONVERGE polish \"Polish\"\nRUN main USING polish\n";
+    a_limit_that_is_no_number: "NAME plan\nINPUT rounds DEFAULT \"a few\"\nCONVERGE polish \"Polish\" WITHIN $rounds\nRUN main USING polish\n";
+    a_value_that_comes_later: "NAME plan\nGOAL write \"Write about $facts\"\nGOAL dig \"Dig\" -> facts\nRUN main USING write, dig\n";
+    a_value_that_may_be_skipped: "NAME plan\nGOAL sort \"Sort\" -> kind:bug|wish\nGOAL fix \"Fix\" -> patch WHEN $kind IS bug\nGOAL tell \"Explain $patch\"\nRUN main USING sort, fix, tell\n";
+    a_condition_that_is_never_true: "NAME plan\nGOAL sort \"Sort\" -> kind:bug|wish\nGOAL fix \"Fix\" WHEN $kind IS bugs\nRUN main USING sort, fix\n";
+    two_goals_of_a_name: "NAME plan\nGOAL sort \"Sort\"\nGOAL sort \"Sort again\"\nRUN main USING sort\n";
+    nobody_watches_what_a_person_should: "NAME plan\nSUPERVISED HUMAN\nGOAL pay \"Pay the bill\" UNSUPERVISED\nRUN main USING pay\n";
+    a_missing_file: "NAME plan\nAGENT critic FROM agents/critic.md\nGOAL look \"Look\" USING critic\nRUN main USING look\n";
+    a_secret_with_a_default: "NAME plan\nINPUT key SECRET DEFAULT \"hunter2\"\nGOAL call \"Call with $key\"\nRUN main USING call\n";
+    goals_in_parallel_that_need_each_other: "NAME plan\nGOAL a \"Look\" -> seen\nGOAL b \"Judge $seen\"\nRUN main PARALLEL USING a, b\n";
+    an_unknown_security_mode: "NAME plan\nSECURITY Paranoid\nGOAL a \"Look\"\nRUN main USING a\n";
+    a_time_without_a_unit: "NAME plan\nGOAL a \"Look\" TIMEOUT 5\nRUN main USING a\n";
+    a_type_of_another_language: "NAME plan\nGOAL a \"Look\" -> count:integer\nRUN main USING a\n";
+    typographic_quotes: "NAME plan\nGOAL a “Look”\nRUN main USING a\n";
+    an_arrow_without_a_space: "NAME plan\nAGENT b \"You.\"\nGOAL a \"Look\" USING b->seen\nRUN main USING a\n";
+    a_clause_of_another_statement: "NAME plan\nGOAL a \"Look\" WITHIN 3 REQUIRES \"fast\"\nRUN main \"Look\" USING a\n";
+    an_old_version_and_then: "NAME plan\nVERSION 1.0.0\nGOAL a \"Look\"\nGOAL b \"Tell\"\nRUN main USING a THEN b\n";
+    many_mistakes_at_once: "INPUT x\nINPUT x\nGOAL a \"Look at $y\" USING nobody\nCONVERGE b \"Again\" WITHIN 0\nRUN main USIGN a, c\n";
+}
+
+#[test]
+fn a_valid_file_is_said_to_be_valid() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME plan\nGOAL a \"Look\"\nRUN main USING a\n");
+    place.write("warned.agent", "NAME plan\nINPUT x\nGOAL a \"Look\"\nRUN main USING a\n");
+    assert_snapshot!("valid", place.seen(&["validate"]));
+    assert_snapshot!("valid_warned", place.seen(&["validate", "Agentfile", "warned.agent"]));
+}
+
+#[test]
+fn agent_199_validate_says_valid_or_why_not() {
+    let place = Place::empty();
+    place.write("good.agent", "NAME plan\nGOAL a \"Look\"\nRUN main USING a\n");
+    place.write("bad.agent", "NAME plan\nGOAL a \"Look\"\n");
+    let good = place.convoke(&["validate", "good.agent"]);
+    assert_eq!(good.status.code(), Some(0));
+    assert!(stdout(&good).contains("Valid"));
+    let bad = place.convoke(&["validate", "bad.agent"]);
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(stderr(&bad).contains("the file has no `RUN`"));
+    assert_eq!(place.convoke(&["valdate", "good.agent"]).status.code(), Some(2));
+}
+
+#[test]
+fn several_files_are_checked_and_all_are_told() {
+    let place = Place::empty();
+    place.write("a.agent", "NAME a\n");
+    place.write("b.agent", b"NAME \xff\n");
+    place.write("c.agent", "NAME c\nGOAL a \"Look\"\nRUN main USING a\n");
+    assert_snapshot!("several", place.seen(&["validate", "a.agent", "b.agent", "c.agent"]));
+    assert_snapshot!("several_json", place.seen(&["--json", "validate", "a.agent", "c.agent"]));
+    assert_snapshot!("validate_missing", place.seen(&["validate", "nothing.agent"]));
+    assert_snapshot!("validate_folder", place.seen(&["validate", "."]));
+}
+
+#[test]
+fn nothing_in_a_file_controls_the_terminal() {
+    let seen = broken(
+        "NAME plan\nGOAL a \"\u{1b}[31mLook $\u{1b}[2J\" \u{1b}]0;x\u{7} USING \u{9b}b\nRUN main USING a\u{202e}\n",
+    );
+    assert!(!seen.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{seen:?}");
+    let place = Place::empty();
+    place.write("Agentfile", "NAME plan\nGOAL a \"\u{1b}[31mLook\"\nRUN main USING a\n");
+    for format in ["text", "mermaid", "json"] {
+        let seen = place.seen(&["inspect", "--format", format]);
+        assert!(!seen.contains('\u{1b}') && seen.ends_with("--- exit 0\n"), "{seen:?}");
+    }
+}
+
+#[test]
+fn colours_are_there_if_they_are_asked_for() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME plan\n");
+    assert!(stderr(&place.convoke(&["--color", "always", "validate"])).contains("\u{1b}["));
+    assert!(!stderr(&place.convoke(&["validate"])).contains("\u{1b}["));
+}
+
+#[test]
+fn files_are_formatted_in_place() {
+    let place = Place::empty();
+    let ugly = "NAME   plan\n\n\nGOAL a SUPERVISED \"Look\" # why\nRUN main USING a,a";
+    place.write("a.agent", ugly);
+    assert_snapshot!("fmt_check", place.seen(&["fmt", "--check", "a.agent"]));
+    assert_eq!(place.read("a.agent"), ugly);
+    assert_snapshot!("fmt", place.seen(&["fmt", "a.agent"]));
+    assert_snapshot!("fmt_written", place.read("a.agent"));
+    assert_snapshot!("fmt_again", place.seen(&["fmt", "a.agent"]));
+    assert_snapshot!("fmt_check_again", place.seen(&["fmt", "--check", "a.agent"]));
+}
+
+#[test]
+fn a_broken_file_is_not_formatted() {
+    let place = Place::empty();
+    place.write("a.agent", "NAME   plan\nGOAL a\n");
+    assert_snapshot!("fmt_broken", place.seen(&["fmt", "a.agent"]));
+    assert_eq!(place.read("a.agent"), "NAME   plan\nGOAL a\n");
+}
+
+#[test]
+fn standard_input_is_a_file_too() {
+    let place = Place::empty();
+    let run = |arguments: &[&str], input: &str| {
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("convoke");
+        let output = command.env_clear().args(arguments).write_stdin(input).output().unwrap();
+        (output.status.code(), stdout(&output))
+    };
+    let text = "NAME   plan\nGOAL a  \"Look\"\nRUN main USING a";
+    assert_eq!(
+        run(&["fmt", "-"], text),
+        (Some(0), "NAME plan\nGOAL a \"Look\"\nRUN main USING a\n".to_owned())
+    );
+    assert_eq!(run(&["fmt", "--check", "-"], text).0, Some(1));
+    assert_eq!(run(&["validate", "-"], text), (Some(0), "✓ Valid standard input\n".to_owned()));
+    assert!(run(&["inspect", "-"], text).1.starts_with("plan\n"));
+    drop(place);
+}
+
+#[test]
+fn a_file_is_shown_as_a_tree_as_json_and_as_a_chart() {
+    let place = Place::empty();
+    place.write("agents/critic.md", "You are a critic of $topic.");
+    place.write(
+        "Agentfile",
+        "NAME essay\nSECURITY paranoid\nINPUT topic\nINPUT rounds:int DEFAULT 3\nAGENT critic FROM agents/critic.md REQUIRES \"deep\"\n\
+         GOAL write \"Write about $topic\" -> draft BUDGET 5000 tokens, 0.25 usd\n\
+         CONVERGE polish \"Polish $draft\" USING critic WITHIN $rounds SUPERVISED HUMAN\nRUN main USING write, polish TIMEOUT 1h\n",
+    );
+    assert_snapshot!("inspect", place.seen(&["inspect"]));
+    assert_snapshot!("inspect_mermaid", place.seen(&["inspect", "Agentfile", "--format", "mermaid"]));
+    assert_snapshot!("inspect_json", place.seen(&["inspect", "--format", "json"]));
+    assert_eq!(
+        stdout(&place.convoke(&["inspect", "--json"])),
+        stdout(&place.convoke(&["inspect", "--format", "json"]))
+    );
+    place.write("Agentfile", "NAME essay\n");
+    assert_snapshot!("inspect_broken", place.seen(&["inspect"]));
+}
+
+#[test]
+fn agent_046_skills_are_looked_for_where_they_are_kept() {
+    let place = Place::empty();
+    place.write("kept/review/SKILL.md", "---\nname: review\ndescription: Reviews.\n---\nLook.\n");
+    place.write("work/Agentfile", "NAME n\nAGENT a FROM review\nGOAL g \"x\" USING a\nRUN r USING g\n");
+    assert_eq!(place.convoke(&["validate", "work/Agentfile"]).status.code(), Some(1));
+    assert_eq!(place.convoke(&["validate", "work/Agentfile", "--skills", "kept"]).status.code(), Some(0));
+    assert!(
+        stdout(&place.convoke(&["inspect", "work/Agentfile", "--skills", "kept"])).contains("skill review")
+    );
+    let output = place.convoke_with(
+        &["validate", "work/Agentfile", "--skills", "~/kept"],
+        &[("HOME", place.file().parent().unwrap().to_str().unwrap())],
+    );
+    assert_eq!(output.status.code(), Some(0), "a leading `~` is the user's home");
+}

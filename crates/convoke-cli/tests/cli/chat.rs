@@ -1,0 +1,133 @@
+//! `convoke chat`, with a model that answers from a file.
+
+use assert_cmd::cargo::cargo_bin_cmd;
+
+use crate::place::{Place, stderr, stdout};
+
+const SCRIPT: &str = r#"
+[[rule]]
+when = { last_contains = "loom" }
+reply = "Looms weave."
+
+[[rule]]
+when = { last_contains = "broken" }
+error = { status = 401, message = "no such key" }
+
+[[rule]]
+reply = "I don't know."
+"#;
+
+fn place() -> Place {
+    let place = Place::empty();
+    std::fs::write(place.path().join("script.toml"), SCRIPT).unwrap();
+    place
+}
+
+#[test]
+fn one_question_gets_one_answer_and_a_run_that_can_be_looked_at() {
+    let place = place();
+    let output = place.convoke(&["chat", "--model", "scripted/script.toml", "a fact about looms"]);
+    assert_eq!(stdout(&output), "Looms weave.\n");
+    assert_eq!(stderr(&output), "");
+    let shown = stdout(&place.convoke(&["show", "last"]));
+    assert!(shown.contains("workflow  chat") && shown.contains("model → Looms weave."), "{shown}");
+}
+
+#[test]
+fn what_comes_on_standard_input_is_said() {
+    let place = place();
+    let mut command = cargo_bin_cmd!("convoke");
+    command.current_dir(place.path()).env_clear().args(["chat", "-m", "scripted/script.toml"]);
+    let output = command.write_stdin("tell me of looms").output().unwrap();
+    assert_eq!(stdout(&output), "Looms weave.\n");
+}
+
+#[test]
+fn json_has_the_run_the_model_and_what_was_used() {
+    let place = place();
+    let output = place.convoke(&["chat", "--json", "-m", "scripted/script.toml", "looms"]);
+    let value: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!((&value["text"], &value["status"]), (&"Looms weave.".into(), &"completed".into()));
+    assert!(value["usage"]["output_tokens"].as_u64() > Some(0), "{value}");
+}
+
+#[test]
+fn nothing_is_kept_if_nothing_is_to_be_kept() {
+    let place = place();
+    let output = place.convoke(&["chat", "--forget", "-m", "scripted/script.toml", "looms"]);
+    assert_eq!(stdout(&output), "Looms weave.\n");
+    assert!(!place.file().exists());
+}
+
+#[test]
+fn a_failed_call_says_why_and_names_the_run() {
+    let place = place();
+    let output = place.convoke(&["chat", "-m", "scripted/script.toml", "broken"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""));
+    let told = stderr(&output);
+    assert!(told.contains("no such key") && told.contains("run "), "{told}");
+}
+
+#[test]
+fn a_model_that_makes_no_sense_is_an_error_that_says_what_to_write() {
+    let place = place();
+    insta::assert_snapshot!(place.seen(&["chat", "-m", "antropic/claude", "hi"]));
+    insta::assert_snapshot!(place.seen(&["chat", "-m", "claude-sonnet-5-5", "hi"]));
+    insta::assert_snapshot!(place.seen(&["chat", "-m", "scripted/nowhere.toml", "hi"]));
+    insta::assert_snapshot!(place.seen(&["chat", "-m", "scripted/script.toml", "  "]));
+}
+
+#[test]
+fn only_a_conversation_that_waits_can_be_gone_on_with() {
+    let place = place();
+    place.convoke(&["chat", "-m", "scripted/script.toml", "looms"]);
+    let output = place.convoke(&["chat", "-m", "scripted/script.toml", "--continue", "last", "more"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("is over"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_answer_that_is_cut_off_is_no_success() {
+    let place = Place::empty();
+    std::fs::write(place.path().join("cut.toml"), "[[rule]]\nreply = \"Half an ans\"\nfinish = \"length\"\n")
+        .unwrap();
+    insta::assert_snapshot!(without_run(&place.seen(&["chat", "-m", "scripted/cut.toml", "hi"])));
+}
+
+#[test]
+fn a_project_cannot_send_keys_where_its_user_has_not_agreed_to() {
+    let place = Place::empty();
+    let config = "[services.anthropic]\nbase_url = \"https://elsewhere.example/\"\n";
+    std::fs::write(place.path().join("convoke.toml"), config).unwrap();
+    let key = ("ANTHROPIC_API_KEY", "k");
+    let seen = place.seen_with(&["chat", "-m", "claude-sonnet-5-5", "hi"], &[key]);
+    insta::assert_snapshot!(seen);
+    let agreed = ("CONVOKE_TRUSTED_HOSTS", "other.example, elsewhere.example");
+    let checked = place.convoke_with(&["doctor", "-m", "claude-sonnet-5-5"], &[key, agreed]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+}
+
+fn without_run(seen: &str) -> String {
+    seen.lines()
+        .filter(|line| !line.trim_start().starts_with("run "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[test]
+fn a_fallback_is_used_when_the_first_fails_for_good_and_not_opened_before() {
+    let place = place();
+    let config =
+        "model = \"scripted/bad.toml\"\nfallback = [\"anthropic/no-key\", \"scripted/script.toml\"]\n";
+    std::fs::write(place.path().join("convoke.toml"), config).unwrap();
+    std::fs::write(place.path().join("bad.toml"), "[[rule]]\nreply = \"Fine.\"\n").unwrap();
+    assert_eq!(
+        stdout(&place.convoke(&["chat", "looms"])),
+        "Fine.\n",
+        "no key is needed for what is not needed"
+    );
+    let refusing = "[[rule]]\nerror = { status = 401, message = \"no\" }\n";
+    std::fs::write(place.path().join("bad.toml"), refusing).unwrap();
+    let output = place.convoke(&["chat", "looms"]);
+    assert_eq!(stdout(&output), "Looms weave.\n", "{}", stderr(&output));
+}

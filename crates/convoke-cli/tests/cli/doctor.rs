@@ -1,0 +1,56 @@
+//! `convoke doctor`.
+
+use crate::place::{Place, stdout};
+
+/// No Ollama may answer by accident.
+const NOBODY: (&str, &str) = ("OLLAMA_HOST", "http://127.0.0.1:9");
+
+#[test]
+fn it_says_which_model_would_be_used_and_why() {
+    let place = Place::empty();
+    let key = ("ANTHROPIC_API_KEY", "sk-do-not-show");
+    let seen = place.seen_with(&["doctor"], &[NOBODY, key, ("HOME", "/home/ann")]);
+    assert!(!seen.contains("sk-do-not-show"), "{seen}");
+    insta::assert_snapshot!(seen);
+}
+
+#[test]
+fn a_file_goes_before_a_key_and_a_flag_before_both() {
+    let place = Place::empty();
+    std::fs::write(place.path().join("convoke.toml"), "model = \"ollama/qwen3\"\n").unwrap();
+    let model = |arguments: &[&str]| {
+        let output = place.convoke_with(arguments, &[NOBODY, ("OPENAI_API_KEY", "k")]);
+        let value: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        value["model"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(model(&["doctor", "--json"]), "ollama/qwen3");
+    assert_eq!(model(&["doctor", "--json", "-m", "gpt-5.4"]), "openai/gpt-5.4");
+}
+
+#[test]
+fn trying_a_model_that_does_not_answer_fails_and_one_that_does_succeeds() {
+    let place = Place::empty();
+    std::fs::write(place.path().join("script.toml"), "[[rule]]\nreply = \"hello\"\n").unwrap();
+    let tried = place.convoke_with(&["doctor", "--try", "-m", "scripted/script.toml"], &[NOBODY]);
+    assert!(tried.status.success() && stdout(&tried).contains("it answers: hello"), "{tried:?}");
+    let tried = place.convoke_with(&["doctor", "--try", "-m", "ollama/none"], &[NOBODY]);
+    assert_eq!(tried.status.code(), Some(1));
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_is_shown_with_its_place() {
+    let place = Place::empty();
+    std::fs::write(place.path().join("convoke.toml"), "modle = \"x\"\n").unwrap();
+    insta::assert_snapshot!(place.seen_with(&["doctor"], &[NOBODY]));
+}
+
+#[test]
+fn a_model_that_cannot_be_had_is_not_approved_of() {
+    let place = Place::empty();
+    for (model, missing) in [("claude-sonnet-5-5", "ANTHROPIC_API_KEY"), ("compatible/x", "base URL")] {
+        let output = place.convoke_with(&["doctor", "-m", model], &[NOBODY]);
+        let told = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(missing), "{told}");
+    }
+}
