@@ -60,7 +60,9 @@ async fn branches_side_by_side_do_not_overdraw_a_budget_of_tokens() {
         "each",
         Join::keep_succeeded(),
         |_: &Log| vec![String::new(); 8],
-        prompt("say", |_: &String| "Say a lot.").text(|said: &mut String| said),
+        prompt("say", |_: &String| "Say a lot.")
+            .params(ModelParams::default().max_tokens(4_096))
+            .text(|said: &mut String| said),
         |log, mapped| log.extend(mapped.into_iter().filter_map(|item| item.result.ok())),
     );
     let runtime = Runtime::builder().model(model).build();
