@@ -37,6 +37,7 @@ mod run;
 mod scope;
 mod step;
 pub mod store;
+pub mod suggest;
 mod time;
 mod tool;
 
@@ -49,7 +50,9 @@ pub use error::{
     BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
     Suspension, TimedOut,
 };
-pub use event::{Event, EventKind, Observer, RunEnd, StepEnd};
+pub use event::{
+    AgentStart, CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunEnd, StepEnd,
+};
 pub use history::History;
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
 pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
@@ -71,6 +74,6 @@ pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, S
 pub use store::{RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
-    Access, AccessMode, DuplicateTool, Execution, Invocation, Reconciled, Repeat, Timeout, Tool,
-    ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
+    Access, AccessMode, DuplicateTool, Execution, Gate, GateRequest, Invocation, Origin, Permission,
+    Reconciled, Repeat, Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
 };

@@ -1,7 +1,7 @@
 //! A step again if it failed for a reason that may pass.
 
 use convoke_core::{
-    BoxFuture, Category, Error, EventKind, Nature, Outline, RetryPolicy, Scope, SharedStep, Step,
+    Bounds, BoxFuture, Category, Error, EventKind, Nature, Outline, RetryPolicy, Scope, SharedStep, Step,
 };
 use std::sync::Arc;
 
@@ -24,13 +24,18 @@ pub struct Retry<S> {
     policy: RetryPolicy,
     /// Keeps the state for when an attempt fails.
     copy: Option<fn(&S) -> S>,
+    /// The first attempt runs in the scope of the retry itself.
+    in_place: bool,
 }
+
+/// The name of later attempts where the first has none of its own.
+const AGAIN: &str = "again";
 
 impl<S: Send + 'static> Retry<S> {
     /// Retries a step.
     pub fn new(step: impl Step<S> + 'static, policy: RetryPolicy) -> Self {
         let name = format!("retry {}", step.name());
-        Self { name, step: Arc::new(step), policy, copy: None }
+        Self { name, step: Arc::new(step), policy, copy: None, in_place: false }
     }
 
     /// Gives it another name than `retry` and the step's.
@@ -50,21 +55,41 @@ impl<S: Send + 'static> Retry<S> {
         self
     }
 
+    /// Takes the place of the step: its name, its kind, its path and its bounds.
+    ///
+    /// So a run that began before there was a retry, or after it is gone, finds its effects where they are. And the time
+    /// and the budget of the step are those of all attempts together: trying again does not get it more of either.
+    #[must_use]
+    pub fn in_place(mut self) -> Self {
+        self.name = self.step.name().to_owned();
+        self.in_place = true;
+        self
+    }
+
     async fn attempts(&self, scope: &Scope, state: &mut S) -> Result<(), Error> {
         let maximum = self.policy.max_attempts();
+        let again = Again(Arc::clone(&self.step));
+        let step: &dyn Step<S> = if self.in_place { &again } else { &*self.step };
         for attempt in 1..=maximum {
-            let child = scope.open(&*self.step)?;
+            let child = match self.in_place && attempt == 1 {
+                true => None,
+                false => Some(scope.open(step)?),
+            };
             if scope.is_heard() {
                 scope.emit(EventKind::RetryAttempt { attempt }).await;
             }
             let before = self.copy.map(|copy| copy(state));
-            let Err(error) = child.enter(&*self.step, state).await else {
+            let result = match &child {
+                Some(child) => child.enter(step, state).await,
+                None => self.step.run(scope, state).await,
+            };
+            let Err(error) = result else {
                 if scope.is_heard() {
                     scope.emit(EventKind::RetrySucceeded { attempt }).await;
                 }
                 return Ok(());
             };
-            if error.passes(child.path()) {
+            if error.passes(child.as_ref().unwrap_or(scope).path()) {
                 return Err(error);
             }
             if let Some(before) = before {
@@ -108,14 +133,42 @@ impl<S: Send + 'static> Step<S> for Retry<S> {
     }
 
     fn kind(&self) -> &'static str {
-        "retry"
+        if self.in_place { self.step.kind() } else { "retry" }
     }
 
     fn nature(&self) -> Nature {
-        Nature::Composite
+        if self.in_place { self.step.nature() } else { Nature::Composite }
+    }
+
+    fn bounds(&self) -> Option<&Bounds> {
+        if self.in_place { self.step.bounds() } else { None }
     }
 
     fn outline(&self) -> Outline {
+        if self.in_place {
+            return self.step.outline();
+        }
         Outline::composite(&self.name, self.kind(), [self.step.outline()])
+    }
+}
+
+/// A later attempt within what bounds all of them.
+struct Again<S>(SharedStep<S>);
+
+impl<S: Send + 'static> Step<S> for Again<S> {
+    fn name(&self) -> &str {
+        AGAIN
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
+        self.0.run(scope, state)
+    }
+
+    fn kind(&self) -> &'static str {
+        "attempt"
+    }
+
+    fn nature(&self) -> Nature {
+        self.0.nature()
     }
 }

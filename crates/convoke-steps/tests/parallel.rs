@@ -10,9 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::events::{told, told_of_steps};
 use common::gauge::Gauge;
 use common::{Trail, add, at_once, failed_branches, millis, run, run_on, slow, waits, watch};
-use convoke_core::{Canceller, Error, RunStatus, Runtime, Workflow};
-use convoke_steps::{BuildError, Chain, Join, Parallel, ParallelBuilder, StepExt, func};
+use convoke_agent::{Agent, FunctionTool};
+use convoke_core::{Canceller, Error, EventKind, RunStatus, Runtime, ToolCall, Workflow};
+use convoke_models::{Match, Reply, ScriptedModel};
+use convoke_steps::{AgentStep, BuildError, Chain, Join, Parallel, ParallelBuilder, StepExt, func};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 fn all() -> Join {
     Join::all().finish_rest()
@@ -213,3 +217,38 @@ async fn a_branch_may_work_on_a_part_of_the_state() {
     let state = state.completed().unwrap();
     assert_eq!((state.count, state.steps), (42, vec!["a".to_owned()]));
 }
+
+#[tokio::test]
+async fn agents_side_by_side_may_use_the_same_ids_for_their_calls() {
+    let both_called = Arc::new(tokio::sync::Barrier::new(2));
+    let agent = |name: &str| {
+        let both_called = Arc::clone(&both_called);
+        let call = ToolCall { id: "call-1".into(), name: "look".into(), arguments: json!({}) };
+        let calls = Reply::empty().and_call(call);
+        let model = ScriptedModel::builder().when(Match::has_tool_result(), "done").otherwise(calls).build();
+        let look = FunctionTool::new("look", "Looks", move |_: Nothing| {
+            let both_called = Arc::clone(&both_called);
+            async move {
+                both_called.wait().await;
+                Ok::<_, Error>("seen".to_owned())
+            }
+        });
+        let agent = Agent::builder(name).model(model).tool(look).build().unwrap();
+        AgentStep::new(name, agent, |_: &Trail| "go").discard()
+    };
+    let fan =
+        Parallel::builder("fan", all()).branch(agent("a"), take).branch(agent("b"), take).build().unwrap();
+    let (events, outcome) =
+        Runtime::new().start(&Workflow::new(fan), Trail::default()).stream().collect().await;
+    outcome.unwrap().completed().unwrap();
+    let of = |name: &str, is: fn(&EventKind) -> bool| {
+        events.iter().filter(|event| event.path.as_str().contains(name) && is(&event.kind)).count()
+    };
+    for name in ["fan/a", "fan/b"] {
+        assert_eq!(of(name, |kind| matches!(kind, EventKind::ToolCallStarted { .. })), 1, "{name}");
+        assert_eq!(of(name, |kind| matches!(kind, EventKind::ToolCallEnded { .. })), 1, "{name}");
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}

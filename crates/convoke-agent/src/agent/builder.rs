@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{DuplicateTool, Model, ModelParams, ModelReply, Tool, Toolset};
+use convoke_core::{DuplicateTool, Model, ModelParams, ModelReply, Tool, ToolCall, Toolset, Transcript};
 
-use super::{Agent, Approval, MaxTurns, ParallelCalls, Rejected, StopWhen};
+use super::{Agent, Approval, MaxTurns, ParallelCalls, RefuseWhen, Rejected, StopWhen};
 
 /// An agent being put together. See [`Agent::builder`].
 #[must_use = "an agent is not made until `build` is called"]
@@ -23,6 +23,7 @@ pub struct AgentBuilder {
     approval: Approval,
     when_rejected: Rejected,
     stop_when: Option<StopWhen>,
+    refuse_when: Option<RefuseWhen>,
     repeat_limit: Option<u32>,
 }
 
@@ -80,6 +81,7 @@ impl AgentBuilder {
             approval: Approval::default(),
             when_rejected: Rejected::default(),
             stop_when: None,
+            refuse_when: None,
             repeat_limit: Some(Agent::DEFAULT_REPEAT_LIMIT),
         }
     }
@@ -169,6 +171,17 @@ impl AgentBuilder {
         self
     }
 
+    /// Refuses calls: given the conversation up to and including the reply that wants a call made, says why it must not be.
+    /// The model gets to read that; nobody is asked about such a call, and no gate sees it. It must depend on nothing but
+    /// what it is given: a resumed run asks it again.
+    pub fn refuse_when(
+        mut self,
+        refuse: impl Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.refuse_when = Some(Arc::new(refuse));
+        self
+    }
+
     /// Refuses the so-many-eth identical call in a row if the ones before it all gave the same; the model is told so, and
     /// if it insists the agent ends. `None` lets it go on. 4 otherwise.
     ///
@@ -214,6 +227,7 @@ impl AgentBuilder {
             approval: self.approval,
             when_rejected: self.when_rejected,
             stop_when: self.stop_when,
+            refuse_when: self.refuse_when,
             repeat_limit: self.repeat_limit,
         })
     }

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 use super::approval::{self, Verdict};
 use super::clock::Reached;
-use super::repeats::Repeats;
+use super::progress::Progress;
 use super::summary::{Made, Settled, sum_up};
 use super::turn::{Turn, dismiss, end};
 
@@ -55,9 +55,9 @@ pub(super) async fn make(
     turn: &Turn<'_>,
     scope: &Scope,
     calls: &[ToolCall],
-    repeats: &Repeats,
+    progress: &Progress,
 ) -> Result<Made, Error> {
-    let plans: Vec<Plan> = calls.iter().map(|call| plan(turn, scope, call, repeats)).collect();
+    let plans: Vec<Plan> = calls.iter().map(|call| plan(turn, scope, call, progress)).collect();
     let gate = scope.settings().max_concurrency.map(|limit| Semaphore::new(limit.get()));
     let mut settling: Vec<Settling<'_>> = Vec::with_capacity(calls.len());
     for (index, (call, plan)) in calls.iter().zip(&plans).enumerate() {
@@ -70,10 +70,14 @@ pub(super) async fn make(
 }
 
 /// Decides about a call. Whatever takes a number in the run is done here, in call order.
-fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, repeats: &Repeats) -> Plan {
+fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &Progress) -> Plan {
     let Some(tool) = turn.agent.tools.get(&call.name) else {
         return Plan::Dismiss(not_found(turn, call));
     };
+    let refuse_when = turn.agent.refuse_when.as_ref();
+    if let Some(reason) = refuse_when.and_then(|refuse| refuse(&progress.transcript, call)) {
+        return Plan::Refuse(reason);
+    }
     if tool.spec().execution == Execution::Client {
         return match tool.check(&call.arguments) {
             Ok(()) => Plan::HandOver,
@@ -84,7 +88,7 @@ fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, repeats: &Repeats) -> P
     let needs_approval = turn.agent.approval.covers(&**tool) && tool.check(&call.arguments).is_ok();
     let approval = needs_approval.then(|| scope.child("approval"));
     let place = scope.place(tool.spec().name());
-    match repeats.refusal(call) {
+    match progress.repeats.refusal(call) {
         Some(reason) => Plan::Refuse(reason),
         None => {
             let accesses = tool.accesses(&call.arguments);

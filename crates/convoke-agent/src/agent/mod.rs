@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{
-    BoxFuture, DuplicateTool, Error, Execution, Message, Model, ModelParams, ModelReply, Scope,
+    BoxFuture, DuplicateTool, Error, Execution, Message, Model, ModelParams, ModelReply, Scope, ToolCall,
     ToolDefinition, Toolset, Transcript,
 };
 
@@ -45,6 +45,9 @@ pub use result::{AgentResult, AgentStop};
 
 /// Looks at a turn's number and the model's reply, and says whether to stop there.
 type StopWhen = Arc<dyn Fn(u32, &ModelReply) -> bool + Send + Sync>;
+
+/// Looks at the conversation and a call the model wants made, and says why it must not be.
+type RefuseWhen = Arc<dyn Fn(&Transcript, &ToolCall) -> Option<String> + Send + Sync>;
 
 /// A model with tools, and the rules it works by. Cheap to clone.
 ///
@@ -92,6 +95,7 @@ pub struct Agent {
     approval: Approval,
     when_rejected: Rejected,
     stop_when: Option<StopWhen>,
+    refuse_when: Option<RefuseWhen>,
     repeat_limit: Option<u32>,
 }
 

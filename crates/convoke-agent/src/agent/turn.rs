@@ -91,7 +91,7 @@ impl Turn<'_> {
 
     /// Has the calls made, and gives the model their results.
     async fn work(&self, scope: &Scope, calls: &[ToolCall], progress: &mut Progress) -> Result<(), Error> {
-        let made = calls::make(self, scope, calls, &progress.repeats).await?;
+        let made = calls::make(self, scope, calls, progress).await?;
         let results = calls.iter().filter_map(|call| {
             let result = made.results.iter().find(|result| result.call_id == call.id)?;
             Some((call, result))

@@ -6,8 +6,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Reconciled, Repeat, Tool, ToolEffect, ToolEffects,
-    ToolSpec,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Reconciled, Repeat, Tool, ToolEffect,
+    ToolEffects, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,6 +21,7 @@ type Function = Box<dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<Stri
 type Reconcile =
     Box<dyn Fn(IdempotencyKey, Value) -> BoxFuture<'static, Result<Reconciled, Error>> + Send + Sync>;
 type Accesses = Box<dyn Fn(&Value) -> Option<Vec<Access>> + Send + Sync>;
+type OriginOf = Box<dyn Fn(&Value) -> Option<Origin> + Send + Sync>;
 
 /// A tool made from a function.
 ///
@@ -63,6 +64,7 @@ pub struct FunctionTool {
     function: Function,
     reconcile: Option<Reconcile>,
     accesses: Option<Accesses>,
+    origin: Option<OriginOf>,
     said_repeat: bool,
 }
 
@@ -154,7 +156,7 @@ impl FunctionTool {
     fn assemble(name: String, description: String, arguments: Arguments, function: Function) -> Self {
         let spec = ToolSpec::new(name, description, ToolEffect::Network.into())
             .parameters(arguments.schema().clone());
-        Self { spec, arguments, function, reconcile: None, accesses: None, said_repeat: false }
+        Self { spec, arguments, function, reconcile: None, accesses: None, origin: None, said_repeat: false }
     }
 
     /// Says what it does to the world. Whether it may be repeated follows, unless that was said.
@@ -245,6 +247,15 @@ impl FunctionTool {
         self.accesses = Some(Box::new(move |arguments| decode(arguments.clone()).ok().map(&accesses)));
         self
     }
+
+    /// Says where the result of a call with these arguments comes from.
+    pub fn origin<A: DeserializeOwned>(
+        mut self,
+        origin: impl Fn(A) -> Origin + Send + Sync + 'static,
+    ) -> Self {
+        self.origin = Some(Box::new(move |arguments| decode(arguments.clone()).ok().map(&origin)));
+        self
+    }
 }
 
 /// What the model gets to read.
@@ -284,6 +295,11 @@ impl Tool for FunctionTool {
     fn accesses(&self, arguments: &Value) -> Vec<Access> {
         let said = self.accesses.as_ref().and_then(|accesses| accesses(&self.arguments.meant(arguments)));
         said.unwrap_or_else(|| self.spec.effects.default_accesses())
+    }
+
+    fn origin(&self, arguments: &Value) -> Origin {
+        let said = self.origin.as_ref().and_then(|origin| origin(&self.arguments.meant(arguments)));
+        said.unwrap_or_else(|| Origin::Tool(self.spec.name().to_owned()))
     }
 }
 

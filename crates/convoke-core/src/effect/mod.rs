@@ -11,6 +11,7 @@ mod custom;
 mod decision;
 mod model;
 mod recount;
+mod told_call;
 mod tool;
 
 use std::sync::atomic::Ordering;

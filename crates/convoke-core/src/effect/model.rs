@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 
+use super::told_call::ToldCall;
 use super::{Past, shortened};
 use crate::budget::{Budget, Charge, Resource};
 use crate::event::EventKind;
@@ -78,6 +79,7 @@ impl Scope {
             Err(exhausted) => return effect.finish(Some(stored), Err(exhausted), attached()),
         };
         effect.settle().await?;
+        let told = ToldCall::begin(self, &message_id, model.name(), &request);
         // Outside the stream, so that it is known however the stream ends.
         let mut used = None;
         let stream = async {
@@ -94,6 +96,7 @@ impl Scope {
         };
         let usage = priced(used, model.price());
         reservation.settle(usage.unwrap_or_default());
+        told.end(usage, &outcome);
         let call = match ended(outcome, usage) {
             Ok(call) => call,
             Err(stop) => {

@@ -16,7 +16,7 @@ use crate::event::EventKind;
 use crate::journal::Attached;
 use crate::message::{ToolCall, ToolResult};
 use crate::scope::{Child, Place};
-use crate::tool::{Invocation, Reconciled, Repeat, Timeout, Tool};
+use crate::tool::{GateRequest, Invocation, Permission, Reconciled, Repeat, Timeout, Tool};
 use crate::{Digest, EffectKind, Error, InDoubt, Scope};
 
 /// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
@@ -51,6 +51,19 @@ struct Outcome {
     content: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_error: bool,
+    /// Whether it was not made because a gate did not let it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    denied: bool,
+}
+
+impl Outcome {
+    fn done(content: String) -> Self {
+        Self { content, is_error: false, denied: false }
+    }
+
+    fn failed(content: String) -> Self {
+        Self { content, is_error: true, denied: false }
+    }
 }
 
 impl Scope {
@@ -81,19 +94,19 @@ impl Scope {
         let replayed = self.next_is_recorded();
         let result = match tool.check(&call.arguments) {
             // Nothing has happened, and the same arguments are refused again on replay: no need to write it down.
-            Err(problem) => Ok(Outcome { content: format!("invalid arguments: {problem}"), is_error: true }),
+            Err(problem) => Ok(Outcome::failed(format!("invalid arguments: {problem}"))),
             Ok(()) => self.perform_tool(tool, call).await,
         };
         if self.is_heard() && result.is_ok() {
             self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
-        let Outcome { content, is_error } = result?;
+        let Outcome { content, is_error, denied } = result?;
         if self.is_heard() {
             let result =
                 EventKind::ToolCallResult { id: call.id.clone(), content: content.clone(), is_error };
             self.emit_as(result, replayed).await;
         }
-        if is_error && tool.spec().fatal {
+        if is_error && !denied && tool.spec().fatal {
             return Err(Error::failed(format!("tool `{}` failed: {content}", call.name)));
         }
         Ok(ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error })
@@ -113,18 +126,15 @@ impl Scope {
         let effect = self.number(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
         let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
         let past = effect.past(|| shortened(&asked().to_string()))?;
-        if self.is_heard() {
-            let replayed = matches!(past, Past::Finished(_));
-            self.emit_as(EventKind::ToolCallExecuting { id: call.id.clone() }, replayed).await;
-        }
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
             Past::Finished(outcome) => {
+                self.tell_fate(call, outcome.as_ref().ok(), true).await;
                 // A call that the budget did not allow was never made.
                 if !matches!(outcome, Err(Error::Budget(_))) {
                     self.count_tool_call(&charge);
                 }
-                if spec.repeat == Repeat::Reenter {
+                if spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty() {
                     self.recount_below();
                 }
                 return outcome;
@@ -137,8 +147,14 @@ impl Scope {
         if in_doubt {
             self.count_tool_call(&charge);
             if let Some(outcome) = self.reconcile(tool, call, &effect).await? {
+                self.tell_fate(call, Some(&outcome), false).await;
                 return effect.finish(None, Ok(outcome), Attached::default());
             }
+            if let Some(denied) = self.denied(tool, call).await? {
+                self.tell_fate(call, Some(&denied), false).await;
+                return effect.finish(None, Ok(denied), Attached::default());
+            }
+            self.tell_fate(call, None, false).await;
             if spec.repeat == Repeat::Never {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
                 effect.start(request, Attached::default()).await?;
@@ -155,6 +171,11 @@ impl Scope {
             );
         }
         self.node.run.count_tool_call();
+        if let Some(denied) = self.denied(tool, call).await? {
+            self.tell_fate(call, Some(&denied), false).await;
+            return effect.finish(Some(request), Ok(denied), Attached::default());
+        }
+        self.tell_fate(call, None, false).await;
         let request = if spec.repeat == Repeat::Safe {
             effect.settle().await?;
             Some(request)
@@ -163,6 +184,42 @@ impl Scope {
             None
         };
         self.call_tool(tool, call, &effect, request).await
+    }
+
+    /// Asks the gates about a call, in their order. What the model is told, if one does not let it be made.
+    async fn denied(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Option<Outcome>, Error> {
+        for gate in &self.node.run.services.gates {
+            let scope = self.child("gate");
+            let request = GateRequest { scope: &scope, spec: tool.spec(), arguments: &call.arguments };
+            let reason = match gate.judge(request).await? {
+                Permission::Allow => continue,
+                Permission::Deny { reason } => reason,
+                Permission::Ask { question } => match scope.ask(*question).await?.decision {
+                    Decision::Approve => continue,
+                    Decision::Reject { reason } | Decision::Revise { text: reason } if !reason.is_empty() => {
+                        reason
+                    }
+                    _ => "a person said no".to_owned(),
+                },
+            };
+            let content = format!("`{}` was not called: {reason}", call.name);
+            return Ok(Some(Outcome { content, is_error: true, denied: true }));
+        }
+        Ok(None)
+    }
+
+    /// Reports that a call is being made, or was not let through. `None`: it is not over.
+    async fn tell_fate(&self, call: &ToolCall, outcome: Option<&Outcome>, replayed: bool) {
+        if self.is_heard() {
+            let id = call.id.clone();
+            let kind = match outcome {
+                Some(Outcome { content, denied: true, .. }) => {
+                    EventKind::ToolCallRejected { id, reason: content.clone() }
+                }
+                _ => EventKind::ToolCallExecuting { id },
+            };
+            self.emit_as(kind, replayed).await;
+        }
     }
 
     pub(super) fn count_tool_call(&self, charge: &Charge<'_>) {
@@ -191,22 +248,21 @@ impl Scope {
                 _ => return effect.finish(request, Err(stop), Attached::default()),
             },
         };
-        let failure = |content| Outcome { content, is_error: true };
         let outcome = match outcome {
-            Ok(Ok(content)) if content.len() > tool.spec().max_output => failure(format!(
+            Ok(Ok(content)) if content.len() > tool.spec().max_output => Outcome::failed(format!(
                 "`{}` gave {} bytes, more than the {} it may give; ask for less, or let it write to a file and give its \
                  name. (For whoever built this: `ToolSpec::max_output` sets the limit.)",
                 call.name,
                 content.len(),
                 tool.spec().max_output
             )),
-            Ok(Ok(content)) => Outcome { content, is_error: false },
+            Ok(Ok(content)) => Outcome::done(content),
             // A limit further out is an end of the call too; a real stop is not, and nothing is written.
             Ok(Err(stop)) if stop.passes(self.path()) => {
                 return effect.finish(request, Err(stop), Attached::default());
             }
-            Ok(Err(error)) => failure(error.to_string()),
-            Err(panic) => failure(Error::panicked(self.path(), &*panic).to_string()),
+            Ok(Err(error)) => Outcome::failed(error.to_string()),
+            Err(panic) => Outcome::failed(Error::panicked(self.path(), &*panic).to_string()),
         };
         effect.finish(request, Ok(outcome), Attached::default())
     }
@@ -232,7 +288,7 @@ impl Scope {
             }
         };
         Ok(match known {
-            Interrupted::Done(content) => Some(Outcome { content, is_error: false }),
+            Interrupted::Done(content) => Some(Outcome::done(content)),
             Interrupted::Again => None,
         })
     }

@@ -6,11 +6,13 @@
 //!
 //! `step failed` is not `run failed`: a failed step whose parent goes on is a [`StepEnd::Failed`] like any other.
 
+mod call;
 mod kind;
 mod sequencer;
 
 use serde::{Deserialize, Serialize};
 
+pub use call::{AgentStart, CallOutcome, ModelCall, ModelCallEnd};
 pub use kind::{EventKind, RunEnd, StepEnd};
 pub(crate) use sequencer::Sequencer;
 
@@ -41,6 +43,21 @@ pub struct Event {
 pub trait Observer: Send + Sync {
     /// Takes notice.
     fn observe(&self, event: &Event);
+
+    /// Takes notice of an agent that begins to work, in order with the events.
+    fn agent_started(&self, agent: &AgentStart<'_>) {
+        let _ = agent;
+    }
+
+    /// Takes notice of a call of a model that is about to be made, in order with the events.
+    fn model_call_started(&self, call: &ModelCall<'_>) {
+        let _ = call;
+    }
+
+    /// Takes notice of the end of a call.
+    fn model_call_ended(&self, end: &ModelCallEnd<'_>) {
+        let _ = end;
+    }
 }
 
 impl<F: Fn(&Event) + Send + Sync> Observer for F {

@@ -31,8 +31,9 @@ struct State {
     sent: u64,
     /// What is open, by place: everything below a path lies together.
     open: BTreeMap<Path, Vec<Span>>,
-    /// Where messages and tool calls are open, by their id.
-    places: HashMap<String, Path>,
+    /// Where messages and tool calls are open, by their id. Ids are unique in one conversation, and there may be several
+    /// at the same time.
+    places: HashMap<String, Vec<Path>>,
     over: bool,
     kept: Vec<Event>,
 }
@@ -131,14 +132,31 @@ impl Sequencer {
             replayed,
             kind,
         };
-        for observer in &self.observers {
-            // Whoever only listens must not end what it listens to. The panic has been reported by its hook.
-            let _ = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
-        }
+        self.tell_observers(|observer| observer.observe(&event));
         if self.keeps {
             state.kept.push(event);
         } else if let Some(place) = place {
             place.send(event);
+        }
+    }
+
+    /// Whether anybody wants to know more than the stream tells.
+    pub(crate) fn is_observed(&self) -> bool {
+        !self.observers.is_empty()
+    }
+
+    /// Tells observers what is not in the stream, unless the run is over.
+    pub(crate) fn tell_beside(&self, tell: impl Fn(&dyn Observer)) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !state.over {
+            self.tell_observers(tell);
+        }
+    }
+
+    /// Whoever only listens must not end what it listens to. A panic has been reported by its hook.
+    fn tell_observers(&self, tell: impl Fn(&dyn Observer)) {
+        for observer in &self.observers {
+            let _ = catch_unwind(AssertUnwindSafe(|| tell(&**observer)));
         }
     }
 
@@ -183,8 +201,10 @@ impl State {
             EventKind::MessageStarted { id, .. } => self.begin(path, Span::Message(id.clone())),
             EventKind::ToolCallStarted { id, .. } => self.begin(path, Span::ToolCall(id.clone())),
             EventKind::StepEnded(_) => return self.end(path, &Span::Step),
-            EventKind::MessageEnded { id, .. } => return self.end_by_id(id, &Span::Message(id.clone())),
-            EventKind::ToolCallEnded { id } => return self.end_by_id(id, &Span::ToolCall(id.clone())),
+            EventKind::MessageEnded { id, .. } => {
+                return self.end_by_id(path, id, &Span::Message(id.clone()));
+            }
+            EventKind::ToolCallEnded { id } => return self.end_by_id(path, id, &Span::ToolCall(id.clone())),
             EventKind::RunEnded(_) => self.over = true,
             _ => {}
         }
@@ -193,13 +213,22 @@ impl State {
 
     fn begin(&mut self, path: &Path, span: Span) {
         if let Span::Message(id) | Span::ToolCall(id) = &span {
-            self.places.insert(id.clone(), path.clone());
+            self.places.entry(id.clone()).or_default().push(path.clone());
         }
         self.open.entry(path.clone()).or_default().push(span);
     }
 
-    fn end_by_id(&mut self, id: &str, span: &Span) -> bool {
-        self.places.remove(id).is_some_and(|path| self.end(&path, span))
+    /// Ends what is open nearest to a path: a call is told where its conversation is, and ends where it was made.
+    fn end_by_id(&mut self, path: &Path, id: &str, span: &Span) -> bool {
+        let Some(places) = self.places.get_mut(id) else { return false };
+        let nearest = (0..places.len()).max_by_key(|&index| in_common(path, &places[index]));
+        // There is at least one place: the last that goes takes the entry with it.
+        let Some(index) = nearest else { return false };
+        let place = places.remove(index);
+        if places.is_empty() {
+            self.places.remove(id);
+        }
+        self.end(&place, span)
     }
 
     fn end(&mut self, path: &Path, span: &Span) -> bool {
@@ -211,6 +240,12 @@ impl State {
         }
         true
     }
+}
+
+/// How many steps two paths have in common.
+fn in_common(one: &Path, other: &Path) -> usize {
+    let (one, other) = (one.as_str().split('/'), other.as_str().split('/'));
+    one.zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// Something that was started and must be ended.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{Conversations, Ending, History, OpenQuestion, Spent, Tree, effect};
+use super::{Conversations, Ending, History, OpenQuestion, Spent, Steps, Tree, effect};
 use crate::journal::replies;
 use crate::store::{RunRecord, Store, StoreError, read_entries};
 use crate::{Digest, Entry, Error, RunId};
@@ -47,7 +47,8 @@ impl History {
         let conversations = Conversations::new(stored);
         let effects = effect::gather(entries, &conversations);
         let tree = Tree::new(&record, &effects);
+        let steps = Steps::of(&record);
         let ending = record.outcome.as_deref().map(Ending::read);
-        Self { record, ending, effects, tree, questions, conversations }
+        Self { record, ending, effects, tree, steps, questions, conversations }
     }
 }

@@ -9,6 +9,9 @@
 //! | what was done, one item per effect | [`History::effects`] |
 //! | where it was done, with what each part spent | [`History::tree`] |
 //! | in which order it was written down | [`History::timeline`] |
+//! | everything that happened, with what was spent by then | [`History::chronicle`] |
+//! | of what kinds of steps it is made | [`History::steps`] |
+//! | sums over many runs | [`Tally`] |
 //! | what a model was told | [`Conversations`] |
 //! | how the run ended | [`History::ending`] |
 //! | what it waits for | [`History::questions`] |
@@ -17,6 +20,7 @@
 //! so is a cost without a price.
 
 mod attempt;
+mod chronicle;
 mod conversation;
 mod detail;
 mod effect;
@@ -24,6 +28,8 @@ mod ending;
 mod fork;
 mod load;
 mod spent;
+mod steps;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -32,11 +38,14 @@ mod tree;
 use std::time::Duration;
 
 pub use attempt::{Attempt, Mark};
+pub use chronicle::{Happening, Resumption, What};
 pub use conversation::{Conversations, Prompts};
 pub use detail::{Detail, ToolOutcome};
 pub use effect::{Effect, Standing};
 pub use ending::Ending;
 pub use spent::Spent;
+pub use steps::{Steps, Stop, Supervision};
+pub use tally::Tally;
 pub use timeline::Moment;
 pub use tree::{Item, Node, Tree};
 
@@ -56,6 +65,8 @@ pub struct History {
     pub effects: Vec<Effect>,
     /// The same by place.
     pub tree: Tree,
+    /// Of what kinds of steps it is made.
+    pub steps: Steps,
     /// What it waits for, oldest first.
     pub questions: Vec<OpenQuestion>,
     /// What was said to models and by them.
@@ -92,6 +103,13 @@ impl History {
     #[must_use]
     pub fn timeline(&self) -> Vec<Moment<'_>> {
         timeline::of(&self.effects)
+    }
+
+    /// Everything that happened, in order: the run's beginning and end, each entry of the journal, and where the run had
+    /// to be taken up again.
+    #[must_use]
+    pub fn chronicle(&self) -> Vec<Happening<'_>> {
+        chronicle::of(self)
     }
 
     /// The number of the last entry; 0 if the journal is empty.

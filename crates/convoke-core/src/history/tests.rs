@@ -278,3 +278,76 @@ fn an_empty_journal_is_a_run_that_has_done_nothing() {
     assert!(history.timeline().is_empty());
     assert_eq!(history.spent(), Spent::default());
 }
+
+/// What a chronicle tells, in short.
+fn told(history: &History) -> Vec<String> {
+    let short = |happening: &Happening<'_>| match happening.what {
+        What::Began => "began".to_owned(),
+        What::Resumed(why) => format!("{why:?}"),
+        What::Entry(moment) => moment.seq.to_string(),
+        What::Ended => "ended".to_owned(),
+    };
+    history.chronicle().iter().map(short).collect()
+}
+
+#[test]
+fn a_chronicle_says_where_a_run_was_taken_up_again_and_what_it_had_spent() {
+    let mut journal = Journal::default();
+    let (charge, request) = (("main/charge", 0), || Some(json!({"name": "charge", "request": 30})));
+    let failed = json!({"err": {"type": "failed", "message": "no network", "category": "transient"}});
+    journal.model(("main", 0), &Transcript::from("hi"), "yes", Some(Money::from_cents(3)));
+    journal.add(charge, EffectKind::Custom, Phase::Finished, request(), Some(failed.clone()));
+    journal.add(("main/other", 0), EffectKind::Custom, Phase::Finished, request(), Some(failed));
+    journal.add(charge, EffectKind::Custom, Phase::Superseded, None, None);
+    journal.add(("main/other", 0), EffectKind::Custom, Phase::Superseded, None, None);
+    journal.begin_tool(("main/a", 0), "get").begin_tool(("main/b", 0), "get");
+    // Interrupted; then both are called again.
+    journal.begin_tool(("main/a", 0), "get").begin_tool(("main/b", 0), "get");
+    journal.end_tool(("main/a", 0), "ok", false).end_tool(("main/b", 0), "no", true);
+    let history = journal.history(record(RunStatus::Completed));
+    assert_eq!(
+        told(&history),
+        [
+            "began",
+            "1",
+            "2",
+            "3",
+            "AfterFailure",
+            "4",
+            "5",
+            "6",
+            "7",
+            "AfterInterruption",
+            "8",
+            "9",
+            "10",
+            "11",
+            "ended"
+        ]
+    );
+    let happenings = history.chronicle();
+    assert_eq!(happenings[1].so_far.usage.cost, Some(Money::from_cents(3)));
+    assert_eq!(happenings[0].so_far, Spent::default());
+    assert_eq!(happenings.last().map(|last| last.so_far), Some(history.spent()), "it all adds up");
+}
+
+#[test]
+fn the_past_of_a_fork_comes_before_its_beginning_and_is_not_counted_twice() {
+    let mut journal = Journal::default();
+    journal.model(("main", 0), &Transcript::from("hi"), "yes", Some(Money::from_cents(3)));
+    let question = serde_json::to_value(Question::confirm("Go on?")).unwrap();
+    journal.add(("main", 1), EffectKind::Ask, Phase::Started, Some(question), None);
+    let fork = Some(ForkPoint { run: "r0".parse().unwrap(), at: 2 });
+    let created = second(1) + Duration::from_millis(500);
+    let fork = RunRecord { forked_from: fork, created, ..record(RunStatus::Suspended) };
+    let history = journal.history(fork.clone());
+    assert_eq!(told(&history), ["1", "began", "2", "ended"]);
+    let tally = Tally::of(&fork, &history.effects);
+    assert_eq!((tally.spent, tally.models.len()), (Spent::default(), 0));
+    assert_eq!((tally.questions, tally.answered), (1, 0));
+
+    let mut both = Tally::of(&record(RunStatus::Completed), &history.effects);
+    both += &tally;
+    assert_eq!(both.models["scripted"].usage.cost, Some(Money::from_cents(3)));
+    assert_eq!(both.questions, 2);
+}

@@ -17,6 +17,8 @@ pub struct Moment<'a> {
     pub effect: &'a Effect,
     /// Which time it was performed.
     pub attempt: &'a Attempt,
+    /// The same as a number, from 1.
+    pub number: usize,
 }
 
 impl Moment<'_> {
@@ -34,7 +36,7 @@ pub(super) fn of(effects: &[Effect]) -> Vec<Moment<'_>> {
 }
 
 fn moments_of(effect: &Effect) -> impl Iterator<Item = Moment<'_>> {
-    effect.attempts.iter().flat_map(move |attempt| {
+    effect.attempts.iter().zip(1..).flat_map(move |(attempt, number)| {
         let phases = [
             (attempt.begun, Phase::Started),
             (attempt.ended, Phase::Finished),
@@ -42,7 +44,7 @@ fn moments_of(effect: &Effect) -> impl Iterator<Item = Moment<'_>> {
         ];
         phases.into_iter().filter_map(move |(mark, phase)| {
             let Mark { seq, at } = mark?;
-            Some(Moment { seq, at, phase, effect, attempt })
+            Some(Moment { seq, at, phase, effect, attempt, number })
         })
     })
 }

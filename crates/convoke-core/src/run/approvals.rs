@@ -78,15 +78,16 @@ fn guarded<'a>(approval: &Approved<'_>, all: &'a [Entry]) -> Option<&'a Entry> {
     begun.find(|entry| entry.seq > approval.answered && entry.path.is_within(approval.path))
 }
 
-/// Calls that have ended, by the scope they were made in.
-struct FinishedCalls<'a>(Vec<(&'a str, Call)>);
+/// Calls that have ended, by where they were made.
+struct FinishedCalls<'a>(Vec<(&'a Path, Call)>);
 
 impl FinishedCalls<'_> {
-    /// Whether there is such a call beside this approval that no other approval was for.
+    /// Whether there is such a call that no other approval was for: beside this approval, if an agent asked for it, or
+    /// around it, if a gate did.
     fn take(&mut self, approval: &Path, call: &Call) -> bool {
-        let beside = parent(approval);
         let found = self.0.iter().position(|(place, made)| {
-            *place == beside && made.tool == call.tool && made.arguments == call.arguments
+            let near = parent(place) == parent(approval) || approval.is_within(place);
+            near && made.tool == call.tool && made.arguments == call.arguments
         });
         found.map(|index| self.0.swap_remove(index)).is_some()
     }
@@ -95,7 +96,7 @@ impl FinishedCalls<'_> {
 fn finished_calls<'a>(kept: &'a [Entry], finished: &HashSet<Address<'_>>) -> FinishedCalls<'a> {
     let tools = kept.iter().filter(|entry| entry.effect == EffectKind::Tool && entry.request.is_some());
     let finished = tools.filter(|entry| finished.contains(&address(entry)));
-    let calls = finished.filter_map(|entry| Some((parent(&entry.path), read(entry.request.as_deref())?)));
+    let calls = finished.filter_map(|entry| Some((&entry.path, read(entry.request.as_deref())?)));
     FinishedCalls(calls.collect())
 }
 

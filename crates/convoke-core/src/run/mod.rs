@@ -40,7 +40,7 @@ use crate::event::{EventKind, RunEnd, Sequencer};
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
-use crate::{Error, Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Gate, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -60,6 +60,7 @@ pub(crate) struct Services {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
+    pub(crate) gates: Vec<Arc<dyn Gate>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) on_doubt: OnDoubt,
     pub(crate) forbid_live_models: bool,

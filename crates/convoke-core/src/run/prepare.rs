@@ -140,6 +140,8 @@ async fn continue_run<S: State>(
 ) -> Result<Ready<S>, Error> {
     let state = workflow.restore(&record)?;
     let entries = read_entries(&**store, &id).await?;
+    // One that was made, and on which nobody has worked yet, begins now.
+    let resumed = record.status != RunStatus::Running || !entries.is_empty();
     let stored = store.blob_digests(&id).await?.into_iter().collect();
     let (index, retried) = forget_failures(&record, entries);
     let outline = reshaped(workflow, &record, &index)?;
@@ -148,7 +150,7 @@ async fn continue_run<S: State>(
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
     let goes_on = (record.status != RunStatus::Running).then_some(goes_on);
     journal.change(retried.iter().map(again::draft), goes_on, outline);
-    Ok(Ready { id, seed: record.seed, state, journal: Some(journal), resumed: true })
+    Ok(Ready { id, seed: record.seed, state, journal: Some(journal), resumed })
 }
 
 /// The workflow's outline, if it is another than the run's. What has happened must have its place in it; another version

@@ -9,6 +9,7 @@ use crate::ask::Responder;
 use crate::event::Observer;
 use crate::scope::Settings;
 use crate::store::Store;
+use crate::tool::Gate;
 use crate::{Error, OnDoubt, RunId};
 
 /// Set to anything but `0` or nothing, real models are refused. For test suites.
@@ -57,6 +58,7 @@ impl Runtime {
             store: None,
             responder: None,
             observers: Vec::new(),
+            gates: Vec::new(),
             settings: Settings::default(),
             on_doubt: OnDoubt::default(),
             forbid_live_models: std::env::var(FORBID_LIVE_MODELS)
@@ -106,6 +108,7 @@ pub struct RuntimeBuilder {
     store: Option<Arc<dyn Store>>,
     responder: Option<Arc<dyn Responder>>,
     observers: Vec<Arc<dyn Observer>>,
+    gates: Vec<Arc<dyn Gate>>,
     settings: Settings,
     on_doubt: OnDoubt,
     forbid_live_models: bool,
@@ -137,6 +140,18 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Lets nothing be done by tools that this does not allow. Gates are asked in the order they are added; the first that
+    /// does not allow a call decides.
+    pub fn gate(self, gate: impl Gate + 'static) -> Self {
+        self.shared_gate(Arc::new(gate))
+    }
+
+    /// Adds a gate that others use too.
+    pub fn shared_gate(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gates.push(gate);
+        self
+    }
+
     /// What to do about calls that were begun before a crash and may have taken effect.
     pub fn on_doubt(mut self, policy: OnDoubt) -> Self {
         self.on_doubt = policy;
@@ -156,6 +171,7 @@ impl RuntimeBuilder {
             store: self.store,
             responder: self.responder,
             observers: self.observers,
+            gates: self.gates,
             settings: Arc::new(self.settings),
             on_doubt: self.on_doubt,
             forbid_live_models: self.forbid_live_models,

@@ -103,7 +103,9 @@ impl<S: State> Workflow<S> {
         &self.root
     }
 
-    pub(crate) fn version_number(&self) -> u32 {
+    /// Its version.
+    #[must_use]
+    pub fn version_number(&self) -> u32 {
         self.version
     }
 

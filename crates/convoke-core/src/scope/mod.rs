@@ -58,6 +58,12 @@ impl Scope {
         &self.node.settings
     }
 
+    /// Whether the run is only told again: every effect answers from the journal, and nothing reaches the world.
+    #[must_use]
+    pub fn is_replay(&self) -> bool {
+        self.node.run.is_replay()
+    }
+
     /// The model for steps that name none.
     ///
     /// # Errors
@@ -150,6 +156,16 @@ impl Scope {
             tap.hear(path, &kind);
         }
         self.node.run.events.emit(path, replayed, kind, self.node.clock.as_deref()).await;
+    }
+
+    /// Tells observers whose turns come in this scope. The stream says nothing of it until the agent has ended.
+    pub fn introduce_agent(&self, name: &str) {
+        let events = &self.node.run.events;
+        if events.is_observed() {
+            let (run, path, at) = (self.run_id(), self.path(), crate::Timestamp::now());
+            let agent = crate::AgentStart { run, path, name, at };
+            events.tell_beside(|observer| observer.agent_started(&agent));
+        }
     }
 
     /// Reports that a failed step below this scope does no harm: its parent goes on.

@@ -112,7 +112,7 @@ impl From<ToolEffects> for Vec<ToolEffect> {
 /// One thing a call touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// Its name: a path, an account, `*` for everything.
+    /// Its name: a path, an account; `folder/**` for a folder and everything beneath it, `*` for everything.
     pub resource: String,
     /// How.
     pub mode: AccessMode,
@@ -128,10 +128,41 @@ pub enum AccessMode {
 }
 
 impl Access {
+    /// Looking at this.
+    #[must_use]
+    pub fn read(resource: impl Into<String>) -> Self {
+        Self { resource: resource.into(), mode: AccessMode::Read }
+    }
+
+    /// Changing this.
+    #[must_use]
+    pub fn write(resource: impl Into<String>) -> Self {
+        Self { resource: resource.into(), mode: AccessMode::Write }
+    }
+
     /// Whether the two may not happen at once.
+    ///
+    /// ```
+    /// use convoke_core::Access;
+    ///
+    /// let folder = Access::write("src/**");
+    /// assert!(folder.conflicts_with(&Access::read("src/main.rs")));
+    /// assert!(folder.conflicts_with(&Access::read("src")));
+    /// assert!(!folder.conflicts_with(&Access::write("srcs/main.rs")));
+    /// assert!(!Access::read("src/**").conflicts_with(&Access::read("src/main.rs")));
+    /// ```
     #[must_use]
     pub fn conflicts_with(&self, other: &Self) -> bool {
-        let same = self.resource == other.resource || self.resource == "*" || other.resource == "*";
-        same && (self.mode == AccessMode::Write || other.mode == AccessMode::Write)
+        let meet = covers(&self.resource, &other.resource) || covers(&other.resource, &self.resource);
+        meet && (self.mode == AccessMode::Write || other.mode == AccessMode::Write)
     }
+}
+
+/// Whether the first resource is the second, or has it beneath it.
+fn covers(resource: &str, other: &str) -> bool {
+    if resource == "*" || resource == other {
+        return true;
+    }
+    let Some(folder) = resource.strip_suffix("/**") else { return false };
+    other.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -5,12 +5,16 @@
 //! [`Scope::tool`](crate::Scope::tool).
 
 mod effects;
+mod gate;
+mod origin;
 mod spec;
 mod toolset;
 
 use serde_json::Value;
 
 pub use effects::{Access, AccessMode, ToolEffect, ToolEffects};
+pub use gate::{Gate, GateRequest, Permission};
+pub use origin::Origin;
 pub use spec::{Execution, Repeat, Timeout, ToolDefinition, ToolSpec};
 pub use toolset::{DuplicateTool, Toolset};
 
@@ -51,6 +55,12 @@ pub trait Tool: Send + Sync {
     fn accesses(&self, arguments: &Value) -> Vec<Access> {
         let _ = arguments;
         self.spec().effects.default_accesses()
+    }
+
+    /// Where the result of a call with these arguments comes from.
+    fn origin(&self, arguments: &Value) -> Origin {
+        let _ = arguments;
+        Origin::Tool(self.spec().name().to_owned())
     }
 }
 

@@ -1,0 +1,159 @@
+//! What stands between a call and the world.
+#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Diary, agent, call, call_events, calls_then_done, echo, results, streamed};
+use convoke_agent::{Agent, AgentStop, Conversation};
+use convoke_core::{
+    Answer, BoxFuture, Error, Gate, GateRequest, Permission, Question, RunStatus, Runtime, RuntimeBuilder,
+    Store, Workflow,
+};
+use convoke_store::MemoryStore;
+use serde_json::json;
+
+/// Decides by the text a call has, and counts.
+#[derive(Clone)]
+struct ByText {
+    decide: fn(&str) -> Permission,
+    judged: Arc<AtomicUsize>,
+}
+
+impl ByText {
+    fn new(decide: fn(&str) -> Permission) -> Self {
+        Self { decide, judged: Arc::default() }
+    }
+
+    fn judged(&self) -> usize {
+        self.judged.load(Ordering::Relaxed)
+    }
+}
+
+impl Gate for ByText {
+    fn judge<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
+        self.judged.fetch_add(1, Ordering::Relaxed);
+        let permission = (self.decide)(request.arguments["text"].as_str().unwrap());
+        Box::pin(async move { Ok(permission) })
+    }
+}
+
+fn by_letter(text: &str) -> Permission {
+    match text {
+        "no" => Permission::deny("texts with an n are not allowed"),
+        "ask" => Permission::ask(
+            Question::approval("Echo this?").about(json!({"tool": "echo", "arguments": {"text": "ask"}})),
+        ),
+        _ => Permission::Allow,
+    }
+}
+
+fn helper(diary: &Diary, text: &str) -> Agent {
+    agent(&calls_then_done(call("echo", text))).tool(echo("echo", diary)).build().unwrap()
+}
+
+fn stored(store: &Arc<dyn Store>, gate: &ByText) -> RuntimeBuilder {
+    Runtime::builder().shared_store(Arc::clone(store)).gate(gate.clone())
+}
+
+#[tokio::test]
+async fn a_call_that_is_allowed_is_made() {
+    let (diary, gate) = (Diary::default(), ByText::new(by_letter));
+    let runtime = Runtime::builder().gate(gate.clone()).build();
+    let (_, outcome) = streamed(&runtime, helper(&diary, "yes")).await;
+    assert_eq!(outcome.completed().unwrap().result.unwrap().stop, AgentStop::Complete);
+    assert_eq!((diary.entries().len(), gate.judged()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_call_that_is_denied_is_not_made_and_the_model_reads_why() {
+    let diary = Diary::default();
+    let runtime = Runtime::builder().gate(ByText::new(by_letter)).build();
+    let (events, outcome) = streamed(&runtime, helper(&diary, "no")).await;
+    let result = outcome.completed().unwrap().result.unwrap();
+    assert_eq!(result.stop, AgentStop::Complete);
+    let told = "`echo` was not called: texts with an n are not allowed".to_owned();
+    assert_eq!(results(&result), [(told, true)]);
+    assert!(diary.entries().is_empty());
+    let id = result.transcript.iter().flat_map(|message| message.tool_calls()).next().unwrap().id.clone();
+    let kinds = call_events(&events, &id);
+    assert!(kinds.contains(&"tool_call_rejected".to_owned()), "{kinds:?}");
+    assert!(!kinds.contains(&"tool_call_executing".to_owned()), "{kinds:?}");
+}
+
+#[tokio::test]
+async fn the_first_gate_that_does_not_allow_a_call_decides() {
+    let (diary, later) = (Diary::default(), ByText::new(by_letter));
+    let runtime = Runtime::builder().gate(ByText::new(by_letter)).gate(later.clone()).build();
+    streamed(&runtime, helper(&diary, "no")).await.1.completed().unwrap();
+    assert_eq!(later.judged(), 0);
+}
+
+#[tokio::test]
+async fn a_denial_is_remembered_whatever_the_gate_says_later() {
+    let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let workflow = Workflow::new(helper(&diary, "no"));
+    let strict = ByText::new(by_letter);
+    let run = stored(&store, &strict).build().start(&workflow, Conversation::from("go")).await.unwrap().run;
+    let lax = ByText::new(|_| Permission::Allow);
+    let again = stored(&store, &lax).build().resume(&workflow, run).await.unwrap();
+    assert_eq!(again.status, RunStatus::Completed);
+    assert_eq!((diary.entries().len(), lax.judged()), (0, 0));
+}
+
+#[tokio::test]
+async fn a_question_of_a_gate_suspends_the_run_and_the_answer_decides() {
+    for (answer, calls) in [(Answer::approve(), 1), (Answer::reject("not now"), 0)] {
+        let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+        let workflow = Workflow::new(helper(&diary, "ask"));
+        let gate = ByText::new(by_letter);
+        let runtime = stored(&store, &gate).build();
+        let first = runtime.start(&workflow, Conversation::from("go")).await.unwrap();
+        assert_eq!(first.status, RunStatus::Suspended);
+        assert!(diary.entries().is_empty());
+        let pending = store.questions(Some(&first.run)).await.unwrap().remove(0);
+        store.answer(&first.run, &pending.id, answer).await.unwrap();
+        let second = runtime.resume(&workflow, first.run).await.unwrap();
+        assert_eq!(second.status, RunStatus::Completed);
+        assert_eq!(diary.entries().len(), calls);
+        let told = results(&second.completed().unwrap().result.unwrap()).remove(0);
+        assert_eq!(told.1, calls == 0, "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_gate_that_cannot_decide_lets_nothing_through() {
+    struct Broken;
+    impl Gate for Broken {
+        fn judge<'a>(&'a self, _: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
+            Box::pin(async { Err(Error::failed("the rules are gone")) })
+        }
+    }
+    let diary = Diary::default();
+    let runtime = Runtime::builder().gate(Broken).build();
+    let outcome = streamed(&runtime, helper(&diary, "yes")).await.1;
+    assert_eq!(outcome.status, RunStatus::Failed);
+    assert!(diary.entries().is_empty());
+}
+
+#[tokio::test]
+async fn what_an_agent_refuses_by_its_conversation_reaches_no_gate() {
+    let (diary, gate) = (Diary::default(), ByText::new(|_| Permission::Allow));
+    let agent = agent(&calls_then_done(call("echo", "hello")))
+        .tool(echo("echo", &diary))
+        .refuse_when(|conversation, call| {
+            let wanted =
+                conversation.last().is_some_and(|reply| reply.tool_calls().any(|other| other == call));
+            wanted.then(|| format!("`{}` is not for today", call.name))
+        })
+        .build()
+        .unwrap();
+    let runtime = Runtime::builder().gate(gate.clone()).build();
+    let outcome = streamed(&runtime, agent).await.1;
+    assert_eq!(outcome.status, RunStatus::Completed);
+    assert_eq!((diary.entries().len(), gate.judged()), (0, 0));
+    let told = results(&outcome.completed().unwrap().result.unwrap()).remove(0);
+    assert_eq!((told.0.as_str(), told.1), ("`echo` is not for today", true));
+}
