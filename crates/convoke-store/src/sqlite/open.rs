@@ -85,7 +85,20 @@ pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// A file that only this user may read: it will have everything in it that models were told and said. What SQLite puts
+/// beside it is as private as the file itself. If it cannot be made, opening it says why.
+fn create_private(path: &Path) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(path);
+}
+
 fn set_up(path: &Path, place: &str, found: Found) -> Result<Connection, Fault> {
+    if found == Found::Nothing {
+        create_private(path);
+    }
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
