@@ -46,7 +46,6 @@
 pub mod cassette;
 #[cfg(feature = "providers")]
 pub mod choose;
-mod closest;
 #[cfg(feature = "providers")]
 pub mod embedding;
 #[cfg(feature = "providers")]
@@ -62,7 +61,7 @@ pub mod scripted;
 #[cfg(feature = "providers")]
 pub use cassette::Cassette;
 #[cfg(feature = "providers")]
-pub use choose::{Chooser, Connector, Credentials, Environment, ModelName, UnknownModel, connect};
+pub use choose::{Chooser, Connector, Credentials, Environment, ModelName, UnknownModel};
 #[cfg(feature = "providers")]
 pub use embedding::ProviderEmbedder;
 #[cfg(feature = "providers")]

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use convoke_core::{
-    FinishReason, Message, Model, ModelErrorKind, ModelReply, ModelRequest, Money, Part, ToolResult,
-    Transcript, Usage,
+    FinishReason, Message, Model, ModelErrorKind, ModelReply, ModelRequest, Money, OutputSchema, Part,
+    ToolResult, Transcript, Usage,
 };
 use convoke_models::ScriptedModel;
 use serde_json::json;
@@ -146,4 +146,14 @@ async fn all_conditions_of_a_rule_must_hold() {
 async fn an_empty_text_is_an_empty_reply() {
     let error = script("[[rule]]\nreply = ''").answer(ModelRequest::new("x")).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::Empty);
+}
+
+#[tokio::test]
+async fn a_rule_may_give_whatever_fits() {
+    let model = ScriptedModel::from_toml_str("[[rule]]\nfits = true").unwrap();
+    let mut request = ModelRequest::new("How many?");
+    assert_eq!(model.answer(request.clone()).await.unwrap().text(), "A rehearsed answer.");
+    let schema = json!({"type": "object", "properties": {"done": {"type": "boolean"}}});
+    request.output = Some(OutputSchema { name: "Done".into(), description: String::new(), schema });
+    assert_eq!(model.answer(request).await.unwrap().text(), r#"{"done":true}"#);
 }

@@ -8,12 +8,14 @@ use url::{Host, Url};
 const OLLAMA_PORT: u16 = 11434;
 
 /// The host of an address, in small letters.
-pub(super) fn host(address: &str) -> Option<String> {
+#[must_use]
+pub fn host(address: &str) -> Option<String> {
     Some(Url::parse(address).ok()?.host_str()?.to_ascii_lowercase())
 }
 
 /// Whether an address is on this machine.
-pub(super) fn is_here(address: &str) -> bool {
+#[must_use]
+pub fn is_here(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };
     match url.host() {
         Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
@@ -23,12 +25,15 @@ pub(super) fn is_here(address: &str) -> bool {
     }
 }
 
-/// An address without the name and password that may be in it.
-pub(super) fn shown(address: &str) -> String {
+/// An address without the name, the password and the query that may be in it.
+#[must_use]
+pub fn shown(address: &str) -> String {
     let Ok(mut url) = Url::parse(address) else { return "(an address that makes no sense)".to_owned() };
     // Both fail only for addresses that can have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
     url.as_str().trim_end_matches('/').to_owned()
 }
 
@@ -59,7 +64,7 @@ mod tests {
 
     #[test]
     fn passwords_are_not_shown_and_this_machine_is_known() {
-        assert_eq!(shown("http://ann:secret@proxy.example:8080/v1"), "http://proxy.example:8080/v1");
+        assert_eq!(shown("http://ann:secret@proxy.example:8080/v1?key=k#f"), "http://proxy.example:8080/v1");
         for here in ["http://127.0.0.1:1/v1", "http://localhost", "http://[::1]:8080"] {
             assert!(is_here(here), "{here}");
         }

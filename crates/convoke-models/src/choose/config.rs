@@ -1,57 +1,35 @@
-//! What `convoke.toml` says about models.
+//! What the configuration says about models.
 //!
-//! There may be two: the user's own, in the configuration folder, and one in the folder where the work is. The latter
-//! may have come with somebody else's project, so it cannot send keys or conversations to places its user has not
-//! agreed to: see [`ModelConfig::trusted_hosts`].
+//! Files are no business of this module: `convoke-config` reads them and makes this of them. What a file in the working
+//! folder says may have come with somebody else's project, so it cannot send keys or conversations to places its user
+//! has not agreed to: see [`ModelConfig::trusted_hosts`].
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::{Environment, Service, address};
-use crate::closest::closest;
 
-/// The file's name.
-const CONFIG: &str = "convoke.toml";
-
-/// Names hosts the user agrees to, with commas between them.
-const TRUSTED_HOSTS: &str = "CONVOKE_TRUSTED_HOSTS";
-
-/// What `convoke.toml` says about models.
-///
-/// ```toml
-/// model = "compatible/my-model"
-/// fallback = ["local/smollm2"]
-/// prices = "prices.toml"
-///
-/// [services.compatible]
-/// base_url = "http://127.0.0.1:8080/v1"
-/// headers = { "x-team" = "looms" }
-/// ```
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// What the configuration says about models.
+#[derive(Debug, Clone, Default)]
 pub struct ModelConfig {
     /// The model to use.
     pub model: Option<String>,
     /// The models to try, in order, when that one fails for good.
     pub fallback: Vec<String>,
-    /// How to reach services, by name.
+    /// How to reach services, by the name each has here ([`Service::name`]).
     pub services: BTreeMap<String, ServiceConfig>,
-    /// A file with prices that differ from the built-in table, or that it does not have; from this file's folder.
+    /// A file with prices that differ from the built-in table, or that it does not have.
     pub prices: Option<PathBuf>,
-    /// Hosts that a file in the working folder may send requests to. Only the user's own file, or
-    /// `CONVOKE_TRUSTED_HOSTS`, can say so. This machine, and a service's own host, are always trusted.
+    /// Hosts, in small letters, that a file in the working folder may send requests to. Only the user can say so. This
+    /// machine, and a service's own host, are always trusted.
     pub trusted_hosts: Vec<String>,
     /// The files it was read from, the user's own first.
-    #[serde(skip)]
     pub paths: Vec<PathBuf>,
 }
 
 /// How to reach a service.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Default)]
 pub struct ServiceConfig {
     /// Where it is.
     pub base_url: Option<String>,
@@ -66,9 +44,8 @@ pub struct ServiceConfig {
     pub first_token_seconds: Option<u64>,
     /// How long an answer may pause.
     pub idle_seconds: Option<u64>,
-    /// The file in the working folder that says so; `None` if the user or the program does.
-    #[serde(skip)]
-    pub(super) folder_file: Option<PathBuf>,
+    /// The file in the working folder that says so; `None` if the user or the program does, who are trusted.
+    pub folder_file: Option<PathBuf>,
 }
 
 impl fmt::Debug for ServiceConfig {
@@ -82,71 +59,7 @@ impl fmt::Debug for ServiceConfig {
     }
 }
 
-/// A `convoke.toml` that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// It cannot be read.
-    #[error("{path} cannot be read: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It is not what it should be. The file's own text is not shown: there may be secrets in it.
-    #[error("{path}, line {line}: {message}")]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// The line.
-        line: usize,
-        /// What is wrong.
-        message: String,
-    },
-    /// Something in it makes no sense.
-    #[error("{path}: {message}")]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
-}
-
 impl ModelConfig {
-    /// Reads the user's own file and the one in this folder, if they are there. What the latter says goes first.
-    ///
-    /// # Errors
-    /// A file that cannot be read or makes no sense.
-    pub fn load(environment: &Environment) -> Result<Self, ConfigError> {
-        let own = environment.configuration_folder().map(|folder| folder.join(CONFIG));
-        let own = own.filter(|path| path.exists()).map(|path| Self::read(&path)).transpose()?;
-        let here = Path::new(CONFIG);
-        let here = if here.exists() { Some(Self::read(here)?.of_folder()?) } else { None };
-        let mut config = here.unwrap_or_default().over(own.unwrap_or_default());
-        let further = environment.get(TRUSTED_HOSTS).unwrap_or_default();
-        config.trusted_hosts.extend(further.split(',').map(|host| host.trim().to_ascii_lowercase()));
-        Ok(config)
-    }
-
-    /// Reads one file, and trusts it.
-    ///
-    /// # Errors
-    /// A file that cannot be read or makes no sense.
-    pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-        let mut config: Self = toml::from_str(&text).map_err(|error| ConfigError::Malformed {
-            path: path.to_owned(),
-            line: super::line_of(&text, error.span().map_or(0, |span| span.start)),
-            message: error.message().trim().to_owned(),
-        })?;
-        config.services = by_service(config.services, path)?;
-        config.prices = config.prices.map(|file| path.parent().unwrap_or(Path::new("")).join(file));
-        Ok(Self { paths: vec![path.to_owned()], ..config })
-    }
-
     /// How to reach this service.
     pub(super) fn service(&self, service: &Service) -> ServiceConfig {
         self.services.get(service.name).cloned().unwrap_or_default()
@@ -160,53 +73,9 @@ impl ModelConfig {
             .or_else(|| service.base_url.map(str::to_owned))
     }
 
-    /// What comes from the working folder is remembered as such.
-    fn of_folder(mut self) -> Result<Self, ConfigError> {
-        let path = self.paths.first().cloned().unwrap_or_default();
-        if !self.trusted_hosts.is_empty() {
-            let message =
-                "trusted_hosts counts only in your own file; this one may have come with the project";
-            return Err(ConfigError::Wrong { path, message: message.to_owned() });
-        }
-        for config in self.services.values_mut() {
-            config.folder_file = Some(path.clone());
-        }
-        Ok(self)
+    /// The file to blame for what it says about a service.
+    pub(super) fn place(&self, service: &Service) -> Option<&Path> {
+        let folder = self.services.get(service.name).and_then(|config| config.folder_file.as_deref());
+        folder.or_else(|| self.paths.first().map(PathBuf::as_path))
     }
-
-    /// Both; what this one says goes first.
-    fn over(self, other: Self) -> Self {
-        let mut services = other.services;
-        services.extend(self.services);
-        let mut trusted_hosts = other.trusted_hosts;
-        trusted_hosts.iter_mut().for_each(|host| host.make_ascii_lowercase());
-        Self {
-            model: self.model.or(other.model),
-            fallback: if self.fallback.is_empty() { other.fallback } else { self.fallback },
-            services,
-            prices: self.prices.or(other.prices),
-            trusted_hosts,
-            paths: other.paths.into_iter().chain(self.paths).collect(),
-        }
-    }
-}
-
-/// Sections by their service's own name, whatever they call it.
-fn by_service(
-    sections: BTreeMap<String, ServiceConfig>,
-    path: &Path,
-) -> Result<BTreeMap<String, ServiceConfig>, ConfigError> {
-    let named = sections.into_iter().map(|(name, config)| {
-        let service = Service::named(&name).ok_or_else(|| {
-            let known: Vec<_> = Service::ALL.iter().map(|service| service.name).collect();
-            let advice = match closest(&name, &known) {
-                Some(near) => format!("did you mean `services.{near}`?"),
-                None => format!("there are {}", known.join(", ")),
-            };
-            let message = format!("there is no service `{name}`: {advice}");
-            ConfigError::Wrong { path: path.to_owned(), message }
-        })?;
-        Ok((service.name.to_owned(), config))
-    });
-    named.collect()
 }

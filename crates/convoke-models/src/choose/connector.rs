@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use convoke_core::{Model, ModelError};
 
+use super::name::REHEARSAL;
 use super::{
-    ConfigError, Credentials, CredentialsError, Environment, ModelConfig, ModelName, Service, ServiceConfig,
-    UnknownModel, address, header,
+    Credentials, Environment, ModelConfig, ModelName, Service, ServiceConfig, UnknownModel, address, header,
 };
 use crate::gate::{Ceilings, Gate};
 use crate::http::{HttpTransport, Transport};
@@ -16,20 +16,6 @@ use crate::price::{PriceError, PriceTable};
 use crate::provider::{ProviderModel, ProviderSettings, TimeLimits};
 use crate::resilience::{Attempts, Retrying};
 use crate::scripted::{ScriptError, ScriptedModel};
-
-/// The model with this name, with the keys and the configuration there are: `anthropic/claude-sonnet-5-5`, `gpt-5.4-mini`,
-/// `ollama/qwen3`, `scripted/replies.toml`.
-///
-/// ```no_run
-/// let model = convoke_models::connect("anthropic/claude-sonnet-5-5")?;
-/// # Ok::<(), convoke_models::choose::ConnectError>(())
-/// ```
-///
-/// # Errors
-/// See [`ConnectError`].
-pub fn connect(name: &str) -> Result<Arc<dyn Model>, ConnectError> {
-    Connector::from_environment()?.connect(&name.parse()?)
-}
 
 /// Makes models: the right protocol, the key, the price, the gate, and retries around it.
 #[derive(Debug, Clone)]
@@ -47,12 +33,6 @@ pub enum ConnectError {
     /// Its name says nothing.
     #[error(transparent)]
     Unknown(#[from] UnknownModel),
-    /// The keys cannot be read.
-    #[error(transparent)]
-    Credentials(#[from] CredentialsError),
-    /// The configuration cannot be read.
-    #[error(transparent)]
-    Unreadable(#[from] ConfigError),
     /// It would run in this process, which this crate cannot do.
     #[error("`{0}` runs in this process; open it with the crate `convoke-local`")]
     Local(ModelName),
@@ -116,17 +96,6 @@ impl Connector {
         Self { environment, credentials, config, transport: HttpTransport::shared() }
     }
 
-    /// With the keys and the configuration there are.
-    ///
-    /// # Errors
-    /// Files that cannot be read or make no sense.
-    pub fn from_environment() -> Result<Self, ConnectError> {
-        let environment = Environment::process();
-        let credentials = Credentials::load(&environment)?;
-        let config = ModelConfig::load(&environment)?;
-        Ok(Self::new(environment, credentials, config))
-    }
-
     /// Lets everything go through this transport: a cassette, say.
     #[must_use]
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
@@ -141,6 +110,9 @@ impl Connector {
     pub fn connect(&self, name: &ModelName) -> Result<Arc<dyn Model>, ConnectError> {
         let (service, model) = match name {
             ModelName::Remote { service, model } => (service, model),
+            ModelName::Scripted { path } if path == REHEARSAL => {
+                return Ok(Arc::new(ScriptedModel::rehearsal()));
+            }
             ModelName::Scripted { path } => return Ok(Arc::new(ScriptedModel::from_file(path)?)),
             ModelName::Local { .. } => return Err(ConnectError::Local(name.clone())),
         };
@@ -233,7 +205,7 @@ impl Connector {
     }
 
     fn wrong(&self, service: &Service, key: &str, message: &str) -> ConnectError {
-        let place = self.config.service(service).folder_file.or_else(|| self.config.paths.first().cloned());
+        let place = self.config.place(service);
         ConnectError::Config {
             place: place.map_or_else(|| "the configuration".to_owned(), |path| path.display().to_string()),
             message: format!("services.{}.{key}: {message}", service.name),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use convoke_core::suggest::nearest;
 use serde::Deserialize;
 
 use super::{Environment, Service};
-use crate::closest::closest;
 use crate::http::ApiKey;
 
 /// The file's name.
@@ -62,7 +63,7 @@ pub enum CredentialsError {
         source: std::io::Error,
     },
     /// Others could read it.
-    #[error("others can read the credentials file {path} (mode {mode:o}); run `chmod 600 {path}`")]
+    #[error("others can read the credentials file {path} (mode {mode:o}); run `chmod 600 {}`", quoted(path))]
     Exposed {
         /// The file.
         path: PathBuf,
@@ -91,6 +92,13 @@ pub enum CredentialsError {
     },
 }
 
+/// A path as a shell reads it back.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    if text.bytes().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
 /// Whether a section is for this service.
 fn is_of(service: &Service, section: &str) -> bool {
     std::iter::once(service.name)
@@ -111,14 +119,15 @@ impl Credentials {
     /// # Errors
     /// A file that is named and missing, that others can read, or that makes no sense.
     pub fn load(environment: &Environment) -> Result<Self, CredentialsError> {
-        if let Some(named) = environment.get(CREDENTIALS) {
-            return Self::read(Path::new(&named));
-        }
-        let usual = [Some(PathBuf::from(FILE)), Self::home(environment)];
-        match usual.into_iter().flatten().find(|path| path.exists()) {
-            Some(path) => Self::read(&path),
-            None => Ok(Self::default()),
-        }
+        Self::find(environment).map_or_else(|| Ok(Self::default()), |path| Self::read(&path))
+    }
+
+    /// The file that is read, if one is; one that is named need not be there.
+    #[must_use]
+    pub fn find(environment: &Environment) -> Option<PathBuf> {
+        let named = environment.get(CREDENTIALS).map(PathBuf::from);
+        let usual = || [Some(PathBuf::from(FILE)), Self::home(environment)].into_iter().flatten();
+        named.or_else(|| usual().find(|path| path.exists()))
     }
 
     /// Where a user's credentials file belongs.
@@ -133,15 +142,18 @@ impl Credentials {
     /// See [`load`](Self::load).
     pub fn read(path: &Path) -> Result<Self, CredentialsError> {
         let unreadable = |source| CredentialsError::Unreadable { path: path.to_owned(), source };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let mut file = std::fs::File::open(path).map_err(unreadable)?;
+        // Asked of the file that is open: what the path names may change in between.
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::metadata(path).map_err(unreadable)?.permissions().mode() & 0o777;
+            let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
             if mode & 0o077 != 0 {
                 return Err(CredentialsError::Exposed { path: path.to_owned(), mode });
             }
         }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(unreadable)?;
         let sections: BTreeMap<String, Section> =
             toml::from_str(&text).map_err(|error| CredentialsError::Malformed {
                 path: path.to_owned(),
@@ -151,7 +163,7 @@ impl Credentials {
             |name: &String| plain(name) == GENERIC || Service::ALL.iter().any(|service| is_of(service, name));
         if let Some(unknown) = sections.keys().find(|name| !known(name)) {
             let names: Vec<_> = Service::ALL.iter().map(|service| service.name).chain([GENERIC]).collect();
-            let advice = match closest(unknown, &names) {
+            let advice = match nearest(unknown, names.iter().copied()) {
                 Some(near) => format!("did you mean [{near}]?"),
                 None => format!("there are {}", names.join(", ")),
             };

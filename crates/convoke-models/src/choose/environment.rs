@@ -21,8 +21,7 @@ impl Environment {
     /// Only these.
     #[must_use]
     pub fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
-        let owned = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Self { given: Some(owned.into()) }
+        Self::from_iter(variables)
     }
 
     /// A variable, unless there is nothing but blanks in it.
@@ -35,12 +34,31 @@ impl Environment {
         value.filter(|value| !value.trim().is_empty())
     }
 
+    /// The names of all variables, sorted.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = match &self.given {
+            Some(given) => given.keys().cloned().collect(),
+            None => std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect(),
+        };
+        names.sort();
+        names
+    }
+
     /// Where this user's settings for us belong.
     #[must_use]
     pub fn configuration_folder(&self) -> Option<PathBuf> {
         let own = self.get("XDG_CONFIG_HOME").map(PathBuf::from);
         let base = own.or_else(|| Some(PathBuf::from(self.get("HOME")?).join(".config")))?;
         Some(base.join("convoke"))
+    }
+}
+
+/// Only these.
+impl<'a> FromIterator<(&'a str, &'a str)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(variables: I) -> Self {
+        let owned = variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self { given: Some(owned.collect()) }
     }
 }
 

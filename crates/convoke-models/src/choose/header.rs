@@ -8,7 +8,10 @@ use super::Environment;
 const SECRET_NAMES: [&str; 6] = ["authorization", "key", "token", "secret", "cookie", "password"];
 
 /// The headers with environment variables put in. What may be a secret is marked as sensitive; the rest may be seen.
-pub(super) fn headers<'a>(
+///
+/// # Errors
+/// In words: what no header can be, and variables that are not set.
+pub fn headers<'a>(
     pairs: impl IntoIterator<Item = (&'a String, &'a String)>,
     environment: &Environment,
 ) -> Result<HeaderMap, String> {
@@ -17,16 +20,38 @@ pub(super) fn headers<'a>(
         let expanded = expanded(text, environment)?;
         let mut value = HeaderValue::from_str(&expanded)
             .map_err(|_| format!("the value of `{name}` has characters no header can carry"))?;
-        let is_secret = SECRET_NAMES.iter().any(|secret| header.as_str().contains(secret));
-        value.set_sensitive(is_secret || has_variables(text));
+        value.set_sensitive(names_secret(header.as_str()) || has_variables(text));
         Ok((header, value))
     });
     headers.collect()
 }
 
 /// Whether something of the environment goes into it.
-pub(super) fn has_variables(text: &str) -> bool {
-    text.replace("$$", "").contains("${")
+#[must_use]
+pub fn has_variables(text: &str) -> bool {
+    !variables(text).is_empty()
+}
+
+/// The environment variables that go into it.
+#[must_use]
+pub fn variables(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('$') {
+        rest = after.strip_prefix('$').unwrap_or(after);
+        if let Some((name, after)) = after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+            names.push(name);
+            rest = after;
+        }
+    }
+    names
+}
+
+/// Whether a header of this name usually carries a secret.
+#[must_use]
+pub fn names_secret(header: &str) -> bool {
+    let header = header.to_ascii_lowercase();
+    SECRET_NAMES.iter().any(|secret| header.contains(secret))
 }
 
 /// Puts environment variables in for `${NAME}`; `$$` is a dollar.

@@ -10,28 +10,29 @@
 //! 6. the local model, which needs neither key nor network.
 //!
 //! It keeps account of what it looked at, so that `convoke doctor` can say why. [`Connector`] makes a [`Model`] of a
-//! name: the right protocol, the key, the price, the gate, and retries around it.
+//! name: the right protocol, the key, the price, the gate, and retries around it. Where the configuration is kept and how
+//! it is written is `convoke-config`'s business.
 //!
 //! **What it must never do.** Show a key. Fall back silently: a model that is asked for by name is used or is an error.
 //!
 //! [`Model`]: convoke_core::Model
 
-mod address;
+pub mod address;
 mod chooser;
 mod config;
 mod connector;
 mod credentials;
 mod environment;
-mod header;
+pub mod header;
 mod name;
 mod service;
 
 pub use chooser::{Choice, Chooser, Finding, Reason};
-pub use config::{ConfigError, ModelConfig, ServiceConfig};
-pub use connector::{ConnectError, Connector, connect};
+pub use config::{ModelConfig, ServiceConfig};
+pub use connector::{ConnectError, Connector};
 pub use credentials::{Credentials, CredentialsError, KeyPlace};
 pub use environment::Environment;
-pub use name::{LOCAL, ModelName, SCRIPTED, UnknownModel};
+pub use name::{LOCAL, ModelName, REHEARSAL, SCRIPTED, UnknownModel};
 pub use service::Service;
 
 /// The line that this position of a text is in.

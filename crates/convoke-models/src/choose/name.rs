@@ -3,14 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
+use convoke_core::suggest::nearest;
+
 use super::Service;
-use crate::closest::closest;
 
 /// What stands before the name of a model that runs in this process.
 pub const LOCAL: &str = "local";
 
 /// What stands before the file of a scripted model.
 pub const SCRIPTED: &str = "scripted";
+
+/// What stands in the place of a file for a model that answers anything: `scripted/rehearsal`.
+pub const REHEARSAL: &str = "rehearsal";
 
 /// Which model is meant, and where it runs.
 ///
@@ -40,7 +44,7 @@ pub enum ModelName {
     },
     /// One that answers from a file.
     Scripted {
-        /// The file.
+        /// The file, or [`REHEARSAL`].
         path: String,
     },
 }
@@ -95,7 +99,7 @@ impl FromStr for ModelName {
         }
         let known: Vec<_> =
             Service::ALL.iter().map(|service| service.name).chain([LOCAL, SCRIPTED]).collect();
-        Err(unknown(match closest(place, &known) {
+        Err(unknown(match nearest(place, known) {
             Some(near) => format!("did you mean `{near}/{model}`?"),
             None => format!("there is no service `{place}`; there are {}", places()),
         }))

@@ -1,5 +1,6 @@
 //! Reading a table from TOML.
 
+use convoke_core::suggest::nearest;
 use convoke_core::{Money, Price};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -7,7 +8,6 @@ use toml::de::{DeTable, DeValue};
 use super::pattern::Pattern;
 use super::table::{Cost, Layer};
 use super::{PriceError, dollars};
-use crate::closest::closest;
 
 const KEYS: &[&str] = &["as_of", "prices"];
 const PRICE_KEYS: &[&str] = &["input", "output", "cached_input", "cache_write"];
@@ -60,7 +60,7 @@ impl Source<'_> {
         Err(PriceError::UnknownKey {
             line: self.line(key.span().start),
             key: format!("{prefix}{}", key.get_ref()),
-            hint: closest(key.get_ref(), known).map(|near| format!("{prefix}{near}")),
+            hint: nearest(key.get_ref(), known.iter().copied()).map(|near| format!("{prefix}{near}")),
             known,
         })
     }

@@ -13,6 +13,7 @@
 //! | answers in order, whatever is asked | [`ScriptedModel::replies`] |
 //! | answers by what is asked | [`ScriptedModel::builder`], [`Match`] |
 //! | an answer made from the request | [`Reply::with`] |
+//! | an answer that fits whatever shape is asked for | [`Reply::fitting`], [`ScriptedModel::rehearsal`] |
 //! | tool calls, JSON, reasoning | [`Reply::tool`], [`Reply::json`], [`Reply::reasoning`] |
 //! | a failing, slow, broken or stuck provider | [`Reply::error`], [`Reply::delay`], [`Reply::hangs`] |
 //! | the script in a file | [`ScriptedModel::from_file`] |
@@ -58,6 +59,10 @@
 //! once = true                                                 # or times = 3
 //!
 //! [[rule]]
+//! when.last_contains = "rehearse"
+//! fits = true                                                 # the shape that is asked for, or else some text
+//!
+//! [[rule]]
 //! reply = "I don't know."
 //! finish = "length"
 //! "#)?;
@@ -74,6 +79,7 @@ mod error;
 mod explain;
 mod fault;
 mod file;
+mod fit;
 mod log;
 mod model;
 mod playback;

@@ -76,6 +76,12 @@ impl ScriptedModel {
         Self::builder().replies(replies).build()
     }
 
+    /// A model for rehearsals: it answers anything, in whatever shape is asked for, and calls no tools.
+    #[must_use]
+    pub fn rehearsal() -> Self {
+        Self::builder().name("rehearsal").otherwise(Reply::fitting()).build()
+    }
+
     /// A script to be written.
     pub fn builder() -> ScriptedModelBuilder {
         ScriptedModelBuilder::default()

@@ -8,8 +8,8 @@ use std::time::Duration;
 use convoke_core::{FinishReason, ModelError, ModelRequest, ToolCall, Usage};
 use serde_json::Value;
 
-use super::Chunks;
 use super::fault::Fault;
+use super::{Chunks, fit};
 
 /// What the model answers, and how: text, tool calls, reasoning; in what pieces, how slowly, and whether it breaks.
 ///
@@ -103,6 +103,27 @@ impl Reply {
     pub fn with<R: Into<Reply>>(make: impl Fn(&ModelRequest) -> R + Send + Sync + 'static) -> Self {
         let computed: Computed = Arc::new(move |request| make(request).into());
         Self { computed: Some(computed), ..Self::default() }
+    }
+
+    /// Whatever fits: a value of the shape that is asked for, or some text if none is. What is set on it afterwards takes
+    /// precedence.
+    ///
+    /// ```
+    /// use convoke_core::{ModelRequest, OutputSchema};
+    /// use convoke_models::{Reply, ScriptedModel};
+    /// use serde_json::json;
+    ///
+    /// let mut request = ModelRequest::new("How many?");
+    /// let schema = json!({"type": "object", "properties": {"count": {"type": "integer"}}});
+    /// request.output = Some(OutputSchema { name: "Count".into(), description: String::new(), schema });
+    /// let model = ScriptedModel::builder().otherwise(Reply::fitting()).build();
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// assert_eq!(model.answer(request).await?.text(), r#"{"count":1}"#);
+    /// # Ok::<(), convoke_core::ModelError>(())
+    /// # }).unwrap();
+    /// ```
+    pub fn fitting() -> Self {
+        Self::with(fit::answer)
     }
 
     /// Sets the text.

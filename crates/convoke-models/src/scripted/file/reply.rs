@@ -9,9 +9,10 @@ use crate::scripted::reply::Call;
 use crate::scripted::{Chunks, Place, Reply, ScriptError};
 
 /// The keys of a reply.
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     "text",
     "json",
+    "fits",
     "tool_calls",
     "reasoning",
     "reasoning_signature",
@@ -39,6 +40,7 @@ pub(super) fn read(section: &mut Section) -> Result<Reply, ScriptError> {
     if section.has("text") && section.has("json") {
         return Err(section.conflict("text", "json", "keep one of them"));
     }
+    let fitting = section.switch("fits")?.then(Reply::fitting).unwrap_or_default();
     let json = section.take("json").map(|value| value.to_string());
     let usage = section.section("usage", &values::USAGE_KEYS)?;
     Ok(Reply {
@@ -60,18 +62,17 @@ pub(super) fn read(section: &mut Section) -> Result<Reply, ScriptError> {
         delay: section.duration("delay")?,
         delay_per_chunk: section.duration("delay_per_chunk")?,
         fault: fault::read(section)?,
-        ..Reply::default()
+        ..fitting
     })
 }
 
 /// A reply with the rule's defaults, if it says something and everything in it can be heard.
 pub(super) fn completed(place: &Place, reply: Reply, defaults: Reply) -> Result<Reply, ScriptError> {
-    let speaks = reply.text.is_some() || !reply.calls.is_empty();
+    let says = |reply: &Reply| reply.text.is_some() || reply.computed.is_some() || !reply.calls.is_empty();
+    let speaks = says(&reply);
     let reply = reply.or(defaults);
     match &reply.fault {
-        None if reply.text.is_none() && reply.calls.is_empty() => {
-            Err(ScriptError::NoReply { place: place.clone() })
-        }
+        None if !says(&reply) => Err(ScriptError::NoReply { place: place.clone() }),
         Some(fault) if fault.after == 0 && speaks => Err(ScriptError::Conflict {
             place: place.clone(),
             first: "reply",

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use convoke_core::suggest::nearest;
 use serde_json::{Map, Value};
 
 use super::values;
-use crate::closest::closest;
 use crate::scripted::{Place, ScriptError};
 
 /// A table whose keys are all known.
@@ -26,7 +26,7 @@ impl Section {
         };
         if let Some(key) = values.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(ScriptError::UnknownKey {
-                hint: closest(key, known).map(|near| format!("{prefix}{near}")),
+                hint: nearest(key, known.iter().copied()).map(|near| format!("{prefix}{near}")),
                 key: format!("{prefix}{key}"),
                 known: known.iter().map(|key| format!("`{prefix}{key}`")).collect(),
                 place,
