@@ -1,0 +1,73 @@
+//! One configuration for all of Convoke: `convoke.toml`, the environment and the command line.
+//!
+//! **What it is for.** [`Config::load`] reads what there is, in layers; what comes later goes first:
+//!
+//! 1. the built-in defaults: no file needs to be there;
+//! 2. the user's own file, `~/.config/convoke/convoke.toml`;
+//! 3. the folder's file, `convoke.toml` in the working folder or the nearest one above it;
+//! 4. environment variables, `CONVOKE_…`;
+//! 5. the command line.
+//!
+//! Every effective value knows where it came from ([`Setting::origin`]). All mistakes are found at once, with the place
+//! and what to write instead ([`Problems`]). [`schema::KEYS`] is the one list of everything that is understood; it is what
+//! the reader, `convoke config show` and `docs/configuration.md` go by.
+//!
+//! ```
+//! use convoke_config::{Environment, Loader};
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("convoke.toml"), "[budgets]\ntokens = 50_000\n")?;
+//! let config = Loader::new(Environment::of([])).folder(folder.path()).load()?;
+//! assert_eq!(config.limits().tokens, Some(50_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **Whom it trusts.** The folder's file may have come with somebody else's project. It cannot send keys, conversations or
+//! telemetry where the user has not agreed to, cannot open the workspace beyond its folder, and can only lower what the
+//! user's own file allows to be spent.
+//!
+//! **What it must never do.** Show a secret: not in an error, not in a snippet of the file, not for debugging. Accept a
+//! key that nothing reads.
+//!
+//! # Where to find what
+//! | module | what it is for |
+//! |---|---|
+//! | [`schema`] | every key: its kind, its variables, its default, who may set it |
+//! | `place` | where files are looked for |
+//! | `read` | a file, a variable or a flag into settings, and what is wrong with them |
+//! | `merge` | layers into one, and what a folder's file may not do |
+//! | `check` | what no key is wrong about alone |
+//! | `section` | what the rest of the program gets: typed views of sections |
+//! | `problem` | what is wrong, where, and what to write instead |
+
+mod check;
+mod config;
+mod duration;
+mod loader;
+mod merge;
+mod open;
+mod origin;
+mod place;
+mod problem;
+mod read;
+pub mod schema;
+mod section;
+mod setting;
+mod value;
+
+pub use config::Config;
+pub use convoke_models::Environment;
+pub use loader::Loader;
+pub use open::{OpenError, connect};
+pub use origin::{Origin, Whose};
+pub use place::Places;
+pub use problem::{Help, Problem, Problems, Severity, Style};
+pub use section::{
+    Log, LogFormat, LogLevel, McpServer, McpTransport, Profile, Supervision, Supervisor, Telemetry,
+    TelemetryError, UnknownProfile, UntrustedServer, Workspace,
+};
+pub use setting::Setting;
+pub use value::Value;
+
+/// The file's name.
+pub const FILE: &str = "convoke.toml";

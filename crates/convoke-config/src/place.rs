@@ -1,0 +1,66 @@
+//! Where files are looked for.
+
+use std::path::{Path, PathBuf};
+
+use convoke_models::{Credentials, Environment};
+
+use crate::FILE;
+
+/// Where files are looked for, and which are there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The user's own file, there or not. `None` if this user has no home.
+    pub user: Option<PathBuf>,
+    /// The file that the user named instead of the folder's.
+    pub named: Option<PathBuf>,
+    /// The nearest file in the working folder or above it.
+    pub folder: Option<PathBuf>,
+    /// The credentials file, or where it belongs.
+    pub credentials: Option<PathBuf>,
+}
+
+impl Places {
+    pub(crate) fn find(environment: &Environment, folder: &Path, named: Option<PathBuf>) -> Self {
+        let user = environment.configuration_folder().map(|folder| folder.join(FILE));
+        let home = environment.get("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+        let found = if named.is_none() { upwards(folder, home.as_deref()) } else { None };
+        // Whoever works in the configuration folder has one file, not two.
+        let is_users = |found: &PathBuf| {
+            user.as_ref().is_some_and(|user| user.canonicalize().ok() == found.canonicalize().ok())
+        };
+        let found = found.filter(|found| !is_users(found));
+        let credentials = Credentials::find(environment).or_else(|| Credentials::home(environment));
+        Self { user, named, folder: found, credentials }
+    }
+}
+
+/// The nearest file, from a folder upwards: not beyond the project (where `.git` is), not beyond the user's home, and never
+/// into a folder that anybody may write to.
+fn upwards(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let here = folder.join(FILE);
+    if here.exists() {
+        return Some(here);
+    }
+    let absolute = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
+    for (below, folder) in absolute.ancestors().zip(absolute.ancestors().skip(1)) {
+        if below.join(".git").exists() || Some(below) == home || is_anybodys(folder) {
+            return None;
+        }
+        let file = folder.join(FILE);
+        if file.exists() {
+            return Some(file);
+        }
+    }
+    None
+}
+
+#[cfg(unix)]
+fn is_anybodys(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    folder.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_anybodys(_: &Path) -> bool {
+    false
+}

@@ -1,0 +1,161 @@
+//! What is wrong with a configuration, where, and what to write instead.
+
+mod render;
+mod source;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use render::Style;
+pub(crate) use source::Source;
+
+/// How bad something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The configuration cannot be used.
+    Error,
+    /// It can be used; it may not do what was meant.
+    Warning,
+}
+
+/// A part of a file.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Place {
+    pub(crate) source: Arc<Source>,
+    pub(crate) span: Range<usize>,
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Never the text: there may be secrets in it.
+        write!(formatter, "{}:{}", self.source.name(), self.source.line(self.span.start))
+    }
+}
+
+/// Something to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Help {
+    /// In words.
+    pub text: String,
+    /// What to put at the place instead of what is there.
+    pub replacement: Option<String>,
+}
+
+/// One thing that is wrong, or odd.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What happened, in one line.
+    pub message: String,
+    /// What to say at the place.
+    pub label: String,
+    /// What to do.
+    pub help: Vec<Help>,
+    pub(crate) place: Option<Place>,
+}
+
+impl Problem {
+    pub(crate) fn error(message: impl Into<String>) -> Self {
+        let (message, label) = (clean(message), String::new());
+        Self { severity: Severity::Error, message, label, help: Vec::new(), place: None }
+    }
+
+    pub(crate) fn warning(message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(message) }
+    }
+
+    pub(crate) fn at(mut self, place: Option<Place>) -> Self {
+        self.place = place;
+        self
+    }
+
+    pub(crate) fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = clean(label);
+        self
+    }
+
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
+        self.help.push(Help { text: clean(text), replacement: None });
+        self
+    }
+
+    pub(crate) fn replace(mut self, text: impl Into<String>, replacement: impl Into<String>) -> Self {
+        self.help.push(Help { text: clean(text), replacement: Some(clean(replacement)) });
+        self
+    }
+
+    /// The file and the line, if it is in a file.
+    #[must_use]
+    pub fn line(&self) -> Option<(&str, usize)> {
+        let place = self.place.as_ref()?;
+        Some((place.source.name(), place.source.line(place.span.start)))
+    }
+}
+
+/// Without what would control a terminal: names of a file's keys are in it.
+fn clean(text: impl Into<String>) -> String {
+    let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
+    text.into().chars().map(clean).collect()
+}
+
+/// Everything that is wrong. As an error it says all of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Problems {
+    all: Vec<Problem>,
+}
+
+impl Problems {
+    pub(crate) fn push(&mut self, problem: Problem) {
+        self.all.push(problem);
+    }
+
+    /// All of them: errors first, then by place.
+    pub fn iter(&self) -> std::slice::Iter<'_, Problem> {
+        self.all.iter()
+    }
+
+    /// How many make the configuration unusable.
+    #[must_use]
+    pub fn errors(&self) -> usize {
+        self.all.iter().filter(|problem| problem.severity == Severity::Error).count()
+    }
+
+    /// Whether there is nothing to say.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// For people: each with the lines it is about.
+    #[must_use]
+    pub fn render(&self, style: Style) -> String {
+        render::render(self, style)
+    }
+
+    pub(crate) fn sort(&mut self) {
+        let at = |problem: &Problem| {
+            let place = problem.place.as_ref();
+            (problem.severity, place.map(|place| (place.source.name().to_owned(), place.span.start)))
+        };
+        self.all.sort_by_key(at);
+    }
+}
+
+impl<'a> IntoIterator for &'a Problems {
+    type Item = &'a Problem;
+    type IntoIter = std::slice::Iter<'a, Problem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.render(Style::default()).trim_end())
+    }
+}
+
+impl std::error::Error for Problems {}

@@ -1,0 +1,101 @@
+//! One file.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use toml::de::DeTable;
+
+use super::text::Base;
+use super::walk::{Mistake, Walk, strings};
+use crate::problem::{Place, Problem, Problems, Source};
+use crate::{Origin, Setting, Whose};
+
+/// Larger files are not read: nobody wrote them.
+const LARGEST: u64 = 1024 * 1024;
+
+/// So many mistakes of one file are told; of the others only their number.
+const TOLD: usize = 50;
+
+/// What a file says.
+pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mut Problems) -> Vec<Setting> {
+    let name = path.display().to_string();
+    let text = match text(path) {
+        Ok(text) => text,
+        Err(why) => {
+            problems.push(Problem::error(format!("{name} cannot be read: {why}")));
+            return Vec::new();
+        }
+    };
+    let (table, faults) = DeTable::parse_recoverable(&text);
+    if !faults.is_empty() {
+        let source = Arc::new(Source::hiding_values(&name, &text));
+        let mut told = Vec::new();
+        for fault in faults {
+            let span = fault.span().unwrap_or(0..0);
+            // One slip may be stumbled over twice.
+            if told.contains(&span.start) || told.len() >= TOLD {
+                continue;
+            }
+            told.push(span.start);
+            let place = Place { source: Arc::clone(&source), span: within(span, &text) };
+            problems
+                .push(Problem::error(format!("this is no TOML: {}", fault.message().trim())).at(Some(place)));
+        }
+        return Vec::new();
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut walk = Walk::new(Base { folder, home });
+    walk.table(table.get_ref(), "", "");
+    let mut secrets = Vec::new();
+    table.get_ref().values().for_each(|value| strings(value, &mut secrets));
+    let harmless: HashSet<usize> = walk.harmless.iter().map(|place| place.start).collect();
+    secrets.retain(|place| !harmless.contains(&place.start));
+    let source = Arc::new(Source::hiding(&name, &text, &secrets));
+    let place = |span| Some(Place { source: Arc::clone(&source), span });
+    let more = walk.mistakes.len().saturating_sub(TOLD);
+    if more > 0 {
+        problems.push(Problem::error(format!("{name}: there are {more} more mistakes")));
+    }
+    for mistake in walk.mistakes.into_iter().take(TOLD) {
+        let Mistake { span, message, label, advice, replacement } = mistake;
+        let mut problem = Problem::error(message).at(place(span)).label(label);
+        if let Some(replacement) = replacement {
+            problem =
+                problem.replace(format!("did you mean `{}`?", replacement.trim_matches('"')), replacement);
+        }
+        problems.push(advice.into_iter().fold(problem, Problem::help));
+    }
+    let settings = walk.found.into_iter().map(|found| Setting {
+        name: found.name,
+        key: found.key,
+        value: found.value,
+        origin: Origin::File { path: path.to_owned(), line: source.line(found.span.start), whose },
+        place: place(found.span),
+    });
+    settings.collect()
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if read as u64 > LARGEST {
+        return Err("it is larger than 1 MiB, which is no configuration".to_owned());
+    }
+    Ok(text)
+}
+
+/// A span that can be pointed at: within the text, and between characters.
+fn within(span: std::ops::Range<usize>, text: &str) -> std::ops::Range<usize> {
+    let place = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let (start, end) = (place(span.start), place(span.end));
+    start..end.max(start)
+}

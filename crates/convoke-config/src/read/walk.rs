@@ -1,0 +1,225 @@
+//! Through the tables of a file, along the schema.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use convoke_core::suggest::nearest;
+use convoke_models::choose::Service;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use url::Url;
+
+use super::text::Base;
+use super::toml_value::{called, value};
+use crate::Value;
+use crate::schema::{KEYS, KNOWN_ELSEWHERE, Key, Kind};
+
+/// Something that was found, before anybody knows whose it is.
+pub(super) struct Found {
+    pub(super) name: String,
+    pub(super) key: &'static Key,
+    pub(super) value: Value,
+    pub(super) span: Range<usize>,
+}
+
+/// Something that is wrong, before there is a text to point into.
+pub(super) struct Mistake {
+    pub(super) span: Range<usize>,
+    pub(super) message: String,
+    pub(super) label: String,
+    pub(super) advice: Vec<String>,
+    /// What to write at the place.
+    pub(super) replacement: Option<String>,
+}
+
+/// What a file has in it.
+pub(super) struct Walk<'a> {
+    base: Base<'a>,
+    pub(super) found: Vec<Found>,
+    pub(super) mistakes: Vec<Mistake>,
+    /// Texts that may be shown.
+    pub(super) harmless: Vec<Range<usize>>,
+    /// Services that were met.
+    services: HashSet<&'static str>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(base: Base<'a>) -> Self {
+        Self { base, found: Vec::new(), mistakes: Vec::new(), harmless: Vec::new(), services: HashSet::new() }
+    }
+
+    /// Goes through a table. `pattern` is what the schema calls the place, `name` what the file does.
+    pub(super) fn table(&mut self, table: &DeTable<'_>, pattern: &str, name: &str) {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        for (key, written) in entries {
+            self.entry(key, written, pattern, name);
+        }
+    }
+
+    fn entry(
+        &mut self,
+        key: &Spanned<std::borrow::Cow<'_, str>>,
+        written: &Spanned<DeValue<'_>>,
+        pattern: &str,
+        name: &str,
+    ) {
+        let own = key.get_ref().as_ref();
+        let children = children(pattern);
+        let is_any = children == ["*"];
+        if !is_any && !children.contains(&own) {
+            self.mistakes.push(unknown(key.span(), own, name, &children));
+            return;
+        }
+        let own = match (pattern, Service::named(own)) {
+            ("services", None) => return self.mistakes.push(unknown_service(key.span(), own)),
+            ("services", Some(service)) if !self.services.insert(service.name) => {
+                let message = format!("there are two sections for the service `{}`", service.name);
+                return self.mistakes.push(Mistake::new(key.span(), message));
+            }
+            ("services", Some(service)) => service.name,
+            _ => own,
+        };
+        if is_any && (own.is_empty() || own.contains(['.', ' ']) || own.contains(char::is_control)) {
+            self.mistakes.push(Mistake::new(key.span(), "a name has no dots and no spaces in it"));
+            return;
+        }
+        let pattern = joined(pattern, if is_any { "*" } else { own });
+        let name = joined(name, own);
+        match (KEYS.iter().find(|key| key.path == pattern), written.get_ref()) {
+            (Some(key), _) => self.leaf(key, name, written),
+            (None, DeValue::Table(inner))
+                if inner.is_empty() && ["profiles.*", "mcp.servers.*"].contains(&&*pattern) =>
+            {
+                let mut mistake = Mistake::new(key.span(), format!("there is nothing in `{name}`"));
+                let advice = match &*pattern {
+                    "profiles.*" => "say which model it is: model = \"service/model\"",
+                    _ => "say how to reach it: command = \"…\", or url = \"https://…\"",
+                };
+                mistake.advice.push(advice.to_owned());
+                self.mistakes.push(mistake);
+            }
+            (None, DeValue::Table(inner)) => self.table(inner, &pattern, &name),
+            (None, other) => {
+                let message = format!("`{name}` is a section, not {}", called(other));
+                let mut mistake = Mistake::new(key.span(), message);
+                let keys: Vec<_> = self::children(&pattern);
+                mistake.advice.push(format!("write [{name}] and below it {}", listed(&keys)));
+                self.mistakes.push(mistake);
+            }
+        }
+    }
+
+    fn leaf(&mut self, key: &'static Key, name: String, written: &Spanned<DeValue<'_>>) {
+        let may_show = match key.kind {
+            Kind::Address => written.get_ref().as_str().is_some_and(is_harmless),
+            kind => !kind.is_secret(),
+        };
+        if may_show {
+            strings(written, &mut self.harmless);
+        }
+        match value(key.kind, written, self.base) {
+            Ok(value) => self.found.push(Found { name, key, value, span: written.span() }),
+            Err(wrong) => self.mistakes.extend(wrong.into_iter().map(|wrong| Mistake {
+                span: wrong.span,
+                message: format!("`{name}`: {}", wrong.unfit.message),
+                label: String::new(),
+                advice: wrong.advice.into_iter().collect(),
+                replacement: wrong.unfit.meant.map(|meant| format!("\"{meant}\"")),
+            })),
+        }
+    }
+}
+
+impl Mistake {
+    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        let (message, label) = (message.into(), String::new());
+        Self { span, message, label, advice: Vec::new(), replacement: None }
+    }
+}
+
+fn joined(place: &str, own: &str) -> String {
+    if place.is_empty() { own.to_owned() } else { format!("{place}.{own}") }
+}
+
+/// Whether an address has no password in it, nor anything that may have been meant to be one.
+fn is_harmless(address: &str) -> bool {
+    match Url::parse(address) {
+        Ok(url) => url.username().is_empty() && url.password().is_none() && url.query().is_none(),
+        Err(_) => !address.contains([':', '@', '?']),
+    }
+}
+
+/// What the schema has directly below a place, in its order.
+fn children(pattern: &str) -> Vec<&'static str> {
+    let mut children = Vec::new();
+    for key in KEYS {
+        let below = match pattern {
+            "" => Some(key.path),
+            _ => key.path.strip_prefix(pattern).and_then(|rest| rest.strip_prefix('.')),
+        };
+        let Some(child) = below.and_then(|rest| rest.split('.').next()) else { continue };
+        if !children.contains(&child) {
+            children.push(child);
+        }
+    }
+    children
+}
+
+fn unknown(span: Range<usize>, own: &str, place: &str, children: &[&str]) -> Mistake {
+    let mut mistake = Mistake::new(span, format!("there is no key `{}`", joined(place, own)));
+    mistake.label = "unknown".to_owned();
+    let elsewhere = KNOWN_ELSEWHERE.iter().find(|(theirs, ours)| *theirs == own && children.contains(ours));
+    let secret =
+        ["key", "token", "secret", "password"].iter().any(|word| own.to_ascii_lowercase().contains(word));
+    if let Some(near) = nearest(own, children.iter().copied()) {
+        mistake.replacement = Some(near.to_owned());
+    } else if let Some((_, ours)) = elsewhere {
+        mistake.advice.push(format!("it is called `{}` here", joined(place, ours)));
+    } else if secret {
+        mistake.advice.push(
+            "keys belong into the environment or into credentials.toml, which only its owner can read"
+                .to_owned(),
+        );
+    } else if let Some(section) = elsewhere_in_file(own, place) {
+        mistake.advice.push(format!("there is `{section}`"));
+    } else {
+        mistake.advice.push(format!("there {}", are(children)));
+    }
+    mistake
+}
+
+/// A key of this name in another section.
+fn elsewhere_in_file(own: &str, place: &str) -> Option<&'static str> {
+    let is_it = |key: &&Key| key.path.rsplit('.').next() == Some(own) && key.section() != place;
+    KEYS.iter().find(is_it).map(|key| key.path)
+}
+
+fn unknown_service(span: Range<usize>, own: &str) -> Mistake {
+    let known: Vec<_> = Service::ALL.iter().map(|service| service.name).collect();
+    let mut mistake = Mistake::new(span, format!("there is no service `{own}`"));
+    mistake.label = "unknown".to_owned();
+    match nearest(own, known.iter().copied()) {
+        Some(near) => mistake.replacement = Some(near.to_owned()),
+        None => mistake.advice.push(format!("there {}", are(&known))),
+    }
+    mistake
+}
+
+fn are(names: &[&str]) -> String {
+    format!("{} {}", if names.len() == 1 { "is" } else { "are" }, listed(names))
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The places of all texts in a value.
+pub(super) fn strings(value: &Spanned<DeValue<'_>>, places: &mut Vec<Range<usize>>) {
+    match value.get_ref() {
+        DeValue::String(_) => places.push(value.span()),
+        DeValue::Array(items) => items.iter().for_each(|item| strings(item, places)),
+        DeValue::Table(table) => table.values().for_each(|item| strings(item, places)),
+        _ => {}
+    }
+}

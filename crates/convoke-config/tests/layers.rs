@@ -1,0 +1,241 @@
+//! Layers: which value holds, and where it comes from.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+mod common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::Home;
+use convoke_config::{LogFormat, LogLevel, Origin, Supervisor};
+use convoke_core::{Limits, Money};
+
+#[test]
+fn agentcore_222_a_whole_file_is_understood() {
+    let text = r#"
+model = "gpt-5.4-mini"
+fallback = ["ollama/qwen3"]
+prices = "prices.toml"
+
+[services.openai]
+requests_per_second = 0.5
+concurrent_requests = 4
+first_token_seconds = 30
+idle_seconds = 60
+
+[profiles.fast]
+model = "claude-haiku-5-5"
+[profiles.deep]
+model = "claude-opus-5"
+reasoning = "high"
+
+[supervision]
+profile = "deep"
+max_reorients = 2
+human_expiry = "2d"
+answerers = ["ann", "bob"]
+
+[budgets]
+cost_usd = 1.5
+tokens = 50_000
+model_calls = 40
+tool_calls = 0
+turns = 9
+wall_time = "1h30m"
+per_tool = { search = 3 }
+
+[store]
+path = "runs.db"
+
+[workspace]
+path = "work"
+summary = false
+read_only = true
+
+[telemetry]
+endpoint = "http://127.0.0.1:4318"
+headers = { authorization = "Bearer ${OTLP_TOKEN}" }
+service_name = "looms"
+sample_ratio = 0.25
+log_level = "debug"
+log_format = "json"
+
+[skills]
+paths = ["skills", "~/skills"]
+"#;
+    let home = Home::with("", text);
+    let config = home.loader([("OTLP_TOKEN", "t")]).load().unwrap();
+    let service = &config.models().services["openai"];
+    assert_eq!((service.requests_per_second, service.concurrent_requests), (Some(0.5), Some(4)));
+    assert_eq!((service.first_token_seconds, service.idle_seconds), (Some(30), Some(60)));
+    assert_eq!(config.models().prices, Some(home.project().join("prices.toml")));
+    assert_eq!(config.profiles().count(), 2);
+    let supervision = config.supervision();
+    assert!(matches!(&supervision.supervisor, Supervisor::Profile(profile) if profile.name == "deep"));
+    assert_eq!(supervision.max_reorients, Some(2));
+    assert_eq!(supervision.human_expiry, Some(Duration::from_secs(2 * 86_400)));
+    assert_eq!(supervision.answerers, ["ann", "bob"]);
+    let limits = Limits::default()
+        .cost(Money::from_cents(150))
+        .tokens(50_000)
+        .model_calls(40)
+        .tool_calls(0)
+        .turns(9)
+        .calls_of("search", 3);
+    assert_eq!(config.limits(), limits);
+    assert_eq!(config.wall_time(), Some(Duration::from_secs(5_400)));
+    assert_eq!(config.store(), home.project().join("runs.db"));
+    let workspace = config.workspace();
+    assert_eq!(
+        (workspace.path, workspace.summary, workspace.read_only),
+        (home.project().join("work"), false, true)
+    );
+    let telemetry = config.telemetry().unwrap();
+    assert_eq!(telemetry.endpoint.as_deref(), Some("http://127.0.0.1:4318"));
+    assert_eq!(telemetry.headers["authorization"], "Bearer t");
+    assert!(!format!("{telemetry:?}").contains("Bearer"), "{telemetry:?}");
+    assert_eq!((telemetry.service_name.as_str(), telemetry.sample_ratio), ("looms", 0.25));
+    assert_eq!((config.log().level, config.log().format), (LogLevel::Debug, LogFormat::Json));
+    assert_eq!(config.skills(), [home.project().join("skills"), home.path().join("skills")]);
+    assert!(config.warnings().is_empty(), "{}", config.warnings());
+}
+
+#[test]
+fn agent_178_181_agentcore_224_missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
+    let home = Home::new();
+    let config = home.load().unwrap();
+    assert!(config.settings().is_empty() && config.warnings().is_empty());
+    assert_eq!(config.store(), Path::new("./convoke.db"));
+    assert_eq!(config.limits(), Limits::default());
+    let workspace = config.workspace();
+    assert_eq!((workspace.path, workspace.summary, workspace.read_only), (home.project(), true, false));
+    let telemetry = config.telemetry().unwrap();
+    assert_eq!((telemetry.endpoint, telemetry.record_content), (None, false));
+    assert_eq!(config.supervision().supervisor, Supervisor::Same);
+
+    let missing = home.path().join("other.toml");
+    let error = home.loader([]).file(Some(missing.clone())).load().unwrap_err().to_string();
+    assert!(error.contains("other.toml cannot be read"), "{error}");
+    let missing = missing.to_str().unwrap();
+    assert!(home.loader([("CONVOKE_CONFIG", missing)]).load().is_err());
+    home.write("other.toml", "trusted_hosts = [\"h.example\"]\n");
+    let config = home.loader([("CONVOKE_CONFIG", missing)]).load().unwrap();
+    assert_eq!(config.models().trusted_hosts, ["h.example"], "who names a file vouches for it");
+}
+
+#[test]
+fn every_layer_goes_before_the_one_below_and_is_named_as_the_origin() {
+    let home = Home::with("[store]\npath = \"user.db\"\n", "\n[store]\npath = \"folder.db\"\n");
+    let origin = |config: &convoke_config::Config| home.plain(config.origin("store.path"));
+    let user = Home::with("[store]\npath = \"user.db\"\n", "").load().unwrap();
+    assert!(user.store().ends_with(".config/convoke/user.db"));
+    let folder = home.load().unwrap();
+    assert_eq!(folder.store(), home.project().join("folder.db"));
+    assert_eq!(origin(&folder), "~/project/convoke.toml:3");
+    let variable = home.loader([("CONVOKE_STORE", "~/variable.db")]).load().unwrap();
+    assert_eq!(variable.store(), home.path().join("variable.db"));
+    assert_eq!(variable.origin("store.path"), Origin::Variable("CONVOKE_STORE".into()));
+    let flag = home.loader([("CONVOKE_STORE", "variable.db")]).flag("--store", "store.path", "flag.db");
+    let flag = flag.load().unwrap();
+    assert_eq!((flag.store(), origin(&flag)), (Path::new("flag.db"), "--store".to_owned()));
+    assert_eq!(flag.origin("budgets.tokens"), Origin::Default);
+}
+
+#[test]
+fn agentcore_223_a_supervisor_is_the_usual_model_unless_somebody_names_one() {
+    assert_eq!(common::read("model = \"gpt-5.4\"\n").unwrap().supervision().supervisor, Supervisor::Same);
+    let named = |home: Home| match home.load().unwrap().supervision().supervisor {
+        Supervisor::Model(name) => name.to_string(),
+        other => format!("{other:?}"),
+    };
+    let user = "[supervision]\nmodel = \"claude-opus-5\"\n";
+    assert_eq!(
+        named(Home::with(user, "model = \"gpt-5.4\"\n")),
+        "anthropic/claude-opus-5",
+        "the user's is kept"
+    );
+    let folder = "[supervision]\nmodel = \"gpt-5.4\"\n";
+    assert_eq!(named(Home::with(user, folder)), "openai/gpt-5.4");
+    let by_profile = Home::with(user, "[supervision]\nprofile = \"p\"\n[profiles.p]\nmodel = \"gpt-5.4\"\n");
+    let supervision = by_profile.load().unwrap().supervision();
+    assert!(matches!(supervision.supervisor, Supervisor::Profile(_)), "a profile takes the place of a model");
+}
+
+#[test]
+fn agentcore_226_profiles_are_united_and_skills_of_the_folder_come_first_without_repetition() {
+    let user = "model = \"gpt-5.4\"\n[profiles.a]\nmodel = \"gpt-5.4\"\nmax_tokens = 9\n[profiles.b]\nmodel = \"grok-4\"\n\
+                [skills]\npaths = [\"~/skills\", \"~/project/own\"]\n";
+    let folder = "model = \"claude-x\"\n[profiles.a]\nmodel = \"claude-x\"\n[skills]\npaths = [\"own\"]\n";
+    let home = Home::with(user, folder);
+    let config = home.loader([("CONVOKE_SKILLS", "/more")]).load().unwrap();
+    assert_eq!(config.models().model.as_deref(), Some("claude-x"));
+    let a = config.profile("a").unwrap();
+    assert_eq!(a.model.as_ref().unwrap().to_string(), "anthropic/claude-x");
+    assert_eq!(a.params.max_tokens, None, "a profile of the same name is another profile");
+    assert!(config.profile("b").is_ok());
+    let expected = [Path::new("/more").to_owned(), home.project().join("own"), home.path().join("skills")];
+    assert_eq!(config.skills(), expected);
+    let origin = home.plain(config.origin("skills.paths"));
+    assert_eq!(origin, "CONVOKE_SKILLS, ~/project/convoke.toml:5, ~/.config/convoke/convoke.toml:8");
+}
+
+#[test]
+fn a_file_is_found_above_the_working_folder_but_not_beyond_the_project_or_the_home() {
+    let home = Home::with("", "[store]\npath = \"runs.db\"\n");
+    home.write("project/deep/down/file", "");
+    let below = |folder: &str| home.loader([]).folder(home.path().join(folder)).load().unwrap();
+    let found = below("project/deep/down");
+    assert!(found.store().ends_with("project/runs.db"), "beside the file that says so: {:?}", found.store());
+    // A project of its own within it.
+    home.write("project/deep/.git/HEAD", "");
+    assert_eq!(below("project/deep/down").store(), Path::new("./convoke.db"));
+    // What lies above the home is nobody's.
+    let outer = Home::with("", "");
+    outer.write("convoke.toml", "[store]\npath = \"above.db\"\n");
+    let inner = outer.path().join("project");
+    std::fs::remove_file(inner.join("convoke.toml")).unwrap();
+    let at = |home: &Path| {
+        let environment = convoke_config::Environment::of([("HOME", home.to_str().unwrap())]);
+        convoke_config::Loader::new(environment).folder(&inner).load().unwrap().store().to_owned()
+    };
+    assert_eq!(at(&inner), Path::new("./convoke.db"));
+    assert!(at(outer.path()).ends_with("above.db"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_anybody_may_write_to_is_not_looked_into() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::with("", "[store]\npath = \"runs.db\"\n");
+    home.write("project/below/file", "");
+    std::fs::set_permissions(home.project(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let config = home.loader([]).folder(home.project().join("below")).load().unwrap();
+    assert_eq!(config.store(), Path::new("./convoke.db"));
+}
+
+#[test]
+fn a_folders_file_can_lower_what_the_user_allows_and_not_raise_it() {
+    let user = "[budgets]\ntokens = 100\ncost_usd = 1\n[workspace]\nread_only = true\n[supervision]\nanswerers = [\"ann\", \"bob\"]\n";
+    let folder = "[budgets]\ntokens = 500\ncost_usd = 0.5\nturns = 3\n[workspace]\nread_only = false\n[supervision]\nanswerers = [\"eve\"]\n";
+    let home = Home::with(user, folder);
+    let config = home.load().unwrap();
+    let limits = Limits::default().tokens(100).cost(Money::from_cents(50)).turns(3);
+    assert_eq!(config.limits(), limits);
+    assert!(config.workspace().read_only);
+    assert_eq!(config.supervision().answerers, ["ann", "bob"]);
+    insta::assert_snapshot!(home.plain(config.warnings()));
+    // The environment is the user's.
+    let raised = home.loader([("CONVOKE_BUDGETS_TOKENS", "900"), ("CONVOKE_WORKSPACE_READ_ONLY", "no")]);
+    let raised = raised.load().unwrap();
+    assert_eq!((raised.limits().tokens, raised.workspace().read_only), (Some(900), false));
+}
+
+#[test]
+fn agent_182_a_workspace_on_the_command_line_goes_first_and_tilde_is_the_home() {
+    let home = Home::with("[workspace]\npath = \"~/work\"\n", "");
+    assert_eq!(home.load().unwrap().workspace().path, home.path().join("work"));
+    let flag = home.loader([]).flag("--workspace", "workspace.path", "/elsewhere").load().unwrap();
+    assert_eq!(flag.workspace().path, Path::new("/elsewhere"));
+    assert_eq!(flag.origin("workspace.path"), Origin::Flag("--workspace".into()));
+}
