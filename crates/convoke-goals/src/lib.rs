@@ -1,11 +1,82 @@
 //! Goals: say what you want, and under whose eyes it is to be done.
 //!
 //! A workflow of goals is a description: inputs, agents, goals that agents pursue, and the order the goals are pursued
-//! in. It is written as an *Agentfile*, a small language of one statement per line, or (later) built in Rust.
+//! in. It is written as an *Agentfile*, a small language of one statement per line, or built in Rust.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use convoke_core::Runtime;
+//! use convoke_goals::{Agent, Equipment, Goal, Input, Sequence, Spawning, Values, Workflow};
+//! use convoke_models::ScriptedModel;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let poet = Agent::new("poet", "You write short verse about $topic.");
+//! let tree = Workflow::new("verse")
+//!     .input(Input::new("topic"))
+//!     .sequence(
+//!         Sequence::new("main")
+//!             .goal(Goal::new("write", "Write two lines about $topic").using(poet))
+//!             .goal(Goal::new("title", "Find a title for $write")),
+//!     );
+//!
+//! let mut equipment = Equipment::default();
+//! equipment.model = Some(Arc::new(ScriptedModel::replies(["The loom hums on.", "Hum"])));
+//! equipment.spawning = Spawning::Never;
+//!
+//! let prepared = tree.prepare(&equipment)?;
+//! let bound = prepared.bind(Values::from_iter([("topic", "looms")]))?;
+//! let state = Runtime::new().start(&prepared.workflow(), bound.state).await?.completed()?;
+//! assert_eq!(state.text("write").as_deref(), Some("The loom hums on."));
+//! assert_eq!(state.text("title").as_deref(), Some("Hum"));
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Where to find what
 //! | module | what it is for |
 //! |---|---|
 //! | [`agentfile`] | the language: from text to a checked [`Agentfile`](agentfile::Agentfile), with every mistake explained |
+//! | `tree` | the nodes: [`Workflow`], [`Sequence`], [`Goal`], [`Agent`] |
+//! | `plan` | a prepared tree: everything resolved, checked as a whole |
+//! | `secret` | secret inputs: [`Secrets`], and seals around models and tools |
+//! | `skills` | skills that are taken up while working: [`SkillShelf`] |
+//! | [`context`] | what those who pursue a goal are told |
+//! | `run` | execution: a prepared tree as steps of the kernel |
+//! | [`supervise`] | commitment, assessment, verdicts, people |
+//! | [`workspace`] | what there is to know of a folder at a glance |
 
 pub mod agentfile;
+mod compile;
+pub mod context;
+mod cover;
+mod equipment;
+mod plan;
+mod run;
+mod secret;
+mod skills;
+mod state;
+pub mod supervise;
+mod tree;
+pub mod workspace;
+
+pub use agentfile::model::{
+    Condition, Retry, SecurityMode, Supervision, Test, TestKind, Tools, Type, Within,
+};
+pub use equipment::{Equipment, Models, Spawning};
+pub use plan::{Bound, InputProblem, InvalidInputs, InvalidWorkflow, Made, Prepared, Problem, ProblemKind};
+pub use run::GoalError;
+pub use secret::Secrets;
+pub use skills::SkillShelf;
+pub use state::{GoalState, Values};
+pub use tree::{
+    Agent, Goal, Input, Kind, ModelChoice, Name, Node, NodeRef, Order, Output, Overrides, Persona, Sequence,
+    Subject, Text, ToolChoice, Workflow, when,
+};
+
+/// The examples of the guide are run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/goals.md")]
+#[doc = include_str!("../../../docs/skills.md")]
+struct Guide;

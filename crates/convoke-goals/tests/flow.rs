@@ -11,7 +11,7 @@ fn agent_056_variables_are_replaced() {
     let file = valid(
         "NAME n\nINPUT name\nINPUT count\nGOAL g \"Hello $name, you have $count items\"\nRUN r USING g",
     );
-    let text = file.goals[0].text.template.fill(|id| match file.variable(id).name.as_str() {
+    let text = file.goals[0].text.template.fill(|id| match file.variable(*id).name.as_str() {
         "name" => "Ann",
         _ => "3",
     });
@@ -21,7 +21,7 @@ fn agent_056_variables_are_replaced() {
 #[test]
 fn agent_060_names_are_read_whole_and_values_never() {
     let file = valid("NAME n\nINPUT topic\nINPUT topic_name\nGOAL g \"$topic_name: $topic\"\nRUN r USING g");
-    let text = file.goals[0].text.template.fill(|id| match file.variable(id).name.as_str() {
+    let text = file.goals[0].text.template.fill(|id| match file.variable(*id).name.as_str() {
         "topic" => "costs $topic_name",
         _ => "N",
     });
@@ -110,6 +110,12 @@ fn goals_in_parallel_do_not_see_each_other() {
     assert_eq!(errors(&format!("{goals}RUN r USING a, b PARALLEL")), ["used-too-early 3"]);
     valid(&format!("{goals}RUN r PARALLEL USING a\nRUN s USING b"));
     assert_eq!(errors("NAME n\nGOAL a \"x\"\nRUN r PARALLEL USING a, a"), ["contradiction 3"]);
+    let both = "NAME n\nINPUT yes:bool\nGOAL a \"x\" -> one{}\nGOAL b \"y\" -> one{}\nRUN r USING a, b";
+    let with = |left: &str, right: &str| both.replacen("{}", left, 1).replacen("{}", right, 1);
+    assert_eq!(errors(&format!("{} PARALLEL", with("", ""))), ["contradiction 5"]);
+    assert_eq!(errors(&format!("{} PARALLEL", with(" WHEN $yes", ""))), ["contradiction 5"]);
+    valid(&format!("{} PARALLEL", with(" WHEN $yes", " WHEN NOT $yes")));
+    valid(&with("", ""));
 }
 
 const KINDS: &str = "NAME n\nGOAL sort \"x\" -> kind:bug|wish|other, size:int\n";
@@ -207,7 +213,7 @@ fn conditions_can_be_evaluated() {
     for (kind, size, expected) in [("bug", 4, true), ("bug", 3, false), ("other", 0, true), ("wish", 9, true)]
     {
         let (kind, size) = (json!(kind), json!(size));
-        let holds = condition.holds(|id| match file.variable(id).name.as_str() {
+        let holds = condition.holds(|id| match file.variable(*id).name.as_str() {
             "kind" => Some(&kind),
             "size" => Some(&size),
             _ => None,

@@ -107,7 +107,7 @@ fn agentcore_216_heads_of_skills() {
         assert_eq!(error.code.name(), "invalid-skill");
         assert!(error.message.contains(reason), "{}", error.message);
     }
-    valid_with(&agent_from("s"), &with("---\r\nname: a\r\ndescription: b\r\n---\r\nbody"));
+    valid_with(&agent_from("s"), &with("---\r\nname: s\r\ndescription: b\r\n---\r\nbody"));
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn what_is_not_used_is_said() {
         warnings("NAME n\nAGENT a \"x\"\nGOAL g \"x\" USING a, a\nRUN r USING g"),
         ["repeated-agent 3"]
     );
-    assert_eq!(warnings("NAME n\nAGENT a \"\"\nGOAL g \"x\" USING a\nRUN r USING g"), ["empty-text 2"]);
+    assert_eq!(errors("NAME n\nAGENT a \"\"\nGOAL g \"x\" USING a\nRUN r USING g"), ["missing-text 2"]);
     assert_eq!(warnings("NAME n\nGOAL g \"x\"\n  SUPERVISED\nRUN r USING g"), ["stray-modifier 3"]);
     let weaker = "NAME n\nGOAL g \"x\" UNSUPERVISED\nRUN r USING g SUPERVISED HUMAN";
     assert_eq!(warnings(weaker), ["no-effect 2"]);

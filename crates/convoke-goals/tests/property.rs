@@ -2,11 +2,16 @@
 
 mod common;
 
+use std::sync::Arc;
+
+use convoke_core::Model;
 use convoke_goals::agentfile::diagnostic::{KEPT, Style, render, to_json};
 use convoke_goals::agentfile::lexer::lex;
 use convoke_goals::agentfile::load::NoFiles;
 use convoke_goals::agentfile::parser::parse;
 use convoke_goals::agentfile::{Source, format, outline, read};
+use convoke_goals::{Equipment, Models, Workflow};
+use convoke_models::ScriptedModel;
 use proptest::prelude::*;
 
 const FILES: [&str; 4] = [
@@ -15,6 +20,19 @@ const FILES: [&str; 4] = [
     include_str!("files/old.agent"),
     include_str!("files/odd.agent"),
 ];
+
+/// There is a model of every name.
+struct AnyModel;
+
+impl Models for AnyModel {
+    fn named(&self, _: &str) -> Result<Arc<dyn Model>, String> {
+        Ok(Arc::new(ScriptedModel::replies(["x"])))
+    }
+
+    fn profile(&self, name: &str) -> Result<Arc<dyn Model>, String> {
+        self.named(name)
+    }
+}
 
 /// Everything that can be done with a text.
 fn all_of_it(text: &str) {
@@ -37,6 +55,12 @@ fn all_of_it(text: &str) {
     let _ = to_json(&source, &diagnostics);
     if let Some(file) = file {
         let _ = (outline::to_text(&file), outline::to_json(&file), outline::to_mermaid(&file));
+        // What the language accepts can be run.
+        let mut equipment = Equipment::default();
+        equipment.models = Some(Arc::new(AnyModel));
+        if let Err(problems) = Workflow::from(&file).prepare(&equipment) {
+            panic!("{problems}\n{text}");
+        }
     }
     formats(text);
 }
@@ -174,6 +198,38 @@ fn statements() -> impl Strategy<Value = String> {
         .prop_map(|parts| parts.into_iter().map(|(statement, gap)| format!("{statement}{gap}")).collect())
 }
 
+/// Files that are often valid: whatever two goals, an agent and their clauses can be.
+fn plausible_files() -> impl Strategy<Value = String> {
+    let pick = |choices: &'static [&'static str]| prop::sample::select(choices.to_vec());
+    let when =
+        move || pick(&["", "", "", " WHEN $b", " WHEN NOT $b", " WHEN $k IS low", " WHEN $n >= 2 OR $b"]);
+    let outputs = move || pick(&["", " -> x", " -> x, y:int", " -> k2:low|high", " -> n", " -> s", " -> g"]);
+    let watch = move || pick(&["", "", " SUPERVISED", " SUPERVISED HUMAN", " UNSUPERVISED"]);
+    let text = move || pick(&["\"t\"", "\"$a $s\"", "\"$x\"", "\"${g} $y\"", "\"$$ $k2\""]);
+    let goal = move || (text(), outputs(), when(), watch());
+    let run = pick(&[
+        "RUN r USING g, h",
+        "RUN r PARALLEL USING g, h",
+        "RUN r USING g\nRUN q USING h WHEN $b",
+        "RUN r USING h WHEN $b\nRUN q USING g, h",
+        "LOOP r USING g, h WITHIN $n",
+        "RUN r USING g, g, h SUPERVISED HUMAN",
+    ]);
+    let agent =
+        pick(&["\"p $a\"", "\"p $x\" -> x", "\"p\" -> z REQUIRES \"f\"", "\"p\" TOOLS none UNSUPERVISED"]);
+    let head = pick(&["", "", "SUPERVISED\n", "SUPERVISED HUMAN\n", "RETRY 2\nTIMEOUT 5m\n"]);
+    (head, agent, goal(), goal(), run).prop_map(|(head, agent, g, h, run)| {
+        let clauses =
+            |(text, outputs, when, watch): (&str, &str, &str, &str)| format!("{text}{outputs}{when}{watch}");
+        format!(
+            "NAME w\n{head}INPUT a\nINPUT b:bool\nINPUT k:low|high\nINPUT n:int DEFAULT 3\nINPUT s SECRET\n\
+             AGENT p {agent}\nGOAL g {} USING p\nGOAL h {}\n{run}\n",
+            clauses(g),
+            clauses(h)
+        )
+    })
+}
+
 fn mutated() -> impl Strategy<Value = String> {
     let change = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), words());
     (prop::sample::select(FILES.to_vec()), prop::collection::vec(change, 1..4)).prop_map(|(file, changes)| {
@@ -214,6 +270,11 @@ proptest! {
 
     #[test]
     fn changed_files_are_read(text in mutated()) {
+        all_of_it(&text);
+    }
+
+    #[test]
+    fn whatever_is_valid_can_be_run(text in plausible_files()) {
         all_of_it(&text);
     }
 

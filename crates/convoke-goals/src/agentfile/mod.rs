@@ -42,9 +42,8 @@ pub mod outline;
 pub mod parser;
 mod source;
 mod span;
-mod suggest;
 pub mod syntax;
-mod template;
+pub(crate) mod template;
 
 pub use check::check;
 pub use format::format;

@@ -5,43 +5,58 @@
 
 use super::model::VariableId;
 
-/// A text with variables in it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Template {
-    pieces: Vec<Piece>,
+/// A text with variables in it, which are referred to by a `V`: their id in a file, or their name in a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template<V = VariableId> {
+    pieces: Vec<Piece<V>>,
+}
+
+impl<V> Default for Template<V> {
+    fn default() -> Self {
+        Self { pieces: Vec::new() }
+    }
 }
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum Piece<V = VariableId> {
     /// Text as it is.
     Text(String),
     /// What a variable is.
-    Variable(VariableId),
+    Variable(V),
 }
 
-impl Template {
+impl<V> Template<V> {
     /// The pieces, in order. No two texts follow each other, and none is empty.
     #[must_use]
-    pub fn pieces(&self) -> &[Piece] {
+    pub fn pieces(&self) -> &[Piece<V>] {
         &self.pieces
     }
 
     /// The variables, in order; the same one perhaps more than once.
-    pub fn variables(&self) -> impl Iterator<Item = VariableId> {
+    pub fn variables(&self) -> impl Iterator<Item = &V> {
         self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Variable(id) => Some(*id),
+            Piece::Variable(variable) => Some(variable),
             Piece::Text(_) => None,
         })
     }
 
+    /// The same text with its variables referred to in another way.
+    pub fn map<W>(&self, mut other: impl FnMut(&V) -> W) -> Template<W> {
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => Piece::Text(text.clone()),
+            Piece::Variable(variable) => Piece::Variable(other(variable)),
+        });
+        Template { pieces: pieces.collect() }
+    }
+
     /// The text with every variable replaced by what `value` gives for it.
-    pub fn fill<'v>(&self, value: impl Fn(VariableId) -> &'v str) -> String {
+    pub fn fill<'v>(&self, value: impl Fn(&V) -> &'v str) -> String {
         let mut text = String::new();
         for piece in &self.pieces {
             match piece {
                 Piece::Text(piece) => text.push_str(piece),
-                Piece::Variable(id) => text.push_str(value(*id)),
+                Piece::Variable(variable) => text.push_str(value(variable)),
             }
         }
         text
@@ -63,8 +78,8 @@ impl Template {
         }
     }
 
-    pub(crate) fn push_variable(&mut self, id: VariableId) {
-        self.pieces.push(Piece::Variable(id));
+    pub(crate) fn push_variable(&mut self, variable: V) {
+        self.pieces.push(Piece::Variable(variable));
     }
 }
 

@@ -1,12 +1,13 @@
 //! Conditions: their variables resolved and their values typed.
 
+use convoke_core::suggest;
 use serde_json::Value;
 
 use super::Checker;
+use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::model::{Condition, Test, TestKind, Type};
 use crate::agentfile::syntax::{self, Operator, Spanned};
-use crate::agentfile::{Span, suggest};
 
 impl Checker<'_> {
     /// The condition, and where its tests are. Tests with mistakes are left out.

@@ -9,9 +9,8 @@ use super::names::Names;
 use super::{Use, Uses};
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::agentfile::model::{Agentfile, Condition, GoalId, StepKind, VariableId};
-
-mod cover;
+use crate::agentfile::model::{Agentfile, Condition, GoalId, StepKind, Type, VariableId};
+use crate::cover::{Cover, Facts};
 
 /// Everything that agents, goals and steps refer to.
 pub(super) struct AllUses {
@@ -32,11 +31,42 @@ struct Value<'f> {
     under: Vec<Guards<'f>>,
 }
 
+/// What the file says of its variables.
+struct FileFacts<'f> {
+    file: &'f Agentfile,
+    /// Which variables get a value more than once.
+    changing: Vec<bool>,
+}
+
+impl<'f> FileFacts<'f> {
+    fn new(file: &'f Agentfile) -> Self {
+        let mut runs = vec![0_usize; file.goals.len()];
+        for goal in file.steps.iter().flat_map(|step| &step.goals) {
+            runs[goal.0] += 1;
+        }
+        let changing = file.variables.iter().map(|variable| {
+            let times: usize = variable.goals.iter().map(|goal| runs[goal.0]).sum();
+            times + usize::from(variable.input) > 1
+        });
+        Self { file, changing: changing.collect() }
+    }
+}
+
+impl Facts<VariableId> for FileFacts<'_> {
+    fn ty(&self, variable: &VariableId) -> Option<&Type> {
+        Some(&self.file.variable(*variable).ty)
+    }
+
+    fn changes(&self, variable: &VariableId) -> bool {
+        self.changing[variable.0]
+    }
+}
+
 struct Flow<'f> {
     file: &'f Agentfile,
     names: &'f Names<'f>,
     values: Vec<Value<'f>>,
-    cover: cover::Cover<'f>,
+    cover: Cover<FileFacts<'f>>,
     /// What has been reported.
     reported: HashSet<(VariableId, Span)>,
     diagnostics: &'f mut Diagnostics,
@@ -45,7 +75,7 @@ struct Flow<'f> {
 pub(super) fn check(file: &Agentfile, names: &Names<'_>, uses: AllUses, diagnostics: &mut Diagnostics) {
     let values =
         file.variables.iter().map(|variable| Value { always: variable.input, under: Vec::new() }).collect();
-    let cover = cover::Cover::new(file);
+    let cover = Cover::new(FileFacts::new(file));
     let mut flow = Flow { file, names, values, cover, reported: HashSet::new(), diagnostics };
     flow.steps(uses);
 }

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
+use convoke_core::suggest;
+
 use super::{Checker, Use, Uses};
+use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::model::{
     Agent, AgentId, Goal, GoalId, Output, Persona, Step, StepKind, Supervision, Text, Type, Within,
 };
 use crate::agentfile::syntax::{self, Body, Spanned, Statement, StatementKind, Supervise};
-use crate::agentfile::{Span, suggest};
 
 impl<'c> Checker<'c> {
     pub(super) fn agents(&mut self) -> (Vec<Agent>, Vec<Uses>) {
@@ -22,9 +24,9 @@ impl<'c> Checker<'c> {
             Some(Spanned { value: Body::Text(quoted), span }) => {
                 let (text, uses) = self.quoted(quoted);
                 if text.template.is_blank() {
-                    self.diagnostics.warning(|| {
+                    self.diagnostics.error(|| {
                         Diagnostic::new(
-                            Code::EmptyText,
+                            Code::MissingText,
                             *span,
                             format!("the agent `{name}` has an empty text"),
                         )
@@ -227,6 +229,31 @@ impl<'c> Checker<'c> {
                 )
                 .label("in parallel")
                 .help("name it once")
+            });
+        }
+        self.parallel_outputs(parallel, goals);
+    }
+
+    /// Of goals that are run at the same time, nobody could say whose value counts.
+    fn parallel_outputs(&mut self, parallel: &Spanned<()>, goals: &[GoalId]) {
+        let conditional = |goal: &GoalId| self.names.goals[goal.0].1.clauses.when.is_some();
+        for variable in &self.names.variables {
+            let makers: Vec<&GoalId> = variable.goals.iter().filter(|goal| goals.contains(goal)).collect();
+            // Goals with conditions may be alternatives.
+            let [first, .., last] = makers.as_slice() else { continue };
+            if makers.iter().copied().all(conditional) {
+                continue;
+            }
+            let (one, other) = (self.names.goals[first.0].0, self.names.goals[last.0].0);
+            let name = &variable.name;
+            self.diagnostics.error(|| {
+                Diagnostic::new(
+                    Code::Contradiction,
+                    parallel.span,
+                    format!("the goals `{one}` and `{other}` both make `${name}`, at the same time"),
+                )
+                .label("in parallel")
+                .help("give one of the outputs another name, or run the goals one after the other")
             });
         }
     }

@@ -2,12 +2,14 @@
 
 use std::cell::Cell;
 
+use convoke_core::suggest;
+
 use super::{Checker, Use, check_nested};
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::agentfile::load::{Found, LoadError, Loader, Skill, SkillError, folder_of, join, normal};
-use crate::agentfile::model::{Agentfile, Persona, Text};
+use crate::agentfile::model::{Agentfile, Input, Persona, Text, Type};
 use crate::agentfile::parser::parse;
-use crate::agentfile::{Source, Span, suggest};
+use crate::agentfile::{Source, Span};
 
 /// Agentfiles in Agentfiles: not deeper than this, and not more of them.
 const DEEPEST: usize = 8;
@@ -22,11 +24,13 @@ pub(super) struct Nesting<'l> {
     chain: Vec<String>,
     /// How many have been loaded.
     loaded: &'l Cell<usize>,
+    /// It is in a package, and may see nothing else.
+    packed: bool,
 }
 
 impl<'l> Nesting<'l> {
     pub(super) fn outermost(loader: &'l dyn Loader, loaded: &'l Cell<usize>) -> Self {
-        Self { loader, folder: String::new(), chain: Vec::new(), loaded }
+        Self { loader, folder: String::new(), chain: Vec::new(), loaded, packed: false }
     }
 }
 
@@ -52,13 +56,23 @@ impl Checker<'_> {
     pub(super) fn agent_source(&mut self, target: &str, from: Span) -> (Persona, Vec<Use>) {
         let path = join(&self.nesting.folder, target);
         let name = path.rsplit('/').next().unwrap_or_default();
-        match self.nesting.loader.find(&path) {
+        match self.find(target, &path) {
             Ok(Found::Text(text)) if name.ends_with(".md") => {
                 let (text, uses) = self.loaded(&text, target, from);
                 return (Persona::Prompt(text), uses);
             }
             Ok(Found::Text(text)) if name.ends_with(".agent") || name == "Agentfile" => {
-                if let Some(persona) = self.workflow(target, &path, &text, from) {
+                if let Some(persona) = self.workflow(target, &path, &text, from, self.nesting.packed) {
+                    return (persona, Vec::new());
+                }
+            }
+            // A loader that opens packages shows them as folders.
+            Ok(Found::Folder) if name.ends_with(".agent") => {
+                let inner = join(&path, "Agentfile");
+                let Ok(Found::Text(text)) = self.nesting.loader.find(&inner) else {
+                    return self.skill(target, &path, from);
+                };
+                if let Some(persona) = self.workflow(target, &inner, &text, from, true) {
                     return (persona, Vec::new());
                 }
             }
@@ -83,6 +97,14 @@ impl Checker<'_> {
             Err(error) => self.refused(&error, from),
         }
         (Persona::Prompt(Text { template: Default::default(), path: Some(target.to_owned()) }), Vec::new())
+    }
+
+    /// What is at a path. Out of a package, no path leads anywhere by its root.
+    fn find(&self, target: &str, path: &str) -> Result<Found, LoadError> {
+        if self.nesting.packed && target.starts_with('/') {
+            return Err(LoadError::Outside { path: target.to_owned() });
+        }
+        self.nesting.loader.find(path)
     }
 
     fn skill(&mut self, target: &str, folder: &str, from: Span) -> (Persona, Vec<Use>) {
@@ -112,7 +134,14 @@ impl Checker<'_> {
     }
 
     /// Another Agentfile as an agent.
-    fn workflow(&mut self, target: &str, path: &str, text: &str, from: Span) -> Option<Persona> {
+    fn workflow(
+        &mut self,
+        target: &str,
+        path: &str,
+        text: &str,
+        from: Span,
+        packed: bool,
+    ) -> Option<Persona> {
         let place = normal(path);
         let mut chain = self.nesting.chain.clone();
         if let Some(start) = chain.iter().position(|before| *before == place) {
@@ -141,6 +170,7 @@ impl Checker<'_> {
             folder: folder_of(path).to_owned(),
             chain,
             loaded: self.nesting.loaded,
+            packed,
         };
         let (tree, mut inner) = parse(text);
         let file = check_nested(&tree, &nesting, &mut inner);
@@ -183,6 +213,17 @@ impl Checker<'_> {
             .filter(|input| input.default.is_none())
             .map(|input| input.name.as_str())
             .collect();
+        let unfit = |input: &Input| input.secret || !matches!(input.ty, Type::String | Type::Json);
+        let task = required.first().copied().unwrap_or("task");
+        if let Some(input) = file.inputs.iter().find(|input| input.name == task && unfit(input)) {
+            let what = if input.secret { "a secret".to_owned() } else { input.ty.in_words() };
+            self.cannot(
+                from,
+                format!("`{target}` cannot be an agent: its input `{task}` is {what}"),
+                "it is given the text of the goal, so it must be a text, and not a secret",
+            );
+            return None;
+        }
         let named = file.inputs.iter().find(|input| input.name == "task").map(|input| input.name.as_str());
         match (named, required.as_slice()) {
             (Some("task"), [] | ["task"]) | (None, [_]) => {

@@ -190,7 +190,7 @@ impl Checker<'_> {
         self.diagnostics.error(|| {
             let meant = match ty {
                 model::Type::OneOf(values) => {
-                    super::suggest::nearest(text, values.iter().map(String::as_str))
+                    convoke_core::suggest::nearest(text, values.iter().map(String::as_str))
                 }
                 _ => None,
             };

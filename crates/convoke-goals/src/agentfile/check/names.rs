@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use convoke_core::suggest;
+
+use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::agentfile::model::{AgentId, GoalId, Type, Variable, VariableId};
 use crate::agentfile::syntax::{File, Spanned, Statement, StatementKind};
-use crate::agentfile::{Span, suggest};
 
 /// The names of a file. Of two things of the same kind with the same name only the first counts.
 pub(super) struct Names<'t> {
@@ -119,7 +121,18 @@ impl<'t> Names<'t> {
         };
         let before = self.defined[id.0];
         let variable = &mut self.variables[id.0];
-        if variable.ty != ty {
+        if variable.secret {
+            diagnostics.error(|| {
+                Diagnostic::new(
+                    Code::SecretShown,
+                    span,
+                    format!("`{name}` is a secret and gets another value here"),
+                )
+                .label("texts would show this one")
+                .related(before, "the secret")
+                .help("give it another name")
+            });
+        } else if variable.ty != ty {
             let old = variable.ty.clone();
             diagnostics.error(|| {
                 Diagnostic::new(Code::ConflictingTypes, span, format!("`{name}` has two types"))

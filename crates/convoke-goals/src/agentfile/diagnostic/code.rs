@@ -77,7 +77,6 @@ codes! {
         UnusedAgent "unused-agent" "No goal uses an agent.",
         UnusedInput "unused-input" "Nothing uses an input.",
         RepeatedAgent "repeated-agent" "A goal names the same agent twice.",
-        EmptyText "empty-text" "An agent has an empty text.",
         ShadowedVariable "shadowed-variable" "Two things give a value to the same variable.",
         UnknownInFile "unknown-in-file" "A text from another file uses a variable that nothing defines.",
         ForeignVariable "foreign-variable" "A text uses a variable in the notation of another language.",

@@ -51,6 +51,18 @@ impl FileLoader {
         self
     }
 
+    /// The bytes of a file that may be larger than a text. `None` if there is no file.
+    ///
+    /// # Errors
+    /// If it lies outside, has more than `largest` bytes, or cannot be read.
+    pub fn bytes(&self, path: &str, largest: u64) -> Result<Option<Vec<u8>>, LoadError> {
+        let Some(real) = self.real(path)? else { return Ok(None) };
+        if !fs::metadata(&real).map_err(|error| failed(path, &error))?.is_file() {
+            return Ok(None);
+        }
+        read(path, &real, largest).map(Some)
+    }
+
     /// The real place of a path. `None` if nothing is there.
     fn real(&self, path: &str) -> Result<Option<PathBuf>, LoadError> {
         let joined = self.folder.join(path);
@@ -83,12 +95,7 @@ impl Loader for FileLoader {
         if !kind.is_file() {
             return Err(LoadError::Failed { path: path.to_owned(), reason: "not a file".to_owned() });
         }
-        let mut bytes = Vec::new();
-        let file = fs::File::open(&real).map_err(|error| failed(path, &error))?;
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| failed(path, &error))?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(LoadError::TooLarge { path: path.to_owned(), limit: LARGEST });
-        }
+        let bytes = read(path, &real, LARGEST)?;
         Ok(String::from_utf8(bytes).map_or(Found::Binary, Found::Text))
     }
 
@@ -114,6 +121,16 @@ impl Loader for FileLoader {
         let folders = self.skills.iter().map(|skills| skills.join(name));
         folders.filter(|folder| folder.is_dir()).find_map(|folder| folder.to_str().map(str::to_owned))
     }
+}
+
+fn read(path: &str, real: &Path, largest: u64) -> Result<Vec<u8>, LoadError> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(real).map_err(|error| failed(path, &error))?;
+    file.take(largest + 1).read_to_end(&mut bytes).map_err(|error| failed(path, &error))?;
+    if bytes.len() as u64 > largest {
+        return Err(LoadError::TooLarge { path: path.to_owned(), limit: largest });
+    }
+    Ok(bytes)
 }
 
 fn failed(path: &str, error: &io::Error) -> LoadError {

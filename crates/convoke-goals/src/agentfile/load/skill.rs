@@ -1,12 +1,12 @@
 //! Skills: folders with a `SKILL.md` in them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Found, LoadError, Loader, join};
+use super::{Found, LoadError, Loader, join, normal};
 
 /// What a skill's folder says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skill {
     /// What it is called.
@@ -19,6 +19,8 @@ pub struct Skill {
     pub allowed_tools: Option<Vec<String>>,
     /// The names of the files in its folder `scripts`.
     pub scripts: Vec<String>,
+    /// The names of the files in its folder `references`.
+    pub references: Vec<String>,
     /// Its folder, as the loader calls it.
     pub folder: String,
 }
@@ -90,17 +92,28 @@ impl Skill {
                 .filter(|field| !field.is_empty())
                 .ok_or_else(|| invalid(format!("its head has no `{name}`")))
         };
+        let name = needed(front.name, "name")?;
+        let description = needed(front.description, "description")?;
+        if let Err(reason) = fit(&name) {
+            return Err(invalid(format!("`{name}` cannot be its name: {reason}")));
+        }
+        // The folder that a loader begins at has no name.
+        let called = normal(folder).rsplit('/').next().unwrap_or_default().to_owned();
+        if !called.is_empty() && called != name {
+            return Err(invalid(format!(
+                "its name is `{name}` and its folder is `{called}`; both must be the same"
+            )));
+        }
         Ok(Self {
-            name: needed(front.name, "name")?,
-            description: needed(front.description, "description")?,
+            name,
+            description,
             instructions: body.trim().to_owned(),
             allowed_tools: front.allowed_tools.map(|tools| match tools {
                 Tools::List(tools) => tools,
-                Tools::Text(text) => {
-                    text.split([',', ' ']).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
-                }
+                Tools::Text(text) => listed(&text),
             }),
             scripts: loader.names(&join(folder, "scripts"))?,
+            references: loader.names(&join(folder, "references"))?,
             folder: folder.to_owned(),
         })
     }
@@ -117,6 +130,35 @@ impl Skill {
         }
         text
     }
+}
+
+/// Names stand in prompts, in markers and in paths.
+fn fit(name: &str) -> Result<(), &'static str> {
+    const LONGEST: usize = 64;
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.len() > LONGEST {
+        Err("it has more than 64 characters")
+    } else if !name.bytes().all(fits) {
+        Err("it may only have small letters, digits and `-` in it")
+    } else if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
+        Err("a `-` stands between two letters or digits")
+    } else {
+        Ok(())
+    }
+}
+
+/// The tools of a text, between commas or spaces; those between parentheses belong to a tool.
+fn listed(text: &str) -> Vec<String> {
+    let mut depth = 0_u32;
+    let tools = text.split(|character| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (character == ',' || character.is_whitespace())
+    });
+    tools.filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
 }
 
 /// What stands between the first two lines `---`, and what comes after.

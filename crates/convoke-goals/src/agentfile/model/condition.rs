@@ -8,16 +8,16 @@ use crate::agentfile::lexer::Comparison;
 /// Under which condition: all tests of at least one list hold. Tests are made from left to right, and a list is left at
 /// the first that does not hold: later tests may look at variables that have no value then.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Condition {
+pub struct Condition<V = VariableId> {
     /// The lists.
-    pub any: Vec<Vec<Test>>,
+    pub any: Vec<Vec<Test<V>>>,
 }
 
 /// A test of a variable.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Test {
+pub struct Test<V = VariableId> {
     /// The variable.
-    pub variable: VariableId,
+    pub variable: V,
     /// What is asked of it.
     pub kind: TestKind,
 }
@@ -36,19 +36,25 @@ pub enum TestKind {
     Compare(Comparison, f64),
 }
 
-impl Condition {
+impl<V> Condition<V> {
     /// Whether it holds, given what variables are.
     ///
     /// A variable without a value fails every test.
-    pub fn holds<'v>(&self, value: impl Fn(VariableId) -> Option<&'v Value>) -> bool {
+    pub fn holds<'v>(&self, value: impl Fn(&V) -> Option<&'v Value>) -> bool {
         self.any.iter().any(|all| {
-            all.iter().all(|test| value(test.variable).is_some_and(|value| test.kind.holds(value)))
+            all.iter().all(|test| value(&test.variable).is_some_and(|value| test.kind.holds(value)))
         })
     }
 
     /// The variables it looks at, in order; the same one perhaps more than once.
-    pub fn variables(&self) -> impl Iterator<Item = VariableId> {
-        self.any.iter().flatten().map(|test| test.variable)
+    pub fn variables(&self) -> impl Iterator<Item = &V> {
+        self.any.iter().flatten().map(|test| &test.variable)
+    }
+
+    /// The same condition with its variables referred to in another way.
+    pub fn map<W>(&self, mut other: impl FnMut(&V) -> W) -> Condition<W> {
+        let mut test = |test: &Test<V>| Test { variable: other(&test.variable), kind: test.kind.clone() };
+        Condition { any: self.any.iter().map(|all| all.iter().map(&mut test).collect()).collect() }
     }
 }
 

@@ -180,11 +180,11 @@ pub struct Output {
 
 /// How often at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Within {
+pub enum Within<V = VariableId> {
     /// So often, at least once.
     Times(u32),
     /// As often as a variable says. What it says is known when the file is run: a whole number above 0, or an error.
-    Variable(VariableId),
+    Variable(V),
 }
 
 /// Goals that are run now.

@@ -77,3 +77,18 @@ pub struct Retry {
     /// How long to wait before the second time; later ones wait longer.
     pub after: Option<Duration>,
 }
+
+impl Retry {
+    /// So often, after the first time, with the usual waits.
+    #[must_use]
+    pub fn times(times: u32) -> Self {
+        Self { times, after: None }
+    }
+
+    /// Says how long to wait before the second time.
+    #[must_use]
+    pub fn after(mut self, wait: Duration) -> Self {
+        self.after = Some(wait);
+        self
+    }
+}

@@ -177,7 +177,7 @@ fn agent<'a>(file: &'a Agentfile, agent: &'a Agent) -> Who<'a> {
 fn goal<'a>(file: &'a Agentfile, goal: &'a Goal) -> What<'a> {
     let mut uses: Vec<&str> = Vec::new();
     for id in goal.text.template.variables() {
-        let name = file.variable(id).name.as_str();
+        let name = file.variable(*id).name.as_str();
         if !uses.contains(&name) {
             uses.push(name);
         }

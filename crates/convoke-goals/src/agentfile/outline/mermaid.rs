@@ -65,7 +65,7 @@ pub fn to_mermaid(file: &Agentfile) -> String {
 /// Dotted arrows to a goal from what makes the values it uses.
 fn arrows(file: &Agentfile, goal: GoalId, node: &str, made: &HashMap<VariableId, String>) -> Vec<String> {
     let mut seen: Vec<VariableId> = Vec::new();
-    for id in file.goal(goal).text.template.variables() {
+    for &id in file.goal(goal).text.template.variables() {
         if !seen.contains(&id) {
             seen.push(id);
         }

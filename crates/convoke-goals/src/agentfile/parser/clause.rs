@@ -1,10 +1,11 @@
 //! Clauses: the parts of a statement after its name, in any order.
 
+use convoke_core::suggest::nearest;
+
 use super::{Parsed, Parser, keyword};
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::lexer::{Illegal, Keyword, Token, TokenKind};
-use crate::agentfile::suggest::nearest;
 use crate::agentfile::syntax::{
     Body, ClauseKind, Clauses, Quoted, Retry, Spanned, Statement, StatementKind, Supervise,
 };

@@ -1,11 +1,12 @@
 //! What comes directly after the first word of a statement.
 
+use convoke_core::suggest::nearest;
+
 use super::Parser;
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::lexer::{Illegal, Keyword, Token, TokenKind};
 use crate::agentfile::model::SecurityMode;
-use crate::agentfile::suggest::nearest;
 use crate::agentfile::syntax::{ClauseKind, Spanned, Statement, StatementKind, Supervise};
 
 impl<'a> Parser<'a> {

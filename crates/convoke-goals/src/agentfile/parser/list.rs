@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use convoke_core::suggest::nearest;
+
 use super::{Parsed, Parser, Reported};
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::lexer::TokenKind;
-use crate::agentfile::suggest::nearest;
 use crate::agentfile::syntax::{ClauseKind, OutputField, Spanned, Tools, Within};
 
 impl Parser<'_> {

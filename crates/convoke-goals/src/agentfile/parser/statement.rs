@@ -1,10 +1,11 @@
 //! Statements.
 
+use convoke_core::suggest::nearest;
+
 use super::{Parser, keyword};
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::lexer::{Token, TokenKind};
-use crate::agentfile::suggest::nearest;
 use crate::agentfile::syntax::{ClauseKind, Clauses, Statement, StatementKind};
 
 impl<'a> Parser<'a> {

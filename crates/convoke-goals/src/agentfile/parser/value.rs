@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use convoke_core::suggest::nearest;
 use convoke_core::{Limits, Money};
 
 use super::{Parsed, Parser, Reported};
@@ -10,7 +11,6 @@ use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::lexer::{Token, TokenKind};
 use crate::agentfile::model::Type;
-use crate::agentfile::suggest::nearest;
 use crate::agentfile::syntax::{Budget, Spanned};
 
 /// Lists in lists in lists: more makes no sense.

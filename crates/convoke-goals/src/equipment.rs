@@ -1,0 +1,124 @@
+//! What a workflow is run with: models, tools, a supervisor, limits.
+
+use std::sync::Arc;
+
+use convoke_core::{Model, Toolset};
+
+use crate::context::ContextBudget;
+use crate::secret::Secrets;
+use crate::skills::SkillShelf;
+use crate::supervise::{HumanPolicy, Supervisor};
+
+/// Where models come from that a tree refers to by name.
+pub trait Models: Send + Sync {
+    /// The model of a name, such as `anthropic/claude-sonnet-4-5`.
+    ///
+    /// # Errors
+    /// Why there is none, and what to do about it.
+    fn named(&self, name: &str) -> Result<Arc<dyn Model>, String>;
+
+    /// The model that a profile stands for, such as `fast`.
+    ///
+    /// # Errors
+    /// Why there is none, and what to do about it.
+    fn profile(&self, name: &str) -> Result<Arc<dyn Model>, String>;
+}
+
+/// What a workflow is run with.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Equipment {
+    /// The model for whatever names none. Without it, the runtime's.
+    pub model: Option<Arc<dyn Model>>,
+    /// Where models come from that are referred to by name.
+    pub models: Option<Arc<dyn Models>>,
+    /// The tools everybody has unless it says otherwise.
+    pub tools: Toolset,
+    /// The skills that those who pursue something may take up.
+    pub skills: SkillShelf,
+    /// Instructions everybody gets.
+    pub context: String,
+    /// What is known of the folder that is worked in, told to those who pursue goals. A run keeps what was known when it
+    /// began.
+    pub workspace: String,
+    /// Who judges what a supervised goal came to. Without it, [`ModelSupervisor`](crate::supervise::ModelSupervisor)
+    /// with the goal's own model.
+    pub supervisor: Option<Arc<dyn Supervisor>>,
+    /// How often a supervisor may send a goal back with a correction; `None`: twice.
+    pub max_reorients: Option<u32>,
+    /// How people are asked.
+    pub human: HumanPolicy,
+    /// How much a prompt may hold.
+    pub context_budget: ContextBudget,
+    /// Whether agents may spawn others, and how deep.
+    pub spawning: Spawning,
+    /// The secret inputs: see [`Workflow::separate_secrets`](crate::Workflow::separate_secrets).
+    pub secrets: Secrets,
+    /// How many turns those have who pursue something; `None`: 50 for the main model, 30 for an agent.
+    pub max_turns: Option<u32>,
+}
+
+impl Equipment {
+    /// The same with this model for whatever names none.
+    ///
+    /// ```
+    /// use convoke_goals::Equipment;
+    /// use convoke_models::ScriptedModel;
+    ///
+    /// let equipment = Equipment::default().with_model(ScriptedModel::replies(["Hum"])).without_spawning();
+    /// assert!(equipment.model.is_some());
+    /// ```
+    #[must_use]
+    pub fn with_model(mut self, model: impl Model + 'static) -> Self {
+        self.model = Some(Arc::new(model));
+        self
+    }
+
+    /// The same with these tools.
+    #[must_use]
+    pub fn with_tools(mut self, tools: Toolset) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// The same with this supervisor.
+    #[must_use]
+    pub fn with_supervisor(mut self, supervisor: impl Supervisor + 'static) -> Self {
+        self.supervisor = Some(Arc::new(supervisor));
+        self
+    }
+
+    /// The same with these secrets.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// The same, but nobody calls in agents at run time.
+    #[must_use]
+    pub fn without_spawning(mut self) -> Self {
+        self.spawning = Spawning::Never;
+        self
+    }
+}
+
+/// Whether agents may spawn others at run time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spawning {
+    /// They may not: there is no tool for it.
+    Never,
+    /// Goals may spawn agents, which may spawn others, so deep; at most so many at the same time.
+    Allowed {
+        /// 1: those that are spawned cannot spawn.
+        depth: u32,
+        /// At most so many in one call.
+        at_once: u32,
+    },
+}
+
+impl Default for Spawning {
+    fn default() -> Self {
+        Self::Allowed { depth: 1, at_once: 16 }
+    }
+}

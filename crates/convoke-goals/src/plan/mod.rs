@@ -1,0 +1,155 @@
+//! A prepared tree: what the executor works with.
+//!
+//! Nothing in it is open any more: texts are read, models and tools are chosen, overrides are layered, and who watches
+//! is decided. It can only be made by preparing a tree that has no error.
+//!
+//! # What the executor may rely on
+//! - Every variable in a text, a condition or a `within` is an input or is made by a node that is run before.
+//! - Nodes of a [parallel](crate::tree::Order::Parallel) sequence use nothing that another of them makes.
+//! - Names of nodes are unique, except that the same node may stand in several places.
+
+mod bind;
+mod digest;
+mod flow;
+mod outline;
+mod prepare;
+mod prepared;
+mod problem;
+
+pub use bind::{Bound, InputProblem, InvalidInputs};
+pub use prepared::Prepared;
+pub use problem::{InvalidWorkflow, Made, Problem, ProblemKind};
+
+use std::sync::Arc;
+
+use convoke_core::{Bounds, Model, ModelParams, Toolset};
+
+use crate::agentfile::Template;
+use crate::agentfile::model::{Condition, Retry, SecurityMode, Within};
+use crate::tree::{Input, Kind, Name, Order, Output};
+
+/// A prepared workflow.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub name: Name,
+    pub inputs: Vec<Input>,
+    pub sequences: Vec<PlannedSequence>,
+    pub security: Option<SecurityMode>,
+    /// What the workflow as a whole may take and use.
+    pub bounds: Bounds,
+}
+
+/// Who watches, decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    /// Nobody.
+    Nobody,
+    /// A model, if there is a reason to look.
+    Model,
+    /// A person, always.
+    Human,
+}
+
+#[derive(Clone)]
+pub(crate) struct PlannedSequence {
+    pub name: Name,
+    pub order: Order,
+    pub nodes: Vec<PlannedNode>,
+    pub when: Option<Condition<Name>>,
+    pub bounds: Bounds,
+}
+
+#[derive(Clone)]
+pub(crate) enum PlannedNode {
+    Goal(PlannedGoal),
+    Agent(PlannedAgent),
+}
+
+#[derive(Clone)]
+pub(crate) struct PlannedGoal {
+    pub name: Name,
+    pub text: Template<Name>,
+    pub outputs: Vec<Output>,
+    pub using: Vec<PlannedNode>,
+    pub converge: Option<Within<Name>>,
+    pub when: Option<Condition<Name>>,
+    pub watch: Watch,
+    pub kit: Kit,
+    pub bounds: Bounds,
+    pub retry: Option<Retry>,
+}
+
+#[derive(Clone)]
+pub(crate) struct PlannedAgent {
+    pub name: Name,
+    pub persona: PlannedPersona,
+    /// What to do where no goal says it.
+    pub task: Option<Template<Name>>,
+    pub outputs: Vec<Output>,
+    pub watch: Watch,
+    pub kit: Kit,
+    pub bounds: Bounds,
+    pub retry: Option<Retry>,
+}
+
+#[derive(Clone)]
+pub(crate) enum PlannedPersona {
+    Prompt(Template<Name>),
+    Workflow { plan: Arc<Plan>, task: Name },
+}
+
+/// What somebody works with.
+#[derive(Clone)]
+pub(crate) struct Kit {
+    /// The model; `None`: the run's.
+    pub model: Option<Arc<dyn Model>>,
+    pub params: ModelParams,
+    pub tools: Toolset,
+    /// What lists of tools say about calling in agents at run time, if there are any.
+    pub spawning: Option<bool>,
+    /// Instructions, from the workflow's to its own.
+    pub context: Vec<String>,
+}
+
+impl PlannedNode {
+    pub(crate) fn name(&self) -> &Name {
+        match self {
+            Self::Goal(goal) => &goal.name,
+            Self::Agent(agent) => &agent.name,
+        }
+    }
+
+    pub(crate) fn kit(&self) -> &Kit {
+        match self {
+            Self::Goal(goal) => &goal.kit,
+            Self::Agent(agent) => &agent.kit,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Goal(goal) => goal.kind(),
+            Self::Agent(_) => Kind::Agent,
+        }
+    }
+
+    pub(crate) fn outputs(&self) -> &[Output] {
+        match self {
+            Self::Goal(goal) => &goal.outputs,
+            Self::Agent(agent) => &agent.outputs,
+        }
+    }
+
+    pub(crate) fn when(&self) -> Option<&Condition<Name>> {
+        match self {
+            Self::Goal(goal) => goal.when.as_ref(),
+            Self::Agent(_) => None,
+        }
+    }
+}
+
+impl PlannedGoal {
+    pub(crate) fn kind(&self) -> Kind {
+        if self.converge.is_some() { Kind::Convergence } else { Kind::Goal }
+    }
+}

@@ -1,0 +1,168 @@
+//! What holds for a node: what was said further out, changed by what it says itself.
+
+use std::sync::Arc;
+
+use convoke_core::{Bounds, Model, ModelParams, Toolset};
+
+use super::Preparer;
+use super::place::Place;
+use crate::agentfile::model::{Retry, Supervision, Tools};
+use crate::equipment::Equipment;
+use crate::plan::problem::ProblemKind;
+use crate::plan::{Kit, Watch};
+use crate::run::{SPAWN_AGENT, SPAWN_AGENTS};
+use crate::tree::{ModelChoice, Overrides, ToolChoice};
+use convoke_core::suggest;
+
+/// What holds at a place in the tree.
+#[derive(Clone)]
+pub(super) struct Layer {
+    model: Option<Arc<dyn Model>>,
+    params: ModelParams,
+    /// The tools before anything was left out.
+    tools: Toolset,
+    allowed: Option<Tools>,
+    restrictions: Vec<Tools>,
+    context: Vec<String>,
+    /// For goals and agents of sequences; what is below them is tried again with them.
+    pub(super) retry: Option<Retry>,
+    supervision: Supervision,
+}
+
+impl Layer {
+    pub(super) fn outermost(equipment: &Equipment) -> Self {
+        let mut layer = Self {
+            model: equipment.model.clone(),
+            params: ModelParams::default(),
+            tools: equipment.tools.clone(),
+            allowed: None,
+            restrictions: Vec::new(),
+            context: Vec::new(),
+            retry: None,
+            supervision: Supervision::Off,
+        };
+        layer.add_context(&equipment.context);
+        layer
+    }
+
+    fn add_context(&mut self, context: &str) {
+        if !context.trim().is_empty() {
+            self.context.push(context.to_owned());
+        }
+    }
+
+    /// For what is below a node that is tried again as a whole: it need not be tried again by itself as well.
+    pub(super) fn inside(&self) -> Self {
+        Self { retry: None, ..self.clone() }
+    }
+
+    /// For a workflow that is an agent: it is watched as a whole, so its parts need not be as well.
+    pub(super) fn unwatched(&self) -> Self {
+        Self { supervision: Supervision::Off, ..self.clone() }
+    }
+
+    pub(super) fn kit(&self) -> Kit {
+        let lists: Vec<&Tools> = self.allowed.iter().chain(&self.restrictions).collect();
+        let allowed = |tool: &str| lists.iter().all(|tools| tools.allow(tool));
+        let mut tools = self.tools.clone();
+        for tool in self.tools.names().filter(|tool| !allowed(tool)) {
+            tools.remove(tool);
+        }
+        Kit {
+            model: self.model.clone(),
+            params: self.params.clone(),
+            tools,
+            spawning: (!lists.is_empty()).then(|| allowed(SPAWN_AGENT) || allowed(SPAWN_AGENTS)),
+            context: self.context.clone(),
+        }
+    }
+
+    pub(super) fn is_watched_by_person(&self) -> bool {
+        self.supervision == Supervision::Human
+    }
+
+    pub(super) fn watch(&self) -> Watch {
+        match self.supervision {
+            Supervision::Human => Watch::Human,
+            Supervision::Llm => Watch::Model,
+            Supervision::Off | Supervision::Inherit => Watch::Nobody,
+        }
+    }
+}
+
+/// The time and the budget of one node: the kernel makes those of all nodes around it hold too.
+pub(super) fn bounds(overrides: &Overrides) -> Bounds {
+    let mut bounds = Bounds::default();
+    bounds.timeout = overrides.timeout;
+    bounds.limits.clone_from(&overrides.budget);
+    bounds
+}
+
+impl Preparer<'_> {
+    /// What holds for a node within what holds around it.
+    pub(super) fn layer(
+        &mut self,
+        outer: &Layer,
+        overrides: &Overrides,
+        supervision: Supervision,
+        place: &Place,
+    ) -> Layer {
+        let mut layer = outer.clone();
+        if let Some(choice) = &overrides.model {
+            match self.model(choice) {
+                Ok(model) => layer.model = Some(model),
+                Err(problem) => self.problems.add(place, problem),
+            }
+        }
+        layer.params = layer.params.overridden_by(&overrides.params);
+        match &overrides.tools {
+            Some(ToolChoice::Given(tools)) => {
+                layer.tools = tools.clone();
+                layer.allowed = None;
+            }
+            Some(ToolChoice::Allowed(tools)) => {
+                self.known_tools(tools, &layer.tools, place);
+                layer.allowed = Some(tools.clone());
+            }
+            None => {}
+        }
+        for tools in &overrides.restrictions {
+            self.known_tools(tools, &layer.tools, place);
+            layer.restrictions.push(tools.clone());
+        }
+        if let Some(context) = &overrides.context {
+            layer.add_context(context);
+        }
+        layer.retry = overrides.retry.or(outer.retry);
+        layer.supervision = supervision.within(outer.supervision);
+        layer
+    }
+
+    fn model(&self, choice: &ModelChoice) -> Result<Arc<dyn Model>, ProblemKind> {
+        let models = self.equipment.models.as_ref();
+        let nowhere = || Err("nothing is set up from which models could be had by name".to_owned());
+        let (choice, found) = match choice {
+            ModelChoice::Given(model) => return Ok(Arc::clone(model)),
+            ModelChoice::Named(name) => {
+                (format!("model `{name}`"), models.map_or_else(nowhere, |models| models.named(name)))
+            }
+            ModelChoice::Profile(name) => {
+                (format!("profile `{name}`"), models.map_or_else(nowhere, |models| models.profile(name)))
+            }
+        };
+        found.map_err(|why| ProblemKind::NoModel { choice, why })
+    }
+
+    /// Warns of names that no tool has.
+    fn known_tools(&mut self, wanted: &Tools, tools: &Toolset, place: &Place) {
+        let Tools::Named(names) = wanted else { return };
+        for name in names {
+            let one = Tools::Named(vec![name.clone()]);
+            let mut offered = tools.names().chain([SPAWN_AGENT, SPAWN_AGENTS]);
+            if !offered.any(|tool| one.allow(tool)) {
+                let meant = suggest::nearest(name, tools.names()).map(str::to_owned);
+                self.problems.add(place, ProblemKind::UnknownTool { tool: name.clone(), meant });
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! A workflow that is ready to be run.
+
+use std::sync::Arc;
+
+use convoke_core::{Digest, Outline, Step};
+
+use super::problem::Problem;
+use super::{Plan, PlannedNode, PlannedPersona, Watch};
+use crate::equipment::Equipment;
+use crate::secret::Secrets;
+use crate::state::{GoalState, Values, text_of};
+use crate::tree::{Input, Workflow};
+
+/// A workflow that is ready to be run: checked as a whole, with everything it needs chosen.
+#[derive(Clone)]
+pub struct Prepared {
+    plan: Arc<Plan>,
+    equipment: Arc<Equipment>,
+    warnings: Arc<[Problem]>,
+}
+
+impl Prepared {
+    pub(super) fn new(plan: Plan, equipment: Equipment, warnings: Vec<Problem>) -> Self {
+        Self { plan: Arc::new(plan), equipment: Arc::new(equipment), warnings: warnings.into() }
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// What it is given, in declared order.
+    #[must_use]
+    pub fn inputs(&self) -> &[Input] {
+        &self.plan.inputs
+    }
+
+    /// What looks wrong and is not.
+    #[must_use]
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
+    /// The workflow as the kernel runs it: start it with the state that [`bind`](Self::bind) gives.
+    #[must_use]
+    pub fn workflow(&self) -> convoke_core::Workflow<GoalState> {
+        convoke_core::Workflow::new(self.step())
+    }
+
+    /// The same as a step, to stand among others: run it with the state that [`bind`](Self::bind) gives.
+    #[must_use]
+    pub fn step(&self) -> impl Step<GoalState> + 'static {
+        crate::run::step(Arc::clone(&self.plan), Arc::clone(&self.equipment))
+    }
+
+    /// What decides whether it is the workflow that a run began with. A run whose workflow has changed since is refused
+    /// where it cannot go on (steps it has been through are gone, or would be asked something else), and otherwise goes on
+    /// with what the workflow says now, after an event `workflow_changed`.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.plan.digest()
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn outline(&self) -> Outline {
+        self.plan.outline()
+    }
+
+    /// The goals and agents over which a person watches, by name, in the order they are run: without somebody who
+    /// answers, a run waits there.
+    #[must_use]
+    pub fn needs_human(&self) -> Vec<&str> {
+        fn visit<'p>(node: &'p PlannedNode, names: &mut Vec<&'p str>) {
+            let (watch, using) = match node {
+                PlannedNode::Goal(goal) => (goal.watch, &goal.using[..]),
+                PlannedNode::Agent(agent) => (agent.watch, &[][..]),
+            };
+            using.iter().for_each(|inner| visit(inner, names));
+            if let PlannedNode::Agent(super::PlannedAgent {
+                persona: PlannedPersona::Workflow { plan, .. },
+                ..
+            }) = node
+            {
+                plan.sequences
+                    .iter()
+                    .flat_map(|sequence| &sequence.nodes)
+                    .for_each(|inner| visit(inner, names));
+            }
+            if watch == Watch::Human && !names.contains(&&**node.name()) {
+                names.push(node.name());
+            }
+        }
+        let mut names = Vec::new();
+        self.plan
+            .sequences
+            .iter()
+            .flat_map(|sequence| &sequence.nodes)
+            .for_each(|node| visit(node, &mut names));
+        names
+    }
+
+    /// The secret inputs that were not given: a run can neither start nor go on without them.
+    #[must_use]
+    pub fn missing_secrets(&self) -> Vec<&str> {
+        let secret = self.inputs().iter().filter(|input| input.secret);
+        secret.map(|input| &*input.name).filter(|name| !self.equipment.secrets.has(name)).collect()
+    }
+
+    pub(super) fn equipment(&self) -> &Equipment {
+        &self.equipment
+    }
+
+    pub(crate) fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Prepared").field("name", &self.plan.name).finish_non_exhaustive()
+    }
+}
+
+impl Workflow {
+    /// Takes the secret inputs out of what a caller gave.
+    #[must_use]
+    pub fn separate_secrets(&self, given: Values) -> (Secrets, Values) {
+        let mut secrets = Secrets::new();
+        let mut rest = Values::new();
+        for (name, value) in given.iter() {
+            if self.inputs().iter().any(|input| input.secret && &*input.name == name) {
+                secrets.set(name, text_of(value));
+            } else {
+                rest.set(name, value.clone());
+            }
+        }
+        (secrets, rest)
+    }
+}

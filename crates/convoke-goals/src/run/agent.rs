@@ -1,0 +1,233 @@
+//! Agents: one who stands in a sequence, and whoever pursues a goal for another.
+
+use std::sync::Arc;
+
+use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
+
+use super::ask::{Asked, Said};
+use super::error::GoalError;
+use super::goal::accept;
+use super::spawn::Spawner;
+use super::subworkflow::SubWorkflow;
+use super::surroundings::{Surroundings, borrowed};
+use super::tell;
+use super::watch::Watched;
+use crate::agentfile::Template;
+use crate::context::{Briefing, Guidance, Role, SystemParts, Task, Written, system};
+use crate::plan::{PlannedAgent, PlannedNode, PlannedPersona};
+use crate::state::GoalState;
+use crate::supervise::{Attempt, Correction, Product, Standing};
+use crate::tree::{Name, Output};
+
+/// How many turns an agent has, unless something else is said.
+const USUAL_TURNS: u32 = 30;
+
+/// An agent that stands in a sequence and does its own task.
+pub(super) struct AgentStep {
+    around: Arc<Surroundings>,
+    agent: PlannedAgent,
+    /// What was corrected, for when it is tried again.
+    standing: Standing,
+}
+
+impl AgentStep {
+    pub(super) fn new(around: &Arc<Surroundings>, agent: &PlannedAgent) -> Self {
+        Self { around: Arc::clone(around), agent: agent.clone(), standing: Standing::default() }
+    }
+}
+
+impl Step<GoalState> for AgentStep {
+    fn name(&self) -> &str {
+        &self.agent.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut GoalState) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let Self { around, agent, standing } = self;
+            let no_task = || GoalError::NoTask { agent: agent.name.to_string() };
+            let task =
+                around.fill(("agent", &agent.name), agent.task.as_ref().ok_or_else(no_task)?, state)?;
+            tell::goal_started(scope, &agent.name, "agent", &task).await;
+            let brief =
+                Brief { goal: Arc::clone(&agent.name), text: task, standing: true, ..Brief::default() };
+            let product = answer(around, agent, (&brief, standing), scope, state).await?.product;
+            accept(scope, &agent.name, &agent.outputs, &product, state).await?;
+            tell::goal_ended(scope, &agent.name, &product.text).await;
+            Ok(())
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        "agent"
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+
+    fn bounds(&self) -> Option<&Bounds> {
+        Some(&self.agent.bounds)
+    }
+
+    fn outline(&self) -> Outline {
+        PlannedNode::Agent(self.agent.clone()).outline()
+    }
+}
+
+/// What an agent is to do, and for which goal.
+#[derive(Clone)]
+pub(super) struct Brief {
+    pub(super) goal: Name,
+    pub(super) text: String,
+    /// It stands in a sequence by itself, and works for no goal.
+    pub(super) standing: bool,
+    /// For a convergence: the iterations so far.
+    pub(super) history: Option<Vec<String>>,
+    /// What the goal is to give, if this agent alone pursues it.
+    pub(super) outputs: Vec<Output>,
+}
+
+impl Brief {
+    /// How deep whoever gets it is, as far as calling in others is concerned.
+    pub(super) fn level(&self, around: &Surroundings) -> u32 {
+        around.level + u32::from(!self.standing)
+    }
+}
+
+impl Default for Brief {
+    fn default() -> Self {
+        Self {
+            goal: Name::from(""),
+            text: String::new(),
+            standing: false,
+            history: None,
+            outputs: Vec::new(),
+        }
+    }
+}
+
+/// What an agent answers, under the eyes of whoever watches it; `standing` has the goal's own corrections to begin with.
+pub(super) async fn answer(
+    around: &Arc<Surroundings>,
+    agent: &PlannedAgent,
+    (brief, standing): (&Brief, &Standing),
+    scope: &Scope,
+    state: &GoalState,
+) -> Result<Said, Error> {
+    let mut outputs = brief.outputs.clone();
+    let asked = |own: &&Output| outputs.iter().all(|wanted| wanted.name() != own.name());
+    let own: Vec<Output> = agent.outputs.iter().filter(asked).cloned().collect();
+    outputs.extend(own);
+    let mut attempt = AgentAttempt { around, agent, brief, outputs: &outputs, state, converged: None };
+    let watched = Watched {
+        kind: "agent",
+        name: &agent.name,
+        goal: &brief.text,
+        watch: agent.watch,
+        kit: &agent.kit,
+        standing,
+    };
+    let product = watched.run(around, scope, &mut attempt).await?;
+    Ok(Said { product, converged: attempt.converged, beside: GoalState::default() })
+}
+
+/// Attempts of an agent.
+struct AgentAttempt<'a> {
+    around: &'a Arc<Surroundings>,
+    agent: &'a PlannedAgent,
+    brief: &'a Brief,
+    /// Its own and those it gives for the goal.
+    outputs: &'a [Output],
+    state: &'a GoalState,
+    /// What the last attempt said about going on.
+    converged: Option<bool>,
+}
+
+impl Attempt for AgentAttempt<'_> {
+    fn attempt<'a>(
+        &'a mut self,
+        scope: &'a Scope,
+        corrections: &'a [Correction],
+    ) -> BoxFuture<'a, Result<Product, Error>> {
+        Box::pin(async move {
+            match &self.agent.persona {
+                PlannedPersona::Prompt(persona) => {
+                    let said = self.ask(persona, scope, corrections).await?;
+                    self.converged = said.converged;
+                    Ok(said.product)
+                }
+                PlannedPersona::Workflow { plan, task } => {
+                    let inner = SubWorkflow {
+                        around: self.around,
+                        agent: &self.agent.name,
+                        plan,
+                        task,
+                        brief: self.brief,
+                        outputs: self.outputs,
+                    };
+                    inner.run(scope, corrections).await
+                }
+            }
+        })
+    }
+}
+
+impl AgentAttempt<'_> {
+    async fn ask(
+        &self,
+        persona: &Template<Name>,
+        scope: &Scope,
+        corrections: &[Correction],
+    ) -> Result<Said, Error> {
+        let Self { around, agent, .. } = self;
+        let persona = around.fill(("agent", &agent.name), persona, self.state)?;
+        let spawner = Spawner {
+            around: Arc::clone(around),
+            goal: Arc::clone(&self.brief.goal),
+            kit: agent.kit.clone(),
+            level: self.brief.level(around),
+        };
+        let (tools, spawning) = spawner.tools()?;
+        let asked = Asked {
+            name: &agent.name,
+            model: around.model(&agent.kit, scope)?,
+            kit: &agent.kit,
+            system: system(&SystemParts {
+                role: Role::Agent { persona: &persona },
+                context: &agent.kit.context,
+                workspace: "",
+                skills: &around.equipment.skills.introduction(&tools),
+                guidance: Guidance { tools: !tools.is_empty(), spawning, ..Guidance::default() },
+                research: around.research(),
+                fence: &around.fence,
+            }),
+            tools,
+            skills: around.equipment.skills.clone(),
+            prompt: self.prompt(corrections),
+            outputs: self.outputs,
+            converging: self.brief.history.is_some(),
+            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+        };
+        asked.ask(scope).await
+    }
+
+    fn prompt(&self, corrections: &[Correction]) -> Written {
+        let Self { around, agent, brief, .. } = self;
+        let prior = around.prior(self.state, &brief.goal);
+        let prior = borrowed(&prior);
+        let (fence, budget) = (&around.fence, around.equipment.context_budget);
+        match &brief.history {
+            None => Task::new(&agent.name, &brief.goal, &brief.text)
+                .prior(&prior)
+                .corrections(corrections)
+                .outputs(self.outputs)
+                .write(fence, budget),
+            Some(history) => Briefing::new(&around.plan.name, &brief.goal, &brief.text)
+                .prior(&prior)
+                .converging(history)
+                .corrections(corrections)
+                .outputs(self.outputs)
+                .write(fence, budget),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Somebody asked, until there is an answer.
+
+use std::sync::Arc;
+
+use convoke_agent::{Agent, AgentResult, AgentStop};
+use convoke_core::{Error, Message, Model, ModelRequest, Role, Scope, Toolset, Transcript, Visibility};
+
+use super::error::GoalError;
+use super::outputs::{self, Read};
+use super::tell;
+use crate::context::Written;
+use crate::context::convergence::{ConvergenceVerdict, verdict};
+use crate::plan::Kit;
+use crate::skills::{SkillShelf, TakenUp};
+use crate::state::GoalState;
+use crate::supervise::Product;
+use crate::tree::Output;
+
+/// Somebody who is asked, and what.
+pub(super) struct Asked<'a> {
+    /// Who.
+    pub(super) name: &'a str,
+    pub(super) model: Arc<dyn Model>,
+    pub(super) kit: &'a Kit,
+    /// All tools it has; the kit's and perhaps more.
+    pub(super) tools: Toolset,
+    /// The skills it may take up.
+    pub(super) skills: SkillShelf,
+    pub(super) system: String,
+    pub(super) prompt: Written,
+    pub(super) outputs: &'a [Output],
+    /// It may say that nothing is left to improve.
+    pub(super) converging: bool,
+    pub(super) max_turns: u32,
+}
+
+/// What somebody, or several together, came to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    pub(super) product: Product,
+    /// Whether nothing is left to improve, if it was asked.
+    pub(super) converged: Option<bool>,
+    /// What others made on the way: values of agents, and of goals below the goal.
+    pub(super) beside: GoalState,
+}
+
+impl Asked<'_> {
+    /// Asks.
+    ///
+    /// # Errors
+    /// Failures of the model, stops, and a reply that is empty. A limit is not an error here.
+    pub(super) async fn ask(self, scope: &Scope) -> Result<Said, Error> {
+        tell::context_cut(scope, self.name, &self.prompt.cuts).await;
+        let mut product = if self.tools.is_empty() && self.skills.is_empty() && !self.outputs.is_empty() {
+            self.in_shape(scope).await?
+        } else {
+            self.with_tools(scope).await?
+        };
+        if product.text.trim().is_empty() && product.incomplete.is_none() {
+            return Err(GoalError::Empty { name: self.name.to_owned() }.into());
+        }
+        let converged = self.converging.then(|| self.take_verdict(&mut product.text));
+        let nothing_to_read = product.text.trim().is_empty();
+        if !self.outputs.is_empty() && !nothing_to_read {
+            self.read(scope, &mut product).await?;
+        }
+        Ok(Said { product, converged, beside: GoalState::default() })
+    }
+
+    /// One reply, whose shape the provider sees to.
+    async fn in_shape(&self, scope: &Scope) -> Result<Product, Error> {
+        scope.take_turn()?;
+        let mut request = self.request(self.opening());
+        request.output = Some(outputs::schema(self.name, self.outputs, self.converging));
+        let answer = scope.leaf_child("answer");
+        let reply = answer.model(&self.model, request, Visibility::Streamed).await?.whole()?;
+        Ok(Product { text: reply.text(), ..Product::default() })
+    }
+
+    /// Works with tools and skills. Whoever asks for a skill by its marker goes on with its text.
+    async fn with_tools(&self, scope: &Scope) -> Result<Product, Error> {
+        let mut product = Product::default();
+        let mut messages: Transcript = self.prompt.text.as_str().into();
+        let mut taken_up = TakenUp::new(&self.skills);
+        let mut turns = self.max_turns;
+        loop {
+            let result = self.agent(turns, &taken_up)?.run(scope, messages).await?;
+            turns = turns.saturating_sub(result.turns);
+            tools_called(&result, &mut product.tools);
+            product.text = result.text();
+            product.incomplete = incomplete(&result);
+            let Some(skill) = taken_up.marked(&product.text).filter(|_| result.stop == AgentStop::Custom)
+            else {
+                return Ok(product);
+            };
+            if turns == 0 {
+                product.incomplete = Some(format!("it reached its limit of {} turns", self.max_turns));
+                return Ok(product);
+            }
+            tell::skill_loaded(scope, self.name, &skill.name).await;
+            messages = taken_up.go_on(&skill, &result.transcript);
+        }
+    }
+
+    fn agent(&self, turns: u32, taken_up: &TakenUp) -> Result<Agent, Error> {
+        let mut agent = Agent::builder(self.name)
+            .system(self.system.as_str())
+            .shared_model(Arc::clone(&self.model))
+            .tools(self.tools.clone())
+            .params(self.kit.params.clone())
+            .max_turns(turns);
+        if !self.skills.is_empty() {
+            let (marks, limits) = (taken_up.clone(), taken_up.clone());
+            agent = agent
+                .stop_when(move |_, reply| marks.marked(&reply.text()).is_some())
+                .refuse_when(move |conversation, call| limits.refusal(conversation, call));
+        }
+        Ok(agent.build()?)
+    }
+
+    /// Whether it says that nothing is left to improve; the text is left without that.
+    fn take_verdict(&self, text: &mut String) -> bool {
+        let mut converged = false;
+        if let ConvergenceVerdict::Converged { rest } = verdict(text) {
+            *text = rest;
+            converged = true;
+        }
+        if !self.outputs.is_empty()
+            && let Some((said, rest)) = outputs::take_converged(text, self.outputs)
+        {
+            *text = rest;
+            converged |= said;
+        }
+        converged
+    }
+
+    async fn read(&self, scope: &Scope, product: &mut Product) -> Result<(), Error> {
+        let mut read = outputs::read(&product.text, self.outputs);
+        if !read.missing.is_empty() && product.incomplete.is_none() {
+            read = self.repaired(scope, &product.text, read).await?;
+        }
+        if !read.missing.is_empty() {
+            let fields: Vec<&str> = read.missing.iter().map(|missing| missing.field.as_str()).collect();
+            tell::output_missing(scope, self.name, &fields, &read.problem()).await;
+        }
+        let missing = read.missing.into_iter();
+        product.missing = missing.map(|missing| format!("`{}` {}", missing.field, missing.problem)).collect();
+        product.fields = read.fields;
+        Ok(())
+    }
+
+    /// Asks once more for nothing but the values. That this fails does not take away what there is.
+    async fn repaired(&self, scope: &Scope, answer: &str, read: Read) -> Result<Read, Error> {
+        let mut messages = self.opening();
+        messages.push(Message::assistant(answer));
+        messages.push(Message::user(format!(
+            "That answer cannot be used as it is: {}. Answer again, with nothing but the corrected JSON object.",
+            read.problem()
+        )));
+        let mut request = self.request(messages);
+        request.output = Some(outputs::schema(self.name, self.outputs, false));
+        let repair = scope.leaf_child("repair");
+        let reply = repair.model(&self.model, request, Visibility::Hidden).await;
+        match reply.and_then(|reply| Ok(reply.whole()?)) {
+            Ok(reply) => Ok(outputs::read(&reply.text(), self.outputs).or(read)),
+            Err(error) if error.passes(repair.path()) => Err(error),
+            Err(_) => Ok(read),
+        }
+    }
+
+    fn opening(&self) -> Transcript {
+        [Message::system(self.system.as_str()), Message::user(self.prompt.text.as_str())]
+            .into_iter()
+            .collect()
+    }
+
+    fn request(&self, messages: Transcript) -> ModelRequest {
+        ModelRequest { messages, params: self.kit.params.clone(), ..ModelRequest::default() }
+    }
+}
+
+/// Adds the tools that were called, each once, in order.
+fn tools_called(result: &AgentResult, tools: &mut Vec<String>) {
+    for message in result.transcript.iter().filter(|message| message.role == Role::Assistant) {
+        for call in message.tool_calls() {
+            if !tools.contains(&call.name) {
+                tools.push(call.name.clone());
+            }
+        }
+    }
+}
+
+/// Why an agent's work was cut short, if it was.
+fn incomplete(result: &AgentResult) -> Option<String> {
+    let turns = result.turns;
+    Some(match result.stop {
+        AgentStop::Complete => return None,
+        AgentStop::MaxTurns => format!("it reached its limit of {turns} turns"),
+        AgentStop::TimedOut => "its time was up".to_owned(),
+        AgentStop::BudgetExhausted => "what it may use was used up".to_owned(),
+        AgentStop::Looping => "it kept making the same call".to_owned(),
+        AgentStop::Rejected => "every call it wanted to make was rejected".to_owned(),
+        AgentStop::ClientToolCalls => {
+            let calls: Vec<&str> = result.pending_calls.iter().map(|call| call.name.as_str()).collect();
+            format!(
+                "it wants tools called that the client executes, and a goal has no client: {}",
+                calls.join(", ")
+            )
+        }
+        other => format!("it stopped: {other}"),
+    })
+}

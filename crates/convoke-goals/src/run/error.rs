@@ -1,0 +1,100 @@
+//! Why goals fail that the kernel does not know of.
+
+use convoke_core::Error;
+
+/// Why a goal could not be pursued, or came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GoalError {
+    /// A text needs a value that is not there.
+    #[error(
+        "{kind} `{name}` needs `${variable}`, which has no value: what should have made it gave none. See the event \
+         `output_missing` of whatever makes it"
+    )]
+    NoValue {
+        /// What needs it: `goal`, `agent`.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// The variable.
+        variable: String,
+    },
+    /// How often to improve is said by a value that is not there.
+    #[error(
+        "`{name}`: WITHIN ${variable} is unresolved: there is no such value; it must be a whole number > 0"
+    )]
+    WithinUnresolved {
+        /// The convergence or loop.
+        name: String,
+        /// The variable.
+        variable: String,
+    },
+    /// How often to improve is said by something that is not a number.
+    #[error("`{name}`: WITHIN ${variable} must be > 0, and `{value}` is not an integer")]
+    WithinNotInteger {
+        /// The convergence or loop.
+        name: String,
+        /// The variable.
+        variable: String,
+        /// What it is.
+        value: String,
+    },
+    /// How often to improve is never.
+    #[error("`{name}`: 'within' must be > 0, and it is {value}")]
+    WithinTooSmall {
+        /// The convergence or loop.
+        name: String,
+        /// What it is.
+        value: i64,
+    },
+    /// There was no answer.
+    #[error("`{name}` gave no answer: the model's reply was empty")]
+    Empty {
+        /// Who.
+        name: String,
+    },
+    /// A limit was reached before there was an answer.
+    #[error("`{name}` came to a limit before it had an answer: {reason}")]
+    Incomplete {
+        /// Who.
+        name: String,
+        /// Which.
+        reason: String,
+    },
+    /// An agent in a sequence without anything to do.
+    #[error("agent `{agent}`: task is required when it stands in a sequence: give it one with `.task(…)`")]
+    NoTask {
+        /// The agent.
+        agent: String,
+    },
+    /// A workflow that is an agent, without a result.
+    #[error("agent `{agent}` is a workflow that came to no result: all of its goals were skipped")]
+    NoResult {
+        /// The agent.
+        agent: String,
+    },
+    /// An input of a workflow that is an agent.
+    #[error("agent `{agent}` is a workflow whose input `{input}` nobody gives; give it a default")]
+    NoInput {
+        /// The agent.
+        agent: String,
+        /// The input.
+        input: String,
+    },
+    /// All those a goal uses were skipped.
+    #[error("goal `{goal}` has no answer: the conditions of all those it uses do not hold")]
+    NobodyAnswered {
+        /// The goal.
+        goal: String,
+    },
+}
+
+impl From<GoalError> for Error {
+    fn from(error: GoalError) -> Self {
+        match error {
+            // The same question may well get an answer.
+            GoalError::Empty { .. } => Self::transient(error),
+            _ => Self::permanent(error),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Several at the same goal.
+
+use std::sync::Arc;
+
+use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
+use convoke_steps::{Join, Parallel};
+
+use super::agent::{self, Brief};
+use super::ask::Said;
+use super::error::GoalError;
+use super::goal::{self, Pursuit};
+use super::retry::retried;
+use super::surroundings::Surroundings;
+use super::{synthesis, tell};
+use crate::plan::{PlannedAgent, PlannedGoal, PlannedNode};
+use crate::state::GoalState;
+use crate::supervise::Standing;
+use crate::tree::Output;
+
+/// Has those a goal uses pursue it, all at the same time, and makes one answer of theirs.
+pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Result<Said, Error> {
+    let mut beside = GoalState::default();
+    let mut answers = Vec::new();
+    for done in gather(pursuit, scope, state).await? {
+        beside.absorb(done.beside);
+        answers.extend(done.answer);
+    }
+    // Everybody who was asked says so; what is made of their answers says nothing about it.
+    let verdicts: Vec<bool> = answers.iter().filter_map(|answer| answer.said.converged).collect();
+    let converged = (!verdicts.is_empty()).then(|| verdicts.iter().all(|converged| *converged));
+    let mut together = if answers.is_empty() {
+        return Err(GoalError::NobodyAnswered { goal: pursuit.goal.name.to_string() }.into());
+    } else if pursuit.goal.used().len() == 1 && answers[0].gives_what_is_asked_of(pursuit.goal) {
+        answers.remove(0).said
+    } else {
+        synthesis::run(pursuit, scope, &mut answers).await?
+    };
+    together.converged = converged;
+    together.beside = beside;
+    Ok(together)
+}
+
+/// What one of those a goal uses answers.
+#[derive(Clone)]
+pub(super) struct Answer {
+    pub(super) name: String,
+    pub(super) said: Said,
+}
+
+impl Answer {
+    /// Whether it is all there is to be had for the outputs of the goal. Agents were asked for them; a goal has outputs of
+    /// its own, which may be others.
+    fn gives_what_is_asked_of(&self, goal: &PlannedGoal) -> bool {
+        let Said { product, .. } = &self.said;
+        let has = |output: &Output| product.fields.get(output.name()).is_some_and(|v| output.ty().admits(v));
+        matches!(goal.using.first(), Some(PlannedNode::Agent(_))) || goal.outputs.iter().all(has)
+    }
+}
+
+/// What one of those a goal uses came to.
+#[derive(Clone, Default)]
+struct Done {
+    /// None if the condition of a goal does not hold.
+    answer: Option<Answer>,
+    /// What it made besides.
+    beside: GoalState,
+}
+
+impl Done {
+    fn text(&self) -> &str {
+        self.answer.as_ref().map_or("", |answer| &answer.said.product.text)
+    }
+}
+
+/// What all of them came to, in declared order.
+async fn gather(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Result<Vec<Done>, Error> {
+    let goal = pursuit.goal;
+    let used = goal.used();
+    let brief = Arc::new(Brief {
+        goal: Arc::clone(&goal.name),
+        text: pursuit.description.to_owned(),
+        standing: false,
+        history: pursuit.history.map(<[String]>::to_vec),
+        outputs: if used.len() == 1 { goal.outputs.clone() } else { Vec::new() },
+    });
+    let state = Arc::new(state.clone());
+    let mut parallel = Parallel::builder(&*goal.name, Join::all().cancel_rest());
+    for node in used {
+        let member = Member {
+            around: Arc::clone(pursuit.around),
+            node: node.clone(),
+            brief: Arc::clone(&brief),
+            standing: Standing::inheriting(pursuit.corrections.to_vec()),
+            state: Arc::clone(&state),
+        };
+        let retry = match node {
+            PlannedNode::Agent(agent) => agent.retry,
+            PlannedNode::Goal(goal) => goal.retry,
+        };
+        let fork = |_: &Vec<Done>| Done::default();
+        parallel = parallel.project(retried(member, retry)?, fork, Vec::push);
+    }
+    let mut all = Vec::new();
+    parallel.build().map_err(Error::failed)?.run(scope, &mut all).await?;
+    Ok(all)
+}
+
+impl PlannedGoal {
+    /// Those it uses. Whoever it names twice counts once.
+    fn used(&self) -> Vec<&PlannedNode> {
+        let mut used: Vec<&PlannedNode> = Vec::new();
+        for node in &self.using {
+            if used.iter().all(|known| known.name() != node.name()) {
+                used.push(node);
+            }
+        }
+        used
+    }
+}
+
+/// One of those a goal uses.
+struct Member {
+    around: Arc<Surroundings>,
+    node: PlannedNode,
+    brief: Arc<Brief>,
+    /// What was corrected: the goal's own, and for when it is tried again.
+    standing: Standing,
+    /// What there is so far.
+    state: Arc<GoalState>,
+}
+
+impl Member {
+    async fn work(&self, scope: &Scope) -> Result<Done, Error> {
+        match &self.node {
+            PlannedNode::Agent(agent) => self.agent(agent, scope).await,
+            PlannedNode::Goal(goal) => self.goal(goal, scope).await,
+        }
+    }
+
+    async fn agent(&self, agent: &PlannedAgent, scope: &Scope) -> Result<Done, Error> {
+        let name = agent.name.to_string();
+        let said =
+            agent::answer(&self.around, agent, (&self.brief, &self.standing), scope, &self.state).await?;
+        if said.product.text.trim().is_empty() && said.converged != Some(true) {
+            let reason = said.product.incomplete.unwrap_or_default();
+            return Err(GoalError::Incomplete { name, reason }.into());
+        }
+        let mut beside = GoalState::default();
+        for output in &agent.outputs {
+            if let Some(value) = said.product.fields.get(output.name()) {
+                beside.outputs.set(self.inner_name(output.name()), value.clone());
+            }
+        }
+        Ok(Done { answer: Some(Answer { name, said }), beside })
+    }
+
+    /// A goal below the goal works on a state of its own; what it made there is known by other names here.
+    async fn goal(&self, goal: &PlannedGoal, scope: &Scope) -> Result<Done, Error> {
+        let mut own = (*self.state).clone();
+        let product = goal::pursue(&self.around, goal, &self.standing, scope, &mut own).await?;
+        let mut beside = own.made_since(&self.state);
+        let made = std::mem::take(&mut beside.outputs);
+        for (value_name, value) in made.iter().filter(|(value_name, _)| **value_name != *goal.name) {
+            beside.outputs.set(self.inner_name(value_name), value.clone());
+        }
+        let answer = product
+            .map(|product| Answer { name: goal.name.to_string(), said: Said { product, ..Said::default() } });
+        Ok(Done { answer, beside })
+    }
+
+    /// What a value made below a goal is called: no text refers to it, so its name is one that no text can have.
+    fn inner_name(&self, value: &str) -> String {
+        let (goal, node) = (&self.brief.goal, self.node.name());
+        match value.strip_prefix(&**node).filter(|rest| rest.starts_with('.')) {
+            Some(rest) => format!("{goal}.{node}{rest}"),
+            None => format!("{goal}.{node}.{value}"),
+        }
+    }
+}
+
+impl Step<Done> for Member {
+    fn name(&self) -> &str {
+        self.node.name()
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, done: &'a mut Done) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let (goal, name) = (&self.brief.goal, self.node.name());
+            tell::subagent_spawned(scope, goal, name, false).await;
+            let result = self.work(scope).await;
+            let text = result.as_ref().map(Done::text);
+            tell::subagent_completed(scope, goal, name, text).await;
+            *done = result?;
+            Ok(())
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        match &self.node {
+            PlannedNode::Agent(_) => "agent",
+            PlannedNode::Goal(goal) => goal.kind().name(),
+        }
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+
+    fn bounds(&self) -> Option<&Bounds> {
+        Some(match &self.node {
+            PlannedNode::Agent(agent) => &agent.bounds,
+            PlannedNode::Goal(goal) => &goal.bounds,
+        })
+    }
+
+    fn outline(&self) -> Outline {
+        self.node.outline()
+    }
+}

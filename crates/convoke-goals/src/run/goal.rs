@@ -1,0 +1,239 @@
+//! One goal, from its condition to its values.
+
+use std::sync::Arc;
+
+use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
+
+use super::ask::{Asked, Said};
+use super::convergence::Improving;
+use super::error::GoalError;
+use super::spawn::Spawner;
+use super::surroundings::{Surroundings, borrowed};
+use super::watch::Watched;
+use super::{fan_out, tell};
+use crate::agentfile::model::Type;
+use crate::context::{Briefing, Guidance, Role, SystemParts, system};
+use crate::plan::{PlannedGoal, PlannedNode};
+use crate::state::GoalState;
+use crate::supervise::{Attempt, Correction, Product, Standing};
+use crate::tree::Output;
+
+/// How many turns the main model has for a goal, unless something else is said.
+const USUAL_TURNS: u32 = 50;
+
+/// A goal that stands in a sequence.
+pub(super) struct GoalStep {
+    around: Arc<Surroundings>,
+    goal: PlannedGoal,
+    /// What was corrected, for when it is tried again.
+    standing: Standing,
+}
+
+impl GoalStep {
+    pub(super) fn new(around: &Arc<Surroundings>, goal: &PlannedGoal) -> Self {
+        Self { around: Arc::clone(around), goal: goal.clone(), standing: Standing::default() }
+    }
+}
+
+impl Step<GoalState> for GoalStep {
+    fn name(&self) -> &str {
+        &self.goal.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut GoalState) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(
+            async move { pursue(&self.around, &self.goal, &self.standing, scope, state).await.map(drop) },
+        )
+    }
+
+    fn kind(&self) -> &'static str {
+        self.goal.kind().name()
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+
+    fn bounds(&self) -> Option<&Bounds> {
+        Some(&self.goal.bounds)
+    }
+
+    fn outline(&self) -> Outline {
+        let using = self.goal.using.iter().map(PlannedNode::outline);
+        Outline::composite(&*self.goal.name, self.kind(), using)
+    }
+}
+
+/// Pursues a goal, and puts what it came to into the state. Gives that, unless its condition does not hold.
+pub(super) async fn pursue(
+    around: &Arc<Surroundings>,
+    goal: &PlannedGoal,
+    standing: &Standing,
+    scope: &Scope,
+    state: &mut GoalState,
+) -> Result<Option<Product>, Error> {
+    if !around.holds((goal.kind().name(), &goal.name), goal.when.as_ref(), state)? {
+        state.skip(&goal.name);
+        tell::goal_skipped(scope, &goal.name, "its condition does not hold").await;
+        return Ok(None);
+    }
+    let description = around.fill((goal.kind().name(), &goal.name), &goal.text, state)?;
+    tell::goal_started(scope, &goal.name, goal.kind().name(), &description).await;
+    let mut attempt = GoalAttempt {
+        around,
+        goal,
+        description: &description,
+        state,
+        improving: Improving::default(),
+        beside: GoalState::default(),
+    };
+    let watched = Watched {
+        kind: goal.kind().name(),
+        name: &goal.name,
+        goal: &description,
+        watch: goal.watch,
+        kit: &goal.kit,
+        standing,
+    };
+    let mut product = watched.run(around, scope, &mut attempt).await?;
+    // Whoever sends it back knows that it did not converge; that it did not is on record all the same.
+    product.unconverged = attempt.improving.unconverged;
+    let beside = attempt.beside;
+    state.absorb(beside);
+    accept(scope, &goal.name, &goal.outputs, &product, state).await?;
+    tell::goal_ended(scope, &goal.name, &product.text).await;
+    Ok(Some(product))
+}
+
+/// Puts what somebody came to into the state.
+pub(super) async fn accept(
+    scope: &Scope,
+    name: &str,
+    outputs: &[Output],
+    product: &Product,
+    state: &mut GoalState,
+) -> Result<(), Error> {
+    let has_text = !product.text.trim().is_empty();
+    match &product.incomplete {
+        Some(reason) if has_text => tell::goal_incomplete(scope, name, reason).await,
+        Some(reason) => {
+            return Err(GoalError::Incomplete { name: name.to_owned(), reason: reason.clone() }.into());
+        }
+        None if has_text => {}
+        None => return Err(GoalError::Empty { name: name.to_owned() }.into()),
+    }
+    for output in outputs {
+        match product.fields.get(output.name()) {
+            Some(value) => state.outputs.set(output.name(), value.clone()),
+            None => state.outputs.unset(output.name()),
+        }
+    }
+    // The name stands for the whole answer, unless an output of that name has a type: then others rely on the type.
+    let is_typed = |output: &Output| output.name() == name && *output.ty() != Type::String;
+    if !outputs.iter().any(is_typed) {
+        state.outputs.set(name, product.text.as_str());
+    }
+    state.skipped.retain(|skipped| skipped != name);
+    match product.unconverged {
+        Some(cap) => state.unconverged.insert(name.to_owned(), cap),
+        None => state.unconverged.remove(name),
+    };
+    Ok(())
+}
+
+/// Attempts at a goal.
+struct GoalAttempt<'a> {
+    around: &'a Arc<Surroundings>,
+    goal: &'a PlannedGoal,
+    description: &'a str,
+    state: &'a mut GoalState,
+    /// For a convergence: how far it is.
+    improving: Improving,
+    /// What others made in the last attempt.
+    beside: GoalState,
+}
+
+impl Attempt for GoalAttempt<'_> {
+    fn attempt<'a>(
+        &'a mut self,
+        scope: &'a Scope,
+        corrections: &'a [Correction],
+    ) -> BoxFuture<'a, Result<Product, Error>> {
+        Box::pin(async move {
+            let pursuit = Pursuit {
+                around: self.around,
+                goal: self.goal,
+                description: self.description,
+                corrections,
+                history: None,
+            };
+            let said = match &self.goal.converge {
+                None => pursuit.once(scope, self.state).await?,
+                Some(within) => self.improving.run(&pursuit, within, scope, self.state).await?,
+            };
+            self.beside = said.beside;
+            Ok(said.product)
+        })
+    }
+}
+
+/// A goal about to be pursued.
+#[derive(Clone, Copy)]
+pub(super) struct Pursuit<'a> {
+    pub(super) around: &'a Arc<Surroundings>,
+    pub(super) goal: &'a PlannedGoal,
+    pub(super) description: &'a str,
+    pub(super) corrections: &'a [Correction],
+    /// For a convergence: the iterations so far.
+    pub(super) history: Option<&'a [String]>,
+}
+
+impl Pursuit<'_> {
+    /// Pursues it once: the main model does, or those the goal uses.
+    pub(super) async fn once(&self, scope: &Scope, state: &GoalState) -> Result<Said, Error> {
+        if self.goal.using.is_empty() {
+            self.main_model(scope, state).await
+        } else {
+            fan_out::run(self, scope, state).await
+        }
+    }
+
+    async fn main_model(&self, scope: &Scope, state: &GoalState) -> Result<Said, Error> {
+        let Self { around, goal, .. } = *self;
+        let spawner = Spawner {
+            around: Arc::clone(around),
+            goal: Arc::clone(&goal.name),
+            kit: goal.kit.clone(),
+            level: around.level,
+        };
+        let (tools, spawning) = spawner.tools()?;
+        let prior = around.prior(state, &goal.name);
+        let mut briefing = Briefing::new(&around.plan.name, &goal.name, self.description);
+        let prior = borrowed(&prior);
+        briefing = briefing.prior(&prior).corrections(self.corrections).outputs(&goal.outputs);
+        if let Some(history) = self.history {
+            briefing = briefing.converging(history);
+        }
+        let asked = Asked {
+            name: &goal.name,
+            model: around.model(&goal.kit, scope)?,
+            kit: &goal.kit,
+            system: system(&SystemParts {
+                role: Role::Goal,
+                context: &goal.kit.context,
+                workspace: &around.workspace,
+                skills: &around.equipment.skills.introduction(&tools),
+                guidance: Guidance { tools: !tools.is_empty(), spawning, ..Guidance::default() },
+                research: around.research(),
+                fence: &around.fence,
+            }),
+            tools,
+            skills: around.equipment.skills.clone(),
+            prompt: briefing.write(&around.fence, around.equipment.context_budget),
+            outputs: &goal.outputs,
+            converging: self.history.is_some(),
+            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+        };
+        asked.ask(scope).await
+    }
+}

@@ -1,0 +1,66 @@
+//! Somebody who judges whether work is finished, where those who do it do not say.
+
+use std::borrow::Cow;
+
+use convoke_agent::{Shape, UnmarshalError};
+use convoke_core::{Error, Message, ModelRequest, Scope, Visibility};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::surroundings::Surroundings;
+use crate::context::{excerpt, quoted};
+use crate::plan::Kit;
+
+/// Whether another round would make a difference.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct RoundVerdict {
+    /// Whether another round would improve the results in a way that matters.
+    improvable: bool,
+}
+
+/// As much of a text as there is room for.
+fn within(text: &str, allowed: usize) -> Cow<'_, str> {
+    if text.len() <= allowed { text.into() } else { excerpt(text, allowed).0.into() }
+}
+
+/// Results with names.
+type Results = [(String, String)];
+
+/// Asks whether another round would help, given what came of the one before and of the latest.
+pub(super) async fn improvable(
+    around: &Surroundings,
+    kit: &Kit,
+    name: &str,
+    (before, now): (&Results, &Results),
+    scope: &Scope,
+) -> Result<bool, Error> {
+    let allowed = around.equipment.context_budget.bytes / (before.len() + now.len()).max(1);
+    let mut text = format!("<loop name={}>\n", quoted(name));
+    for (round, results) in [("previous", before), ("latest", now)] {
+        if results.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("<round which=\"{round}\">\n"));
+        for (name, result) in results {
+            let result = around.fence.wrap(&within(result, allowed));
+            text.push_str(&format!("<goal id={}>\n{result}\n</goal>\n", quoted(name)));
+        }
+        text.push_str("</round>\n");
+    }
+    text.push_str(
+        "</loop>\n\nThis is done again and again, each time with what came of it before. Would another round improve the \
+         results in a way that matters?",
+    );
+    let system = format!("You judge whether work is finished.\n\n{}", around.fence.explanation());
+    let messages = [Message::system(system), Message::user(text)].into_iter().collect();
+    let request = ModelRequest { messages, params: kit.params.clone(), ..ModelRequest::default() };
+    let shape = Shape::<RoundVerdict>::of().map_err(Error::failed)?;
+    let model = around.model(kit, scope)?;
+    let judge = scope.leaf_child("verdict");
+    match shape.ask(&judge, &model, request, Visibility::Hidden, name).await {
+        Ok(verdict) => Ok(verdict.value.improvable),
+        // A judge nobody understands ends nothing; there is a limit.
+        Err(error) if error.downcast_ref::<UnmarshalError>().is_some() => Ok(true),
+        Err(error) => Err(error),
+    }
+}

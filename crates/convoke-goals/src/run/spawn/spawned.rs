@@ -1,0 +1,86 @@
+//! Somebody who was called in.
+
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, Nature, Scope, Step};
+
+use super::Spawner;
+use super::arguments::Order;
+use crate::context::{Guidance, Role, SystemParts, Task, system};
+use crate::run::ask::Asked;
+use crate::run::tell;
+
+/// How many turns those have who are called in, unless something else is said.
+const USUAL_TURNS: u32 = 30;
+
+/// Somebody who was called in, at work. What they say is the state it leaves behind.
+pub(super) struct Spawned {
+    pub(super) name: String,
+    pub(super) order: Order,
+    /// Whoever called them in.
+    pub(super) by: Arc<Spawner>,
+}
+
+impl Spawned {
+    async fn work(&self, scope: &Scope) -> Result<String, Error> {
+        let Order { role, task, outputs } = &self.order;
+        let own = Spawner { level: self.by.level + 1, ..(*self.by).clone() };
+        let (around, kit) = (&own.around, &own.kit);
+        let (tools, spawning) = own.tools()?;
+        let asked = Asked {
+            name: &self.name,
+            model: around.model(kit, scope)?,
+            kit,
+            system: system(&SystemParts {
+                role: Role::Spawned { role },
+                context: &kit.context,
+                workspace: &around.workspace,
+                skills: &around.equipment.skills.introduction(&tools),
+                guidance: Guidance { tools: !tools.is_empty(), spawning, ..Guidance::default() },
+                research: around.research(),
+                fence: &around.fence,
+            }),
+            tools,
+            skills: around.equipment.skills.clone(),
+            prompt: Task::new(role, &own.goal, task)
+                .outputs(outputs)
+                .write(&around.fence, around.equipment.context_budget),
+            outputs,
+            converging: false,
+            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+        };
+        let product = asked.ask(scope).await?.product;
+        match product.incomplete {
+            None => Ok(product.text),
+            Some(reason) => {
+                let had = if product.text.trim().is_empty() { "nothing" } else { &product.text };
+                Err(Error::failed(format!("incomplete: {reason}; what there was by then: {had}")))
+            }
+        }
+    }
+}
+
+impl Step<String> for Spawned {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, said: &'a mut String) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let goal = &self.by.goal;
+            tell::subagent_spawned(scope, goal, &self.name, true).await;
+            let result = self.work(scope).await;
+            tell::subagent_completed(scope, goal, &self.name, result.as_deref()).await;
+            *said = result?;
+            Ok(())
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        "agent"
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+}

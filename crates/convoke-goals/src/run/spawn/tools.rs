@@ -1,0 +1,137 @@
+//! The tools that call in agents.
+
+use std::sync::Arc;
+
+use convoke_core::{
+    Access, BoxFuture, Error, Execution, Invocation, Repeat, Scope, Step, Tool, ToolEffect, ToolEffects,
+    ToolSpec,
+};
+use convoke_steps::{Join, Parallel};
+use serde_json::Value;
+
+use super::arguments::{Order, schema_of_one, schema_of_several};
+use super::spawned::Spawned;
+use super::{SPAWN_AGENT, SPAWN_AGENTS, Spawner};
+
+/// Calls in an agent, or several at once.
+pub(super) struct SpawnTool {
+    spec: ToolSpec,
+    by: Arc<Spawner>,
+    /// At most so many at once; `None`: it is for one.
+    several: Option<u32>,
+}
+
+impl SpawnTool {
+    pub(super) fn one(by: &Spawner) -> Self {
+        let description = "Spawns a sub-agent that does a task and answers. It knows nothing but its task.";
+        Self::new(by, ToolSpec::new(SPAWN_AGENT, description, effects(by)).parameters(schema_of_one()), None)
+    }
+
+    pub(super) fn several(by: &Spawner, at_once: u32) -> Self {
+        let description = format!(
+            "Spawns several sub-agents, {at_once} at most, that work at the same time. Gives a list of their answers in \
+             the order they were asked for; an answer that begins with `Error:` says why there is none."
+        );
+        let spec = ToolSpec::new(SPAWN_AGENTS, description, effects(by)).parameters(schema_of_several());
+        Self::new(by, spec, Some(at_once))
+    }
+
+    fn new(by: &Spawner, spec: ToolSpec, several: Option<u32>) -> Self {
+        Self { spec: spec.repeat(Repeat::Reenter).unbounded(), by: Arc::new(by.clone()), several }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.spec.name()
+    }
+
+    /// Whoever is too deep was not offered this tool; that it is called all the same changes nothing.
+    fn allowed(&self) -> Result<(), Error> {
+        match self.by.at_once() {
+            Some(_) => Ok(()),
+            None => Err(Error::Denied("agents that were spawned this deep may not spawn others".into())),
+        }
+    }
+
+    async fn spawn_one(&self, scope: &Scope, order: Order) -> Result<String, Error> {
+        let mut said = String::new();
+        let spawned = Spawned { name: order.name(), order, by: Arc::clone(&self.by) };
+        scope.run(&spawned, &mut said).await?;
+        Ok(said)
+    }
+
+    async fn spawn_several(&self, scope: &Scope, orders: Vec<Order>) -> Result<String, Error> {
+        let mut parallel = Parallel::builder("spawned", Join::keep_succeeded());
+        let mut names: Vec<String> = Vec::new();
+        for (index, order) in orders.into_iter().enumerate() {
+            let name = unique(order.name(), &names);
+            names.push(name.clone());
+            let spawned = Spawned { name, order, by: Arc::clone(&self.by) };
+            parallel = parallel.project(
+                spawned,
+                |_: &Vec<String>| String::new(),
+                move |answers, said| answers[index] = said,
+            );
+        }
+        let mut answers = vec![String::new(); names.len()];
+        let parallel = parallel.finally(move |answers, report| {
+            for (name, error) in &report.failed {
+                if let Some(index) = names.iter().position(|known| known == name) {
+                    answers[index] = format!("Error: {error}");
+                }
+            }
+            Ok::<_, Error>(())
+        });
+        parallel.build().map_err(Error::failed)?.run(scope, &mut answers).await?;
+        Ok(serde_json::to_string(&answers)?)
+    }
+}
+
+/// A name that none of the others is.
+fn unique(name: String, others: &[String]) -> String {
+    let numbered = (2..).map(|number| format!("{name} {number}"));
+    std::iter::once(name.clone()).chain(numbered).find(|name| !others.contains(name)).unwrap_or(name)
+}
+
+/// What those called in may do with their tools.
+fn effects(by: &Spawner) -> ToolEffects {
+    let own = by.kit.tools.iter().map(|tool| tool.spec()).filter(|spec| spec.execution == Execution::Server);
+    own.flat_map(|spec| Vec::from(spec.effects)).collect::<ToolEffects>().and(ToolEffect::Spawns)
+}
+
+impl Tool for SpawnTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        match self.several {
+            None => Order::read(arguments).map(drop),
+            Some(at_once) => Order::read_all(arguments, at_once).map(drop),
+        }
+    }
+
+    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            self.allowed()?;
+            let result = match self.several {
+                None => self.spawn_one(call.scope, Order::read(call.arguments)?).await,
+                Some(at_once) => {
+                    self.spawn_several(call.scope, Order::read_all(call.arguments, at_once)?).await
+                }
+            };
+            match result {
+                // About the run, not about whoever was called in.
+                Err(stop) if stop.passes(call.scope.path()) => Err(stop),
+                Err(error) => Err(Error::failed(error.to_string())),
+                Ok(answer) => Ok(answer),
+            }
+        })
+    }
+
+    /// What they do besides calling in each other: two calls in one turn may be made at the same time.
+    fn accesses(&self, _: &Value) -> Vec<Access> {
+        let own = self.by.kit.tools.iter().map(|tool| tool.spec());
+        let own = own.filter(|spec| spec.execution == Execution::Server);
+        own.flat_map(|spec| Vec::from(spec.effects)).collect::<ToolEffects>().default_accesses()
+    }
+}

@@ -1,0 +1,118 @@
+//! What everything below one workflow shares while it runs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use convoke_core::{Error, Model, Scope};
+use convoke_steps::Chain;
+
+use super::error::GoalError;
+use crate::agentfile::Template;
+use crate::agentfile::model::{Condition, SecurityMode, Test};
+use crate::context::{Fence, NoValue, fill};
+use crate::equipment::Equipment;
+use crate::plan::{Kit, Plan};
+use crate::state::{GoalState, text_of};
+use crate::tree::Name;
+
+/// What everything below one workflow shares while it runs. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Surroundings {
+    pub(super) plan: Arc<Plan>,
+    pub(super) equipment: Arc<Equipment>,
+    pub(super) fence: Fence,
+    /// What was known of the folder that is worked in when the run began. Goals change it; what they are told does not,
+    /// or a run could not be told again.
+    pub(super) workspace: Arc<str>,
+    /// The names of what stands in sequences.
+    pub(super) in_sequence: Arc<HashSet<Name>>,
+    /// How many workflows there are around this one.
+    pub(super) nesting: u32,
+    /// How deep the work is below a goal of the outermost workflow, as far as calling in others is concerned.
+    pub(super) level: u32,
+    /// Goals are pursued again and again, and see what they made before.
+    pub(super) again: bool,
+}
+
+impl Surroundings {
+    /// A text with its values.
+    pub(super) fn fill(
+        &self,
+        (kind, name): (&'static str, &str),
+        text: &Template<Name>,
+        state: &GoalState,
+    ) -> Result<String, Error> {
+        fill(text, state, &self.fence).map_err(|NoValue { name: variable }| {
+            GoalError::NoValue { kind, name: name.to_owned(), variable }.into()
+        })
+    }
+
+    /// Whether a condition holds. One about a value that nobody gave does not: it cannot be decided, and whoever relies on
+    /// the goal's being done in the other cases would not be told why.
+    pub(super) fn holds(
+        &self,
+        (kind, name): (&'static str, &str),
+        when: Option<&Condition<Name>>,
+        state: &GoalState,
+    ) -> Result<bool, Error> {
+        let passes = |test: &Test<Name>| {
+            let (name, variable) = (name.to_owned(), test.variable.to_string());
+            let value = state.get(&test.variable);
+            value.map(|value| test.kind.holds(value)).ok_or(GoalError::NoValue { kind, name, variable })
+        };
+        let Some(when) = when else { return Ok(true) };
+        for all in &when.any {
+            let mut holds = true;
+            for test in all {
+                // What comes after a test that fails may well have no value.
+                holds = holds && passes(test)?;
+            }
+            if holds {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What those before `name` came to, in the order it was made: the results of what stands in sequences. What they
+    /// are made of, and values of their own, are in those.
+    pub(super) fn prior(&self, state: &GoalState, name: &str) -> Vec<(String, String)> {
+        let results = state.outputs.iter().filter(|(entry, _)| self.in_sequence.contains(*entry));
+        results
+            .filter(|(entry, _)| self.again || *entry != name)
+            .map(|(entry, value)| (entry.to_owned(), text_of(value)))
+            .collect()
+    }
+
+    /// The scope of authorised security research, if it is that.
+    pub(super) fn research(&self) -> Option<&str> {
+        match &self.plan.security {
+            Some(SecurityMode::Research { scope }) => Some(scope),
+            _ => None,
+        }
+    }
+
+    /// Tells listeners about the state. That of a workflow which is an agent is nobody else's business.
+    pub(super) async fn publish(&self, scope: &Scope, state: &GoalState) -> Result<(), Error> {
+        if self.nesting == 0 { scope.publish(state).await } else { Ok(()) }
+    }
+
+    /// A chain of steps that tells listeners about the state after each of them.
+    pub(super) fn chain(&self, name: &str) -> Chain<GoalState> {
+        let chain = Chain::new(name);
+        if self.nesting == 0 { chain.publishing_state() } else { chain }
+    }
+
+    /// The model somebody works with.
+    pub(super) fn model(&self, kit: &Kit, scope: &Scope) -> Result<Arc<dyn Model>, Error> {
+        match kit.model.as_ref().or(self.equipment.model.as_ref()) {
+            Some(model) => Ok(Arc::clone(model)),
+            None => scope.default_model(),
+        }
+    }
+}
+
+/// Texts with names, as prompts take them.
+pub(super) fn borrowed(texts: &[(String, String)]) -> Vec<(&str, &str)> {
+    texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
+}

@@ -1,0 +1,103 @@
+//! One answer out of several.
+
+use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Toolset};
+
+use super::ask::{Asked, Said};
+use super::fan_out::Answer;
+use super::goal::Pursuit;
+use crate::context::{Guidance, Role, SystemParts, synthesis, system};
+use crate::skills::SkillShelf;
+
+/// Makes one answer of several, in declared order.
+///
+/// Whoever of them has nothing to say but that nothing is left to improve is left out. If that is all of them, there is
+/// nothing to put together; if it is all but one, that one is taken at its word, unless the goal has outputs: only whoever
+/// puts answers together was asked for them.
+pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, answers: &mut [Answer]) -> Result<Said, Error> {
+    let with_text: Vec<usize> = (0..answers.len()).filter(|&index| answers[index].has_text()).collect();
+    match with_text.as_slice() {
+        [] => return Ok(Said::default()),
+        [only] if pursuit.goal.outputs.is_empty() => return Ok(std::mem::take(&mut answers[*only].said)),
+        _ => {}
+    }
+    let texts: Vec<(&str, &str)> = with_text
+        .iter()
+        .map(|&index| (answers[index].name.as_str(), answers[index].said.product.text.as_str()))
+        .collect();
+    let mut said = Said::default();
+    let step = Synthesis { pursuit, answers: &texts };
+    let child = scope.open(&step)?;
+    child.enter(&step, &mut said).await.map_err(|error| error.in_step("synthesis", child.path()))?;
+    for answer in answers.iter() {
+        for tool in &answer.said.product.tools {
+            if !said.product.tools.contains(tool) {
+                said.product.tools.push(tool.clone());
+            }
+        }
+        if let Some(reason) = &answer.said.product.incomplete {
+            said.product.incomplete.get_or_insert_with(|| format!("`{}`: {reason}", answer.name));
+        }
+    }
+    Ok(said)
+}
+
+impl Answer {
+    fn has_text(&self) -> bool {
+        !self.said.product.text.trim().is_empty()
+    }
+}
+
+struct Synthesis<'a> {
+    pursuit: &'a Pursuit<'a>,
+    answers: &'a [(&'a str, &'a str)],
+}
+
+impl Step<Said> for Synthesis<'_> {
+    fn name(&self) -> &str {
+        "synthesis"
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, said: &'a mut Said) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let Pursuit { around, goal, description, corrections, .. } = *self.pursuit;
+            let asked = Asked {
+                name: &goal.name,
+                model: around.model(&goal.kit, scope)?,
+                kit: &goal.kit,
+                tools: Toolset::new(),
+                skills: SkillShelf::default(),
+                system: system(&SystemParts {
+                    role: Role::Synthesis,
+                    context: &goal.kit.context,
+                    workspace: "",
+                    skills: "",
+                    guidance: Guidance::default(),
+                    research: around.research(),
+                    fence: &around.fence,
+                }),
+                prompt: synthesis(
+                    &goal.name,
+                    description,
+                    self.answers,
+                    corrections,
+                    &goal.outputs,
+                    &around.fence,
+                    around.equipment.context_budget,
+                ),
+                outputs: &goal.outputs,
+                converging: false,
+                max_turns: 1,
+            };
+            *said = asked.ask(scope).await?;
+            Ok(())
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        "synthesis"
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+}

@@ -1,0 +1,56 @@
+//! The one place where somebody may watch.
+
+use convoke_core::{Error, Scope};
+
+use super::surroundings::Surroundings;
+use crate::plan::{Kit, Watch};
+use crate::supervise::{Attempt, ModelSupervisor, Product, Standing, Supervised, Supervisor};
+
+/// How often a supervisor may send a goal back, unless something else is said.
+const USUAL_REORIENTS: u32 = 2;
+
+/// What is done under somebody's eyes.
+pub(super) struct Watched<'a> {
+    pub(super) kind: &'a str,
+    pub(super) name: &'a str,
+    /// What is to be achieved.
+    pub(super) goal: &'a str,
+    pub(super) watch: Watch,
+    pub(super) kit: &'a Kit,
+    /// What was corrected before, by whoever watches over it or over what it is part of.
+    pub(super) standing: &'a Standing,
+}
+
+impl Watched<'_> {
+    /// Does it, under the eyes of whoever watches.
+    pub(super) async fn run(
+        &self,
+        around: &Surroundings,
+        scope: &Scope,
+        attempt: &mut dyn Attempt,
+    ) -> Result<Product, Error> {
+        if self.watch == Watch::Nobody {
+            return attempt.attempt(scope, &self.standing.all()).await;
+        }
+        let equipment = &around.equipment;
+        let own = ModelSupervisor::default();
+        let supervisor: &dyn Supervisor = match &equipment.supervisor {
+            Some(supervisor) => &**supervisor,
+            None => &own,
+        };
+        let tools: Vec<String> = self.kit.tools.names().map(str::to_owned).collect();
+        let supervised = Supervised {
+            step: self.name,
+            kind: self.kind,
+            goal: self.goal,
+            watch: self.watch,
+            tools: &tools,
+            model: &around.model(self.kit, scope)?,
+            supervisor,
+            max_reorients: equipment.max_reorients.unwrap_or(USUAL_REORIENTS),
+            human: &equipment.human,
+            fence: &around.fence,
+        };
+        supervised.run_after(scope, attempt, self.standing).await
+    }
+}

@@ -1,0 +1,118 @@
+//! The whole.
+
+use std::sync::Arc;
+
+use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
+use convoke_steps::Chain;
+
+use super::sequence::SequenceStep;
+use super::surroundings::Surroundings;
+use super::tell;
+use crate::context::Fence;
+use crate::equipment::Equipment;
+use crate::plan::Plan;
+use crate::secret;
+use crate::state::GoalState;
+
+/// A workflow: its sequences, one after the other.
+pub(super) struct WorkflowStep {
+    plan: Arc<Plan>,
+    equipment: Arc<Equipment>,
+    /// What is drawn and looked up once for a run, if there is a workflow around this one.
+    run: Option<OfTheRun>,
+    nesting: u32,
+    level: u32,
+}
+
+/// What is the same for all workflows of a run.
+#[derive(Clone)]
+struct OfTheRun {
+    fence: Fence,
+    workspace: Arc<str>,
+}
+
+impl WorkflowStep {
+    pub(super) fn outermost(plan: Arc<Plan>, equipment: Arc<Equipment>) -> Self {
+        Self { plan, equipment, run: None, nesting: 0, level: 0 }
+    }
+
+    /// A workflow that is an agent of another one.
+    pub(super) fn within(around: &Surroundings, plan: &Arc<Plan>, level: u32) -> Self {
+        Self {
+            plan: Arc::clone(plan),
+            equipment: Arc::clone(&around.equipment),
+            run: Some(OfTheRun { fence: around.fence.clone(), workspace: Arc::clone(&around.workspace) }),
+            nesting: around.nesting + 1,
+            level,
+        }
+    }
+
+    async fn surroundings(&self, scope: &Scope, state: &GoalState) -> Result<Surroundings, Error> {
+        let (plan, equipment) = match self.run {
+            // The whole was sealed, and this workflow with it.
+            Some(_) => (Arc::clone(&self.plan), Arc::clone(&self.equipment)),
+            None => secret::sealed(&self.plan, &self.equipment, scope, state)?,
+        };
+        let OfTheRun { fence, workspace } = match &self.run {
+            Some(run) => run.clone(),
+            None => {
+                let fence = Fence::new(scope.random());
+                OfTheRun { fence, workspace: workspace(scope, &equipment.workspace).await?.into() }
+            }
+        };
+        let nodes = plan.sequences.iter().flat_map(|sequence| &sequence.nodes);
+        Ok(Surroundings {
+            in_sequence: Arc::new(nodes.map(|node| Arc::clone(node.name())).collect()),
+            plan,
+            equipment,
+            fence,
+            workspace,
+            nesting: self.nesting,
+            level: self.level,
+            again: false,
+        })
+    }
+}
+
+/// What was known of the folder when the run began, whatever is known of it now.
+async fn workspace(scope: &Scope, known: &str) -> Result<String, Error> {
+    let scope = scope.child("workspace");
+    scope.custom("workspace").repeatable().perform(|_| async { Ok::<_, Error>(known.to_owned()) }).await
+}
+
+impl Step<GoalState> for WorkflowStep {
+    fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut GoalState) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let around = Arc::new(self.surroundings(scope, state).await?);
+            if let Some(began) = state.plan.filter(|_| self.run.is_none()) {
+                let now = self.plan.digest();
+                if began != now {
+                    tell::workflow_changed(scope, began, now).await;
+                }
+            }
+            let sequences = (0..self.plan.sequences.len()).map(|index| SequenceStep::new(&around, index));
+            let chain = sequences.fold(around.chain(&self.plan.name), Chain::then);
+            chain.run(scope, state).await
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        "workflow"
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+
+    fn bounds(&self) -> Option<&Bounds> {
+        Some(&self.plan.bounds)
+    }
+
+    fn outline(&self) -> Outline {
+        self.plan.outline()
+    }
+}

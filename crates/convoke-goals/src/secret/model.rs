@@ -1,0 +1,202 @@
+//! A model that gets secrets and never gives one back.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use convoke_core::{
+    CallContext, Message, Model, ModelError, ModelRequest, Part, Price, Reality, ReplyDelta, ReplyStream,
+    Transcript,
+};
+use futures_util::{StreamExt, stream};
+
+use super::seals::Seals;
+use super::stream::Stream;
+
+/// A model around which marks become secrets on their way out, and secrets marks on their way back.
+pub(super) struct SealedModel {
+    inner: Arc<dyn Model>,
+    seals: Arc<Seals>,
+}
+
+impl SealedModel {
+    pub(super) fn new(inner: Arc<dyn Model>, seals: Arc<Seals>) -> Self {
+        Self { inner, seals }
+    }
+}
+
+impl Model for SealedModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn reply<'a>(&'a self, mut request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
+        request.messages = unsealed(&self.seals, &request.messages);
+        let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
+        let sealing = Sealing::new(&self.seals, tools);
+        let state = (self.inner.reply(request, call), sealing, VecDeque::new(), false);
+        stream::unfold(state, |(mut inner, mut sealing, mut ready, mut ended)| async move {
+            loop {
+                if let Some(delta) = ready.pop_front() {
+                    return Some((delta, (inner, sealing, ready, ended)));
+                }
+                if ended {
+                    return None;
+                }
+                match inner.next().await {
+                    Some(Ok(delta)) => sealing.add(delta, &mut ready),
+                    Some(Err(error)) => {
+                        sealing.interrupt(&mut ready);
+                        ready.push_back(Err(sealing.error(error)));
+                    }
+                    None => {
+                        sealing.interrupt(&mut ready);
+                        ended = true;
+                    }
+                }
+            }
+        })
+        .boxed()
+    }
+
+    fn reality(&self) -> Reality {
+        self.inner.reality()
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.inner.price()
+    }
+
+    fn highest_price(&self) -> Option<Price> {
+        self.inner.highest_price()
+    }
+}
+
+/// Deltas that may be passed on.
+type Ready = VecDeque<Result<ReplyDelta, ModelError>>;
+
+/// A reply on its way back.
+struct Sealing<'a> {
+    seals: &'a Seals,
+    /// The names of tools, which are no secret even if one is called the same.
+    tools: Vec<String>,
+    text: Stream,
+    reasoning: Stream,
+    /// Arguments of calls, whole: only then it is known what is a text in them.
+    arguments: BTreeMap<usize, String>,
+}
+
+impl<'a> Sealing<'a> {
+    fn new(seals: &'a Seals, tools: Vec<String>) -> Self {
+        let (text, reasoning) = (Stream::default(), Stream::default());
+        Self { seals, tools, text, reasoning, arguments: BTreeMap::new() }
+    }
+
+    fn add(&mut self, delta: ReplyDelta, ready: &mut Ready) {
+        let seals = self.seals;
+        match delta {
+            ReplyDelta::Text(more) => {
+                self.interrupt_all_but(Some(Kind::Text), ready);
+                tell(ready, ReplyDelta::Text, self.text.push(seals, &more));
+            }
+            ReplyDelta::Reasoning(more) => {
+                self.interrupt_all_but(Some(Kind::Reasoning), ready);
+                tell(ready, ReplyDelta::Reasoning, self.reasoning.push(seals, &more));
+            }
+            ReplyDelta::ToolCallArguments { index, delta } => {
+                self.interrupt_all_but(Some(Kind::Call), ready);
+                self.arguments.entry(index).or_default().push_str(&delta);
+            }
+            ReplyDelta::ToolCallStarted { index, id, name } => {
+                self.interrupt_all_but(Some(Kind::Call), ready);
+                let name = if self.tools.contains(&name) { name } else { seals.seal(&name) };
+                let id = seals.seal(&id);
+                ready.push_back(Ok(ReplyDelta::ToolCallStarted { index, id, name }));
+            }
+            // Nothing of what came before counts any more.
+            ReplyDelta::Restarted { model, reason } => {
+                *self = Self::new(seals, std::mem::take(&mut self.tools));
+                ready.push_back(Ok(ReplyDelta::Restarted { model, reason: seals.seal(&reason) }));
+            }
+            // Part of no text: nothing is kept back for it.
+            usage @ ReplyDelta::Usage(_) => ready.push_back(Ok(usage)),
+            other => {
+                self.interrupt(ready);
+                ready.push_back(Ok(other));
+            }
+        }
+    }
+
+    /// Passes on everything that was kept back.
+    fn interrupt(&mut self, ready: &mut Ready) {
+        self.interrupt_all_but(None, ready);
+    }
+
+    fn interrupt_all_but(&mut self, going_on: Option<Kind>, ready: &mut Ready) {
+        if going_on != Some(Kind::Text) {
+            tell(ready, ReplyDelta::Text, self.text.interrupt(self.seals));
+        }
+        if going_on != Some(Kind::Reasoning) {
+            tell(ready, ReplyDelta::Reasoning, self.reasoning.interrupt(self.seals));
+        }
+        if going_on != Some(Kind::Call) {
+            for (index, arguments) in std::mem::take(&mut self.arguments) {
+                let delta = self.arguments(&arguments);
+                ready.push_back(Ok(ReplyDelta::ToolCallArguments { index, delta }));
+            }
+        }
+    }
+
+    /// JSON, unless the model wrote something else.
+    fn arguments(&self, text: &str) -> String {
+        match serde_json::from_str(text) {
+            Ok(value) => self.seals.seal_value(&value).to_string(),
+            Err(_) => self.seals.seal(text),
+        }
+    }
+
+    fn error(&self, mut error: ModelError) -> ModelError {
+        error.message = self.seals.seal(&error.message);
+        error.request_id = error.request_id.map(|id| self.seals.seal(&id));
+        error
+    }
+}
+
+/// What a reply is made of.
+#[derive(PartialEq)]
+enum Kind {
+    Text,
+    Reasoning,
+    Call,
+}
+
+fn tell(ready: &mut Ready, delta: impl Fn(String) -> ReplyDelta, text: String) {
+    if !text.is_empty() {
+        ready.push_back(Ok(delta(text)));
+    }
+}
+
+/// A conversation with its secrets in it.
+fn unsealed(seals: &Seals, messages: &Transcript) -> Transcript {
+    messages.iter().map(|message| unsealed_message(seals, message)).collect()
+}
+
+fn unsealed_message(seals: &Seals, message: &Message) -> Message {
+    let parts = message.parts.iter().map(|part| match part.clone() {
+        Part::Text { text } => Part::Text { text: seals.unseal(&text) },
+        Part::Reasoning { text, signature } => Part::Reasoning { text: seals.unseal(&text), signature },
+        Part::ToolCall(mut call) => {
+            call.id = seals.unseal(&call.id);
+            call.name = seals.unseal(&call.name);
+            call.arguments = seals.unseal_value(&call.arguments);
+            Part::ToolCall(call)
+        }
+        Part::ToolResult(mut result) => {
+            result.call_id = seals.unseal(&result.call_id);
+            result.name = seals.unseal(&result.name);
+            result.content = seals.unseal(&result.content);
+            Part::ToolResult(result)
+        }
+        other => other,
+    });
+    Message { role: message.role, parts: parts.collect() }
+}

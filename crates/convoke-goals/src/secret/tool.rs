@@ -1,0 +1,97 @@
+//! A tool that gets secrets and never gives one back.
+
+use std::sync::Arc;
+
+use convoke_core::{
+    Access, BoxFuture, Categorised, Error, Execution, IdempotencyKey, Invocation, Reconciled, Repeat, Tool,
+    ToolSpec, Toolset,
+};
+use serde_json::Value;
+
+use super::seals::Seals;
+
+/// Tools around which marks become secrets on their way in, and secrets marks on their way out.
+///
+/// Tools that are workflows or agents themselves are left as they are: what they are given they tell models, and that is
+/// written down. Tools that somebody else executes do not get secrets either.
+pub(super) fn sealed(tools: &Toolset, seals: &Arc<Seals>) -> Toolset {
+    let mut all = Toolset::new();
+    for tool in tools.iter() {
+        let open = tool.spec().repeat == Repeat::Reenter || tool.spec().execution == Execution::Client;
+        let tool: Arc<dyn Tool> = match open {
+            true => Arc::clone(tool),
+            false => Arc::new(SealedTool { inner: Arc::clone(tool), seals: Arc::clone(seals) }),
+        };
+        // They have the names they had, and those were different.
+        let added = all.add(tool);
+        debug_assert!(added.is_ok());
+    }
+    all
+}
+
+struct SealedTool {
+    inner: Arc<dyn Tool>,
+    seals: Arc<Seals>,
+}
+
+impl Tool for SealedTool {
+    fn spec(&self) -> &ToolSpec {
+        self.inner.spec()
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        self.inner.check(&self.seals.unseal_value(arguments)).map_err(|problem| self.seals.seal(&problem))
+    }
+
+    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            let arguments = self.seals.unseal_value(call.arguments);
+            let call = Invocation { scope: call.scope, key: call.key, arguments: &arguments };
+            match self.inner.call(call).await {
+                Ok(result) => Ok(self.seals.seal(&result)),
+                Err(error) => Err(self.error(error)),
+            }
+        })
+    }
+
+    fn reconcile<'a>(
+        &'a self,
+        key: &'a IdempotencyKey,
+        arguments: &'a Value,
+    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+        Box::pin(async move {
+            match self.inner.reconcile(key, &self.seals.unseal_value(arguments)).await {
+                Ok(Reconciled::Done(result)) => Ok(Reconciled::Done(self.seals.seal(&result))),
+                Ok(other) => Ok(other),
+                Err(error) => Err(self.error(error)),
+            }
+        })
+    }
+
+    fn accesses(&self, arguments: &Value) -> Vec<Access> {
+        self.inner.accesses(&self.seals.unseal_value(arguments))
+    }
+}
+
+impl SealedTool {
+    /// The error, or one that says the same with marks in it.
+    fn error(&self, error: Error) -> Error {
+        let tells = |text: String| self.seals.seal(&text) != text;
+        if !error.causes().any(|cause| tells(cause.to_string()) || tells(format!("{cause:?}"))) {
+            return error;
+        }
+        match error {
+            Error::Denied(reason) => Error::Denied(self.seals.seal(&reason).into()),
+            Error::Halted(reason) => Error::Halted(self.seals.seal(&reason).into()),
+            Error::Cancelled(reason) => Error::Cancelled(self.seals.seal(&reason).into()),
+            Error::Model(mut inner) => {
+                inner.message = self.seals.seal(&inner.message);
+                Error::Model(inner)
+            }
+            other => {
+                let text = self.seals.seal(&other.to_string());
+                Error::failed(Categorised::new(other.category(), text))
+            }
+        }
+    }
+}

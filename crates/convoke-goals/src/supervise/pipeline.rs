@@ -1,0 +1,243 @@
+//! The whole: commit, execute, post, reconcile, supervise, and again.
+
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, EventKind, Model, Scope};
+use serde_json::{Value, json};
+
+use super::human::noticed;
+use super::phase::{self, Ended, Judging};
+use super::{
+    Assessment, Commitment, Correction, CorrectionSource, HumanPolicy, Product, Review, Standing, Stated,
+    Supervisor, Verdict, Watch, prompts,
+};
+use crate::context::Fence;
+
+/// One attempt after the other at the same thing.
+pub trait Attempt: Send {
+    /// Does it, given all corrections so far, oldest first.
+    ///
+    /// # Errors
+    /// What it fails with, which ends the whole: nobody judges what is not there.
+    fn attempt<'a>(
+        &'a mut self,
+        scope: &'a Scope,
+        corrections: &'a [Correction],
+    ) -> BoxFuture<'a, Result<Product, Error>>;
+}
+
+/// Something that is done under somebody's eyes.
+#[derive(Clone)]
+pub struct Supervised<'a> {
+    /// What it is called: the goal's name.
+    pub step: &'a str,
+    /// What it is: `goal`, `convergence`.
+    pub kind: &'a str,
+    /// What is to be achieved, with values in place of variables.
+    pub goal: &'a str,
+    /// Who watches.
+    pub watch: Watch,
+    /// The names of the tools that may be used.
+    pub tools: &'a [String],
+    /// The model that commits and assesses.
+    pub model: &'a Arc<dyn Model>,
+    /// Who judges.
+    pub supervisor: &'a dyn Supervisor,
+    /// How often it is sent back by the supervisor, at most.
+    pub max_reorients: u32,
+    /// How people are asked.
+    pub human: &'a HumanPolicy,
+    /// The marks around what was written by others.
+    pub fence: &'a Fence,
+}
+
+/// Somebody was to judge, and could not.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("supervision of {kind} `{step}` failed, so its result is not used: {source}")]
+pub struct SupervisionFailed {
+    /// What was supervised: a goal's name.
+    pub step: String,
+    /// What that is: `goal`, `convergence`.
+    pub kind: String,
+    /// Why.
+    pub source: Error,
+}
+
+/// What is to happen with a result.
+pub(super) enum Decided {
+    Accepted,
+    Again(Correction),
+}
+
+impl Supervised<'_> {
+    /// Does it, and lets whoever watches decide about what came of it. **Durable**: everybody is asked once.
+    ///
+    /// # Errors
+    /// Whatever an attempt fails with; [`Error::Halted`] if the supervisor or a person ends it, or if a person would have
+    /// to decide and nobody may be asked; [`SupervisionFailed`]; and stops, such as [`Error::Suspended`] while a person
+    /// is asked.
+    pub async fn run(&self, scope: &Scope, attempt: &mut dyn Attempt) -> Result<Product, Error> {
+        self.run_after(scope, attempt, &Standing::default()).await
+    }
+
+    /// The same after corrections that stand already. Those that are made now are added to them as soon as they are made,
+    /// so that they are there for another try if this one fails.
+    pub(crate) async fn run_after(
+        &self,
+        scope: &Scope,
+        attempt: &mut dyn Attempt,
+        standing: &Standing,
+    ) -> Result<Product, Error> {
+        match self.watch {
+            Watch::Nobody => return attempt.attempt(scope, &standing.all()).await,
+            Watch::Human if self.human.unattended => {
+                return Err(self.halted("a person has to decide about it, and nobody may be asked"));
+            }
+            Watch::Model | Watch::Human => {}
+        }
+        let commitment = self.commit(scope).await?;
+        loop {
+            let corrections = standing.all();
+            let product = attempt.attempt(scope, &corrections).await?;
+            let assessment = self.assess(scope, &commitment, &product, &corrections).await?;
+            let mut review = Review {
+                step: self.step,
+                kind: self.kind,
+                goal: self.goal,
+                commitment: &commitment,
+                product: &product,
+                assessment: &assessment,
+                corrections: &corrections,
+                inherited: standing.inherited(),
+                triggers: Vec::new(),
+                model: self.model,
+                fence: self.fence,
+            };
+            review.triggers = self.supervisor.reconcile(&review);
+            self.tell(scope, "reconcile", json!({"triggers": review.triggers})).await;
+            match self.decide(scope, &review).await? {
+                Decided::Accepted => return Ok(product),
+                Decided::Again(correction) => standing.add(correction),
+            }
+        }
+    }
+
+    async fn commit(&self, scope: &Scope) -> Result<Stated<Commitment>, Error> {
+        let messages = prompts::commit(self.kind, self.step, self.goal, self.tools, self.fence);
+        let commitment = phase::stated(scope, "commit", self.model, messages).await?;
+        self.tell_stated(scope, "commit", "commitment", &commitment).await;
+        Ok(commitment)
+    }
+
+    async fn assess(
+        &self,
+        scope: &Scope,
+        commitment: &Stated<Commitment>,
+        product: &Product,
+        corrections: &[Correction],
+    ) -> Result<Stated<Assessment>, Error> {
+        let what = (self.kind, self.step, self.goal);
+        let messages = prompts::post(what, commitment, product, corrections, self.fence);
+        let assessment = phase::stated(scope, "post", self.model, messages).await?;
+        self.tell_stated(scope, "post", "assessment", &assessment).await;
+        Ok(assessment)
+    }
+
+    async fn decide(&self, scope: &Scope, review: &Review<'_>) -> Result<Decided, Error> {
+        match self.watch {
+            Watch::Human => self.person(scope, review, &noticed(&review.triggers)).await,
+            _ if review.triggers.is_empty() => Ok(Decided::Accepted),
+            _ => {
+                let verdict = self.judge(scope, review).await?;
+                self.follow(scope, review, verdict).await
+            }
+        }
+    }
+
+    async fn judge(&self, scope: &Scope, review: &Review<'_>) -> Result<Verdict, Error> {
+        let judging = Judging { supervisor: self.supervisor, review };
+        let verdict = match phase::run(scope, judging).await? {
+            Ended::Well(verdict) => verdict,
+            Ended::Failed(_, source) => {
+                let (step, kind) = (self.step.to_owned(), self.kind.to_owned());
+                return Err(Error::failed(SupervisionFailed { step, kind, source }));
+            }
+        };
+        let mut told = json!({
+            "verdict": verdict.name(),
+            "reason": verdict.reason(),
+            "attempt": review.attempt(),
+        });
+        match &verdict {
+            Verdict::Reorient { correction, .. } => told["correction"] = json!(correction),
+            Verdict::AskHuman { question, .. } => told["question"] = json!(question),
+            Verdict::Continue { .. } | Verdict::Halt { .. } => {}
+        }
+        self.tell(scope, "supervise", told).await;
+        Ok(verdict)
+    }
+
+    async fn follow(&self, scope: &Scope, review: &Review<'_>, verdict: Verdict) -> Result<Decided, Error> {
+        let sent_back = count(review.own_corrections(), CorrectionSource::Supervisor);
+        match verdict {
+            Verdict::Continue { .. } => Ok(Decided::Accepted),
+            Verdict::Halt { reason } => Err(self.halted(&format!("by its supervisor: {}", or_none(&reason)))),
+            Verdict::Reorient { correction, .. } if sent_back < self.max_reorients as usize => {
+                Ok(Decided::Again(Correction { source: CorrectionSource::Supervisor, text: correction }))
+            }
+            Verdict::Reorient { correction, .. } => {
+                let state = match sent_back {
+                    0 => "It may not be sent back, and the supervisor wants".to_owned(),
+                    1 => "It was sent back once, as often as it may be, and the supervisor still wants"
+                        .to_owned(),
+                    n => format!(
+                        "It was sent back {n} times, as often as it may be, and the supervisor still wants"
+                    ),
+                };
+                let noticed = noticed(&review.triggers);
+                let about = format!("{state} it done differently: {correction}\n\n{noticed}");
+                self.person(scope, review, &about).await
+            }
+            Verdict::AskHuman { question, reason } => {
+                let asked = [question, reason].into_iter().find(|text| !text.trim().is_empty());
+                let asked = asked.unwrap_or_else(|| "The supervisor wants a person to decide.".to_owned());
+                self.person(scope, review, &format!("{asked}\n\n{}", noticed(&review.triggers))).await
+            }
+        }
+    }
+
+    pub(super) fn halted(&self, why: &str) -> Error {
+        Error::Halted(format!("{} `{}`: {why}", self.kind, self.step).into())
+    }
+
+    async fn tell_stated<T: serde::Serialize>(
+        &self,
+        scope: &Scope,
+        phase: &str,
+        name: &str,
+        stated: &Stated<T>,
+    ) {
+        let value = match stated {
+            Ok(stated) => json!({name: stated}),
+            Err(why) => json!({"unavailable": why}),
+        };
+        self.tell(scope, phase, value).await;
+    }
+
+    pub(super) async fn tell(&self, scope: &Scope, phase: &str, mut value: Value) {
+        if scope.is_heard() {
+            value["step"] = json!(self.step);
+            value["kind"] = json!(self.kind);
+            value["phase"] = json!(phase);
+            scope.emit(EventKind::Custom { name: "supervision".to_owned(), value }).await;
+        }
+    }
+}
+
+pub(super) fn count(corrections: &[Correction], source: CorrectionSource) -> usize {
+    corrections.iter().filter(|correction| correction.source == source).count()
+}
+
+pub(super) fn or_none(reason: &str) -> &str {
+    if reason.trim().is_empty() { "(no reason given)" } else { reason }
+}

@@ -1,0 +1,89 @@
+//! Why somebody should look.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Something about a result that is a reason to look at it.
+///
+/// [`name`](Self::name) is what kind of reason it is; its `Display` adds what is known about it, after a colon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trigger {
+    /// There is no commitment to compare with, and why.
+    CommitmentUnavailable(String),
+    /// There is no assessment, and why.
+    AssessmentUnavailable(String),
+    /// Whoever did it says that the commitment was not kept.
+    CommitmentNotMet,
+    /// Where the commitment was departed from.
+    Deviation(String),
+    /// What is doubtful.
+    Concern(String),
+    /// What nobody had expected.
+    Unexpected(String),
+    /// Whoever did it was not sure of it beforehand.
+    LowConfidence,
+    /// More was taken for granted than is good: so much.
+    ExcessAssumptions(usize),
+    /// There is no result to speak of.
+    EmptyOutput,
+    /// Outputs that are missing.
+    MissingFields(Vec<String>),
+    /// The work was cut short, and why.
+    Incomplete(String),
+    /// Tools that were used though the commitment names others.
+    UnplannedTools(Vec<String>),
+    /// It was still being improved on when the limit on iterations, this one, was reached.
+    Unconverged(u32),
+}
+
+impl Trigger {
+    /// What kind of reason it is.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::CommitmentUnavailable(_) => "commitment_unavailable",
+            Self::AssessmentUnavailable(_) => "assessment_unavailable",
+            Self::CommitmentNotMet => "commitment_not_met",
+            Self::Deviation(_) => "scope_deviation",
+            Self::Concern(_) => "concerns_raised",
+            Self::Unexpected(_) => "unexpected_results",
+            Self::LowConfidence => "low_confidence",
+            Self::ExcessAssumptions(_) => "excess_assumptions",
+            Self::EmptyOutput => "empty_output",
+            Self::MissingFields(_) => "missing_fields",
+            Self::Incomplete(_) => "incomplete",
+            Self::UnplannedTools(_) => "unplanned_tools",
+            Self::Unconverged(_) => "unconverged",
+        }
+    }
+}
+
+impl fmt::Display for Trigger {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deviation(text) => write!(formatter, "deviation:{text}"),
+            Self::Concern(text) => write!(formatter, "concern:{text}"),
+            Self::Unexpected(text) => write!(formatter, "unexpected:{text}"),
+            Self::CommitmentUnavailable(why) | Self::AssessmentUnavailable(why) | Self::Incomplete(why) => {
+                write!(formatter, "{}:{why}", self.name())
+            }
+            Self::ExcessAssumptions(count) => write!(formatter, "{}:{count}", self.name()),
+            Self::Unconverged(limit) => write!(formatter, "{}:{limit}", self.name()),
+            Self::MissingFields(names) | Self::UnplannedTools(names) => {
+                write!(formatter, "{}:{}", self.name(), names.join(", "))
+            }
+            Self::CommitmentNotMet | Self::LowConfidence | Self::EmptyOutput => {
+                formatter.write_str(self.name())
+            }
+        }
+    }
+}
+
+/// As its `Display`.
+impl Serialize for Trigger {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}

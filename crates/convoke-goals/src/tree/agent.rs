@@ -1,0 +1,93 @@
+//! Somebody who pursues goals.
+
+use super::{Name, Output, Overrides, Text, Workflow};
+use crate::agentfile::model::Supervision;
+
+/// Somebody who pursues goals: a persona, and what holds for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    pub(crate) name: Name,
+    pub(crate) persona: Persona,
+    pub(crate) task: Option<Text>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) supervision: Supervision,
+    pub(crate) overrides: Overrides,
+}
+
+/// Who an agent is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Persona {
+    /// Instructions.
+    Prompt(Text),
+    /// A whole workflow, which is given the task in one of its inputs.
+    Workflow {
+        /// The workflow.
+        workflow: Box<Workflow>,
+        /// The input that is given the task.
+        task: Name,
+    },
+}
+
+impl Agent {
+    /// An agent with these instructions.
+    pub fn new(name: impl Into<Name>, prompt: impl Into<Text>) -> Self {
+        Self::with_persona(name.into(), Persona::Prompt(prompt.into()))
+    }
+
+    /// A workflow as an agent: its input `task` is given what is to be done, its last result is what it says.
+    pub fn workflow(name: impl Into<Name>, workflow: Workflow, task: impl Into<Name>) -> Self {
+        let persona = Persona::Workflow { workflow: Box::new(workflow), task: task.into() };
+        Self::with_persona(name.into(), persona)
+    }
+
+    fn with_persona(name: Name, persona: Persona) -> Self {
+        Self {
+            name,
+            persona,
+            task: None,
+            outputs: Vec::new(),
+            supervision: Supervision::Inherit,
+            overrides: Overrides::new(),
+        }
+    }
+
+    /// Says what to do when it stands in a sequence by itself. In a goal it is given the goal.
+    #[must_use]
+    pub fn task(mut self, text: impl Into<Text>) -> Self {
+        self.task = Some(text.into());
+        self
+    }
+
+    /// Adds something it is to give.
+    #[must_use]
+    pub fn output(mut self, output: impl Into<Output>) -> Self {
+        self.outputs.push(output.into());
+        self
+    }
+
+    /// Says who watches.
+    #[must_use]
+    pub fn supervision(mut self, supervision: Supervision) -> Self {
+        self.supervision = supervision;
+        self
+    }
+
+    /// Says what holds for it, instead of what was said before.
+    #[must_use]
+    pub fn customize(mut self, overrides: Overrides) -> Self {
+        self.overrides = overrides;
+        self
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is to give.
+    #[must_use]
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+}

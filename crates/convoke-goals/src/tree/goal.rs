@@ -1,0 +1,110 @@
+//! Something to achieve.
+
+use super::{Name, Node, Output, Overrides, Text};
+use crate::agentfile::model::{Condition, Supervision, Within};
+
+/// Something to achieve: once, or by improving on it until nothing is left to improve.
+///
+/// Its result is a value of its own name, and each of its outputs is a value too. Without anybody it
+/// [uses](Self::using) the main model pursues it; with one agent the agent's answer is the result; with several they
+/// work at the same time and what they say is put together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    pub(crate) name: Name,
+    pub(crate) text: Text,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) using: Vec<Node>,
+    pub(crate) converge: Option<Within<Name>>,
+    pub(crate) when: Option<Condition<Name>>,
+    pub(crate) supervision: Supervision,
+    pub(crate) overrides: Overrides,
+}
+
+impl Goal {
+    /// A goal.
+    pub fn new(name: impl Into<Name>, description: impl Into<Text>) -> Self {
+        Self {
+            name: name.into(),
+            text: description.into(),
+            outputs: Vec::new(),
+            using: Vec::new(),
+            converge: None,
+            when: None,
+            supervision: Supervision::Inherit,
+            overrides: Overrides::new(),
+        }
+    }
+
+    /// A convergence: a goal that is improved on, so often at most.
+    pub fn converging(name: impl Into<Name>, description: impl Into<Text>, within: u32) -> Self {
+        Self { converge: Some(Within::Times(within)), ..Self::new(name, description) }
+    }
+
+    /// A convergence that is improved on as often as a value says.
+    pub fn converging_within(
+        name: impl Into<Name>,
+        description: impl Into<Text>,
+        variable: impl Into<Name>,
+    ) -> Self {
+        Self { converge: Some(Within::Variable(variable.into())), ..Self::new(name, description) }
+    }
+
+    /// Adds something it is to give: a name, or a name and a type.
+    #[must_use]
+    pub fn output(mut self, output: impl Into<Output>) -> Self {
+        self.outputs.push(output.into());
+        self
+    }
+
+    /// Adds somebody who pursues it: an agent, or a goal of its own.
+    #[must_use]
+    pub fn using(mut self, node: impl Into<Node>) -> Self {
+        self.using.push(node.into());
+        self
+    }
+
+    /// Says under which condition it is pursued at all.
+    #[must_use]
+    pub fn when(mut self, condition: Condition<Name>) -> Self {
+        self.when = Some(condition);
+        self
+    }
+
+    /// Says who watches.
+    #[must_use]
+    pub fn supervision(mut self, supervision: Supervision) -> Self {
+        self.supervision = supervision;
+        self
+    }
+
+    /// A model watches.
+    #[must_use]
+    pub fn supervised(self) -> Self {
+        self.supervision(Supervision::Llm)
+    }
+
+    /// A person approves, revises or rejects what comes of it.
+    #[must_use]
+    pub fn supervised_by_human(self) -> Self {
+        self.supervision(Supervision::Human)
+    }
+
+    /// Says what holds for it, instead of what was said before.
+    #[must_use]
+    pub fn customize(mut self, overrides: Overrides) -> Self {
+        self.overrides = overrides;
+        self
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is to give.
+    #[must_use]
+    pub fn outputs(&self) -> &[Output] {
+        &self.outputs
+    }
+}

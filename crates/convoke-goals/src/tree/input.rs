@@ -1,0 +1,119 @@
+//! What a workflow is given, and what its goals give.
+
+use serde_json::Value;
+
+use super::Name;
+use crate::agentfile::model::Type;
+
+/// A value the workflow is given.
+///
+/// ```
+/// use convoke_goals::{Input, Type};
+///
+/// let hours = Input::new("hours").typed(Type::Int).default(4);
+/// let token = Input::new("token").secret();
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    pub(crate) name: Name,
+    pub(crate) ty: Type,
+    pub(crate) default: Option<Value>,
+    pub(crate) secret: bool,
+}
+
+impl Input {
+    /// A text that must be given.
+    pub fn new(name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ty: Type::String, default: None, secret: false }
+    }
+
+    /// Says what it may be.
+    #[must_use]
+    pub fn typed(mut self, ty: Type) -> Self {
+        self.ty = ty;
+        self
+    }
+
+    /// Says what it is if it is not given. An empty text is a default like any other.
+    #[must_use]
+    pub fn default(mut self, value: impl Into<Value>) -> Self {
+        self.default = Some(value.into());
+        self
+    }
+
+    /// Nobody may see it: it is kept out of journals, logs, events and records of prompts.
+    #[must_use]
+    pub fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it may be.
+    #[must_use]
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// Whether it must be given.
+    #[must_use]
+    pub fn is_required(&self) -> bool {
+        self.default.is_none()
+    }
+
+    /// Whether nobody may see it.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        self.secret
+    }
+}
+
+/// A value a goal or an agent is to give.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    pub(crate) name: Name,
+    pub(crate) ty: Type,
+}
+
+impl Output {
+    /// A text.
+    pub fn new(name: impl Into<Name>) -> Self {
+        Self { name: name.into(), ty: Type::String }
+    }
+
+    /// Says what it may be.
+    #[must_use]
+    pub fn typed(mut self, ty: Type) -> Self {
+        self.ty = ty;
+        self
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it may be.
+    #[must_use]
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+}
+
+impl From<&str> for Output {
+    fn from(name: &str) -> Self {
+        Self::new(name)
+    }
+}
+
+impl From<(&str, Type)> for Output {
+    fn from((name, ty): (&str, Type)) -> Self {
+        Self::new(name).typed(ty)
+    }
+}

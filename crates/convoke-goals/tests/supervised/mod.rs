@@ -1,0 +1,303 @@
+//! Something that is supervised, without a tree of goals around it.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "every test file uses some of it")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use convoke_core::{
+    Answer, BoxFuture, Error, Event, EventKind, Model, ModelRequest, Nature, Outcome, PendingQuestion,
+    Responder, RunId, Runtime, Scope, Step, Store, Visibility, Workflow,
+};
+use convoke_goals::context::Fence;
+use convoke_goals::supervise::{
+    Attempt, Correction, HumanPolicy, ModelSupervisor, Product, Supervised, Supervisor, Watch,
+};
+use convoke_models::scripted::Replies;
+use convoke_models::{Match, Reply, ScriptedModel};
+use serde_json::{Value, json};
+
+pub const GOAL: &str = "Write a haiku about rust";
+
+/// A commitment nobody has a reason to look at.
+pub fn promise() -> Value {
+    json!({
+        "interpretation": "three lines about rust", "scope_in": ["a haiku"], "scope_out": ["an essay"],
+        "approach": "count syllables", "tools_planned": [], "predicted_output": "three lines",
+        "confidence": "high", "assumptions": ["rust is the language"],
+    })
+}
+
+/// A commitment that differs from that.
+pub fn promise_with(name: &str, value: Value) -> Value {
+    let mut promise = promise();
+    promise[name] = value;
+    promise
+}
+
+/// An assessment nobody has a reason to look at.
+pub fn kept() -> Value {
+    json!({"met_commitment": true, "deviations": [], "concerns": [], "unexpected": []})
+}
+
+/// An assessment that is a reason to look.
+pub fn broken() -> Value {
+    json!({"met_commitment": false, "deviations": [], "concerns": [], "unexpected": []})
+}
+
+pub fn verdict(name: &str) -> Value {
+    json!({"reason": "because", "verdict": name, "correction": "use fewer words", "question": "Is this a haiku?"})
+}
+
+/// A model that commits, works, assesses and judges.
+pub struct Script {
+    pub commit: Replies,
+    pub work: Replies,
+    pub post: Replies,
+    pub judge: Replies,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            commit: one(promise()),
+            work: Replies::in_turn(["first", "second", "third", "fourth"]),
+            post: one(kept()),
+            judge: one(verdict("continue")),
+        }
+    }
+}
+
+pub fn one(value: Value) -> Replies {
+    Reply::json(value).into()
+}
+
+pub fn turns<const N: usize>(values: [Value; N]) -> Replies {
+    Replies::in_turn(values.map(Reply::json))
+}
+
+impl Script {
+    pub fn model(self) -> ScriptedModel {
+        ScriptedModel::builder()
+            .when(Match::output("commitment"), self.commit)
+            .when(Match::output("assessment"), self.post)
+            .when(Match::output("judgement"), self.judge)
+            .otherwise(self.work)
+            .build()
+    }
+}
+
+/// The requests of one phase: `commitment`, `assessment`, `judgement`, or `work`.
+pub fn requests(model: &ScriptedModel, phase: &str) -> Vec<ModelRequest> {
+    let name = |request: &ModelRequest| {
+        request.output.as_ref().map_or("work".to_owned(), |output| output.name.clone())
+    };
+    model.requests().into_iter().filter(|request| name(request) == phase).collect()
+}
+
+pub fn count(model: &ScriptedModel, phase: &str) -> usize {
+    requests(model, phase).len()
+}
+
+/// The text of a request's last message.
+pub fn last(request: &ModelRequest) -> String {
+    request.messages.last().unwrap().text()
+}
+
+type Shaping = Arc<dyn Fn(&mut Product) + Send + Sync>;
+
+/// A step that is supervised. Its state becomes the output.
+#[derive(Clone)]
+pub struct Watched {
+    pub name: &'static str,
+    pub watch: Watch,
+    pub model: Arc<dyn Model>,
+    pub supervisor: Arc<dyn Supervisor>,
+    pub max_reorients: u32,
+    pub human: HumanPolicy,
+    pub shape: Shaping,
+    pub attempts: Arc<AtomicUsize>,
+    /// The attempt that fails, from 1.
+    pub fails_at: Option<usize>,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the well is dry")]
+pub struct Dry;
+
+impl Watched {
+    pub fn by(watch: Watch, model: &ScriptedModel) -> Self {
+        Self {
+            name: "haiku",
+            watch,
+            model: Arc::new(model.clone()),
+            supervisor: Arc::new(ModelSupervisor::new()),
+            max_reorients: 2,
+            human: HumanPolicy::default(),
+            shape: Arc::new(|_| ()),
+            attempts: Arc::default(),
+            fails_at: None,
+        }
+    }
+
+    pub fn by_model(model: &ScriptedModel) -> Self {
+        Self::by(Watch::Model, model)
+    }
+
+    pub fn by_human(model: &ScriptedModel) -> Self {
+        Self::by(Watch::Human, model)
+    }
+
+    pub fn unattended(mut self) -> Self {
+        self.human.unattended = true;
+        self
+    }
+
+    pub fn reorients(self, most: u32) -> Self {
+        Self { max_reorients: most, ..self }
+    }
+
+    pub fn supervisor(self, supervisor: impl Supervisor + 'static) -> Self {
+        Self { supervisor: Arc::new(supervisor), ..self }
+    }
+
+    pub fn shaped(self, shape: impl Fn(&mut Product) + Send + Sync + 'static) -> Self {
+        Self { shape: Arc::new(shape), ..self }
+    }
+
+    pub fn attempts(&self) -> usize {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    pub fn workflow(&self) -> Workflow<String> {
+        Workflow::new(self.clone())
+    }
+
+    /// Runs it by itself.
+    pub async fn outcome(&self) -> Outcome<String> {
+        Runtime::new().start(&self.workflow(), String::new()).await.unwrap()
+    }
+
+    pub async fn output(&self) -> String {
+        self.outcome().await.completed().unwrap()
+    }
+
+    pub async fn error(&self) -> Error {
+        self.outcome().await.completed().unwrap_err()
+    }
+
+    pub async fn events(&self, runtime: &Runtime) -> (Vec<Event>, Outcome<String>) {
+        let (events, outcome) = runtime.start(&self.workflow(), String::new()).stream().collect().await;
+        (events, outcome.unwrap())
+    }
+
+    /// The triggers of every attempt.
+    pub async fn triggers(&self) -> Vec<Vec<String>> {
+        let (events, _) = self.events(&Runtime::new()).await;
+        let told = supervision(&events, "reconcile");
+        told.iter().map(|value| serde_json::from_value(value["triggers"].clone()).unwrap()).collect()
+    }
+}
+
+/// What was told about a phase.
+pub fn supervision(events: &[Event], phase: &str) -> Vec<Value> {
+    let told = events.iter().filter_map(|event| match &event.kind {
+        EventKind::Custom { name, value } if name == "supervision" => Some(value.clone()),
+        _ => None,
+    });
+    told.filter(|value| value["phase"] == phase).collect()
+}
+
+impl Step<String> for Watched {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut String) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let supervised = Supervised {
+                step: self.name,
+                kind: "goal",
+                goal: GOAL,
+                watch: self.watch,
+                tools: &["look".to_owned()],
+                model: &self.model,
+                supervisor: &*self.supervisor,
+                max_reorients: self.max_reorients,
+                human: &self.human,
+                fence: &Fence::new(7),
+            };
+            *state = supervised.run(scope, &mut Worker(self)).await?.text;
+            Ok(())
+        })
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Composite
+    }
+}
+
+/// Asks the model, telling it all corrections.
+struct Worker<'a>(&'a Watched);
+
+impl Attempt for Worker<'_> {
+    fn attempt<'a>(
+        &'a mut self,
+        scope: &'a Scope,
+        corrections: &'a [Correction],
+    ) -> BoxFuture<'a, Result<Product, Error>> {
+        Box::pin(async move {
+            let attempt = self.0.attempts.fetch_add(1, Ordering::Relaxed) + 1;
+            if self.0.fails_at == Some(attempt) {
+                return Err(Error::failed(Dry));
+            }
+            let mut prompt = GOAL.to_owned();
+            for Correction { source, text, .. } in corrections {
+                prompt.push_str(&format!("\n({}) {text}", source.name()));
+            }
+            let scope = scope.child("attempt");
+            let reply = scope.model(&self.0.model, ModelRequest::new(prompt), Visibility::Streamed).await?;
+            let mut product = Product::default();
+            product.text = reply.text();
+            (self.0.shape)(&mut product);
+            Ok(product)
+        })
+    }
+}
+
+/// Somebody who is there and answers in turn; the last answer again and again.
+#[derive(Clone)]
+pub struct Person {
+    answers: Arc<Mutex<Vec<Answer>>>,
+    pub asked: Arc<Mutex<Vec<PendingQuestion>>>,
+}
+
+impl Person {
+    pub fn saying<const N: usize>(answers: [Answer; N]) -> Self {
+        Self { answers: Arc::new(Mutex::new(answers.to_vec())), asked: Arc::default() }
+    }
+
+    pub fn runtime(&self) -> Runtime {
+        Runtime::builder().responder(self.clone()).build()
+    }
+
+    pub fn runtime_with(&self, store: &Arc<dyn Store>) -> Runtime {
+        Runtime::builder().shared_store(Arc::clone(store)).responder(self.clone()).build()
+    }
+
+    pub fn asked(&self) -> Vec<PendingQuestion> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Responder for Person {
+    fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        self.asked.lock().unwrap().push(question.clone());
+        let mut answers = self.answers.lock().unwrap();
+        let answer = if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() };
+        Box::pin(async move { Some(answer) })
+    }
+}
+
+pub fn run_id() -> RunId {
+    "the-run".parse().unwrap()
+}

@@ -1,0 +1,208 @@
+//! Trees: building them, copying their nodes, finding a way through them.
+
+use convoke_goals::{
+    Agent, Condition, Equipment, Goal, Input, Kind, NodeRef, Order, Overrides, Retry, SecurityMode, Sequence,
+    Supervision, Test, TestKind, Tools, Type, Within, Workflow, when,
+};
+use serde_json::json;
+
+fn critic() -> Agent {
+    Agent::new("critic", "You are a critic.").output("verdict")
+}
+
+#[test]
+fn agentcore_001_002_003_004_005_006_a_node_that_is_used_twice_is_two_nodes() {
+    let agent = critic();
+    let one = Goal::new("one", "x").using(agent.clone());
+    let other = Goal::new("other", "x").using(agent.clone()).using(agent.clone()).using(agent.clone());
+    let mut grown = agent.task("something");
+    for number in 0..100 {
+        grown = grown.output(format!("more{number}").as_str());
+    }
+    for goal in [&one, &other] {
+        for inner in NodeRef::from(goal).children() {
+            let NodeRef::Agent(inner) = inner else { panic!("{inner:?}") };
+            assert_eq!(inner, &critic());
+        }
+    }
+    assert_eq!(NodeRef::from(&other).children().len(), 3);
+    assert_eq!(grown.outputs().len(), 101);
+}
+
+#[test]
+fn agentcore_007_010_012_copies_are_the_same_in_everything() {
+    let agent = critic().output("reason").task("x").supervision(Supervision::Off);
+    assert_eq!(agent.clone(), agent);
+    let names: Vec<&str> = agent.outputs().iter().map(|output| output.name()).collect();
+    assert_eq!(names, ["verdict", "reason"]);
+    let goal = Goal::new("g", "text").output("a").output(("b", Type::Int)).using(agent).supervised_by_human();
+    assert_eq!(goal.clone(), goal);
+    let convergence = Goal::converging_within("c", "text", "times").output("a").supervised();
+    assert_eq!(convergence.clone(), convergence);
+    assert_ne!(convergence, Goal::converging("c", "text", 5).output("a").supervised());
+}
+
+#[test]
+fn agentcore_008_009_011_013_014_what_is_done_to_the_original_later_does_not_reach_the_tree() {
+    let goal = Goal::new("g", "x").using(critic());
+    let convergence = Goal::converging("c", "x", 5);
+    let sequence = Sequence::new("main").goal(goal.clone()).goal(convergence.clone());
+    let tree = Workflow::new("one").sequence(sequence.clone());
+    let same = Workflow::new("one").sequence(sequence.clone());
+    let _ = goal.using(critic()).output("late");
+    let _ = convergence.output("late").supervised();
+    let _ = sequence.goal(Goal::new("late", "x")).supervised();
+    assert_eq!(tree, same);
+    let nodes: Vec<(Kind, &str)> =
+        NodeRef::from(&tree).walk().map(|node| (node.kind(), node.name())).collect();
+    let expected = [
+        (Kind::Workflow, "one"),
+        (Kind::Sequence, "main"),
+        (Kind::Goal, "g"),
+        (Kind::Agent, "critic"),
+        (Kind::Convergence, "c"),
+    ];
+    assert_eq!(nodes, expected);
+}
+
+#[test]
+fn agentcore_015_016_017_018_trees_are_gone_through_in_order() {
+    let inner = Goal::new("g", "x").using(critic());
+    let polish = Goal::converging("c", "x", 2).using(Agent::new("editor", "You edit."));
+    let tree = Workflow::new("w")
+        .input(Input::new("topic"))
+        .sequence(Sequence::new("first").goal(inner))
+        .sequence(Sequence::new("second").goal(polish));
+    let root = NodeRef::from(&tree);
+    let children: Vec<(&str, &str)> =
+        root.children().into_iter().map(|child| (child.kind().name(), child.name())).collect();
+    assert_eq!(children, [("sequence", "first"), ("sequence", "second")]);
+    let kinds: Vec<&str> = root.walk().map(|node| node.kind().name()).collect();
+    assert_eq!(kinds, ["workflow", "sequence", "goal", "agent", "sequence", "convergence", "agent"]);
+    assert_eq!(root.find(Kind::Agent, "editor").map(NodeRef::name), Some("editor"));
+    assert!(root.find(Kind::Agent, "editor").unwrap().children().is_empty());
+    assert!(root.find(Kind::Agent, "c").is_none() && root.find(Kind::Convergence, "x").is_none());
+}
+
+#[test]
+fn agentcore_019_inputs_belong_to_their_workflow_and_an_empty_default_is_one() {
+    let one = Workflow::new("one").input(Input::new("a"));
+    let two = Workflow::new("two").input(Input::new("a").default("")).input(Input::new("b").default("B"));
+    assert!(one.inputs()[0].is_required());
+    assert_eq!(one.inputs().len(), 1);
+    assert!(two.inputs().iter().all(|input| !input.is_required()));
+}
+
+#[test]
+fn agentcore_024_customizing_again_replaces_what_was_said() {
+    let first = Overrides::new().context("one").timeout(std::time::Duration::from_secs(1));
+    let again = Goal::new("g", "x").customize(first).customize(Overrides::new().context("two"));
+    assert_eq!(again, Goal::new("g", "x").customize(Overrides::new().context("two")));
+}
+
+#[test]
+fn conditions_are_written_as_they_are_read() {
+    let both = when("kind").is("bug").and(when("size").at_least(3).or(when("size").less_than(1)));
+    let test = |variable: &str, kind| Test { variable: variable.into(), kind };
+    assert_eq!(both.any.len(), 2);
+    assert_eq!(both.any[0][0], test("kind", TestKind::In(vec![json!("bug")])));
+    let holds = |condition: &Condition<_>, kind: &str, size: i64| {
+        let (kind, size) = (json!(kind), json!(size));
+        condition.holds(|name: &convoke_goals::Name| Some(if &**name == "kind" { &kind } else { &size }))
+    };
+    assert!(holds(&both, "bug", 3) && holds(&both, "bug", 0));
+    assert!(!holds(&both, "bug", 2) && !holds(&both, "wish", 3));
+    assert!(holds(&when("kind").none_of(["a", "b"]).and(when("kind").contains("x")), "xy", 0));
+    assert!(holds(
+        &when("size").at_most(2).and(when("size").greater_than(1)).and(when("kind").is_not("x")),
+        "y",
+        2
+    ));
+}
+
+/// Whatever an Agentfile can say can be built, and is the same then.
+#[test]
+fn a_file_and_a_built_tree_that_say_the_same_are_the_same() {
+    use convoke_goals::agentfile::{Source, load::NoFiles, read};
+    let text = r#"
+NAME full
+SUPERVISED
+SECURITY research "our own lab"
+MODEL "a/b"
+TOOLS read, "mcp_*"
+TIMEOUT 1h
+RETRY 2 AFTER 10s
+INPUT token SECRET
+INPUT times:int DEFAULT 3
+INPUT kind:bug|wish DEFAULT bug
+AGENT critic "You review." -> verdict REQUIRES "deep" SUPERVISED HUMAN TOOLS none
+GOAL find "Find $kind with $token" -> list:[string], count:int USING critic UNSUPERVISED WHEN $kind IS bug OR $times >= 2
+CONVERGE polish "Polish" -> text WITHIN $times MODEL "c/d"
+GOAL a "A"
+GOAL b "B"
+RUN first USING find, polish SUPERVISED HUMAN TIMEOUT 5m WHEN $kind IN bug, wish
+RUN both PARALLEL USING a, b
+LOOP again USING a WITHIN 4
+"#;
+    let source = Source::new("Agentfile", text);
+    let (file, diagnostics) = read(&source, &NoFiles);
+    let file = file.unwrap_or_else(|| panic!("{diagnostics:#?}"));
+    let seconds = std::time::Duration::from_secs;
+    let critic = Agent::new("critic", "You review.")
+        .output("verdict")
+        .supervision(Supervision::Human)
+        .customize(Overrides::new().profile("deep").allowed_tools(Tools::None));
+    let find = Goal::new("find", "Find $kind with $token")
+        .output(("list", Type::List(Box::new(Type::String))))
+        .output(("count", Type::Int))
+        .using(critic)
+        .supervision(Supervision::Off)
+        .when(when("kind").is("bug").or(when("times").at_least(2)));
+    let polish = Goal::converging_within("polish", "Polish", "times")
+        .output("text")
+        .customize(Overrides::new().model_named("c/d"));
+    let (a, b) = (Goal::new("a", "A"), Goal::new("b", "B"));
+    let built = Workflow::new("full")
+        .supervised()
+        .security(SecurityMode::Research { scope: "our own lab".into() })
+        .customize(
+            Overrides::new()
+                .model_named("a/b")
+                .allowed_tools(Tools::Named(vec!["read".into(), "mcp_*".into()]))
+                .timeout(seconds(3600))
+                .retry(Retry::times(2).after(seconds(10))),
+        )
+        .input(Input::new("token").secret())
+        .input(Input::new("times").typed(Type::Int).default(3))
+        .input(Input::new("kind").typed(Type::OneOf(vec!["bug".into(), "wish".into()])).default("bug"))
+        .sequence(
+            Sequence::new("first")
+                .goal(find)
+                .goal(polish)
+                .supervised_by_human()
+                .customize(Overrides::new().timeout(seconds(300)))
+                .when(when("kind").one_of(["bug", "wish"])),
+        )
+        .sequence(Sequence::parallel("both").goal(a.clone()).goal(b))
+        .sequence(Sequence::looping("again", Within::Times(4)).goal(a));
+    assert!(matches!(Order::default(), Order::Sequential));
+
+    // Texts were read already in one of them: that shows only until they are prepared.
+    struct Any;
+    impl convoke_goals::Models for Any {
+        fn named(&self, _: &str) -> Result<std::sync::Arc<dyn convoke_core::Model>, String> {
+            Ok(std::sync::Arc::new(convoke_models::ScriptedModel::replies(["x"])))
+        }
+
+        fn profile(&self, name: &str) -> Result<std::sync::Arc<dyn convoke_core::Model>, String> {
+            self.named(name)
+        }
+    }
+    let mut equipment = Equipment::default();
+    equipment.models = Some(std::sync::Arc::new(Any));
+    let compiled = Workflow::from(&file).prepare(&equipment).unwrap_or_else(|problems| panic!("{problems}"));
+    let built = built.prepare(&equipment).unwrap_or_else(|problems| panic!("{problems}"));
+    assert_eq!(compiled.digest(), built.digest());
+    assert_eq!(compiled.outline(), built.outline());
+    assert_eq!(compiled.needs_human(), ["critic", "find", "polish"]);
+}
