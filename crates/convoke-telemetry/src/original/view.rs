@@ -1,0 +1,92 @@
+//! Our events, told as the original would have told them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use convoke_core::{Event, EventKind, Observer, RunId, RunStatus};
+use serde_json::Value;
+
+use super::{
+    ConvergenceCapReached, GoalEnded, GoalStarted, Notice, PreflightFailed, Sink, SubagentCompleted,
+    SubagentSpawned, WorkflowEnded, WorkflowStarted,
+};
+
+/// Listens to runs, and tells a sink what the original would have told. An observer for
+/// [`RuntimeBuilder::observer`](convoke_core::RuntimeBuilder::observer).
+pub struct OriginalView<S> {
+    sink: S,
+    workflows: Mutex<HashMap<RunId, String>>,
+}
+
+impl<S: Sink> OriginalView<S> {
+    /// Tells this sink.
+    pub fn new(sink: S) -> Self {
+        Self { sink, workflows: Mutex::default() }
+    }
+
+    fn view(&self, event: &Event) -> Option<Arc<dyn Notice>> {
+        let mut workflows = self.workflows.lock().unwrap_or_else(PoisonError::into_inner);
+        match &event.kind {
+            EventKind::RunStarted { workflow, .. } => {
+                workflows.insert(event.run.clone(), workflow.clone());
+                Some(Arc::new(WorkflowStarted { workflow: workflow.clone() }))
+            }
+            EventKind::RunEnded(end) => {
+                let workflow = workflows.remove(&event.run);
+                let failure = || end.error.clone().unwrap_or_else(|| end.status.name().to_owned());
+                match (workflow, end.status) {
+                    (_, RunStatus::Suspended) => None,
+                    (Some(workflow), RunStatus::Completed) => {
+                        Some(Arc::new(WorkflowEnded { workflow, failure: None }))
+                    }
+                    (Some(workflow), _) => {
+                        Some(Arc::new(WorkflowEnded { workflow, failure: Some(failure()) }))
+                    }
+                    (None, _) => {
+                        Some(Arc::new(PreflightFailed { workflow: String::new(), failure: failure() }))
+                    }
+                }
+            }
+            EventKind::Custom { name, value } => told(name, value),
+            _ => None,
+        }
+    }
+}
+
+/// An event of a goal workflow.
+fn told(name: &str, value: &Value) -> Option<Arc<dyn Notice>> {
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let number = |field: &str| value.get(field).and_then(Value::as_u64).unwrap_or_default();
+    let failure = || value.get("error").and_then(Value::as_str).map(str::to_owned);
+    Some(match name {
+        "goal_started" => Arc::new(GoalStarted { goal: text("goal"), description: text("description") }),
+        "goal_ended" => Arc::new(GoalEnded { goal: text("goal"), output_bytes: number("output_bytes") }),
+        "subagent_spawned" => Arc::new(SubagentSpawned { goal: text("goal"), agent: text("agent") }),
+        "subagent_completed" => Arc::new(SubagentCompleted {
+            goal: text("goal"),
+            agent: text("agent"),
+            output_bytes: number("output_bytes"),
+            failure: failure(),
+        }),
+        "convergence_cap_reached" => {
+            Arc::new(ConvergenceCapReached { convergence: text("convergence"), cap: number("cap") })
+        }
+        _ => return None,
+    })
+}
+
+impl<S: Sink> Observer for OriginalView<S> {
+    fn observe(&self, event: &Event) {
+        // Told without holding the lock: a sink may do anything.
+        let notice = self.view(event);
+        if let Some(notice) = notice {
+            self.sink.fire(&notice);
+        }
+    }
+}
+
+impl<S> std::fmt::Debug for OriginalView<S> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("OriginalView")
+    }
+}

@@ -1,0 +1,63 @@
+//! Agents: those that are steps, and those that work within a step or a tool of another kind.
+
+use convoke_core::{AgentStart, Timestamp};
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+
+use super::Outlet;
+use super::open::{Doing, Ending, OpenSpan};
+use super::run::{RunTrace, shared};
+use crate::{attribute, convention};
+
+impl RunTrace {
+    /// An agent begins: the step's own, or one that works within another step or a tool and has no step of its own.
+    pub(super) fn agent_started(&mut self, agent: &AgentStart<'_>) {
+        let (path, at, name) = (agent.path.as_str(), agent.at, agent.name);
+        if let Some(step) =
+            self.find(path, |span| matches!(&span.doing, Doing::Step { kind } if **kind == *"agent"))
+        {
+            step.name = agent_title(name);
+            step.agent = shared(name);
+            return;
+        }
+        let attributes = vec![attribute::text(convention::OPERATION, "invoke_agent")];
+        let span = self.open(path, at, agent_title(name), SpanKind::Internal, Doing::Agent, attributes);
+        span.agent = shared(name);
+    }
+
+    /// It says why it stopped.
+    pub(super) fn agent_ended(
+        &mut self,
+        path: &str,
+        at: Timestamp,
+        value: &serde_json::Value,
+        outlet: &Outlet,
+    ) {
+        let told = [("convoke.agent.stop", "stop"), ("convoke.agent.turns", "turns")];
+        let told = told.into_iter().filter_map(|(key, field)| Some(attribute::json(key, value.get(field)?)));
+        let told: Vec<_> = told.collect();
+        match self.close(path, |span| matches!(span.doing, Doing::Agent)) {
+            Some(mut agent) => {
+                agent.attributes.extend(told);
+                self.end_agent(agent, at, Ending::Well, outlet);
+            }
+            None => {
+                if let Some(step) = self.find(path, OpenSpan::is_agent) {
+                    step.attributes.extend(told);
+                }
+            }
+        }
+    }
+
+    pub(super) fn end_agent(&mut self, agent: OpenSpan, at: Timestamp, ending: Ending, outlet: &Outlet) {
+        if let (Some(metrics), Some(name)) = (&outlet.metrics, &agent.agent)
+            && !self.only_repeats(&agent, &ending)
+        {
+            metrics.agent_invoked(name, ending.error(), at.since(agent.start));
+        }
+        self.send(agent, at, ending, outlet);
+    }
+}
+
+pub(super) fn agent_title(name: &str) -> String {
+    if name.is_empty() { "invoke_agent".to_owned() } else { format!("invoke_agent {name}") }
+}

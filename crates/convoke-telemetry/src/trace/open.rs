@@ -1,0 +1,142 @@
+//! A span that has not ended.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use convoke_core::Timestamp;
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::trace::v1::span::{Event, Link, SpanKind};
+
+/// How many events a span may have; the rest is counted.
+const MOST_EVENTS: usize = 128;
+
+/// What a span stands for.
+pub(super) enum Doing {
+    Run,
+    Step {
+        kind: Box<str>,
+    },
+    /// An agent that has no step of its own.
+    Agent,
+    Tool {
+        call: Box<str>,
+        tool: Box<str>,
+        over: Option<Timestamp>,
+    },
+    Model {
+        call: Box<str>,
+        provider: Box<str>,
+        model: Box<str>,
+    },
+    Question {
+        id: Box<str>,
+    },
+}
+
+pub(super) struct OpenSpan {
+    pub(super) id: [u8; 8],
+    pub(super) parent: [u8; 8],
+    pub(super) name: String,
+    pub(super) kind: SpanKind,
+    pub(super) start: Timestamp,
+    pub(super) attributes: Vec<KeyValue>,
+    pub(super) events: Vec<Event>,
+    pub(super) events_dropped: u32,
+    pub(super) links: Vec<Link>,
+    pub(super) agent: Option<Arc<str>>,
+    pub(super) doing: Doing,
+    /// Tool calls that a model wants made here, by their id: the tool, and the arguments if content is recorded. Ids are
+    /// unique in a conversation only, so they are kept where the conversation is.
+    pub(super) calls: HashMap<String, (String, String)>,
+    /// Whether something was done in it just now, rather than told from a journal.
+    pub(super) is_live: bool,
+    /// Whether something in it was told from a journal.
+    pub(super) has_past: bool,
+    /// Whether something had been done in the run before this began.
+    pub(super) follows_work: bool,
+}
+
+impl OpenSpan {
+    pub(super) fn new(
+        id: [u8; 8],
+        name: String,
+        start: Timestamp,
+        doing: Doing,
+        attributes: Vec<KeyValue>,
+    ) -> Self {
+        Self {
+            id,
+            parent: [0; 8],
+            name,
+            kind: SpanKind::Internal,
+            start,
+            attributes,
+            events: Vec::new(),
+            events_dropped: 0,
+            links: Vec::new(),
+            agent: None,
+            doing,
+            calls: HashMap::new(),
+            is_live: false,
+            has_past: false,
+            follows_work: false,
+        }
+    }
+
+    /// Whether others can be children of this.
+    pub(super) fn is_parent(&self) -> bool {
+        matches!(self.doing, Doing::Run | Doing::Step { .. } | Doing::Agent | Doing::Tool { .. })
+    }
+
+    pub(super) fn is_agent(&self) -> bool {
+        match &self.doing {
+            Doing::Step { kind } => **kind == *"agent",
+            doing => matches!(doing, Doing::Agent),
+        }
+    }
+
+    pub(super) fn add_event(&mut self, at: Timestamp, name: &str, attributes: Vec<KeyValue>) {
+        if self.events.len() >= MOST_EVENTS {
+            self.events_dropped += 1;
+            return;
+        }
+        let name = name.to_owned();
+        self.events.push(Event { time_unix_nano: nanos(at), name, attributes, dropped_attributes_count: 0 });
+    }
+}
+
+/// How a span ended.
+pub(super) enum Ending {
+    /// Well, or in a way that is no error.
+    Well,
+    /// Badly: the kind of failure, and what is said about it.
+    Badly { kind: Cow<'static, str>, message: String },
+}
+
+impl Ending {
+    /// The kind of failure.
+    pub(super) fn error(&self) -> Option<&str> {
+        match self {
+            Self::Well => None,
+            Self::Badly { kind, .. } => Some(kind),
+        }
+    }
+
+    pub(super) fn badly(kind: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::Badly { kind: kind.into(), message: message.into() }
+    }
+}
+
+/// Why something ends that nobody ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// What is around it has ended.
+    Short,
+    /// What is around it waits for an answer, and goes on later.
+    ForLater,
+}
+
+pub(super) fn nanos(at: Timestamp) -> u64 {
+    u64::try_from(at.as_micros()).unwrap_or(0).saturating_mul(1_000)
+}

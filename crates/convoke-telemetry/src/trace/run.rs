@@ -1,0 +1,308 @@
+//! One run, as a tree of spans.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use convoke_core::{Event, RunEnd, RunStatus, Timestamp};
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind};
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{Span, Status};
+
+use super::Outlet;
+use super::open::{Cut, Doing, Ending, OpenSpan, nanos};
+use crate::attribute;
+use crate::{TraceParent, convention};
+
+/// How much of an error's text is sent.
+const LONGEST_ERROR: usize = 1_024;
+
+/// Bits of a span's flags: sampled, whether it is known where the parent is, and that it is elsewhere.
+const SAMPLED: u32 = 0x1;
+const PARENT_IS_KNOWN: u32 = 0x100;
+const PARENT_IS_REMOTE: u32 = 0x200;
+
+/// Which trace a run is, and whether it is sent.
+pub(super) struct Identity {
+    trace_id: [u8; 16],
+    parent: Option<[u8; 8]>,
+    state: String,
+    is_sent: bool,
+    /// What the ids of spans are made from: different for each number that goes in.
+    seed: u64,
+}
+
+impl Identity {
+    pub(super) fn new(
+        parent: Option<TraceParent>,
+        is_sent: impl Fn(Option<&TraceParent>, &[u8; 16]) -> bool,
+    ) -> Self {
+        let mut random = [0_u8; 24];
+        // Without randomness ids are made from the clock: worse, but no reason to fail a run.
+        if getrandom::fill(&mut random).is_err() {
+            random[..8].copy_from_slice(&Timestamp::now().as_micros().to_be_bytes());
+        }
+        let [seed @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = random;
+        let mut trace_id: [u8; 16] = std::array::from_fn(|index| random[8 + index]);
+        // All zeros would not be an id.
+        trace_id[0] |= 1;
+        let trace_id = parent.as_ref().map_or(trace_id, |parent| parent.trace_id);
+        let is_sent = is_sent(parent.as_ref(), &trace_id);
+        let span = parent.as_ref().map(|parent| parent.span_id);
+        let state = parent.map(|parent| parent.state).unwrap_or_default();
+        Self { trace_id, parent: span, state, is_sent, seed: u64::from_be_bytes(seed) }
+    }
+
+    /// An id that no other span of the run has: every step below can be undone, so different numbers stay different.
+    fn span_id(&mut self) -> [u8; 8] {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.seed;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        mixed.max(1).to_be_bytes()
+    }
+}
+
+pub(super) struct RunTrace {
+    run: String,
+    workflow: String,
+    resumed: bool,
+    identity: Identity,
+    /// Whether anything was done so far, rather than told from a journal.
+    has_worked: bool,
+    root: OpenSpan,
+    /// What is open, by place: everything below a path lies together.
+    open: BTreeMap<String, Vec<OpenSpan>>,
+}
+
+impl RunTrace {
+    pub(super) fn begin(
+        event: &Event,
+        workflow: &str,
+        resumed: bool,
+        mut identity: Identity,
+        link: Option<TraceParent>,
+    ) -> Self {
+        let run = event.run.as_str().to_owned();
+        let attributes = vec![
+            attribute::text(convention::OPERATION, "invoke_workflow"),
+            attribute::text(convention::WORKFLOW, workflow),
+            attribute::text(convention::CONVERSATION, &run),
+            attribute::text(convention::RUN, &run),
+            attribute::flag(convention::RESUMED, resumed),
+        ];
+        let links = link.map(|earlier| Link {
+            trace_id: earlier.trace_id.to_vec(),
+            span_id: earlier.span_id.to_vec(),
+            ..Link::default()
+        });
+        let root = OpenSpan {
+            parent: identity.parent.unwrap_or_default(),
+            links: links.into_iter().collect(),
+            is_live: true,
+            ..OpenSpan::new(
+                identity.span_id(),
+                format!("invoke_workflow {workflow}"),
+                event.at,
+                Doing::Run,
+                attributes,
+            )
+        };
+        Self {
+            run,
+            workflow: workflow.to_owned(),
+            resumed,
+            identity,
+            has_worked: false,
+            root,
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// The run's own span.
+    pub(super) fn context(&self) -> TraceParent {
+        TraceParent {
+            trace_id: self.identity.trace_id,
+            span_id: self.root.id,
+            sampled: self.identity.is_sent,
+            state: self.identity.state.clone(),
+        }
+    }
+
+    /// The run is over: ends what is still open, and the run's own span.
+    pub(super) fn end(&mut self, at: Timestamp, end: &RunEnd, outlet: &Outlet) {
+        let cut = if end.status == RunStatus::Suspended { Cut::ForLater } else { Cut::Short };
+        self.end_all_below("", at, cut, outlet);
+        self.root.attributes.push(attribute::text(convention::RUN_STATUS, end.status.name()));
+        let usage = &end.totals.usage;
+        self.root.attributes.push(attribute::integer(convention::INPUT_TOKENS, usage.input_tokens));
+        self.root.attributes.push(attribute::integer(convention::OUTPUT_TOKENS, usage.output_tokens));
+        if let Some(cost) = end.totals.whole_cost() {
+            self.root.attributes.push(attribute::number(convention::COST, crate::metrics::dollars(cost)));
+        }
+        let ending = match end.status {
+            RunStatus::Completed | RunStatus::Suspended => Ending::Well,
+            status => Ending::badly(status.name(), end.error.clone().unwrap_or_default()),
+        };
+        let over = OpenSpan::new(self.root.id, String::new(), at, Doing::Run, Vec::new());
+        let root = std::mem::replace(&mut self.root, over);
+        if let Some(metrics) = &outlet.metrics {
+            metrics.run_ended(Some(&self.workflow), end, Some(at.since(root.start)));
+        }
+        self.send(root, at, ending, outlet);
+    }
+
+    /// Opens a span at a path, below whatever is the nearest above it.
+    pub(super) fn open(
+        &mut self,
+        path: &str,
+        at: Timestamp,
+        name: String,
+        kind: SpanKind,
+        doing: Doing,
+        mut attributes: Vec<KeyValue>,
+    ) -> &mut OpenSpan {
+        let parent = self.nearest(path);
+        let (parent, agent) = (parent.id, parent.agent.clone());
+        attributes.push(attribute::text(convention::WORKFLOW, &self.workflow));
+        attributes.push(attribute::text(convention::RUN, &self.run));
+        attributes.push(attribute::text(convention::PATH, path));
+        let span = OpenSpan {
+            parent,
+            kind,
+            agent,
+            follows_work: self.has_worked,
+            ..OpenSpan::new(self.identity.span_id(), name, at, doing, attributes)
+        };
+        let spans = self.open.entry(path.to_owned()).or_default();
+        spans.push(span);
+        let last = spans.len() - 1;
+        &mut spans[last]
+    }
+
+    /// The nearest span at or above a path that can have children.
+    pub(super) fn nearest(&mut self, path: &str) -> &mut OpenSpan {
+        let found = ancestry(path)
+            .find(|path| self.open.get(*path).is_some_and(|spans| spans.iter().any(OpenSpan::is_parent)));
+        let span = found
+            .and_then(|path| self.open.get_mut(path))
+            .and_then(|spans| spans.iter_mut().rev().find(|span| span.is_parent()));
+        span.unwrap_or(&mut self.root)
+    }
+
+    /// Notes that something was done at a path, or told from a journal.
+    pub(super) fn note_work(&mut self, path: &str, replayed: bool) {
+        self.has_worked |= !replayed;
+        for path in ancestry(path) {
+            for span in self.open.get_mut(path).into_iter().flatten() {
+                span.is_live |= !replayed;
+                span.has_past |= replayed;
+            }
+        }
+    }
+
+    /// Takes an open span out.
+    pub(super) fn close(&mut self, path: &str, is_it: impl Fn(&OpenSpan) -> bool) -> Option<OpenSpan> {
+        let spans = self.open.get_mut(path)?;
+        let span = spans.remove(spans.iter().rposition(is_it)?);
+        if spans.is_empty() {
+            self.open.remove(path);
+        }
+        Some(span)
+    }
+
+    /// An open span.
+    pub(super) fn find(&mut self, path: &str, is_it: impl Fn(&OpenSpan) -> bool) -> Option<&mut OpenSpan> {
+        self.open.get_mut(path)?.iter_mut().rev().find(|span| is_it(span))
+    }
+
+    /// Ends what is open at or below a path, innermost first: nobody will end it any more.
+    pub(super) fn end_all_below(&mut self, path: &str, at: Timestamp, cut: Cut, outlet: &Outlet) {
+        // What follows a path on the way down is a slash, and `0` is the character after that.
+        let (first, last) = (format!("{path}/"), format!("{path}0"));
+        let range = if path.is_empty() {
+            (Bound::Unbounded, Bound::Unbounded)
+        } else {
+            (Bound::Included(first), Bound::Excluded(last))
+        };
+        let below: Vec<String> =
+            self.open.range::<String, _>(range).rev().map(|(path, _)| path.clone()).collect();
+        for path in below.iter().map(String::as_str).chain([path]) {
+            for span in self.open.remove(path).into_iter().flatten().rev() {
+                self.end_unheard(span, at, cut, outlet);
+            }
+        }
+    }
+
+    /// Hands a finished span on, unless the trace is not sent or the span only repeats the past.
+    pub(super) fn send(&self, span: OpenSpan, at: Timestamp, ending: Ending, outlet: &Outlet) {
+        if !self.identity.is_sent || !outlet.sends_spans || self.only_repeats(&span, &ending) {
+            return;
+        }
+        let mut attributes = span.attributes;
+        attributes.extend(span.agent.as_deref().map(|agent| attribute::text(convention::AGENT, agent)));
+        let status = match ending {
+            Ending::Well => None,
+            Ending::Badly { kind, message } => {
+                attributes.push(attribute::text(convention::ERROR_TYPE, kind));
+                Some(Status {
+                    message: attribute::cut(&message, LONGEST_ERROR),
+                    code: StatusCode::Error.into(),
+                })
+            }
+        };
+        let is_root = matches!(span.doing, Doing::Run);
+        let parent = if is_root { self.identity.parent } else { Some(span.parent) };
+        let remote = if is_root && parent.is_some() { PARENT_IS_REMOTE } else { 0 };
+        let start = nanos(span.start);
+        outlet.courier.take(Span {
+            trace_id: self.identity.trace_id.to_vec(),
+            span_id: span.id.to_vec(),
+            trace_state: self.identity.state.clone(),
+            parent_span_id: parent.map(|id| id.to_vec()).unwrap_or_default(),
+            flags: SAMPLED | PARENT_IS_KNOWN | remote,
+            name: span.name,
+            kind: span.kind.into(),
+            start_time_unix_nano: start,
+            // Clocks may be set back.
+            end_time_unix_nano: nanos(at).max(start),
+            attributes,
+            dropped_attributes_count: 0,
+            events: span.events,
+            dropped_events_count: span.events_dropped,
+            links: span.links,
+            dropped_links_count: 0,
+            status,
+        });
+    }
+
+    /// Whether a step of a run that goes on did nothing but what the journal has: that is part of an earlier trace.
+    pub(super) fn only_repeats(&self, span: &OpenSpan, ending: &Ending) -> bool {
+        let is_step = matches!(span.doing, Doing::Step { .. } | Doing::Agent);
+        let is_past = span.has_past || (self.resumed && !span.follows_work);
+        is_step && !span.is_live && is_past && matches!(ending, Ending::Well)
+    }
+}
+
+/// A path, and all above it, innermost first. Not the run itself.
+fn ancestry(path: &str) -> impl Iterator<Item = &str> {
+    let whole = (!path.is_empty()).then_some(path);
+    std::iter::successors(whole, |path| path.rfind('/').map(|end| &path[..end]))
+}
+
+/// The step's own name in its path, as it was given.
+pub(super) fn name_in(path: &str) -> String {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let name = last.split('#').next().unwrap_or_default();
+    if name == "%00" {
+        return String::new();
+    }
+    name.replace("%2f", "/").replace("%23", "#").replace("%25", "%")
+}
+
+/// An agent's name, shared by all spans below it.
+pub(super) fn shared(name: &str) -> Option<Arc<str>> {
+    (!name.is_empty()).then(|| name.into())
+}
