@@ -1,0 +1,56 @@
+//! Work on files, off the threads that run futures.
+//!
+//! Such work cannot be taken away from its thread, so it is told when nobody waits for it any more and stops by itself.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use convoke_core::Error;
+use tokio::task::JoinError;
+
+/// Whether the work is still wanted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted(Arc<AtomicBool>);
+
+impl Wanted {
+    /// Whether nobody waits for the result any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct GivenUp(Wanted);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Does blocking work. Dropping the future tells it to stop.
+pub(crate) async fn blocking<T, E, F>(work: F) -> Result<T, Error>
+where
+    T: Send + 'static,
+    E: std::error::Error + Send + Sync + 'static,
+    F: FnOnce(&Wanted) -> Result<T, E> + Send + 'static,
+{
+    match aside(move |wanted| work(wanted).map_err(Error::failed)).await {
+        Ok(result) => result,
+        Err(lost) => Err(Error::failed(lost)),
+    }
+}
+
+/// Does blocking work and gives what it gave. An error says that the runtime was shut down before it began.
+pub(crate) async fn aside<T, F>(work: F) -> Result<T, JoinError>
+where
+    T: Send + 'static,
+    F: FnOnce(&Wanted) -> T + Send + 'static,
+{
+    let wanted = Wanted::default();
+    let _given_up = GivenUp(wanted.clone());
+    match tokio::task::spawn_blocking(move || work(&wanted)).await {
+        Ok(result) => Ok(result),
+        Err(lost) if lost.is_panic() => std::panic::resume_unwind(lost.into_panic()),
+        Err(lost) => Err(lost),
+    }
+}

@@ -1,0 +1,241 @@
+//! A small SQLite file that several processes may use at once.
+//!
+//! Work is done on threads that may block, one piece at a time, and whatever writes is one transaction. A call that was
+//! made before is known by its key: making it again gives what it gave and does nothing.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use convoke_agent::ToolContext;
+use convoke_core::{Digest, Error, Timestamp};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+};
+use serde::Serialize;
+
+use crate::blocking::blocking;
+
+/// How long to wait for another process that has the file locked.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Why something cannot be kept, or found again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeepError {
+    /// The file cannot be opened.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The database failed.
+    #[error("the database failed: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// What was asked for cannot be done.
+    #[error("{0}")]
+    Unfit(String),
+}
+
+/// What a kind of file has in it.
+pub(crate) struct Layout {
+    /// What a file of this kind says in its header.
+    pub(crate) application: i32,
+    /// Step `n` leads from version `n` to `n + 1`. A step that has been released never changes.
+    pub(crate) steps: &'static [&'static str],
+}
+
+#[derive(Clone)]
+pub(crate) struct Database {
+    path: Arc<Path>,
+    layout: &'static Layout,
+    /// `None` until it is first needed.
+    connection: Arc<Mutex<Option<Connection>>>,
+}
+
+impl Database {
+    /// A file that is opened, and made, when it is first needed.
+    pub(crate) fn at(path: &Path, layout: &'static Layout) -> Self {
+        Self { path: path.into(), layout, connection: Arc::default() }
+    }
+
+    pub(crate) fn open(path: &Path, layout: &'static Layout) -> Result<Self, KeepError> {
+        let database = Self::at(path, layout);
+        drop(database.connected()?);
+        Ok(database)
+    }
+
+    /// The connection, which there is then.
+    fn connected(&self) -> Result<MutexGuard<'_, Option<Connection>>, KeepError> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if connection.is_none() {
+            *connection = Some(Self::connect(&self.path, self.layout)?);
+        }
+        Ok(connection)
+    }
+
+    fn connect(path: &Path, layout: &Layout) -> Result<Connection, KeepError> {
+        let fail = |problem: String| KeepError::File { path: path.to_owned(), problem };
+        // SQLite gives some names a meaning of their own (`:memory:`), but only to relative ones.
+        let absolute = std::path::absolute(path).map_err(|error| fail(error.to_string()))?;
+        create(&absolute).map_err(|error| fail(format!("it cannot be made or opened: {error}")))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(&absolute, flags).and_then(|mut connection| {
+            connection.busy_timeout(PATIENCE)?;
+            let state = prepare(&mut connection, layout)?;
+            Ok((connection, state))
+        });
+        let (connection, state) = opened.map_err(|error| fail(error.to_string()))?;
+        match state {
+            State::Ready => Ok(connection),
+            State::Foreign => Err(fail("it is the file of something else; name another".to_owned())),
+            State::Newer => Err(fail("a newer version of convoke has written it; use that one".to_owned())),
+        }
+    }
+
+    /// Looks something up.
+    pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, KeepError> + Send + 'static,
+    {
+        let database = self.clone();
+        blocking(move |_| {
+            let mut connection = database.connected()?;
+            let connection = connection.as_mut().ok_or_else(closed)?;
+            work(connection)
+        })
+        .await
+    }
+
+    /// Changes something, in one transaction.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, KeepError> + Send + 'static,
+    {
+        let database = self.clone();
+        let write = move || {
+            let mut connection = database.connected()?;
+            let connection = connection.as_mut().ok_or_else(closed)?;
+            // Taken at once: a transaction that read first could not become one that writes while others do.
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok::<T, KeepError>(result)
+        };
+        blocking(move |_| write()).await
+    }
+}
+
+fn closed() -> KeepError {
+    KeepError::Unfit("the file is not open".to_owned())
+}
+
+/// Does something once for each key: a call that has been made gives what it gave. Whose arguments differ is another
+/// call, whatever its key says: ids of runs can be used again.
+pub(crate) fn once(
+    transaction: &Transaction<'_>,
+    call: &Call,
+    work: impl FnOnce() -> Result<String, KeepError>,
+) -> Result<String, KeepError> {
+    let known = "SELECT result FROM calls WHERE key = ?1 AND arguments = ?2";
+    let known: Option<String> =
+        transaction.query_row(known, params![call.key, call.arguments], |row| row.get(0)).optional()?;
+    if let Some(result) = known {
+        return Ok(result);
+    }
+    let result = work()?;
+    transaction.execute(
+        "INSERT OR REPLACE INTO calls (key, arguments, run, result, at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![call.key, call.arguments, call.run, result, call.at.as_micros()],
+    )?;
+    Ok(result)
+}
+
+/// One call, as the database knows it.
+pub(crate) struct Call {
+    pub(crate) run: String,
+    pub(crate) path: String,
+    pub(crate) at: Timestamp,
+    key: String,
+    /// A digest of what it was called with.
+    arguments: String,
+}
+
+impl Call {
+    pub(crate) fn of(
+        context: &ToolContext,
+        arguments: &impl Serialize,
+        at: Timestamp,
+    ) -> Result<Self, Error> {
+        let arguments = serde_json::to_vec(arguments)?;
+        Ok(Self {
+            run: context.scope.run_id().as_str().to_owned(),
+            path: context.scope.path().to_string(),
+            at,
+            key: context.key.as_str().to_owned(),
+            arguments: Digest::of_parts(&[&arguments]).to_string(),
+        })
+    }
+}
+
+/// Only the user may read what is kept.
+fn create(path: &Path) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+enum State {
+    Ready,
+    Foreign,
+    Newer,
+}
+
+fn prepare(connection: &mut Connection, layout: &Layout) -> rusqlite::Result<State> {
+    switch_log_on(connection)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let application: i32 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let newest = i64::try_from(layout.steps.len()).unwrap_or(i64::MAX);
+    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application != layout.application && (application != 0 || tables > 0) {
+        return Ok(State::Foreign);
+    }
+    if version > newest {
+        return Ok(State::Newer);
+    }
+    for step in layout.steps.iter().skip(usize::try_from(version).unwrap_or(0)) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "application_id", layout.application)?;
+    transaction.pragma_update(None, "user_version", newest)?;
+    transaction.commit()?;
+    Ok(State::Ready)
+}
+
+/// Switches to write-ahead logging. It needs the file for itself for a moment, and SQLite does not wait for that.
+fn switch_log_on(connection: &Connection) -> rusqlite::Result<()> {
+    let began = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && began.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            switched => return switched,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `edit`: one text in a file becomes another.
+
+use convoke_agent::FunctionTool;
+use convoke_core::{Access, Reconciled, Repeat, ToolEffect};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{About, plural, reconciled, tool};
+use crate::workspace::{Existing, FileError, Workspace};
+
+/// Arguments of `edit`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    /// The file, from the top of the workspace.
+    path: String,
+    /// The text to be replaced, exactly as it stands in the file. It must be there once, unless `all` is said.
+    old: String,
+    /// The text to put there.
+    new: String,
+    /// Replace every occurrence.
+    #[serde(default)]
+    all: bool,
+}
+
+impl About for Edit {
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+pub(super) fn edit(workspace: &Workspace) -> FunctionTool {
+    let tool = tool(
+        workspace,
+        "edit",
+        "Replaces a text in a file. The text must match exactly and be unique; give more of the lines around it if it is \
+         not.",
+        |workspace, arguments: Edit, _| replace(workspace, &arguments),
+        |workspace, arguments| vec![Access::write(workspace.resource(&arguments.path))],
+    )
+    .effects([ToolEffect::Writes])
+    .repeat(Repeat::Never);
+    reconciled(tool, workspace, |workspace, arguments: Edit| {
+        let content = workspace.open_file(&arguments.path)?.read_text()?;
+        let (old, new) = (content.contains(&arguments.old), content.contains(&arguments.new));
+        Ok(match (old, new) {
+            // What is put there has the old text in it, or the new one was there before: who knows.
+            _ if arguments.new.contains(&arguments.old) => Reconciled::Unknown,
+            (true, _) => Reconciled::NotDone,
+            (false, true) if !arguments.new.is_empty() => {
+                Reconciled::Done(format!("edited {}", arguments.path))
+            }
+            (false, _) => Reconciled::Unknown,
+        })
+    })
+}
+
+fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError> {
+    let Edit { path, old, new, all } = arguments;
+    if old.is_empty() {
+        return Err(FileError::Unfit(
+            "`old` is empty; say which text to replace, or use write to make a file".to_owned(),
+        ));
+    }
+    if old == new {
+        return Err(FileError::Unfit("`old` and `new` are the same: nothing to do".to_owned()));
+    }
+    let _alone = workspace.changing();
+    let content = workspace.open_file(path)?.read_text()?;
+    let places: Vec<usize> =
+        content.match_indices(old.as_str()).map(|(at, _)| line_of(&content, at)).collect();
+    match places.len() {
+        0 => return Err(FileError::Unfit(not_found(path, &content, old))),
+        1 => {}
+        _ if *all => {}
+        count => {
+            return Err(FileError::Unfit(format!(
+                "`old` is in {path} {count} times, {}; give more of the lines around the one that is meant, or say \
+                 `all`",
+                at_lines(&places)
+            )));
+        }
+    }
+    workspace.write_file(path, content.replace(old.as_str(), new).as_bytes(), Existing::Replace)?;
+    Ok(format!("replaced {} in {path}, {}", plural(places.len(), "occurrence"), at_lines(&places)))
+}
+
+fn line_of(content: &str, at: usize) -> usize {
+    content[..at].bytes().filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn at_lines(places: &[usize]) -> String {
+    let shown: Vec<String> = places.iter().take(20).map(ToString::to_string).collect();
+    let more = if places.len() > 20 { " and more" } else { "" };
+    format!("at line{} {}{more}", if places.len() == 1 { "" } else { "s" }, shown.join(", "))
+}
+
+/// Says what is there instead: usually it is white space that differs.
+fn not_found(path: &str, content: &str, old: &str) -> String {
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = old.lines().map(squeezed).find(|line| !line.is_empty()).unwrap_or_default();
+    let near: Vec<usize> = content
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !first.is_empty() && squeezed(line).contains(&first))
+        .map(|(index, _)| index + 1)
+        .collect();
+    let hint = if near.is_empty() {
+        "read the file and copy the text from it".to_owned()
+    } else {
+        format!(
+            "its first line is there but for white space or what follows, {}; read it and copy it",
+            at_lines(&near)
+        )
+    };
+    format!("`old` is not in {path}: {hint}")
+}

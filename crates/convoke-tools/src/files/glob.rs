@@ -1,0 +1,107 @@
+//! `glob`.
+
+use convoke_agent::FunctionTool;
+use convoke_core::Access;
+use globset::{GlobBuilder, GlobMatcher};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{About, MOST_BYTES, is_git_folder, note, plural, tool};
+use crate::blocking::Wanted;
+use crate::workspace::{Entry, FileError, Kind, Protection, Visit, Workspace};
+
+/// Paths given when nobody says how many.
+const MOST_PATHS: usize = 500;
+
+/// Arguments of `glob`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Glob {
+    /// The pattern, from the top of the workspace: `*` within a name, `**` any folders, `{a,b}`, `[a-z]`.
+    pattern: String,
+    /// The folder to look in.
+    #[serde(default = "top")]
+    path: String,
+    /// How many paths to give at most.
+    #[serde(default = "most")]
+    #[schemars(range(min = 1, max = 5_000))]
+    limit: usize,
+}
+
+fn top() -> String {
+    ".".to_owned()
+}
+
+fn most() -> usize {
+    MOST_PATHS
+}
+
+impl About for Glob {
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+pub(super) fn glob(workspace: &Workspace) -> FunctionTool {
+    tool(
+        workspace,
+        "glob",
+        "Finds files and folders by pattern, sorted by path. A pattern without `/` is for names at any depth. Folders end \
+         in `/`. Links are not followed; git's own folder is looked at only if the pattern names it.",
+        find,
+        |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
+    )
+}
+
+pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, FileError> {
+    let pattern = pattern.trim_start_matches("./");
+    let anywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
+    let glob = GlobBuilder::new(&anywhere).literal_separator(true).build();
+    Ok(glob
+        .map_err(|error| FileError::Unfit(format!("`{pattern}` is not a pattern: {}", error.kind())))?
+        .compile_matcher())
+}
+
+fn find(workspace: &Workspace, arguments: Glob, wanted: &Wanted) -> Result<String, FileError> {
+    if arguments.pattern.starts_with('/') || arguments.pattern.split('/').any(|name| name == "..") {
+        return Err(FileError::Outside {
+            path: arguments.pattern,
+            how: "patterns are for what is inside".to_owned(),
+        });
+    }
+    let matcher = matcher(&arguments.pattern)?;
+    let into_git = arguments.pattern.contains(".git") || arguments.path.contains(".git");
+    let place = workspace.resolve(&arguments.path, crate::workspace::Follow::Links)?;
+    let (mut result, mut found, mut hidden) = (String::new(), 0_usize, 0_usize);
+    workspace.walk_place(&place, &mut |entry: Entry<'_>| {
+        if wanted.is_over() {
+            return Err(FileError::GivenUp);
+        }
+        let below = entry.path.strip_prefix(&place.path).unwrap_or(entry.path);
+        if matcher.is_match(below) {
+            if entry.protection == Some(Protection::Secret) {
+                hidden += 1;
+            } else {
+                found += 1;
+                if found <= arguments.limit && result.len() < MOST_BYTES {
+                    let end = if entry.kind == Kind::Folder { "/\n" } else { "\n" };
+                    result.push_str(&entry.path.display().to_string());
+                    result.push_str(end);
+                } else {
+                    return Ok(Visit::Stop);
+                }
+            }
+        }
+        let enter = entry.protection != Some(Protection::Secret) && (into_git || !is_git_folder(entry.name));
+        Ok(if enter { Visit::Enter } else { Visit::Pass })
+    })?;
+    if found > arguments.limit || result.len() >= MOST_BYTES {
+        note(&mut result, "there are more; narrow the pattern, or raise the limit");
+    } else if found == 0 {
+        note(&mut result, "nothing matches");
+    }
+    if hidden > 0 {
+        note(&mut result, &format!("{} not shown", plural(hidden, "protected path")));
+    }
+    Ok(result)
+}

@@ -1,0 +1,137 @@
+//! `ls` and `tree`.
+
+use std::fmt::Write;
+
+use convoke_agent::FunctionTool;
+use convoke_core::Access;
+use rustix::fs::{AtFlags, statat};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{About, MOST_BYTES, note, tool};
+use crate::blocking::Wanted;
+use crate::workspace::{Entry, FileError, Kind, Protection, Visit, Workspace};
+
+/// The most entries that are listed.
+const MOST_ENTRIES: usize = 1_000;
+
+/// Arguments of `ls`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct List {
+    /// The folder, from the top of the workspace.
+    #[serde(default = "top")]
+    path: String,
+}
+
+/// Arguments of `tree`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Tree {
+    /// The folder, from the top of the workspace.
+    #[serde(default = "top")]
+    path: String,
+    /// How many levels to show.
+    #[serde(default = "three")]
+    #[schemars(range(min = 1, max = 20))]
+    depth: usize,
+}
+
+fn top() -> String {
+    ".".to_owned()
+}
+
+fn three() -> usize {
+    3
+}
+
+impl About for List {
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl About for Tree {
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+pub(super) fn ls(workspace: &Workspace) -> FunctionTool {
+    tool(
+        workspace,
+        "ls",
+        "Lists a folder: a line for each entry, sorted, folders with `/`, files with their size in bytes.",
+        |workspace, arguments: List, wanted| list(workspace, &arguments.path, 1, Hidden::Shown, wanted),
+        |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
+    )
+}
+
+pub(super) fn tree(workspace: &Workspace) -> FunctionTool {
+    tool(
+        workspace,
+        "tree",
+        "Shows a folder and what is beneath it, indented, to a depth. Names that begin with a dot are left out.",
+        |workspace, arguments: Tree, wanted| {
+            list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, wanted)
+        },
+        |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
+    )
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Hidden {
+    Shown,
+    LeftOut,
+}
+
+fn list(
+    workspace: &Workspace,
+    path: &str,
+    depth: usize,
+    hidden: Hidden,
+    wanted: &Wanted,
+) -> Result<String, FileError> {
+    let (mut result, mut count, mut more) = (String::new(), 0_usize, false);
+    workspace.walk(path, &mut |entry: Entry<'_>| {
+        if wanted.is_over() {
+            return Err(FileError::GivenUp);
+        }
+        if hidden == Hidden::LeftOut && entry.name.as_encoded_bytes().starts_with(b".") {
+            return Ok(Visit::Pass);
+        }
+        count += 1;
+        if count > MOST_ENTRIES || result.len() > MOST_BYTES {
+            more = true;
+            return Ok(Visit::Stop);
+        }
+        let indent = "  ".repeat(entry.depth - 1);
+        // Writing to a string cannot fail.
+        let _ = writeln!(result, "{indent}{}{}", entry.name.display(), about(&entry));
+        let secret = entry.protection == Some(Protection::Secret);
+        Ok(if entry.depth < depth && !secret { Visit::Enter } else { Visit::Pass })
+    })?;
+    if more {
+        note(&mut result, &format!("more than {} entries; list a folder inside", count - 1));
+    } else if count == 0 {
+        note(&mut result, "the folder is empty");
+    }
+    Ok(result)
+}
+
+fn about(entry: &Entry<'_>) -> String {
+    let protected = match entry.protection {
+        Some(Protection::Secret) => "  (protected)",
+        _ => "",
+    };
+    match entry.kind {
+        Kind::Folder => format!("/{protected}"),
+        Kind::Link => format!("  (link){protected}"),
+        Kind::Other(kind) => format!("  ({kind})"),
+        Kind::File if protected.is_empty() => {
+            let size = statat(entry.folder, entry.name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| stat.st_size);
+            size.map_or(String::new(), |bytes| format!("  {bytes}"))
+        }
+        Kind::File => protected.to_owned(),
+    }
+}

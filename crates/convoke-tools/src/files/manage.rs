@@ -1,0 +1,220 @@
+//! `mkdir`, `mv`, `cp` and `rm`.
+
+use convoke_agent::FunctionTool;
+use convoke_core::{Access, Reconciled, Repeat, ToolEffect};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{About, plural, reconciled, tool};
+use crate::blocking::Wanted;
+use crate::workspace::{
+    Census, Entry, Existing, FileError, Follow, Kind, Protection, Visit, Workspace, shown,
+};
+
+/// The most files that are copied at once.
+const MOST_COPIED: usize = 10_000;
+
+/// Arguments of `mkdir`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Make {
+    /// The folder, from the top of the workspace. Those above it are made too.
+    path: String,
+}
+
+/// Arguments of `mv` and `cp`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Transfer {
+    /// What, from the top of the workspace.
+    source: String,
+    /// Where to. If it is a folder, into it, under the same name.
+    destination: String,
+    /// Replace a file that is there.
+    #[serde(default)]
+    replace: bool,
+}
+
+/// Arguments of `rm`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Remove {
+    /// What to remove, from the top of the workspace.
+    path: String,
+    /// Remove a folder with everything in it.
+    #[serde(default)]
+    recursive: bool,
+}
+
+impl About for Make {
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl About for Transfer {
+    fn path(&self) -> &str {
+        &self.source
+    }
+}
+
+impl About for Remove {
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl Transfer {
+    fn existing(&self) -> Existing {
+        if self.replace { Existing::Replace } else { Existing::Keep }
+    }
+}
+
+pub(super) fn mkdir(workspace: &Workspace) -> FunctionTool {
+    tool(
+        workspace,
+        "mkdir",
+        "Makes a folder, and those above it. One that is there already is fine.",
+        |workspace, arguments: Make, _| {
+            let _alone = workspace.changing();
+            let made = workspace.make_folders(&arguments.path)?;
+            Ok(format!("{} {}", arguments.path, if made { "made" } else { "was there already" }))
+        },
+        |workspace, arguments| vec![Access::write(workspace.resource(&arguments.path))],
+    )
+    .effects([ToolEffect::Writes])
+    .repeat(Repeat::Safe)
+}
+
+pub(super) fn mv(workspace: &Workspace) -> FunctionTool {
+    let tool = tool(
+        workspace,
+        "mv",
+        "Moves or renames a file or a folder. What is at the destination stays, unless `replace` is said.",
+        |workspace, arguments: Transfer, _| {
+            let _alone = workspace.changing();
+            let path = workspace.rename(&arguments.source, &arguments.destination, arguments.existing())?;
+            Ok(format!("moved {} to {}", arguments.source, shown(&path)))
+        },
+        |workspace, arguments| {
+            [&arguments.source, &arguments.destination]
+                .map(|path| Access::write(workspace.resource_tree(path)))
+                .to_vec()
+        },
+    )
+    .effects([ToolEffect::Writes])
+    .repeat(Repeat::Never);
+    reconciled(tool, workspace, |workspace, arguments: Transfer| {
+        let there = |path: &str| workspace.resolve(path, Follow::Nothing).map(|place| place.kind());
+        Ok(match (there(&arguments.source)?, there(&arguments.destination)?) {
+            (Some(_), None) => Reconciled::NotDone,
+            (None, Some(kind)) if kind != Kind::Folder => {
+                Reconciled::Done(format!("moved {} to {}", arguments.source, arguments.destination))
+            }
+            _ => Reconciled::Unknown,
+        })
+    })
+}
+
+pub(super) fn cp(workspace: &Workspace) -> FunctionTool {
+    let tool = tool(
+        workspace,
+        "cp",
+        "Copies a file, or a folder with everything in it. What is at the destination stays, unless `replace` is said.",
+        |workspace, arguments: Transfer, wanted| copy(workspace, &arguments, wanted),
+        |workspace, arguments| {
+            vec![
+                Access::read(workspace.resource_tree(&arguments.source)),
+                Access::write(workspace.resource_tree(&arguments.destination)),
+            ]
+        },
+    )
+    .effects([ToolEffect::Writes])
+    .repeat(Repeat::Never);
+    reconciled(tool, workspace, |workspace, arguments: Transfer| {
+        let there = workspace.resolve(&arguments.destination, Follow::Links)?.kind();
+        Ok(if there.is_none() { Reconciled::NotDone } else { Reconciled::Unknown })
+    })
+}
+
+pub(super) fn rm(workspace: &Workspace) -> FunctionTool {
+    let tool = tool(
+        workspace,
+        "rm",
+        "Removes a file, a link or an empty folder; a folder with everything in it only if `recursive` is said. What is \
+         removed cannot be brought back.",
+        |workspace, arguments: Remove, _| {
+            let _alone = workspace.changing();
+            let removed = workspace.remove(&arguments.path, arguments.recursive)?;
+            let with = if removed > 1 { format!(" ({removed} entries in all)") } else { String::new() };
+            Ok(format!("removed {}{with}", arguments.path))
+        },
+        |workspace, arguments| vec![Access::write(workspace.resource_tree(&arguments.path))],
+    )
+    .effects([ToolEffect::Writes, ToolEffect::Irreversible])
+    .repeat(Repeat::Never);
+    reconciled(tool, workspace, |workspace, arguments: Remove| {
+        let there = workspace.resolve(&arguments.path, Follow::Nothing)?.kind();
+        Ok(match there {
+            None => Reconciled::Done(format!("removed {}", arguments.path)),
+            Some(_) => Reconciled::NotDone,
+        })
+    })
+}
+
+fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<String, FileError> {
+    let _alone = workspace.changing();
+    let source = workspace.resolve(&arguments.source, Follow::Links)?;
+    let mut target = workspace.resolve(&arguments.destination, Follow::Links)?;
+    if target.kind() == Some(Kind::Folder)
+        && let Some(name) = source.path.file_name()
+    {
+        target = workspace.resolve(target.path.join(name), Follow::Links)?;
+    }
+    let mut census = Census::default();
+    let destination = target.path.clone();
+    if source.kind() != Some(Kind::Folder) {
+        workspace.copy_file(&source, target, arguments.existing(), &mut census)?;
+        return Ok(format!("copied {} to {}", arguments.source, shown(&destination)));
+    }
+    workspace.protected().may_read(&source.path)?;
+    workspace.protected().may_change(&destination)?;
+    if destination.starts_with(&source.path) {
+        return Err(FileError::Unfit(format!("`{}` cannot be copied into itself", arguments.source)));
+    }
+    // What is read-only may be read; a copy of git's configuration under another name is just a file.
+    workspace.nothing_protected_in(&source, "copy", |how| how == Protection::Secret)?;
+    let mut files = Vec::new();
+    workspace.walk_place(&source, &mut |entry: Entry<'_>| {
+        if entry.kind == Kind::File {
+            files.push(entry.path.to_owned());
+        }
+        Ok(if files.len() > MOST_COPIED { Visit::Stop } else { Visit::Enter })
+    })?;
+    if files.len() > MOST_COPIED {
+        return Err(FileError::Unfit(format!(
+            "there are more than {MOST_COPIED} files in it; copy a part of it"
+        )));
+    }
+    let copies: Vec<_> = files
+        .iter()
+        .map(|path| (path, destination.join(path.strip_prefix(&source.path).unwrap_or(path))))
+        .collect();
+    for (_, to) in &copies {
+        workspace.protected().may_change(to)?;
+    }
+    workspace.make_folders(&destination)?;
+    for (path, to) in copies {
+        if wanted.is_over() {
+            return Err(FileError::GivenUp);
+        }
+        let from = workspace.resolve(path, Follow::Nothing)?;
+        workspace.copy_file(
+            &from,
+            workspace.resolve(&to, Follow::Links)?,
+            arguments.existing(),
+            &mut census,
+        )?;
+    }
+    Ok(format!("copied {} to {} ({})", arguments.source, shown(&destination), plural(files.len(), "file")))
+}

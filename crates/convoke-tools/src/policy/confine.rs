@@ -1,0 +1,43 @@
+//! What a policy says to those who hold limits: the sandbox, and the budget of a run.
+
+use super::Policy;
+#[cfg(target_os = "linux")]
+use super::Sandboxing;
+#[cfg(target_os = "linux")]
+use crate::sandbox::{Confinement, Network, Sandbox};
+
+impl Policy {
+    /// This budget, lowered to what the policy allows.
+    #[must_use]
+    pub fn budget(&self, limits: &convoke_core::Limits) -> convoke_core::Limits {
+        let mut own = convoke_core::Limits::default();
+        own.tool_calls = self.limits.tool_calls;
+        for (tool, rules) in &self.tools {
+            if let Some(calls) = rules.calls {
+                own = own.calls_of(tool, calls);
+            }
+        }
+        limits.and(&own)
+    }
+
+    /// This sandbox, as the policy wants it: confined or not, with the network or without, with its limits.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn confine(&self, sandbox: Sandbox) -> Sandbox {
+        const MIB: u64 = 1 << 20;
+        let mut limits = *sandbox.limited();
+        let own = self.limits;
+        limits.cpu_seconds = own.cpu_seconds.unwrap_or(limits.cpu_seconds);
+        limits.memory = own.memory_mb.map_or(limits.memory, |size| size.saturating_mul(MIB));
+        limits.processes = own.processes.unwrap_or(limits.processes);
+        limits.file = own.file_mb.map_or(limits.file, |size| size.saturating_mul(MIB));
+        limits.output = own.output_mb.map_or(limits.output, |size| size.saturating_mul(MIB));
+        let network = if self.command_network() { Network::Open } else { Network::None };
+        let sandbox = sandbox.limits(limits).network(network);
+        match self.sandbox() {
+            Sandboxing::Off => sandbox.confinement(Confinement::Off),
+            // What confines it is chosen by whoever made it; that something does is seen to there.
+            Sandboxing::Required => sandbox,
+        }
+    }
+}

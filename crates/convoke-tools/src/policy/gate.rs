@@ -1,0 +1,110 @@
+//! The policy before every call of a run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use convoke_core::{BoxFuture, Error, Gate, GateRequest, Permission, Question, ToolSpec};
+use serde_json::{Value, json};
+
+use super::{Decision, Outcome, Policy, RulePlace, Subject};
+use crate::workspace::Workspace;
+
+/// A policy as a gate of a runtime: every call is decided about before it is made.
+///
+/// What is denied goes back to the model with the reason; what is asked about becomes a question with the tool, its
+/// arguments, the rule and why.
+///
+/// ```
+/// use convoke_core::Runtime;
+/// use convoke_tools::policy::{Policy, PolicyGate};
+///
+/// let runtime = Runtime::builder().gate(PolicyGate::new(Policy::default())).build();
+/// # drop(runtime);
+/// ```
+#[derive(Debug, Clone)]
+pub struct PolicyGate {
+    /// All of them must agree: the strictest decides.
+    policies: Vec<Arc<Policy>>,
+    workspace: Option<Workspace>,
+    /// Tools of MCP servers by the names that models know them by.
+    mcp: BTreeMap<String, (String, String)>,
+}
+
+impl PolicyGate {
+    /// A gate with this policy.
+    #[must_use]
+    pub fn new(policy: impl Into<Arc<Policy>>) -> Self {
+        Self { policies: vec![policy.into()], workspace: None, mcp: BTreeMap::new() }
+    }
+
+    /// This policy holds, too: the stricter of the two decides. So what a folder's policy allows is no more than what the
+    /// user's own does.
+    #[must_use]
+    pub fn and(mut self, policy: impl Into<Arc<Policy>>) -> Self {
+        self.policies.push(policy.into());
+        self
+    }
+
+    /// Paths are judged by where they lead in this workspace, not only by how they are written.
+    #[must_use]
+    pub fn workspace(mut self, workspace: &Workspace) -> Self {
+        self.workspace = Some(workspace.clone());
+        self
+    }
+
+    /// The tool that models know by this name is that one of an MCP server.
+    #[must_use]
+    pub fn mcp(
+        mut self,
+        name: impl Into<String>,
+        server: impl Into<String>,
+        tool: impl Into<String>,
+    ) -> Self {
+        self.mcp.insert(name.into(), (server.into(), tool.into()));
+        self
+    }
+
+    /// Decides about a call.
+    #[must_use]
+    pub fn decide(&self, spec: &ToolSpec, arguments: &Value) -> Decision {
+        let decide = |policy: &Arc<Policy>| {
+            let mut call = policy.call(spec, arguments).within(self.workspace.as_ref());
+            if let Some((server, tool)) = self.mcp.get(spec.name()) {
+                // Its arguments mean what the server takes them for, whatever built-in tool they are like.
+                let (server, tool) = (server.clone(), tool.clone());
+                call.subjects = vec![Subject::Mcp { server, tool }];
+            }
+            policy.decide(&call)
+        };
+        let decisions = self.policies.iter().map(decide);
+        // There is at least the policy it was made with.
+        decisions.reduce(Decision::or_stricter).unwrap_or_else(|| decide(&Arc::new(Policy::default())))
+    }
+}
+
+impl Gate for PolicyGate {
+    fn judge<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
+        let decision = self.decide(request.spec, request.arguments);
+        let permission = match decision.outcome {
+            Outcome::Allow => Permission::Allow,
+            Outcome::Deny => Permission::deny(decision.denial()),
+            Outcome::Ask => Permission::ask(question(&decision, request.spec.name(), request.arguments)),
+        };
+        Box::pin(async move { Ok(permission) })
+    }
+}
+
+fn question(decision: &Decision, tool: &str, arguments: &Value) -> Question {
+    let place = match &decision.rule.place {
+        RulePlace::File { name, line } => format!("{name}:{line}"),
+        RulePlace::BuiltIn => "built in".to_owned(),
+    };
+    Question::approval(format!("May `{tool}` be called?"))
+        .details(format!("{} ({})", decision.because, decision.rule))
+        .about(json!({
+            "tool": tool,
+            "arguments": arguments,
+            "because": decision.because,
+            "rule": {"key": decision.rule.key, "text": decision.rule.text, "place": place},
+        }))
+}

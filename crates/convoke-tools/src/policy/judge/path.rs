@@ -1,0 +1,142 @@
+//! Decisions about paths.
+
+use std::path::Path;
+
+use convoke_core::ToolEffect;
+
+use super::{Call, built_in, denied};
+use crate::policy::explain::Trail;
+use crate::policy::pattern::{Lists, PathName, PathPattern, Written};
+use crate::policy::{Decision, Outcome, Policy, RuleRef, ToolRules};
+use crate::workspace::{Protected, Protection, Workspace};
+
+const OTHER_PATH: &str = "Work with other files, or say what you need and why.";
+
+impl Policy {
+    pub(super) fn path(
+        &self,
+        call: &Call<'_>,
+        rules: Option<&ToolRules>,
+        path: &str,
+        trail: &mut Trail,
+    ) -> Decision {
+        let names = names(path, call.workspace);
+        let key = format!("tools.{}.paths", call.tool);
+        let own = rules.map(|rules| (&rules.paths, key.as_str()));
+        if let Some(decision) = self.kept_from(&names, call, path, own, trail) {
+            return decision;
+        }
+        let Some((lists, key)) = own else { return self.base(call, rules) };
+        let is_allowed = |pattern: &PathPattern| names.iter().all(|name| pattern.matches(name));
+        self.permitted(call, rules, lists, key, &format!("`{path}`"), OTHER_PATH, &is_allowed, trail)
+    }
+
+    /// A folder that something is done in: it can be denied or asked about, and allows nothing.
+    pub(super) fn folder(&self, call: &Call<'_>, path: &str, trail: &mut Trail) -> Option<Decision> {
+        self.kept_from(&names(path, call.workspace), call, path, None, trail)
+    }
+
+    /// What keeps a tool from a path: rules of the file, and protection whatever they say.
+    fn kept_from(
+        &self,
+        names: &[PathName],
+        call: &Call<'_>,
+        path: &str,
+        own: Option<(&Lists<PathPattern>, &str)>,
+        trail: &mut Trail,
+    ) -> Option<Decision> {
+        let changes =
+            call.effects.contains(ToolEffect::Writes) || call.effects.contains(ToolEffect::Irreversible);
+        let ruled = self.restricted_path(names, path, own, trail);
+        if ruled.as_ref().is_some_and(|decision| decision.outcome == Outcome::Deny) {
+            return ruled;
+        }
+        self.protects(names, path, changes, call.workspace).or(ruled)
+    }
+
+    /// Configuration, policy, credentials and the like, whatever the policy says.
+    pub(super) fn protects(
+        &self,
+        names: &[PathName],
+        path: &str,
+        changes: bool,
+        workspace: Option<&Workspace>,
+    ) -> Option<Decision> {
+        let protected = match workspace {
+            Some(workspace) => workspace.protected(),
+            None => self.protection.get_or_init(|| self.protect(Protected::defaults())),
+        };
+        let found = names
+            .iter()
+            .filter_map(|name| protected.of(name.anywhere()))
+            .find(|protection| changes || *protection == Protection::Secret)?;
+        Some(denied(built_in("protected"), format!("`{path}` is protected ({found})"), OTHER_PATH))
+    }
+
+    /// What the lists for all tools, and those of the tool, forbid or ask about.
+    pub(super) fn restricted_path(
+        &self,
+        names: &[PathName],
+        path: &str,
+        own: Option<(&Lists<PathPattern>, &str)>,
+        trail: &mut Trail,
+    ) -> Option<Decision> {
+        let catches = |pattern: &PathPattern| names.iter().any(|name| pattern.matches(name));
+        let about = format!("`{path}`");
+        let decide = |outcome, key: String, written: &Written| {
+            let because =
+                format!("{about} is {}", if outcome == Outcome::Deny { "denied" } else { "asked about" });
+            Decision { outcome, rule: self.rule(key, written), because, instead: OTHER_PATH }
+        };
+        let deny = |lists: &Lists<PathPattern>, key: &str, trail: &mut Trail| {
+            let found =
+                trail.find(self, &lists.deny, || format!("{key}.deny"), Outcome::Deny, &about, catches);
+            found.map(|written| decide(Outcome::Deny, format!("{key}.deny"), written))
+        };
+        let ask = |lists: &Lists<PathPattern>, key: &str, trail: &mut Trail| {
+            let found = trail.find(self, &lists.ask, || format!("{key}.ask"), Outcome::Ask, &about, catches);
+            found.map(|written| decide(Outcome::Ask, format!("{key}.ask"), written))
+        };
+        if let Some(decision) = deny(&self.paths, "paths", trail) {
+            return Some(decision);
+        }
+        if let Some((lists, key)) = own
+            && let Some(decision) = deny(lists, key, trail)
+        {
+            return Some(decision);
+        }
+        let within = |pattern: &PathPattern| names.iter().all(|name| pattern.matches(name));
+        if let Some((first, _)) = self.paths.allow.first()
+            && trail
+                .find(self, &self.paths.allow, || "paths.within".to_owned(), Outcome::Allow, &about, within)
+                .is_none()
+        {
+            let rule = RuleRef {
+                key: "paths.within".to_owned(),
+                text: String::new(),
+                place: self.place(first.line),
+            };
+            return Some(denied(
+                rule,
+                format!("{about} is outside of the folders that tools may work in"),
+                OTHER_PATH,
+            ));
+        }
+        if let Some(decision) = ask(&self.paths, "paths", trail) {
+            return Some(decision);
+        }
+        own.and_then(|(lists, key)| ask(lists, key, trail))
+    }
+}
+
+/// The names of a path: as it was written, and where it leads if that is somewhere else.
+fn names(path: &str, workspace: Option<&Workspace>) -> Vec<PathName> {
+    let written = PathName::of(Path::new(path), workspace.map(Workspace::path));
+    let real = workspace.and_then(|workspace| workspace.real(path));
+    match real {
+        Some(real) if written.relative.as_ref() != Some(&real) => {
+            vec![PathName::of(&real, workspace.map(Workspace::path)), written]
+        }
+        _ => vec![written],
+    }
+}

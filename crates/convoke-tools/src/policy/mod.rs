@@ -1,0 +1,362 @@
+//! What tools may do: one versioned `policy.toml`.
+//!
+//! A [`Policy`] says for every call whether it is allowed, asked about or denied, and each [`Decision`] names the rule
+//! that made it. [`PolicyGate`] puts it before every call of a run. Without a file, [`Policy::default`] holds: reading and
+//! writing in the workspace is allowed, commands run in the sandbox, what cannot be undone is asked about, the network is
+//! denied.
+//!
+//! ```
+//! use convoke_tools::policy::{Outcome, Policy};
+//!
+//! let policy = Policy::parse("version = 1\n[commands]\nallow = [\"git push origin\"]\n", "policy.toml")?;
+//! assert_eq!(policy.command("cargo test").outcome, Outcome::Allow);
+//! assert_eq!(policy.command("git push origin main").outcome, Outcome::Allow);
+//! assert_eq!(policy.command("git push --force").outcome, Outcome::Ask);
+//! let decision = policy.command("cargo test && curl https://example.com");
+//! assert_eq!(decision.to_string(), "deny: `curl https://example.com`: it talks to other machines (commands.deny = \"curl\", built in)");
+//! # Ok::<(), convoke_tools::policy::PolicyErrors>(())
+//! ```
+//!
+//! | file | what it is for |
+//! |---|---|
+//! | `keys` | every key there is |
+//! | `read`, `problem` | from text to policy, or to everything that is wrong with it |
+//! | `pattern`, `command`, `builtin` | patterns of paths, hosts, MCP tools and commands; those that are built in |
+//! | [`shell`] | what a command line would start |
+//! | `subject` | what of a call is judged |
+//! | `judge`, `outcome`, `explain` | decisions |
+//! | `gate` | the policy before every call of a run |
+//! | `confine` | what it says to the sandbox and to budgets |
+//! | [`import`] | the dialects of others |
+//!
+//! **What it must never do.** Allow what it has not understood. Decide anything without saying by which rule. Stand in for
+//! the sandbox and the workspace, which hold even where a policy is wrong: reading commands is advice on top of them.
+
+mod builtin;
+mod command;
+mod confine;
+mod explain;
+mod gate;
+pub mod import;
+mod judge;
+mod keys;
+mod outcome;
+mod pattern;
+mod problem;
+mod read;
+mod settings;
+pub mod shell;
+mod subject;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use convoke_core::{ToolEffect, ToolEffects};
+
+use self::command::CommandPattern;
+use self::pattern::{DomainPattern, Lists, McpPattern, PathPattern};
+use crate::workspace::Protected;
+
+pub use explain::{Considered, Explanation};
+pub use gate::PolicyGate;
+pub use judge::Call;
+pub use keys::{KEYS, Key, Kind};
+pub use outcome::{Decision, Outcome, RulePlace, RuleRef};
+pub use problem::{PolicyErrors, PolicyProblem};
+pub use settings::Effective;
+pub use subject::{Subject, SubjectKind};
+
+/// The file's name.
+pub const FILE: &str = "policy.toml";
+
+/// Larger files are not read: nobody wrote them.
+const LARGEST: u64 = 1024 * 1024;
+
+/// A value, and the line that says so.
+#[derive(Debug, Clone, Copy)]
+struct Setting<T> {
+    value: T,
+    /// `None` if no file does.
+    line: Option<usize>,
+}
+
+impl<T> Setting<T> {
+    const fn default_of(value: T) -> Self {
+        Self { value, line: None }
+    }
+}
+
+/// Whether commands must run in a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sandboxing {
+    /// They run confined, or not at all.
+    Required,
+    /// They run with all the rights of this process.
+    Off,
+}
+
+impl Sandboxing {
+    const ALL: [Self; 2] = [Self::Required, Self::Off];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Required => "required",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// What may be used, as far as the policy says. `None` leaves it to whoever has the limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Calls of tools, in all, in a run.
+    pub tool_calls: Option<u64>,
+    /// Processor time of a command, in seconds.
+    pub cpu_seconds: Option<u64>,
+    /// Memory of a command, in MiB.
+    pub memory_mb: Option<u64>,
+    /// Processes of a command.
+    pub processes: Option<u64>,
+    /// The largest file a command may write, in MiB.
+    pub file_mb: Option<u64>,
+    /// What a command may write to its outputs, in MiB.
+    pub output_mb: Option<u64>,
+}
+
+impl Limits {
+    fn get(&self, name: &str) -> Option<u64> {
+        match name {
+            "tool_calls" => self.tool_calls,
+            "cpu_seconds" => self.cpu_seconds,
+            "memory_mb" => self.memory_mb,
+            "processes" => self.processes,
+            "file_mb" => self.file_mb,
+            _ => self.output_mb,
+        }
+    }
+
+    fn set(&mut self, name: &str, value: u64) {
+        *(match name {
+            "tool_calls" => &mut self.tool_calls,
+            "cpu_seconds" => &mut self.cpu_seconds,
+            "memory_mb" => &mut self.memory_mb,
+            "processes" => &mut self.processes,
+            "file_mb" => &mut self.file_mb,
+            _ => &mut self.output_mb,
+        }) = Some(value);
+    }
+}
+
+/// What holds for tools that nothing more is said of, by what they do.
+#[derive(Debug, Clone)]
+struct Defaults {
+    reads: Setting<Outcome>,
+    writes: Setting<Outcome>,
+    spawns: Setting<Outcome>,
+    network: Setting<Outcome>,
+    irreversible: Setting<Outcome>,
+}
+
+impl Defaults {
+    fn set(&mut self, effect: &str, setting: Setting<Outcome>) {
+        *(match effect {
+            "reads" => &mut self.reads,
+            "writes" => &mut self.writes,
+            "spawns" => &mut self.spawns,
+            "network" => &mut self.network,
+            _ => &mut self.irreversible,
+        }) = setting;
+    }
+
+    /// From the one that weighs most to the one that weighs least.
+    fn by_effect(&self) -> [(ToolEffect, &'static str, &'static str, Setting<Outcome>); 5] {
+        [
+            (ToolEffect::Network, "network", "talks to other machines", self.network),
+            (ToolEffect::Irreversible, "irreversible", "does what cannot be undone", self.irreversible),
+            (ToolEffect::Spawns, "spawns", "starts processes or agents", self.spawns),
+            (ToolEffect::Writes, "writes", "changes something", self.writes),
+            (ToolEffect::Reads, "reads", "looks at something", self.reads),
+        ]
+    }
+}
+
+/// What is said of one tool.
+#[derive(Debug, Clone, Default)]
+struct ToolRules {
+    decision: Option<Setting<Outcome>>,
+    calls: Option<u64>,
+    arguments: BTreeMap<String, SubjectKind>,
+    paths: Lists<PathPattern>,
+    domains: Lists<DomainPattern>,
+}
+
+#[derive(Debug, Clone)]
+struct Commands {
+    default: Option<Setting<Outcome>>,
+    unclear: Setting<Outcome>,
+    network: Setting<bool>,
+    lists: Lists<CommandPattern>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Mcp {
+    default: Option<Setting<Outcome>>,
+    lists: Lists<McpPattern>,
+}
+
+/// What tools may do.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    source: Arc<str>,
+    /// What is protected where there is no workspace to say so; made when it is first needed.
+    protection: OnceLock<Protected>,
+    /// Where keys are set, by their names.
+    lines: BTreeMap<String, usize>,
+    sandbox: Setting<Sandboxing>,
+    protected: Vec<String>,
+    read_only: Vec<String>,
+    defaults: Defaults,
+    tools: BTreeMap<String, ToolRules>,
+    /// What `allow` is for tools is `within` here: a boundary.
+    paths: Lists<PathPattern>,
+    commands: Commands,
+    mcp: Mcp,
+    limits: Limits,
+}
+
+impl Default for Policy {
+    /// What holds without a file: safe.
+    fn default() -> Self {
+        Self {
+            source: Arc::from("the defaults"),
+            protection: OnceLock::new(),
+            lines: BTreeMap::new(),
+            sandbox: Setting::default_of(Sandboxing::Required),
+            protected: Vec::new(),
+            read_only: Vec::new(),
+            defaults: Defaults {
+                reads: Setting::default_of(Outcome::Allow),
+                writes: Setting::default_of(Outcome::Allow),
+                spawns: Setting::default_of(Outcome::Ask),
+                network: Setting::default_of(Outcome::Deny),
+                irreversible: Setting::default_of(Outcome::Ask),
+            },
+            tools: BTreeMap::new(),
+            paths: Lists::default(),
+            commands: Commands {
+                default: None,
+                unclear: Setting::default_of(Outcome::Ask),
+                network: Setting::default_of(false),
+                lists: Lists::default(),
+            },
+            mcp: Mcp::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Policy {
+    /// Reads a file. One that is not there is the [default](Self::default); one that cannot be read is an error.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, PolicyErrors> {
+        match path.try_exists() {
+            Ok(false) => Ok(Self::default()),
+            // If that cannot be found out, opening it says why.
+            _ => Self::load_existing(path),
+        }
+    }
+
+    /// Reads a file that must be there.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, also that it is not there.
+    pub fn load_existing(path: &Path) -> Result<Self, PolicyErrors> {
+        use std::io::Read;
+
+        let name = path.display().to_string();
+        let unreadable = |error: &dyn std::fmt::Display| PolicyErrors::unreadable(&name, &error.to_string());
+        let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
+        let mut text = String::new();
+        let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
+        if read as u64 > LARGEST {
+            return Err(unreadable(&"it is larger than 1 MiB, which is no policy"));
+        }
+        Self::parse(&text, &name)
+    }
+
+    /// Reads a policy. `name` is what the file is called in messages.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse(text: &str, name: &str) -> Result<Self, PolicyErrors> {
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        Self::parse_at_home(text, name, home.as_deref())
+    }
+
+    /// Reads a policy in which `~` is this folder.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn parse_at_home(text: &str, name: &str, home: Option<&Path>) -> Result<Self, PolicyErrors> {
+        read::policy(text, name, home)
+    }
+
+    /// What a built-in tool does to the world, by its name.
+    #[must_use]
+    pub fn effects_of(tool: &str) -> Option<ToolEffects> {
+        subject::effects(tool)
+    }
+
+    /// The file it is from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether commands must run in a sandbox.
+    #[must_use]
+    pub fn sandbox(&self) -> Sandboxing {
+        self.sandbox.value
+    }
+
+    /// Whether commands may reach the network.
+    #[must_use]
+    pub fn command_network(&self) -> bool {
+        self.commands.network.value
+    }
+
+    /// What may be used.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// These protected files, and those that the policy adds. It cannot take any away.
+    ///
+    /// What `paths.deny` names in the workspace is among them, so that searches and commands do not come upon it either.
+    #[must_use]
+    pub fn protect(&self, protected: Protected) -> Protected {
+        // They were checked when the policy was read.
+        let add = |protected: Protected, (pattern, secret): (&String, bool)| {
+            let added =
+                if secret { protected.clone().secret(pattern) } else { protected.clone().read_only(pattern) };
+            added.unwrap_or(protected)
+        };
+        let secret = self.protected.iter().map(|pattern| (pattern, true));
+        let denied: Vec<String> =
+            self.paths.deny.iter().filter_map(|(_, pattern)| pattern.as_protected()).collect();
+        let denied = denied.iter().map(|pattern| (pattern, true));
+        secret.chain(denied).chain(self.read_only.iter().map(|pattern| (pattern, false))).fold(protected, add)
+    }
+
+    fn place(&self, line: Option<usize>) -> RulePlace {
+        match line {
+            Some(line) => RulePlace::File { name: Arc::clone(&self.source), line },
+            None => RulePlace::BuiltIn,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a policy says about a call, and which of its rules says so.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+/// Whether something may be done. The later ones are stricter, and win.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It may.
+    Allow,
+    /// It may if a person approves.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+impl Outcome {
+    /// All of them, by how strict they are.
+    pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
+
+    /// As it is written in `policy.toml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Where a rule stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RulePlace {
+    /// In a file.
+    File {
+        /// Its name.
+        name: Arc<str>,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// In none: it is what holds when no file says anything.
+    BuiltIn,
+}
+
+/// One rule of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleRef {
+    /// The key it is under: `commands.deny`.
+    pub key: String,
+    /// What it says: a pattern, or a value.
+    pub text: String,
+    /// Where it stands.
+    pub place: RulePlace,
+}
+
+impl fmt::Display for RuleRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.key)?;
+        if !self.text.is_empty() {
+            write!(formatter, " = \"{}\"", self.text)?;
+        }
+        match &self.place {
+            RulePlace::File { name, line } => write!(formatter, ", {name}:{line}"),
+            RulePlace::BuiltIn => formatter.write_str(", built in"),
+        }
+    }
+}
+
+/// What was decided about a call, by which rule, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether it may be made.
+    pub outcome: Outcome,
+    /// The rule that decides.
+    pub rule: RuleRef,
+    /// Why it decides, in words: what of the call it is about.
+    pub because: String,
+    /// What the model can do instead, if it may not.
+    pub instead: &'static str,
+}
+
+impl Decision {
+    /// The stricter of the two; of equals the first.
+    #[must_use]
+    pub fn or_stricter(self, other: Self) -> Self {
+        if other.outcome > self.outcome { other } else { self }
+    }
+
+    /// What the model is told when the call is not made.
+    #[must_use]
+    pub fn denial(&self) -> String {
+        format!("denied by the policy: {} ({}). {}", self.because, self.rule, self.instead)
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {} ({})", self.outcome, self.because, self.rule)
+    }
+}

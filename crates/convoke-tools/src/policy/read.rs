@@ -1,0 +1,338 @@
+//! From the text of a `policy.toml` to a policy, or to everything that is wrong with it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use convoke_core::suggest::nearest;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::command::CommandPattern;
+use super::keys::{KEYS, Key, Kind, children};
+use super::pattern::{DomainPattern, McpPattern, PathPattern, Written};
+use super::problem::{PolicyErrors, PolicyProblem, line};
+use super::subject::SubjectKind;
+use super::{Outcome, Policy, Sandboxing, Setting};
+use crate::workspace::Protected;
+
+/// The only version there is.
+const VERSION: u64 = 1;
+
+pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Policy, PolicyErrors> {
+    let (table, faults) = DeTable::parse_recoverable(text);
+    if !faults.is_empty() {
+        let problem = |fault: toml::de::Error| {
+            let span = fault.span().unwrap_or(0..0);
+            PolicyProblem::at(span, format!("this is no TOML: {}", fault.message().trim()))
+        };
+        return Err(PolicyErrors::new(name, text, faults.into_iter().map(problem).collect()));
+    }
+    let policy = Policy { source: Arc::from(name), ..Policy::default() };
+    let mut reader = Reader { text, home, policy, problems: Vec::new(), versioned: false };
+    reader.table(table.get_ref(), "", &[]);
+    if !reader.versioned && reader.problems.is_empty() {
+        let problem = PolicyProblem::at(0..0, "the policy does not say which version of the format it is in");
+        reader.problems.push(problem.help("write `version = 1` at its top"));
+    }
+    if reader.problems.is_empty() {
+        Ok(reader.policy)
+    } else {
+        Err(PolicyErrors::new(name, text, reader.problems))
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    home: Option<&'t Path>,
+    policy: Policy,
+    problems: Vec<PolicyProblem>,
+    versioned: bool,
+}
+
+type Found<'a, 't> = &'a Spanned<DeValue<'t>>;
+
+impl Reader<'_> {
+    /// Goes through a table. `pattern` is what the schema calls the place, `names` what the file does.
+    fn table(&mut self, table: &DeTable<'_>, pattern: &str, names: &[&str]) {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        for (key, value) in entries {
+            self.entry(key, value, pattern, names);
+        }
+    }
+
+    fn entry(&mut self, key: &Spanned<Cow<'_, str>>, value: Found<'_, '_>, pattern: &str, names: &[&str]) {
+        let own = key.get_ref().as_ref();
+        let known = children(pattern);
+        let is_any = known == ["*"];
+        if !is_any && !known.contains(&own) {
+            return self.problems.push(unknown(key.span(), own, names, &known));
+        }
+        let child = if is_any { "*" } else { own };
+        let pattern = if pattern.is_empty() { child.to_owned() } else { format!("{pattern}.{child}") };
+        let names: Vec<&str> = names.iter().copied().chain([own]).collect();
+        match (KEYS.iter().find(|key| key.path == pattern), value.get_ref()) {
+            (Some(key), _) => self.leaf(key, &names, value),
+            (None, DeValue::Table(inner)) => {
+                // A tool that is named has its place, also if nothing more is said of it.
+                if pattern == "tools.*" {
+                    self.policy.tools.entry(own.to_owned()).or_default();
+                }
+                self.table(inner, &pattern, &names);
+            }
+            (None, other) => {
+                let (name, below) = (names.join("."), listed(&children(&pattern)));
+                let problem =
+                    PolicyProblem::at(key.span(), format!("`{name}` is a section, not {}", called(other)));
+                self.problems.push(problem.help(format!("write [{name}] and below it {below}")));
+            }
+        }
+    }
+
+    fn leaf(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) {
+        let name = names.join(".");
+        self.policy.lines.insert(name.clone(), line(self.text, value.span().start));
+        if let Err(mut problem) = self.value(key, names, value) {
+            problem.message = format!("`{name}`: {}", problem.message);
+            self.problems.push(problem);
+        }
+    }
+
+    fn value(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) -> Result<(), PolicyProblem> {
+        let line = Some(line(self.text, value.span().start));
+        match key.kind {
+            Kind::Version => {
+                self.versioned = true;
+                match number(value)? {
+                    VERSION => Ok(()),
+                    other => Err(PolicyProblem::at(
+                        value.span(),
+                        format!("version {other} is not known; this program knows 1"),
+                    )
+                    .help("update this program, or write the policy in version 1")),
+                }
+            }
+            Kind::Outcome => {
+                let outcome = one_of(value, &Outcome::ALL, Outcome::name)?;
+                self.outcome(names, Setting { value: outcome, line });
+                Ok(())
+            }
+            Kind::Restriction => {
+                let outcome = one_of(value, &[Outcome::Ask, Outcome::Deny], Outcome::name)?;
+                self.policy.commands.unclear = Setting { value: outcome, line };
+                Ok(())
+            }
+            Kind::Sandbox => {
+                let sandbox = one_of(value, &Sandboxing::ALL, Sandboxing::name)?;
+                self.policy.sandbox = Setting { value: sandbox, line };
+                Ok(())
+            }
+            Kind::Subject => {
+                let kind = one_of(value, &SubjectKind::ALL, SubjectKind::name)?;
+                self.policy
+                    .tools
+                    .entry(names[1].to_owned())
+                    .or_default()
+                    .arguments
+                    .insert(names[3].to_owned(), kind);
+                Ok(())
+            }
+            Kind::Switch => match value.get_ref() {
+                DeValue::Boolean(on) => {
+                    self.policy.commands.network = Setting { value: *on, line };
+                    Ok(())
+                }
+                other => Err(expected(value, "true or false", other)),
+            },
+            Kind::Number => {
+                let number = number(value)?;
+                match names {
+                    ["tools", tool, _] => {
+                        self.policy.tools.entry((*tool).to_owned()).or_default().calls = Some(number)
+                    }
+                    _ => self.policy.limits.set(names[1], number),
+                }
+                Ok(())
+            }
+            Kind::Paths => {
+                let home = self.home;
+                let patterns = self.patterns(value, |text| PathPattern::parse(text, home))?;
+                let list = match names {
+                    ["tools", tool, _, list] => {
+                        let paths = &mut self.policy.tools.entry((*tool).to_owned()).or_default().paths;
+                        match *list {
+                            "allow" => &mut paths.allow,
+                            "ask" => &mut paths.ask,
+                            _ => &mut paths.deny,
+                        }
+                    }
+                    [_, "within"] => &mut self.policy.paths.allow,
+                    [_, "ask"] => &mut self.policy.paths.ask,
+                    _ => &mut self.policy.paths.deny,
+                };
+                *list = patterns;
+                Ok(())
+            }
+            Kind::Domains => {
+                let patterns = self.patterns(value, DomainPattern::parse)?;
+                let domains = &mut self.policy.tools.entry(names[1].to_owned()).or_default().domains;
+                *(match names[3] {
+                    "allow" => &mut domains.allow,
+                    "ask" => &mut domains.ask,
+                    _ => &mut domains.deny,
+                }) = patterns;
+                Ok(())
+            }
+            Kind::Commands => {
+                let patterns = self.patterns(value, CommandPattern::parse)?;
+                let lists = &mut self.policy.commands.lists;
+                *(match names[1] {
+                    "allow" => &mut lists.allow,
+                    "ask" => &mut lists.ask,
+                    _ => &mut lists.deny,
+                }) = patterns;
+                Ok(())
+            }
+            Kind::McpTools => {
+                let patterns = self.patterns(value, McpPattern::parse)?;
+                let lists = &mut self.policy.mcp.lists;
+                *(match names[1] {
+                    "allow" => &mut lists.allow,
+                    "ask" => &mut lists.ask,
+                    _ => &mut lists.deny,
+                }) = patterns;
+                Ok(())
+            }
+            Kind::Files => {
+                let check =
+                    |text: &str| Protected::defaults().secret(text).map(drop).map_err(|invalid| invalid.why);
+                let patterns = self.patterns(value, check)?;
+                let texts = patterns.into_iter().map(|(written, ())| written.text).collect();
+                *(if names[0] == "protected" {
+                    &mut self.policy.protected
+                } else {
+                    &mut self.policy.read_only
+                }) = texts;
+                Ok(())
+            }
+        }
+    }
+
+    fn outcome(&mut self, names: &[&str], setting: Setting<Outcome>) {
+        match names {
+            ["defaults", effect] => self.policy.defaults.set(effect, setting),
+            ["tools", tool, _] => {
+                self.policy.tools.entry((*tool).to_owned()).or_default().decision = Some(setting);
+            }
+            ["commands", _] => self.policy.commands.default = Some(setting),
+            _ => self.policy.mcp.default = Some(setting),
+        }
+    }
+
+    /// The patterns of a list. All that are none are told.
+    fn patterns<P>(
+        &mut self,
+        value: Found<'_, '_>,
+        parse: impl Fn(&str) -> Result<P, String>,
+    ) -> Result<Vec<(Written, P)>, PolicyProblem> {
+        let DeValue::Array(items) = value.get_ref() else {
+            let problem = expected(value, "a list", value.get_ref());
+            let replacement = value.get_ref().as_str().map(|text| format!("[\"{text}\"]"));
+            return Err(problem.instead(replacement));
+        };
+        let mut patterns = Vec::new();
+        for item in items.iter() {
+            match item.get_ref() {
+                DeValue::String(text) => match parse(text) {
+                    Ok(pattern) => {
+                        let line = Some(line(self.text, item.span().start));
+                        patterns.push((Written { text: text.to_string(), line }, pattern));
+                    }
+                    Err(why) => self
+                        .problems
+                        .push(PolicyProblem::at(item.span(), format!("`{text}` is not understood: {why}"))),
+                },
+                other => self.problems.push(expected(item, "a text", other)),
+            }
+        }
+        Ok(patterns)
+    }
+}
+
+fn number(value: Found<'_, '_>) -> Result<u64, PolicyProblem> {
+    let DeValue::Integer(integer) = value.get_ref() else {
+        return Err(expected(value, "a whole number, 1 or more", value.get_ref()));
+    };
+    let wrong = || PolicyProblem::at(value.span(), "expected a whole number, 1 or more");
+    let number = u64::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| wrong())?;
+    if number == 0 { Err(wrong()) } else { Ok(number) }
+}
+
+fn one_of<T: Copy>(value: Found<'_, '_>, all: &[T], name: fn(T) -> &'static str) -> Result<T, PolicyProblem> {
+    let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let Some(text) = value.get_ref().as_str() else {
+        return Err(expected(value, &quoted.join(", "), value.get_ref()));
+    };
+    all.iter().copied().find(|one| name(*one) == text).ok_or_else(|| {
+        let problem = PolicyProblem::at(value.span(), format!("expected one of {}", quoted.join(", ")));
+        problem.instead(nearest(text, names.iter().copied()).map(|near| format!("\"{near}\"")))
+    })
+}
+
+fn expected(value: Found<'_, '_>, what: &str, found: &DeValue<'_>) -> PolicyProblem {
+    PolicyProblem::at(value.span(), format!("expected {what}, found {}", called(found)))
+}
+
+fn called(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) => "a whole number",
+        DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a section",
+    }
+}
+
+/// Keys of the dialects that `convoke policy import` reads.
+const OF_OLD_DIALECTS: &[&str] = &[
+    "default_deny",
+    "allowed_dirs",
+    "allow_domains",
+    "allowlist",
+    "denylist",
+    "enabled",
+    "allowed_tools",
+    "rate_limit",
+    "content",
+    "security",
+    "workspace",
+];
+
+fn unknown(span: Range<usize>, own: &str, names: &[&str], known: &[&str]) -> PolicyProblem {
+    let name: Vec<&str> = names.iter().copied().chain([own]).collect();
+    let problem = PolicyProblem::at(span, format!("there is no key `{}`", name.join(".")));
+    if let Some(near) = nearest(own, known.iter().copied()) {
+        return problem.instead(Some(near));
+    }
+    let in_tools = matches!(names, ["tools", _]) && matches!(own, "allow" | "ask" | "deny");
+    if in_tools {
+        return problem.help(format!("say what it is about: `paths.{own}` or `domains.{own}`"));
+    }
+    if OF_OLD_DIALECTS.contains(&own) {
+        return problem.help("this is another dialect: `convoke policy import` translates it");
+    }
+    let is_tool = names.is_empty() && super::subject::is_built_in(own);
+    if is_tool {
+        return problem.help(format!("tools have a section of their own: [tools.{own}]"));
+    }
+    problem.help(format!("there is {}", listed(known)))
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,187 @@
+//! What encloses commands: `(…)`, `((…))`, `for`, `case`, functions, `[[…]]`, arrays.
+
+use super::parser::{Parser, Until};
+use super::{Unclear, expansion};
+
+impl Parser<'_, '_> {
+    /// A subshell, or an arithmetic command.
+    pub(super) fn parentheses(&mut self) -> Result<(), Unclear> {
+        if self.rest().starts_with("((") {
+            return self.arithmetic(2);
+        }
+        self.at += 1;
+        self.nested("(…)", |parser| parser.list(Until::Parenthesis))?;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Text between `((` and `))`, in which there may be substitutions. `opening` is how long what opens it is.
+    pub(super) fn arithmetic(&mut self, opening: usize) -> Result<(), Unclear> {
+        self.at += opening;
+        self.nested("((…))", Self::computed)
+    }
+
+    fn computed(&mut self) -> Result<(), Unclear> {
+        let mut open = 2;
+        loop {
+            match self.peek() {
+                None => return Err(Unclear::because("arithmetic is opened and not closed")),
+                Some('(') => {
+                    open += 1;
+                    self.at += 1;
+                }
+                Some(')') => {
+                    open -= 1;
+                    self.at += 1;
+                    match open {
+                        // The two that end it stand together; otherwise these were subshells.
+                        1 if self.rest().starts_with(')') => {
+                            self.at += 1;
+                            return Ok(());
+                        }
+                        1 => return Err(Unclear::because("`((` may be arithmetic or two subshells")),
+                        _ => {}
+                    }
+                }
+                Some('\\' | '\'' | '"' | '#') => {
+                    return Err(Unclear::because("there are quotes in arithmetic"));
+                }
+                Some(_) => self.inside()?,
+            }
+        }
+    }
+
+    pub(super) fn for_loop(&mut self) -> Result<(), Unclear> {
+        self.blanks();
+        if self.rest().starts_with("((") {
+            return self.arithmetic(2);
+        }
+        self.word()?;
+        self.blanks_and_lines()?;
+        if self.next_word_is("in") {
+            self.at += 2;
+            self.words_until_a_separator()?;
+        }
+        Ok(())
+    }
+
+    fn words_until_a_separator(&mut self) -> Result<(), Unclear> {
+        loop {
+            self.blanks();
+            match self.peek() {
+                None | Some('\n' | ';' | '&' | '|' | ')') => return Ok(()),
+                Some('(') => return Err(Unclear::because("there is a `(` after a word")),
+                Some('<' | '>') if !self.at_process_substitution() => {
+                    return Err(Unclear::because("there is a redirection in a list of words"));
+                }
+                Some(_) => drop(self.word()?),
+            }
+        }
+    }
+
+    pub(super) fn case(&mut self) -> Result<(), Unclear> {
+        self.blanks();
+        self.word()?;
+        self.blanks_and_lines()?;
+        if !self.next_word_is("in") {
+            return Err(Unclear::because("a `case` has no `in`"));
+        }
+        self.at += 2;
+        self.nested("case", |parser| {
+            loop {
+                parser.blanks_and_lines()?;
+                if parser.next_word_is("esac") {
+                    return Ok(());
+                }
+                parser.clause()?;
+            }
+        })
+        // `esac` itself is read as the end of a compound command.
+    }
+
+    fn clause(&mut self) -> Result<(), Unclear> {
+        if self.rest().starts_with('(') {
+            self.at += 1;
+        }
+        loop {
+            self.blanks();
+            match self.peek() {
+                Some(')') => break,
+                Some('|') => self.at += 1,
+                None | Some('\n' | ';' | '&' | '(' | '<' | '>') => {
+                    return Err(Unclear::because("a pattern of a `case` is not closed"));
+                }
+                Some(_) => drop(self.word()?),
+            }
+        }
+        self.at += 1;
+        self.list(Until::Clause)?;
+        for end in [";;&", ";;", ";&"] {
+            if self.rest().starts_with(end) {
+                self.at += end.len();
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn function(&mut self) -> Result<(), Unclear> {
+        self.blanks();
+        self.word()?;
+        self.blanks();
+        if let Some(rest) = self.rest().strip_prefix('(') {
+            let Some(close) = rest.find(')') else {
+                return Err(Unclear::because("something is opened and not closed"));
+            };
+            if !rest[..close].trim().is_empty() {
+                return Ok(()); // The body is a subshell: it is read as one.
+            }
+            self.at += close + 2;
+        }
+        Ok(())
+    }
+
+    /// `[[ … ]]`: a test, in which nothing runs but substitutions.
+    pub(super) fn condition(&mut self) -> Result<(), Unclear> {
+        loop {
+            self.blanks_and_lines()?;
+            match self.peek() {
+                None => return Err(Unclear::because("a `[[` is not closed")),
+                Some(';') => return Err(Unclear::because("there is a `;` in a `[[`")),
+                Some('<' | '>') if self.at_process_substitution() => drop(self.word()?),
+                Some('(' | ')' | '<' | '>' | '&' | '|') => self.at += 1,
+                Some(_) => {
+                    let word = self.word()?;
+                    if word.source == "]]" {
+                        return Ok(());
+                    }
+                    // The shell computes what is compared as numbers, also what is quoted.
+                    if expansion::hides_a_substitution(word.known()) {
+                        return Err(Unclear::because("a test may compute what is in its words"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The words of `name=(…)`.
+    pub(super) fn array(&mut self) -> Result<(), Unclear> {
+        self.at += 1;
+        loop {
+            self.blanks_and_lines()?;
+            match self.peek() {
+                Some(')') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                None | Some(';' | '&' | '|' | '(') => {
+                    return Err(Unclear::because("the words of an array are not closed"));
+                }
+                Some('<' | '>') if !self.at_process_substitution() => {
+                    return Err(Unclear::because("there is a redirection in a list of words"));
+                }
+                Some(_) => drop(self.word()?),
+            }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Words: quotes, and what is put in when they run.
+
+use super::parser::{Parser, Until};
+use super::word::Word;
+use super::{Unclear, read_within};
+
+impl Parser<'_, '_> {
+    pub(super) fn at_process_substitution(&self) -> bool {
+        self.rest().starts_with("<(") || self.rest().starts_with(">(")
+    }
+
+    /// The word that begins here.
+    pub(super) fn word(&mut self) -> Result<Word, Unclear> {
+        let start = self.at;
+        let mut word = Word::default();
+        let mut braces = false;
+        while let Some(letter) = self.peek() {
+            match letter {
+                ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' => break,
+                '<' | '>' if !self.at_process_substitution() => break,
+                '<' | '>' => {
+                    self.at += 2;
+                    word.dynamic = true;
+                    self.nested("<(…)", |parser| parser.list(Until::Parenthesis))?;
+                    self.at += 1;
+                }
+                '\'' => {
+                    self.at += 1;
+                    let text = self.up_to('\'')?;
+                    word.text.push_str(text);
+                    word.quoted = true;
+                }
+                '"' => self.double_quoted(&mut word)?,
+                '\\' => {
+                    self.at += 1;
+                    match self.peek() {
+                        None => return Err(Unclear::because("it ends with a `\\`")),
+                        Some('\n') => self.at += 1,
+                        Some(next) => {
+                            word.text.push(next);
+                            word.quoted = true;
+                            self.at += next.len_utf8();
+                        }
+                    }
+                }
+                '$' if self.rest().starts_with("$'") => self.with_escapes(&mut word)?,
+                '$' if self.rest().starts_with("$\"") => {
+                    self.at += 1;
+                    self.double_quoted(&mut word)?;
+                }
+                '$' | '`' => self.substituted(&mut word)?,
+                '*' | '?' | '[' => {
+                    word.pattern = true;
+                    self.take(letter, &mut word);
+                }
+                '{' => {
+                    braces = true;
+                    self.take(letter, &mut word);
+                }
+                _ => self.take(letter, &mut word),
+            }
+        }
+        self.text[start..self.at].clone_into(&mut word.source);
+        // `{a,b}` becomes two words. `[` alone is a program.
+        if braces && (word.source.contains(',') || word.source.contains("..")) {
+            word.dynamic = true;
+        }
+        if word.source == "[" {
+            word.pattern = false;
+        }
+        if self.at == start {
+            return Err(Unclear::because("there is something that is no word"));
+        }
+        Ok(word)
+    }
+
+    fn take(&mut self, letter: char, word: &mut Word) {
+        word.text.push(letter);
+        self.at += letter.len_utf8();
+    }
+
+    /// The text up to this character, which is skipped.
+    fn up_to(&mut self, end: char) -> Result<&str, Unclear> {
+        let rest = self.rest();
+        let Some(length) = rest.find(end) else {
+            return Err(Unclear::because(format!("a {end} is not closed")));
+        };
+        self.at += length + end.len_utf8();
+        Ok(&rest[..length])
+    }
+
+    fn double_quoted(&mut self, word: &mut Word) -> Result<(), Unclear> {
+        self.at += 1;
+        word.quoted = true;
+        loop {
+            match self.peek() {
+                None => return Err(Unclear::because("a \" is not closed")),
+                Some('"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some('\\') => {
+                    self.at += 1;
+                    match self.peek() {
+                        None => return Err(Unclear::because("a \" is not closed")),
+                        Some('\n') => self.at += 1,
+                        Some(next) => {
+                            if !matches!(next, '$' | '`' | '"' | '\\') {
+                                word.text.push('\\');
+                            }
+                            self.take(next, word);
+                        }
+                    }
+                }
+                Some('$' | '`') => self.substituted(word)?,
+                Some(letter) => self.take(letter, word),
+            }
+        }
+    }
+
+    /// What `$` or a backtick puts in.
+    fn substituted(&mut self, word: &mut Word) -> Result<(), Unclear> {
+        let rest = self.rest();
+        if rest.starts_with('`') {
+            word.dynamic = true;
+            return self.backticks();
+        }
+        if rest.starts_with("$((") {
+            word.dynamic = true;
+            return self.arithmetic(3);
+        }
+        if rest.starts_with("$(") {
+            word.dynamic = true;
+            self.at += 2;
+            self.nested("$(…)", |parser| parser.list(Until::Parenthesis))?;
+            self.at += 1;
+            return Ok(());
+        }
+        if rest.starts_with("${") {
+            word.dynamic = true;
+            self.at += 2;
+            return self.nested("${…}", Self::parameter);
+        }
+        if rest.starts_with("$[") {
+            return Err(Unclear::because("`$[…]` is an old form of arithmetic"));
+        }
+        self.at += 1;
+        match self.peek() {
+            Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => {
+                word.dynamic = true;
+                while self.peek().is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+                    self.at += 1;
+                }
+            }
+            Some('@' | '*' | '#' | '?' | '-' | '$' | '!' | '0'..='9') => {
+                word.dynamic = true;
+                self.at += 1;
+            }
+            _ => word.text.push('$'),
+        }
+        Ok(())
+    }
+
+    /// What is between `${` and `}`.
+    fn parameter(&mut self) -> Result<(), Unclear> {
+        let mut ignored = Word::default();
+        loop {
+            match self.peek() {
+                None => return Err(Unclear::because("a `${` is not closed")),
+                Some('}') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some('\'') => {
+                    // Within double quotes it is a letter like any other, outside it quotes: then it is not told apart.
+                    return Err(Unclear::because("there are quotes in a `${…}`"));
+                }
+                Some('"') => self.double_quoted(&mut ignored)?,
+                Some('\\') => {
+                    self.at += 1;
+                    self.at += self.peek().map_or(0, char::len_utf8);
+                }
+                Some('@') if self.rest().starts_with("@P}") => {
+                    return Err(Unclear::because("`${…@P}` runs what is in a variable"));
+                }
+                Some('$' | '`') => self.substituted(&mut ignored)?,
+                Some('<' | '>') if self.at_process_substitution() => {
+                    return Err(Unclear::because("there is a process in a `${…}`"));
+                }
+                Some(letter) => self.at += letter.len_utf8(),
+            }
+        }
+    }
+
+    /// One letter of arithmetic or of a here-document, or what is put in its place.
+    pub(super) fn inside(&mut self) -> Result<(), Unclear> {
+        match self.peek() {
+            Some('$' | '`') => self.substituted(&mut Word::default()),
+            Some(letter) => {
+                self.at += letter.len_utf8();
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn backticks(&mut self) -> Result<(), Unclear> {
+        self.at += 1;
+        let mut inner = String::new();
+        loop {
+            match self.peek() {
+                None => return Err(Unclear::because("a ` is not closed")),
+                Some('`') => break,
+                Some('\\') => {
+                    self.at += 1;
+                    let Some(next) = self.peek() else {
+                        return Err(Unclear::because("a ` is not closed"));
+                    };
+                    // What is escaped here means something else within double quotes: told apart by nobody.
+                    if next == '"' {
+                        return Err(Unclear::because("there is a `\\\"` in backticks"));
+                    }
+                    if !matches!(next, '$' | '`' | '\\') {
+                        inner.push('\\');
+                    }
+                    inner.push(next);
+                    self.at += next.len_utf8();
+                }
+                Some(letter) => {
+                    inner.push(letter);
+                    self.at += letter.len_utf8();
+                }
+            }
+        }
+        self.at += 1;
+        self.nested("`…`", |parser| {
+            read_within(&inner, &parser.within, parser.reading);
+            Ok(())
+        })
+    }
+
+    /// `$'…'`
+    fn with_escapes(&mut self, word: &mut Word) -> Result<(), Unclear> {
+        self.at += 2;
+        word.quoted = true;
+        loop {
+            match self.peek() {
+                None => return Err(Unclear::because("a $' is not closed")),
+                Some('\'') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some('\\') => {
+                    self.at += 1;
+                    let Some(next) = self.peek() else {
+                        return Err(Unclear::because("a $' is not closed"));
+                    };
+                    self.at += next.len_utf8();
+                    match next {
+                        'n' => word.text.push('\n'),
+                        't' => word.text.push('\t'),
+                        'r' => word.text.push('\r'),
+                        '\\' | '\'' | '"' | '?' => word.text.push(next),
+                        // Letters by their numbers are written to hide something.
+                        _ => return Err(Unclear::because("there are letters by their numbers in a $'…'")),
+                    }
+                }
+                Some(letter) => self.take(letter, word),
+            }
+        }
+    }
+}
+
+/// Whether there is something in a text that the shell would run, if it computed the text as a number.
+pub(super) fn hides_a_substitution(text: &str) -> bool {
+    text.contains("$(") || text.contains('`')
+}

@@ -1,0 +1,256 @@
+//! From text to simple commands.
+//!
+//! Precedence does not matter here: everything that could run is wanted. So a text is a flat sequence of simple commands
+//! with operators and reserved words between them, and only what encloses text (`$(…)`, `(…)`, `case`) is nested.
+
+use super::redirect::Here;
+use super::word::Word;
+use super::{Reading, SimpleCommand, Unclear, wrapper};
+
+/// Nobody nests deeper, and a stack has an end.
+pub(super) const DEEPEST: usize = 24;
+
+/// Words after which another command begins.
+const BEFORE_A_COMMAND: &[&str] = &["if", "then", "elif", "else", "while", "until", "do", "!", "{", "time"];
+/// Words that end what another began.
+const AFTER_A_COMMAND: &[&str] = &["fi", "done", "}", "esac"];
+
+pub(super) struct Parser<'t, 'r> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+    pub(super) within: Vec<&'static str>,
+    pub(super) reading: &'r mut Reading,
+    /// Here-documents whose text begins after the next line break.
+    pub(super) awaited: Vec<Here>,
+}
+
+/// What a list of commands ends with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The text.
+    End,
+    /// A `)`.
+    Parenthesis,
+    /// `;;`, or the word `esac`.
+    Clause,
+}
+
+/// A simple command while it is read.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) words: Vec<Word>,
+    pub(super) variables: Vec<String>,
+    /// What the program gets to read, if the text has it.
+    pub(super) input: Option<Word>,
+    /// The place in the list of awaited here-documents.
+    pub(super) here: Option<usize>,
+    pub(super) redirected: bool,
+}
+
+impl<'t, 'r> Parser<'t, 'r> {
+    pub(super) fn new(text: &'t str, within: &[&'static str], reading: &'r mut Reading) -> Self {
+        Self { text, at: 0, within: within.to_vec(), reading, awaited: Vec::new() }
+    }
+
+    pub(super) fn whole(mut self) -> Result<(), Unclear> {
+        if self.text.contains('\0') {
+            return Err(Unclear::because("there is a NUL in it"));
+        }
+        self.list(Until::End)?;
+        if self.awaited.is_empty() { Ok(()) } else { Err(Unclear::because("a here-document has no text")) }
+    }
+
+    /// Reads what is inside of something, one level deeper.
+    pub(super) fn nested<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<T, Unclear>,
+    ) -> Result<T, Unclear> {
+        if self.within.len() >= DEEPEST {
+            return Err(Unclear::because(format!("it is nested more than {DEEPEST} levels deep")));
+        }
+        self.within.push(name);
+        let result = read(self);
+        self.within.pop();
+        result
+    }
+
+    /// Commands, up to where they end. What ends them is left where it is.
+    pub(super) fn list(&mut self, until: Until) -> Result<(), Unclear> {
+        loop {
+            self.blanks();
+            let rest = self.rest();
+            match rest.as_bytes().first() {
+                None if until == Until::End => return Ok(()),
+                None => return Err(Unclear::because("something is opened and not closed")),
+                Some(b')') if until == Until::Parenthesis => return Ok(()),
+                Some(b')') => return Err(Unclear::because("there is a `)` that closes nothing")),
+                Some(b';') if rest.starts_with(";;") || rest.starts_with(";&") => {
+                    if until == Until::Clause {
+                        return Ok(());
+                    }
+                    return Err(Unclear::because("there is a `;;` outside of a `case`"));
+                }
+                Some(b'\n') => self.line_break()?,
+                Some(b';' | b'|') => self.at += 1,
+                Some(b'&') if !rest.starts_with("&>") => self.at += 1,
+                Some(b'(') => self.parentheses()?,
+                Some(_) if until == Until::Clause && self.next_word_is("esac") => return Ok(()),
+                Some(_) => self.command()?,
+            }
+        }
+    }
+
+    /// One command: simple, or the beginning of a compound one.
+    fn command(&mut self) -> Result<(), Unclear> {
+        let mut draft = Draft::default();
+        loop {
+            self.blanks();
+            if self.redirection(&mut draft)? {
+                continue;
+            }
+            let rest = self.rest();
+            match rest.as_bytes().first() {
+                None | Some(b'\n' | b';' | b'&' | b'|' | b')') => break,
+                Some(b'(') => {
+                    self.after_a_word(&mut draft)?;
+                    continue;
+                }
+                Some(_) => {}
+            }
+            let begins = draft.words.is_empty() && draft.variables.is_empty();
+            let word = self.word()?;
+            if begins && !word.quoted {
+                if BEFORE_A_COMMAND.contains(&word.source.as_str()) {
+                    // What may stand between the reserved word and the command.
+                    if word.source == "time" {
+                        self.skip_option("-p");
+                        self.skip_option("--");
+                    }
+                    return if draft.redirected { Err(misplaced(&word)) } else { Ok(()) };
+                }
+                if AFTER_A_COMMAND.contains(&word.source.as_str()) {
+                    return self.redirections_only();
+                }
+                match word.source.as_str() {
+                    "for" | "select" => return self.for_loop(),
+                    "case" => return self.case(),
+                    "function" => return self.function(),
+                    "[[" => return self.condition(),
+                    _ => {}
+                }
+            }
+            if draft.words.is_empty()
+                && let Some(name) = word.assigned()
+            {
+                draft.variables.push(name.to_owned());
+                if self.rest().starts_with('(') && word.source.ends_with('=') {
+                    self.array()?;
+                }
+                continue;
+            }
+            draft.words.push(word);
+        }
+        self.finish(draft)
+    }
+
+    /// A `(` after words: a function of that name, or nothing that we know.
+    fn after_a_word(&mut self, draft: &mut Draft) -> Result<(), Unclear> {
+        let is_function = draft.words.len() == 1 && draft.variables.is_empty() && !draft.redirected;
+        self.at += 1;
+        self.blanks();
+        if !is_function || !self.rest().starts_with(')') {
+            return Err(Unclear::because("there is a `(` after a word"));
+        }
+        self.at += 1;
+        // Whatever is in it is read as if it ran here.
+        draft.words.clear();
+        Ok(())
+    }
+
+    fn redirections_only(&mut self) -> Result<(), Unclear> {
+        let mut draft = Draft::default();
+        loop {
+            self.blanks();
+            if !self.redirection(&mut draft)? {
+                break;
+            }
+        }
+        self.finish(draft)
+    }
+
+    fn finish(&mut self, draft: Draft) -> Result<(), Unclear> {
+        for name in &draft.variables {
+            if wrapper::steers_programs(name) {
+                self.reading.unclear.push(wrapper::sets(name));
+            }
+        }
+        if draft.words.is_empty() {
+            return Ok(());
+        }
+        let Draft { words, variables, input, here, .. } = draft;
+        let command = SimpleCommand { words, variables, within: self.within.clone(), transparent: false };
+        if let Some(here) = here.and_then(|index| self.awaited.get_mut(index))
+            && wrapper::reads_commands(&command)
+        {
+            // Judged when its text is there.
+            here.is_script = true;
+            self.reading.commands.push(SimpleCommand { transparent: true, ..command });
+            return Ok(());
+        }
+        wrapper::unwrap(command, input.as_ref(), self.reading);
+        Ok(())
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    /// Skips blanks, joined lines and comments.
+    pub(super) fn blanks(&mut self) {
+        loop {
+            let rest = self.rest();
+            if rest.starts_with([' ', '\t']) {
+                self.at += 1;
+            } else if rest.starts_with("\\\n") {
+                self.at += 2;
+            } else if rest.starts_with('#') {
+                // Only reached between words.
+                self.at += rest.find('\n').unwrap_or(rest.len());
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Skips blanks and line breaks, with the here-documents after them.
+    pub(super) fn blanks_and_lines(&mut self) -> Result<(), Unclear> {
+        loop {
+            self.blanks();
+            if !self.rest().starts_with('\n') {
+                return Ok(());
+            }
+            self.line_break()?;
+        }
+    }
+
+    pub(super) fn next_word_is(&self, word: &str) -> bool {
+        let Some(after) = self.rest().strip_prefix(word) else { return false };
+        after.is_empty() || after.starts_with([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>'])
+    }
+
+    fn skip_option(&mut self, option: &str) {
+        self.blanks();
+        if self.next_word_is(option) {
+            self.at += option.len();
+        }
+    }
+}
+
+fn misplaced(word: &Word) -> Unclear {
+    Unclear::because(format!("`{}` is where it cannot be", word.source))
+}

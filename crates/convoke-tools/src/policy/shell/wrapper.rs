@@ -1,0 +1,318 @@
+//! Programs that start other programs.
+//!
+//! Each is reported itself, and so is what it starts. An option that is not known here could take the next word with it:
+//! then it is unclear which word is the program, and that is what is said.
+
+use super::expansion::hides_a_substitution;
+use super::options::{ENV, WRAPPERS, Wrapper};
+use super::parser::DEEPEST;
+use super::word::Word;
+use super::{Reading, SimpleCommand, Unclear, read_within};
+
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "rbash"];
+
+/// Programs that do nothing but start another.
+const TRANSPARENT: &[&str] = &[
+    "nohup", "setsid", "nice", "ionice", "timeout", "stdbuf", "time", "command", "builtin", "exec", "env",
+    "eval", "busybox", "toybox", "xargs", "trap",
+];
+
+/// Builtins that change what later words mean.
+const CHANGE_MEANINGS: &[&str] =
+    &["alias", "unalias", "enable", "hash", "shopt", "coproc", "bind", "complete", "fc", "history"];
+
+/// Builtins that compute what is in their words, quoted or not.
+const COMPUTE: &[&str] = &[
+    "let",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "printf",
+    "test",
+    "[",
+    "read",
+    "unset",
+    "wait",
+    "mapfile",
+    "readarray",
+];
+
+/// Whether a variable decides which programs are started, or what they do.
+pub(super) fn steers_programs(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "PATH",
+        "BASH_ENV",
+        "ENV",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "PROMPT_COMMAND",
+        "PS4",
+        "EDITOR",
+        "VISUAL",
+        "GIT_EDITOR",
+        "GIT_SEQUENCE_EDITOR",
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_EXTERNAL_DIFF",
+        "GIT_EXEC_PATH",
+        "GIT_PROXY_COMMAND",
+        "GIT_ASKPASS",
+        "PYTHONSTARTUP",
+        "NODE_OPTIONS",
+        "PERL5OPT",
+        "PERL5LIB",
+        "RUBYOPT",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+    ];
+    const BEGINNINGS: &[&str] = &["LD_", "DYLD_", "GIT_CONFIG", "BASH_FUNC_"];
+    NAMES.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// Whether a command runs what it reads.
+pub(super) fn reads_commands(command: &SimpleCommand) -> bool {
+    let is_shell = command.program().is_some_and(|program| SHELLS.contains(&base(program)));
+    is_shell && matches!(shell_script(command.arguments()), Ok(Script::Input))
+}
+
+/// Takes a command, and what it starts, into the reading.
+pub(super) fn unwrap(mut command: SimpleCommand, input: Option<&Word>, reading: &mut Reading) {
+    let before = reading.commands.len();
+    if let Err(unclear) = look(&command, input, reading) {
+        reading.unclear.push(unclear);
+    }
+    let only_starts = |program| TRANSPARENT.contains(&base(program)) || SHELLS.contains(&base(program));
+    command.transparent = reading.commands.len() > before && command.program().is_some_and(only_starts);
+    reading.commands.push(command);
+}
+
+fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -> Result<(), Unclear> {
+    let Some(program) = command.program() else {
+        let written = command.words.first().map_or("", Word::written);
+        return Err(Unclear::because(format!("which program `{written}` is, is only known when it runs")));
+    };
+    if command.within.len() >= DEEPEST {
+        return Err(Unclear::because(format!("it is nested more than {DEEPEST} levels deep")));
+    }
+    let (program, arguments) = (base(program), command.arguments());
+    if SHELLS.contains(&program) {
+        return shell(command, input, reading);
+    }
+    if CHANGE_MEANINGS.contains(&program) && !arguments.is_empty() {
+        return Err(Unclear::because(format!("`{program}` changes what later words mean")));
+    }
+    if COMPUTE.contains(&program) {
+        return computed(program, arguments);
+    }
+    match program {
+        "eval" => {
+            let known: Vec<&str> = arguments.iter().map(Word::known).collect();
+            read_within(&known.join(" "), &inside(command, "eval"), reading);
+            fixed_text(arguments).map(drop).ok_or_else(|| only_then("`eval`"))
+        }
+        "trap" => trap(command, reading),
+        "find" => find(command, reading),
+        "env" => environment(command, reading),
+        "parallel" | "su" | "runuser" | "script" | "systemd-run" | "nsenter" | "unshare" => {
+            Err(Unclear::because(format!("what `{program}` starts is not looked into")))
+        }
+        _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
+            Some(wrapper) => wrapped(wrapper, command, reading),
+            None => Ok(()),
+        },
+    }
+}
+
+fn wrapped(wrapper: &Wrapper, command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+    let rest = wrapper.after_options(command.arguments())?;
+    let Some((operands, rest)) = rest.split_at_checked(wrapper.operands) else { return Ok(()) };
+    if operands.iter().any(|word| word.dynamic && !word.quoted) {
+        return Err(wrapper.unclear());
+    }
+    let Some(first) = rest.first() else { return Ok(()) };
+    // These give what they have to a shell.
+    let is_script = first.fixed() == Some("-c");
+    if matches!(wrapper.name, "watch" | "flock") && (is_script || rest.len() == 1) {
+        let text = fixed_text(&rest[usize::from(is_script)..]).ok_or_else(|| wrapper.unclear())?;
+        read_within(&text, &inside(command, wrapper.name), reading);
+        return Ok(());
+    }
+    let mut words = rest.to_vec();
+    if wrapper.name == "xargs" {
+        words.push(Word::unknown("…"));
+    }
+    start(command, wrapper.name, words, Vec::new(), reading);
+    Ok(())
+}
+
+fn environment(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+    let mut rest = ENV.after_options(command.arguments())?;
+    if rest.first().and_then(Word::fixed) == Some("-") {
+        rest = ENV.after_options(&rest[1..])?;
+    }
+    let mut variables = Vec::new();
+    while let Some((word, after)) = rest.split_first() {
+        // Quotes do not matter to a program, only to the shell.
+        let Some((name, _)) = word.known().split_once('=') else { break };
+        if steers_programs(name) || name.is_empty() {
+            return Err(sets(name));
+        }
+        variables.push(name.to_owned());
+        rest = after;
+    }
+    if !rest.is_empty() {
+        start(command, "env", rest.to_vec(), variables, reading);
+    }
+    Ok(())
+}
+
+fn trap(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+    let Some(first) = command.arguments().iter().find(|word| word.fixed() != Some("--")) else {
+        return Ok(());
+    };
+    let text = first.fixed().ok_or_else(|| only_then("`trap`"))?;
+    if !text.is_empty() && !text.starts_with('-') {
+        read_within(text, &inside(command, "trap"), reading);
+    }
+    Ok(())
+}
+
+fn find(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+    let mut rest = command.arguments();
+    if rest.iter().any(|word| word.dynamic && !word.quoted) {
+        return Err(Unclear::because("a word of `find` that is only known when it runs could be `-exec`"));
+    }
+    while let Some((word, after)) = rest.split_first() {
+        rest = after;
+        if !matches!(word.fixed(), Some("-exec" | "-execdir" | "-ok" | "-okdir")) {
+            continue;
+        }
+        let end = after.iter().position(|word| matches!(word.fixed(), Some(";" | "+")));
+        let Some(end) = end else {
+            return Err(Unclear::because("what `find` starts does not end"));
+        };
+        let replaced = |word: &Word| match word.known().contains("{}") {
+            true => Word::unknown(word.written()),
+            false => word.clone(),
+        };
+        let words: Vec<Word> = after[..end].iter().map(replaced).collect();
+        if !words.is_empty() {
+            start(command, "find -exec", words, Vec::new(), reading);
+        }
+        rest = &after[end + 1..];
+    }
+    Ok(())
+}
+
+/// What a shell runs.
+enum Script<'w> {
+    /// This text.
+    Text(&'w Word),
+    /// A file.
+    File,
+    /// What it reads.
+    Input,
+}
+
+fn shell_script(arguments: &[Word]) -> Result<Script<'_>, Unclear> {
+    let mut given = false;
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.fixed() {
+            Some("--" | "-") => {
+                let next = words.next();
+                return Ok(
+                    next.map_or(Script::Input, |word| if given { Script::Text(word) } else { Script::File })
+                );
+            }
+            Some("--rcfile" | "--init-file") => drop(words.next()),
+            Some(long) if long.starts_with("--") => {}
+            Some(short) if short.starts_with(['-', '+']) => {
+                given |= short.starts_with('-') && short.contains('c');
+                if short.contains('s') && !given {
+                    return Ok(Script::Input);
+                }
+                if short.ends_with(['o', 'O']) {
+                    words.next();
+                }
+            }
+            _ if given => return Ok(Script::Text(word)),
+            None if word.known().is_empty() || word.known().starts_with(['-', '+']) => {
+                return Err(only_then("a shell"));
+            }
+            _ => return Ok(Script::File),
+        }
+    }
+    if given { Err(only_then("a shell")) } else { Ok(Script::Input) }
+}
+
+fn shell(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -> Result<(), Unclear> {
+    let text = match shell_script(command.arguments())? {
+        Script::File => return Ok(()),
+        Script::Text(word) => word,
+        Script::Input => {
+            input.ok_or_else(|| Unclear::because("a shell runs what it reads, which is only known then"))?
+        }
+    };
+    // What is known of it is read also if there is more to come: it can only make the decision stricter.
+    read_within(text.known(), &inside(command, "sh -c"), reading);
+    text.fixed().map(drop).ok_or_else(|| only_then("a shell"))
+}
+
+fn computed(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
+    // These only compute the names of variables: what is in their brackets.
+    let only_names = matches!(program, "test" | "[" | "printf");
+    let runs =
+        |word: &Word| hides_a_substitution(word.known()) && (!only_names || word.known().contains('['));
+    if arguments.iter().any(runs) {
+        return Err(Unclear::because(format!("`{program}` may run what is in its words")));
+    }
+    let can_set = !matches!(program, "test" | "[" | "let" | "unset" | "wait");
+    let name = |word: &Word| word.known().split(['=', '+']).next().unwrap_or_default().to_owned();
+    if let Some(name) = arguments.iter().map(name).find(|name| can_set && steers_programs(name)) {
+        return Err(sets(&name));
+    }
+    if matches!(program, "mapfile" | "readarray")
+        && arguments.iter().any(|word| word.known().starts_with("-C"))
+    {
+        return Err(Unclear::because(format!("what `{program} -C` starts is not looked into")));
+    }
+    Ok(())
+}
+
+fn start(
+    outer: &SimpleCommand,
+    name: &'static str,
+    words: Vec<Word>,
+    variables: Vec<String>,
+    reading: &mut Reading,
+) {
+    let command = SimpleCommand { words, variables, within: inside(outer, name), transparent: false };
+    unwrap(command, None, reading);
+}
+
+fn inside(command: &SimpleCommand, name: &'static str) -> Vec<&'static str> {
+    let mut within = command.within.clone();
+    within.push(name);
+    within
+}
+
+fn fixed_text(words: &[Word]) -> Option<String> {
+    let texts: Option<Vec<_>> = words.iter().map(Word::fixed).collect();
+    texts.map(|texts| texts.join(" "))
+}
+
+fn only_then(what: &str) -> Unclear {
+    Unclear::because(format!("what {what} runs is only known when it runs"))
+}
+
+pub(super) fn sets(name: &str) -> Unclear {
+    Unclear::because(format!("it sets {name}, which decides what programs do"))
+}
+
+/// A program without its folder.
+pub(in crate::policy) fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}

@@ -1,0 +1,201 @@
+//! System calls that a command cannot make.
+//!
+//! The list is of what opens ways around the rules on files (mounts, namespaces, handles, io_uring), into other processes,
+//! into the kernel, into the terminal, and to sockets. Everything else is allowed: the rules on files are Landlock's or
+//! the mount namespace's.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch,
+};
+
+use super::SandboxError;
+
+/// Which sockets a command may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Pairs only: no way to anybody else.
+    None,
+    /// To other machines, and to this one by its addresses; never by a path or a name.
+    Internet,
+    /// Any: it is alone in its network namespace.
+    Any,
+}
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: TargetArch = TargetArch::x86_64;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: TargetArch = TargetArch::aarch64;
+#[cfg(target_arch = "riscv64")]
+const ARCHITECTURE: TargetArch = TargetArch::riscv64;
+
+const FORBIDDEN: &[i64] = &[
+    // Other places, and other names for files.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    // Work that is done without system calls of its own.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_process_madvise,
+    // Keys that the kernel keeps.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The kernel and the machine.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_fanotify_init,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+];
+
+/// `ioctl`s that write into a terminal as if somebody typed.
+const TERMINAL: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
+
+/// CLONE_NEWTIME has the place of a signal number in `clone`, and is only for `clone3` and `unshare`.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWCGROUP,
+];
+
+/// The programs to put on, in this order.
+pub(super) fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, SandboxError> {
+    let refused = rules(sockets).map_err(|error| SandboxError::setup("system calls", error))?;
+    // `clone3` keeps its flags where a filter cannot look; told that there is none, libraries use `clone`.
+    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    [(refused, libc::EPERM), (unknown, libc::ENOSYS)]
+        .into_iter()
+        .map(|(rules, errno)| {
+            compile(rules, errno).map_err(|error| SandboxError::setup("system calls", error))
+        })
+        .collect()
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::BackendError> {
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, ARCHITECTURE)?.try_into()
+}
+
+fn rules(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
+    let mut rules: Rules = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
+    let clone = NAMESPACES.iter().map(|flag| {
+        let flag = u64::from(flag.unsigned_abs());
+        rule(&[(0, SeccompCmpOp::MaskedEq(flag), flag)])
+    });
+    rules.insert(libc::SYS_clone, clone.collect::<Result<_, _>>()?);
+    let typing = TERMINAL.iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, *request)]));
+    rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
+    // The mark by which a command's processes are found.
+    let locks = u64::from(libc::RLIMIT_LOCKS);
+    rules.insert(libc::SYS_prlimit64, vec![rule_wide(&[(1, locks, Width::Half), (2, 0, Width::NotZero)])?]);
+    #[cfg(not(target_arch = "riscv64"))]
+    rules.insert(libc::SYS_setrlimit, vec![rule(&[(0, SeccompCmpOp::Eq, locks)])?]);
+    let (unix, internet, internet_6, netlink) =
+        [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
+            .map(|family| u64::from(family.unsigned_abs()))
+            .into();
+    match sockets {
+        Sockets::None => {
+            rules.insert(libc::SYS_socket, Vec::new());
+            rules.insert(libc::SYS_socketpair, vec![rule(&[(0, SeccompCmpOp::Ne, unix)])?]);
+        }
+        Sockets::Internet => {
+            let other = [internet, internet_6, netlink].map(|family| (0, SeccompCmpOp::Ne, family));
+            // Names are looked up with the help of netlink's routing family; the others are the kernel's.
+            let not_routing = [(0, SeccompCmpOp::Eq, netlink), (2, SeccompCmpOp::Ne, 0)];
+            rules.insert(libc::SYS_socket, vec![rule(&other)?, rule(&not_routing)?]);
+        }
+        Sockets::Any => {}
+    }
+    also_by_their_other_numbers(&mut rules);
+    Ok(rules)
+}
+
+/// On x86-64 most system calls can also be made with this bit set, which makes another number of it.
+#[cfg(target_arch = "x86_64")]
+fn also_by_their_other_numbers(rules: &mut Rules) {
+    const X32: i64 = 0x4000_0000;
+    let same: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
+    rules.extend(same);
+    // Some have numbers of their own: ioctl, ptrace, kexec_load, process_vm_readv, process_vm_writev.
+    for call in [514, 521, 528, 539, 540] {
+        rules.insert(call | X32, Vec::new());
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn also_by_their_other_numbers(_: &mut Rules) {}
+
+enum Width {
+    Half,
+    NotZero,
+}
+
+fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let conditions = conditions.iter().map(|(argument, operator, value)| {
+        SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
+    });
+    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+}
+
+fn rule_wide(conditions: &[(u8, u64, Width)]) -> Result<SeccompRule, seccompiler::BackendError> {
+    let conditions = conditions.iter().map(|(argument, value, width)| match width {
+        Width::Half => SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *value),
+        Width::NotZero => SeccompCondition::new(*argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, *value),
+    });
+    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
+}
+
+/// A program as bubblewrap reads it.
+pub(super) fn bytes(program: &BpfProgram) -> Vec<u8> {
+    let instruction = |one: &seccompiler::sock_filter| {
+        let [low, high] = one.code.to_ne_bytes();
+        let [a, b, c, d] = one.k.to_ne_bytes();
+        [low, high, one.jt, one.jf, a, b, c, d]
+    };
+    program.iter().flat_map(instruction).collect()
+}

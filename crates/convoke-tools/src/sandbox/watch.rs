@@ -1,0 +1,104 @@
+//! A thread that looks at what a command uses, and ends it when that is too much.
+//!
+//! It is a thread and not a task because a fork bomb leaves nobody any time: it runs before everything else where it may.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::setpriority_process;
+use rustix::thread::gettid;
+use tokio::sync::oneshot;
+
+use super::limits::{Exceeded, tasks_on_this_machine};
+use super::members::Members;
+use super::{Limits, SandboxError};
+use crate::workspace::Workspace;
+
+/// How often limits are looked at.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often it is looked whether there are suddenly many processes.
+const GLANCE: Duration = Duration::from_millis(10);
+/// The first place among those that wait for a processor.
+const FIRST: i32 = -20;
+
+/// The thread. Dropped, it ends.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    _until: Sender<()>,
+}
+
+impl Watcher {
+    /// Begins to look. What is said is that the command was ended, and why.
+    pub(super) fn begin(
+        workspace: &Workspace,
+        limits: Limits,
+        members: Members,
+    ) -> Result<(Self, oneshot::Receiver<Exceeded>), SandboxError> {
+        let (until, over) = channel();
+        let (tell, told) = oneshot::channel();
+        let watch = Watch {
+            workspace: workspace.clone(),
+            limits,
+            members,
+            free: free_disk(workspace),
+            tasks: tasks_on_this_machine(),
+        };
+        let thread = std::thread::Builder::new().name("sandbox-limits".to_owned()).spawn(move || {
+            // Only root may; others are held by the kernel's own limit on processes.
+            let _ = setpriority_process(Some(gettid()), FIRST);
+            if let Some(exceeded) = watch.until(&over) {
+                // Before the end that it causes is seen. Nobody listens any more if the call was dropped.
+                let _ = tell.send(exceeded);
+                watch.members.strike();
+                watch.members.kill();
+            }
+        });
+        thread.map_err(|error| SandboxError::setup("limits", error))?;
+        Ok((Self { _until: until }, told))
+    }
+}
+
+struct Watch {
+    workspace: Workspace,
+    limits: Limits,
+    members: Members,
+    /// Space on the disk when it began.
+    free: u64,
+    /// Everybody's processes when it began.
+    tasks: u64,
+}
+
+impl Watch {
+    fn until(&self, over: &Receiver<()>) -> Option<Exceeded> {
+        let mut looked = Instant::now();
+        while over.recv_timeout(GLANCE) == Err(RecvTimeoutError::Timeout) {
+            let sudden = tasks_on_this_machine() > self.tasks + self.limits.processes / 2;
+            if sudden || looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                if let Some(exceeded) = self.exceeded() {
+                    return Some(exceeded);
+                }
+            }
+        }
+        None
+    }
+
+    fn exceeded(&self) -> Option<Exceeded> {
+        let usage = self.members.usage(self.limits.processes);
+        let free = free_disk(&self.workspace);
+        if usage.processes > self.limits.processes {
+            Some(Exceeded::Processes)
+        } else if usage.memory > self.limits.memory {
+            Some(Exceeded::Memory)
+        } else if free < self.limits.free_disk && free < self.free {
+            Some(Exceeded::Disk)
+        } else {
+            None
+        }
+    }
+}
+
+fn free_disk(workspace: &Workspace) -> u64 {
+    let space = rustix::fs::fstatvfs(&**workspace.root());
+    space.map_or(u64::MAX, |space| space.f_bavail.saturating_mul(space.f_frsize))
+}

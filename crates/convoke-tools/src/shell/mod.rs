@@ -1,0 +1,121 @@
+//! `bash`, in a sandbox.
+//!
+//! The command's text is not looked at: what it may do is decided by where it runs.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use convoke_agent::FunctionTool;
+use convoke_core::{Error, Origin, Repeat, ToolEffect};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::sandbox::{End, Finished, Network, Sandbox, Task};
+
+/// The longest time that can be asked for, in seconds.
+const LONGEST: u64 = 1_800;
+
+/// Arguments of `bash`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Bash {
+    /// What bash shall do.
+    #[schemars(length(min = 1))]
+    command: String,
+    /// The folder it starts in, from the top of the workspace.
+    #[serde(default = "top")]
+    folder: String,
+    /// How long it may take, in seconds.
+    #[serde(default = "two_minutes")]
+    #[schemars(range(min = 1, max = 1_800))]
+    timeout: u64,
+}
+
+fn top() -> String {
+    ".".to_owned()
+}
+
+fn two_minutes() -> u64 {
+    120
+}
+
+/// The tool `bash`, with commands confined by this sandbox.
+///
+/// Its result is what the command wrote, then what it wrote to its error output after a line `STDERR:`, then
+/// `Exit code: 0`. That a command fails or runs out of time is a result too.
+pub fn bash(sandbox: &Sandbox) -> FunctionTool {
+    let sandbox = sandbox.clone();
+    let mut effects =
+        vec![ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns, ToolEffect::Irreversible];
+    if sandbox.reaches() == Network::Open {
+        effects.push(ToolEffect::Network);
+    }
+    FunctionTool::new(
+        "bash",
+        "Runs a command with bash, in the workspace, without a terminal and without input. It ends with everything it has \
+         started: nothing stays in the background. Long output is cut in the middle, and the whole of it kept in a file.",
+        move |arguments: Bash| {
+            let sandbox = sandbox.clone();
+            async move { run(&sandbox, arguments).await }
+        },
+    )
+    .effects(effects)
+    .repeat(Repeat::Never)
+    .origin(|arguments: Bash| Origin::Command(arguments.command))
+    // The sandbox keeps the time that was asked for; this one is for what comes before and after.
+    .timeout(Duration::from_secs(LONGEST + 60))
+}
+
+async fn run(sandbox: &Sandbox, arguments: Bash) -> Result<String, Error> {
+    if arguments.command.trim().is_empty() {
+        return Err(Error::failed("denied: the command is empty"));
+    }
+    let task = Task::new("bash", ["-c", &arguments.command])
+        .folder(arguments.folder)
+        .time(Duration::from_secs(arguments.timeout));
+    let finished = sandbox.run(task).await.map_err(Error::failed)?;
+    Ok(told(sandbox, &finished, arguments.timeout))
+}
+
+/// What the model gets to read of a command's end.
+pub(crate) fn told(sandbox: &Sandbox, finished: &Finished, seconds: u64) -> String {
+    let mut text = finished.stdout.to_string();
+    let line = |text: &mut String, line: &str| {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(line);
+    };
+    if finished.stderr.bytes() > 0 {
+        line(&mut text, "STDERR:\n");
+        let _ = write!(text, "{}", finished.stderr);
+    }
+    for (name, output) in [("output", &finished.stdout), ("error output", &finished.stderr)] {
+        if output.is_cut() {
+            let kept = match sandbox.store(output) {
+                Some(path) => format!("all of the {name} is in {path}; look at it with sed -n or grep"),
+                None => format!("the rest of the {name} is lost"),
+            };
+            line(&mut text, &format!("[{kept}]"));
+        }
+    }
+    for note in &finished.notes {
+        line(&mut text, &format!("[{note}]"));
+    }
+    let end = match finished.end {
+        End::Exited(code) => format!("Exit code: {code}"),
+        End::Signalled(signal) => format!("Killed by signal {signal}{}", why(signal)),
+        End::TimedOut => format!("command timed out after {seconds} seconds, and was killed"),
+        End::OverLimit(exceeded) => format!("command was killed: {exceeded}"),
+    };
+    line(&mut text, &end);
+    text
+}
+
+fn why(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGXFSZ => " (a file became larger than it may)",
+        libc::SIGXCPU | libc::SIGKILL => " (it may have used too much time or memory)",
+        _ => "",
+    }
+}

@@ -1,0 +1,33 @@
+//! Tools that look things up on the web, and what keeps them on the public side of it.
+//!
+//! [`web_fetch`] reads one page through a [`Fetcher`]. The fetcher goes from hop to hop by itself, and looks at every one
+//! before anything is sent: the scheme, the port, the domain, and the address that the name stands for at this moment. What
+//! it connects to is the address it has looked at; a name that stands for something else a moment later changes nothing.
+//!
+//! [`web_search`] asks one search service, with the user's key.
+//!
+//! **What it must never do.** Connect to an address that [`AddressRules`] forbid; send cookies, credentials or anything
+//! else of the user's to a page; go through a proxy because a variable says so; show a key.
+
+mod address;
+mod body;
+mod charset;
+mod domains;
+mod error;
+mod fetch;
+mod fetcher;
+mod kind;
+mod page;
+mod readable;
+mod resolver;
+mod rules;
+mod search;
+
+pub use address::{AddressRules, Forbidden};
+pub use domains::Domains;
+pub use error::WebError;
+pub use fetch::web_fetch;
+pub use fetcher::{Fetcher, FetcherBuilder, WebLimits};
+pub use page::Page;
+pub use resolver::{Resolver, SystemResolver};
+pub use search::{Search, SearchError, SearchService, web_search};

@@ -1,0 +1,169 @@
+//! HTML to text that can be read: paragraphs, headings, lists, tables, and links with numbers.
+//!
+//! The document is read tag by tag and never becomes a tree: the work grows with its length and with nothing else, however
+//! it is nested. Left out is what nobody would see: scripts, styles, elements that are hidden, characters without a
+//! width; and what is on every page of a site: navigation and footers.
+
+mod elements;
+mod writer;
+
+use std::cell::RefCell;
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+use url::Url;
+
+use self::elements::{Part, raw};
+use self::writer::Writer;
+use super::WebError;
+use crate::blocking::Wanted;
+
+/// A page as text.
+#[derive(Debug, Default)]
+pub(super) struct Readable {
+    pub(super) title: String,
+    pub(super) text: String,
+    /// Where links lead, in the order of their numbers, which begin with 1.
+    pub(super) links: Vec<String>,
+    /// Where in the text, in bytes, a link's number stands.
+    pub(super) marks: Vec<(usize, usize)>,
+    /// Whether there was more text than is kept.
+    pub(super) cut: bool,
+}
+
+/// So much is read at a time, between two looks at whether it is still wanted.
+const PIECE: usize = 64 << 10;
+/// A page with less text than this is shown with its navigation.
+const LITTLE: usize = 100;
+
+/// The text of a document at this address.
+pub(super) fn readable(html: &str, base: &Url, wanted: &Wanted) -> Result<Readable, WebError> {
+    let (mut readable, mut missing) = pass(html, base, wanted, Leave::Surroundings)?;
+    if missing.surroundings && readable.text.len() < LITTLE {
+        (readable, missing) = pass(html, base, wanted, Leave::Hidden)?;
+    }
+    // If something that was left out never ended, the rest of the page is missing.
+    Ok(if missing.rest { pass(html, base, wanted, Leave::Unreadable)?.0 } else { readable })
+}
+
+/// What is left out: this, and what comes before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Leave {
+    Unreadable,
+    Hidden,
+    Surroundings,
+}
+
+/// What the text lacks.
+struct Missing {
+    surroundings: bool,
+    rest: bool,
+}
+
+fn pass(html: &str, base: &Url, wanted: &Wanted, leave: Leave) -> Result<(Readable, Missing), WebError> {
+    let state = State { writer: Writer::new(base), leave, skipping: None, surroundings: false };
+    let tokenizer = Tokenizer::new(Sink(RefCell::new(state)), TokenizerOpts::default());
+    let mut rest = html;
+    while !rest.is_empty() {
+        if wanted.is_over() {
+            return Err(WebError::GivenUp);
+        }
+        let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE.min(rest.len())));
+        rest = later;
+        let input = BufferQueue::default();
+        input.push_back(StrTendril::from_slice(piece));
+        let _ = tokenizer.feed(&input);
+    }
+    tokenizer.end();
+    let state = tokenizer.sink.0.into_inner();
+    let rest = state.skipping.is_some_and(|skipping| skipping.part != Part::Unreadable);
+    let missing = Missing { surroundings: state.surroundings, rest };
+    Ok((state.writer.finish(), missing))
+}
+
+struct Sink(RefCell<State>);
+
+struct State {
+    writer: Writer,
+    leave: Leave,
+    skipping: Option<Skipping>,
+    surroundings: bool,
+}
+
+/// An element that is left out, until it ends.
+struct Skipping {
+    name: html5ever::LocalName,
+    depth: usize,
+    part: Part,
+}
+
+impl TokenSink for Sink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        let mut state = self.0.borrow_mut();
+        match token {
+            Token::TagToken(tag) => state.tag(&tag),
+            Token::CharacterTokens(text) if state.skipping.is_none() => {
+                state.writer.text(&text);
+                TokenSinkResult::Continue
+            }
+            _ => TokenSinkResult::Continue,
+        }
+    }
+}
+
+impl State {
+    fn tag(&mut self, tag: &Tag) -> TokenSinkResult<()> {
+        if let Some(skipping) = &mut self.skipping {
+            if tag.name == skipping.name {
+                match tag.kind {
+                    TagKind::StartTag if tag.self_closing => {}
+                    TagKind::StartTag => skipping.depth += 1,
+                    TagKind::EndTag => skipping.depth -= 1,
+                }
+                if skipping.depth == 0 {
+                    self.skipping = None;
+                }
+            }
+            // Scripts within what is left out may have end tags in them.
+            return if tag.kind == TagKind::StartTag && !tag.self_closing && !is_drawing(&self.skipping) {
+                raw_text(&tag.name)
+            } else {
+                TokenSinkResult::Continue
+            };
+        }
+        if tag.kind == TagKind::EndTag {
+            self.writer.end(&tag.name);
+            return TokenSinkResult::Continue;
+        }
+        let part = Part::of(tag);
+        let skipped = match part {
+            Part::Content => false,
+            Part::Unreadable => true,
+            Part::Hidden => self.leave >= Leave::Hidden,
+            Part::Surroundings => self.leave >= Leave::Surroundings,
+        };
+        if skipped {
+            self.surroundings |= part == Part::Surroundings;
+            if !tag.self_closing || raw(&tag.name).is_some() {
+                self.skipping = Some(Skipping { name: tag.name.clone(), depth: 1, part });
+            }
+        } else {
+            self.writer.start(tag);
+        }
+        raw_text(&tag.name)
+    }
+}
+
+/// In drawings and formulas, `title` and `style` are elements like any other.
+fn is_drawing(skipping: &Option<Skipping>) -> bool {
+    skipping.as_ref().is_some_and(|skipping| matches!(&*skipping.name, "svg" | "math"))
+}
+
+fn raw_text(name: &str) -> TokenSinkResult<()> {
+    raw(name).map_or(TokenSinkResult::Continue, TokenSinkResult::<()>::RawData as fn(RawKind) -> _)
+}

@@ -1,0 +1,279 @@
+//! Files that no tool may touch.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::FileError;
+
+/// Neither read nor changed: configuration, policy, credentials, keys, stores.
+const SECRET: &[&str] = &[
+    "convoke.toml",
+    "policy.toml",
+    "agent.toml",
+    "convoke.db",
+    "convoke.db-*",
+    "credentials",
+    "credentials.*",
+    ".credentials*",
+    ".env",
+    ".env.*",
+    ".envrc",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    // `id_*` as such would catch source files; these are the names that keys have.
+    "id_{rsa,dsa,ecdsa,ecdsa_sk,ed25519,ed25519_sk,xmss}",
+    "id_{rsa,dsa,ecdsa,ecdsa_sk,ed25519,ed25519_sk,xmss}[._-]*",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".config/gcloud",
+    ".docker/config.json",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".cargo/credentials*",
+];
+
+/// Read, but not changed: what git executes or believes.
+const READ_ONLY: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/info/attributes",
+    ".git/modules/**/hooks",
+    ".git/modules/**/config",
+    ".git/worktrees/*/config.worktree",
+];
+
+/// Examples of secrets are no secrets.
+const EXCEPT: &[&str] = &[".env.{example,sample,template,dist,defaults}"];
+
+/// How far a file is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Protection {
+    /// It can be neither read nor changed.
+    Secret,
+    /// It can be read.
+    ReadOnly,
+}
+
+impl fmt::Display for Protection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Secret => "configuration, credentials, keys or a store",
+            Self::ReadOnly => "read-only, because other programs act on it",
+        })
+    }
+}
+
+/// A pattern that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{pattern}` is not a pattern of files: {why}")]
+pub struct InvalidPattern {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// The files that no tool may read or change, bash included.
+///
+/// Files are named by patterns, which hold at any depth and for everything beneath what they match; upper and lower case
+/// are the same. What decides is the name of the file that is reached, not the name it was reached by.
+///
+/// ```
+/// use convoke_tools::workspace::{Protected, Protection};
+/// use std::path::Path;
+///
+/// let protected = Protected::defaults().secret("*.sqlite")?.read_only("Cargo.lock")?.except("tests/certs/*.pem")?;
+/// assert_eq!(protected.of(Path::new("deep/down/.env")), Some(Protection::Secret));
+/// assert_eq!(protected.of(Path::new("home/.ssh/known_hosts")), Some(Protection::Secret));
+/// assert_eq!(protected.of(Path::new("data.sqlite")), Some(Protection::Secret));
+/// assert_eq!(protected.of(Path::new(".git/config")), Some(Protection::ReadOnly));
+/// assert_eq!(protected.of(Path::new("tests/certs/ca.pem")), None);
+/// assert_eq!(protected.of(Path::new("src/id_map.rs")), None);
+/// # Ok::<(), convoke_tools::workspace::InvalidPattern>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Protected {
+    secret: Patterns,
+    read_only: Patterns,
+    except: Patterns,
+    stores: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Patterns {
+    texts: Vec<String>,
+    set: GlobSet,
+}
+
+impl Default for Protected {
+    fn default() -> Self {
+        Self::defaults()
+    }
+}
+
+impl Protected {
+    /// What is always worth protecting: Convoke's own configuration, policy and stores, credentials and private keys as
+    /// they are usually named, and (from changes) what git executes.
+    #[must_use]
+    pub fn defaults() -> Self {
+        let set = |texts: &[&str]| {
+            // The lists above are constants, and every test of this crate reads them.
+            Patterns::of(texts.iter().map(|text| (*text).to_owned()).collect())
+                .unwrap_or_else(|invalid| unreachable!("{invalid}"))
+        };
+        Self { secret: set(SECRET), read_only: set(READ_ONLY), except: set(EXCEPT), stores: Vec::new() }
+    }
+
+    /// Also keeps these from being read or changed.
+    ///
+    /// # Errors
+    /// If the pattern is none.
+    pub fn secret(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
+        self.secret.add(pattern)?;
+        Ok(self)
+    }
+
+    /// Also keeps these from being changed.
+    ///
+    /// # Errors
+    /// If the pattern is none.
+    pub fn read_only(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
+        self.read_only.add(pattern)?;
+        Ok(self)
+    }
+
+    /// Does not protect these, whatever the other patterns say.
+    ///
+    /// # Errors
+    /// If the pattern is none.
+    pub fn except(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
+        self.except.add(pattern)?;
+        Ok(self)
+    }
+
+    /// Also keeps this one file, a database in use, from being read or changed, with the files SQLite has beside it.
+    #[must_use]
+    pub fn store(mut self, path: impl Into<PathBuf>) -> Self {
+        self.stores.push(path.into());
+        self
+    }
+
+    /// Stores are named by any path; from here on by their place in the workspace. Those elsewhere need no protection
+    /// here: nothing leads there.
+    pub(super) fn placed_in(mut self, root: &Path) -> Self {
+        let place = |store: &PathBuf| {
+            let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            Some(folder.strip_prefix(root).ok()?.join(store.file_name()?))
+        };
+        self.stores = self.stores.iter().filter_map(place).collect();
+        self
+    }
+
+    /// How far this file is protected, named from the top of the workspace.
+    #[must_use]
+    pub fn of(&self, path: &Path) -> Option<Protection> {
+        if self.is_store(path) {
+            return Some(Protection::Secret);
+        }
+        if self.except.set.is_match(path) {
+            return None;
+        }
+        if self.secret.set.is_match(path) {
+            return Some(Protection::Secret);
+        }
+        self.read_only.set.is_match(path).then_some(Protection::ReadOnly)
+    }
+
+    fn is_store(&self, path: &Path) -> bool {
+        let text = path.as_os_str().as_encoded_bytes();
+        self.stores.iter().any(|store| {
+            let rest = text.strip_prefix(store.as_os_str().as_encoded_bytes());
+            rest.is_some_and(|rest| [&b""[..], b"-wal", b"-shm", b"-journal"].contains(&rest))
+        })
+    }
+
+    /// Patterns for git that leave secrets out of what it shows. Exceptions are not told to it: too little is shown then,
+    /// never too much.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = String> + '_ {
+        let stores = self.stores.iter().map(|store| format!("{}*", store.display()));
+        let texts = self.secret.texts.iter().flat_map(|text| alternatives(text)).chain(stores);
+        texts.flat_map(|text| {
+            [format!("**/{text}"), format!("**/{text}/**")]
+                .map(|pattern| format!(":(top,exclude,glob,icase){pattern}"))
+        })
+    }
+
+    pub(crate) fn may_read(&self, path: &Path) -> Result<(), FileError> {
+        match self.of(path) {
+            Some(protection @ Protection::Secret) => {
+                Err(FileError::Protected { path: path.to_owned(), action: "read", protection })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn may_change(&self, path: &Path) -> Result<(), FileError> {
+        match self.of(path) {
+            Some(protection) => {
+                Err(FileError::Protected { path: path.to_owned(), action: "change", protection })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A pattern without `{a,b}`, which git does not know.
+#[cfg(target_os = "linux")]
+fn alternatives(pattern: &str) -> Vec<String> {
+    let Some((before, rest)) = pattern.split_once('{') else { return vec![pattern.to_owned()] };
+    let Some((inside, after)) = rest.split_once('}') else { return vec![pattern.to_owned()] };
+    let choices = inside.split(',').map(|choice| format!("{before}{choice}{after}"));
+    choices.flat_map(|choice| alternatives(&choice)).collect()
+}
+
+impl Patterns {
+    fn add(&mut self, text: &str) -> Result<(), InvalidPattern> {
+        let mut texts = self.texts.clone();
+        texts.push(text.trim_start_matches("./").trim_end_matches('/').to_owned());
+        *self = Self::of(texts)?;
+        Ok(())
+    }
+
+    fn of(texts: Vec<String>) -> Result<Self, InvalidPattern> {
+        let mut builder = GlobSetBuilder::new();
+        for text in &texts {
+            let invalid =
+                |why: &dyn fmt::Display| InvalidPattern { pattern: text.clone(), why: why.to_string() };
+            if text.is_empty() || text.starts_with('/') {
+                return Err(invalid(&"it must name something in the workspace, without a leading `/`"));
+            }
+            for form in [format!("**/{text}"), format!("**/{text}/**")] {
+                let glob = GlobBuilder::new(&form).literal_separator(true).case_insensitive(true).build();
+                builder.add(glob.map_err(|error| invalid(error.kind()))?);
+            }
+        }
+        let invalid = |error: globset::Error| InvalidPattern {
+            pattern: texts.last().cloned().unwrap_or_default(),
+            why: error.kind().to_string(),
+        };
+        let set = builder.build().map_err(invalid)?;
+        Ok(Self { texts, set })
+    }
+}

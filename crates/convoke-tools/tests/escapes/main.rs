@@ -1,0 +1,35 @@
+//! Attempts to get out, or at what is protected. Each must be refused with a reason, and what is legitimate beside it
+//! must pass. `docs/security.md` has the table.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+#[cfg(target_os = "linux")]
+mod git;
+mod paths;
+mod protected;
+mod races;
+#[cfg(target_os = "linux")]
+mod shell;
+#[cfg(target_os = "linux")]
+mod shell_secrets;
+
+/// Whether commands can be confined by the kernel alone.
+#[cfg(target_os = "linux")]
+fn has_landlock() -> bool {
+    use landlock::{ABI, Access, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+    let needed = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(ABI::V3))
+        .and_then(Ruleset::create);
+    needed.is_ok()
+}
+
+/// Whether bubblewrap is on the path, and works.
+#[cfg(target_os = "linux")]
+fn has_bubblewrap() -> bool {
+    let mut command = std::process::Command::new("bwrap");
+    let tried = command.args(["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).output();
+    tried.is_ok_and(|output| output.status.success())
+}

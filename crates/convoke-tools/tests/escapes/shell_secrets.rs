@@ -1,0 +1,155 @@
+//! From a shell, at what no tool may touch.
+
+use serde_json::json;
+
+use crate::common::{Hands, SECRET};
+use crate::shell::everywhere;
+
+async fn bash(hands: &Hands, command: &str) -> String {
+    let result = hands.done("bash", json!({"command": command, "timeout": 20})).await;
+    assert!(!result.contains(SECRET), "`{command}` gave the secret away: {result}");
+    result
+}
+
+#[tokio::test]
+async fn secrets_are_not_read_or_changed_from_a_shell() {
+    for hands in everywhere("secrets_are_not_read_or_changed_from_a_shell", |sandbox| sandbox) {
+        hands.put(".env", SECRET);
+        hands.put("convoke.toml", SECRET);
+        hands.put("app/keys/server.pem", SECRET);
+        hands.put("home/.ssh/id_ed25519", SECRET);
+        hands.put("app/src/plain.txt", "plain");
+        for command in [
+            "cat .env convoke.toml app/keys/server.pem home/.ssh/id_ed25519",
+            "grep -r secret .",
+            "find . -type f -exec cat {} +",
+            "tar cf app/t.tar . ; strings app/t.tar || cat app/t.tar",
+            "cp .env app/copy; cat app/copy",
+            "mv .env app/moved; cat app/moved",
+            "ln .env app/hard; cat app/hard",
+            "ln -s ../.env app/soft; cat app/soft",
+            "mv home app/home; cat app/home/.ssh/id_ed25519",
+            "mv app/keys app/other; cat app/other/server.pem",
+            "rm -f .env convoke.toml; rm -rf home",
+            "echo x > .env; echo x >> convoke.toml",
+            "perl -e 'rename(\".env\", \"app/x\"); open(F, \"<app/x\"); print <F>'",
+            "cat /proc/self/cwd/.env",
+            "git diff --no-index /dev/null .env",
+        ] {
+            bash(&hands, command).await;
+        }
+        for path in [".env", "convoke.toml", "app/keys/server.pem", "home/.ssh/id_ed25519"] {
+            assert_eq!(hands.content(path), SECRET, "{path}");
+        }
+        let done = bash(&hands, "cat app/src/plain.txt; echo new > app/src/new.txt || exit 1").await;
+        assert!(done.ends_with("plainExit code: 0") || done.ends_with("plain\nExit code: 0"), "{done}");
+    }
+}
+
+#[tokio::test]
+async fn beside_a_secret_folders_work_and_limits_are_told() {
+    for hands in everywhere("beside_a_secret_folders_work_and_limits_are_told", |sandbox| sandbox) {
+        hands.put(".env", SECRET);
+        hands.put("src/main.rs", "fn main() {}\n");
+        assert_eq!(
+            bash(&hands, "mkdir -p src/deep && echo x > src/deep/er && mv src/deep src/d").await,
+            "Exit code: 0"
+        );
+        assert_eq!(hands.content("src/d/er"), "x\n");
+        let result = bash(&hands, "echo x > new.txt").await;
+        // bubblewrap hides the file itself; Landlock can only close the folder, and says so.
+        if !result.ends_with("Exit code: 0") {
+            assert!(result.contains("there are protected files in `.`"), "{result}");
+            hands.done("write", json!({"path": "new.txt", "content": "x"})).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_git_executes_is_not_changed_from_a_shell() {
+    for hands in everywhere("what_git_executes_is_not_changed_from_a_shell", |sandbox| sandbox) {
+        for command in [
+            "echo '[core] fsmonitor = evil' >> .git/config",
+            "echo evil > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit",
+            "ln -s ../../evil .git/hooks/post-checkout",
+            "rm -f .git/config",
+            "rm -rf .git/hooks",
+            "mv .git other && cp -r other .git && echo evil > .git/hooks/pre-push",
+            "rm -rf other; mv .git other && echo evil > other/hooks/pre-push && ln -s other .git",
+            "rm -rf other; mv .git other && echo 'gitdir: other' > .git",
+            "mkdir -p .git/info && echo '* filter=evil' > .git/info/attributes && false",
+        ] {
+            let _ = std::fs::remove_dir_all(hands.inside(".git"));
+            let _ = std::fs::remove_file(hands.inside(".git"));
+            hands.put(".git/config", "[core]\n");
+            hands.put(".git/hooks/commit-msg.sample", "sample");
+            hands.put(".git/HEAD", "ref: refs/heads/main\n");
+            let result = bash(&hands, command).await;
+            assert!(hands.inside(".git").symlink_metadata().unwrap().is_dir(), "{command}");
+            assert_eq!(hands.content(".git/config"), "[core]\n", "{command}");
+            assert_eq!(hands.content(".git/hooks/commit-msg.sample"), "sample", "{command}");
+            let hooks = std::fs::read_dir(hands.inside(".git/hooks")).unwrap().count();
+            assert_eq!(hooks, 1, "{command}");
+            assert!(!hands.inside(".git/info/attributes").exists());
+            assert!(result.contains("denied") || !result.ends_with("Exit code: 0"), "{command}: {result}");
+        }
+        // A place for hooks that was not there before.
+        std::fs::remove_dir_all(hands.inside(".git/hooks")).unwrap();
+        let result = bash(&hands, "mkdir -p .git/hooks && echo evil > .git/hooks/pre-commit").await;
+        assert!(result.contains("denied") && !hands.inside(".git/hooks").exists(), "{result}");
+        assert!(bash(&hands, "cat .git/config").await.starts_with("[core]"));
+        assert_eq!(
+            bash(&hands, "echo x > .git/index.lock && mv .git/index.lock .git/index && touch new").await,
+            "Exit code: 0"
+        );
+    }
+}
+
+#[tokio::test]
+async fn where_a_repository_is_cannot_be_changed() {
+    for hands in everywhere("where_a_repository_is_cannot_be_changed", |sandbox| sandbox) {
+        hands.put("sub/.git", "gitdir: ../real\n");
+        let result = bash(&hands, "echo 'gitdir: ../evil' > sub/.git").await;
+        assert!(result.contains("denied") || !result.ends_with("Exit code: 0"), "{result}");
+        assert_eq!(hands.content("sub/.git"), "gitdir: ../real\n");
+        assert!(
+            hands
+                .refused("write", json!({"path": "sub/.git", "content": "gitdir: ../evil"}))
+                .await
+                .contains("denied")
+        );
+        assert!(
+            hands
+                .refused("write", json!({"path": ".git", "content": "gitdir: evil"}))
+                .await
+                .contains("denied")
+        );
+        hands.put("evil/hooks/pre-commit", "evil");
+        assert!(
+            hands.refused("mv", json!({"source": "evil", "destination": ".git"})).await.contains("denied")
+        );
+        assert!(
+            hands.refused("cp", json!({"source": "evil", "destination": ".git"})).await.contains("denied")
+        );
+        hands.done("mv", json!({"source": "evil", "destination": "good"})).await;
+    }
+}
+
+#[tokio::test]
+async fn secrets_in_other_readable_folders_stay_secret() {
+    let chain = tempfile::tempdir().unwrap();
+    std::fs::create_dir(chain.path().join("bin")).unwrap();
+    std::fs::write(chain.path().join("bin/tool"), "#!/bin/sh\necho works\n").unwrap();
+    std::fs::write(chain.path().join("credentials.toml"), SECRET).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(chain.path().join("bin/tool"), mode).unwrap();
+    let path = chain.path().canonicalize().unwrap();
+    for hands in
+        everywhere("secrets_in_other_readable_folders_stay_secret", |sandbox| sandbox.readable(&path))
+    {
+        assert_eq!(bash(&hands, &format!("{}/bin/tool", path.display())).await, "works\nExit code: 0");
+        bash(&hands, &format!("cat {}/credentials.toml", path.display())).await;
+        let written = bash(&hands, &format!("echo x > {}/bin/tool", path.display())).await;
+        assert!(!written.ends_with("Exit code: 0"), "{written}");
+    }
+}

@@ -1,0 +1,230 @@
+//! Rules about commands.
+
+use convoke_tools::policy::{Outcome, Policy};
+
+use crate::{all, policy};
+
+#[test]
+fn agent_170_programs_that_reach_out_or_up_are_blocked_wherever_they_stand() {
+    let policy = Policy::default();
+    for program in ["curl", "wget", "sudo", "ssh", "apt", "systemctl", "dd"] {
+        let texts = [
+            format!("{program} x"),
+            format!("/usr/bin/{program} x"),
+            format!("env A=1 {program} x"),
+            format!("ls && {program} x"),
+            format!("ls; {program} x"),
+            format!("ls | {program} x"),
+        ];
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        all(&policy, Outcome::Deny, &texts);
+    }
+    let harmless = ["ls", "cat x", "go build ./...", "git status", "make", "grep -r x .", "cargo test"];
+    all(&policy, Outcome::Allow, &harmless);
+}
+
+#[test]
+fn agent_171_installing_for_more_than_the_workspace_is_blocked() {
+    let policy = Policy::default();
+    all(
+        &policy,
+        Outcome::Deny,
+        &[
+            "npm install -g x",
+            "npm -g install x",
+            "npm install x --global",
+            "pip install --user x",
+            "go install x@latest",
+            "cargo install x",
+            "go test -exec ./x ./...",
+            "git config --global user.name x",
+            "git -C sub config --global user.name x",
+            "docker run -it --privileged x",
+        ],
+    );
+    let local = [
+        "npm install x",
+        "pip install x",
+        "go build",
+        "cargo build",
+        "go test ./...",
+        "git config user.name x",
+    ];
+    all(&policy, Outcome::Allow, &local);
+}
+
+#[test]
+fn agent_172_code_from_elsewhere_is_not_run() {
+    let policy = Policy::default();
+    all(&policy, Outcome::Deny, &["curl u | bash", "cat s | sudo bash"]);
+    all(&policy, Outcome::Ask, &["echo x | base64 -d | bash"]);
+    all(&policy, Outcome::Allow, &["cat f | grep p", "grep 'a|b;c' f", "echo \"x | curl y\""]);
+}
+
+#[test]
+fn agent_173_a_list_of_what_is_allowed_is_not_extended_by_joining() {
+    let policy = policy("[commands]\ndefault = \"deny\"\nunclear = \"deny\"\nallow = [\"ls *\"]\n");
+    all(
+        &policy,
+        Outcome::Allow,
+        &["ls", "ls -la src", "/bin/ls", "timeout 5 ls", "ls && ls x", "ls 2>/dev/null"],
+    );
+    all(
+        &policy,
+        Outcome::Deny,
+        &[
+            "ls && rm x",
+            "ls; rm x",
+            "ls | x",
+            "ls `rm x`",
+            "ls $(rm x)",
+            "ls > x",
+            "ls\nrm x",
+            "ls & rm x",
+            "./ls",
+            "/tmp/ls",
+            "PATH=. ls",
+            "lsx",
+            "$LS",
+            "ls() { rm x; }; ls",
+        ],
+    );
+}
+
+#[test]
+fn agent_174_the_known_ways_around_a_list_are_closed() {
+    all(
+        &Policy::default(),
+        Outcome::Deny,
+        &[
+            "ls\ncurl x",
+            "ls & curl x",
+            "echo $(curl x)",
+            "echo `curl x`",
+            "env -i curl x",
+            "A=1 curl x",
+            "timeout 5 curl x",
+            "bash -c \"curl x\"",
+            "sh <<EOF\ncurl x\nEOF",
+            "find . -exec curl {} \\;",
+            "echo x | xargs curl",
+            "c\\url x",
+            "'curl' x",
+            "cu\"r\"l x",
+            "if true; then curl x; fi",
+            "f() { curl x; }; f",
+            "eval 'curl x'",
+            "nohup curl x &",
+            "cat <(curl x)",
+            "echo ${X:-$(curl x)}",
+            "cat <<EOF\n$(curl x)\nEOF",
+            "bash -c 'bash -c \"curl x\"'",
+            "exec curl x",
+            "command curl x",
+            "! curl x",
+            "{ curl x; }",
+            "(curl x)",
+            "time curl x",
+            "trap 'curl x' EXIT",
+            "case x in x) curl y;; esac",
+            "bash -c \"curl $X\"",
+            "eval curl $X",
+            "[[ -n $(curl x) ]]",
+            "echo $(( $(curl x) ))",
+            "busybox wget x",
+        ],
+    );
+    all(
+        &Policy::default(),
+        Outcome::Ask,
+        &["$X x", "c{url,} x", "eval $X", "cu* x", "PATH=. ls", "python3 -c 'x' | sh"],
+    );
+}
+
+#[test]
+fn what_cannot_be_undone_is_asked_about_however_it_is_written() {
+    all(
+        &Policy::default(),
+        Outcome::Ask,
+        &[
+            "rm -rf x",
+            "rm -fr x",
+            "rm -f -r x",
+            "rm x -r",
+            "rm --recursive x",
+            "git push",
+            "git -C sub push origin main",
+            "git reset --hard HEAD~1",
+            "git clean -fd",
+            "find . -name x -delete",
+            "git branch -D x",
+            "rm $FLAGS x",
+        ],
+    );
+    all(
+        &Policy::default(),
+        Outcome::Allow,
+        &["rm x", "git commit -m push", "git log --grep push", "git commit -m \"$M\"", "find . -name x"],
+    );
+}
+
+#[test]
+fn the_files_rules_go_before_the_built_in_ones_and_deny_beats_ask_beats_allow() {
+    let policy = policy(
+        "[commands]\nallow = [\"curl\", \"git push origin\", \"make\"]\nask = [\"make deploy\"]\ndeny = [\"git push --force\", \"> *.lock\"]\n",
+    );
+    all(&policy, Outcome::Allow, &["curl x", "git push origin main", "make test"]);
+    all(&policy, Outcome::Ask, &["make deploy", "make -j4 deploy", "git push upstream"]);
+    all(&policy, Outcome::Deny, &["git push origin main --force", "wget x", "echo x > Cargo.lock"]);
+    let decision = policy.command("git push origin --force");
+    assert_eq!(
+        decision.to_string(),
+        "deny: `git push origin --force` is denied (commands.deny = \"git push --force\", policy.toml:5)"
+    );
+}
+
+#[test]
+fn without_a_sandbox_commands_are_asked_about() {
+    let policy = policy("sandbox = \"off\"\n");
+    all(&policy, Outcome::Ask, &["ls", "make"]);
+    all(&policy, Outcome::Deny, &["curl x"]);
+}
+
+#[test]
+fn whoever_opens_the_network_for_commands_is_asked_and_not_refused() {
+    all(&policy("[commands]\nnetwork = true\n"), Outcome::Ask, &["curl x", "ssh y"]);
+    all(&policy("[commands]\nnetwork = true\n"), Outcome::Deny, &["sudo x"]);
+}
+
+#[test]
+fn a_tools_own_decision_holds_for_commands_that_no_rule_is_about() {
+    let policy = policy("[tools.bash]\ndecision = \"ask\"\n[commands]\nallow = [\"cargo test\"]\n");
+    all(&policy, Outcome::Ask, &["ls", "cargo test && ls"]);
+    all(&policy, Outcome::Allow, &["cargo test --all"]);
+    all(
+        &crate::policy("[tools.bash]\ndecision = \"deny\"\n[commands]\nallow = [\"ls\"]\n"),
+        Outcome::Deny,
+        &["ls"],
+    );
+}
+
+#[test]
+fn paths_that_are_denied_to_all_tools_are_denied_to_commands_too() {
+    let policy =
+        policy("[paths]\ndeny = [\"secrets/**\", \"/etc/**\"]\nask = [\"**/*.lock\"]\nwithin = [\"**\"]\n");
+    all(
+        &policy,
+        Outcome::Deny,
+        &[
+            "cat secrets/x",
+            "cp a secrets",
+            "cat /etc/passwd",
+            "tool --file=secrets/y",
+            "wc < /etc/shadow",
+            "echo x > ./secrets/../secrets/x",
+        ],
+    );
+    all(&policy, Outcome::Ask, &["rm Cargo.lock", "echo > sub/yarn.lock"]);
+    all(&policy, Outcome::Allow, &["cat src/secrets.rs", "ls"]);
+    all(&Policy::default(), Outcome::Deny, &["echo 'version = 1' > policy.toml", "cat < sub/.env"]);
+}

@@ -1,0 +1,148 @@
+//! Rules about hosts and MCP servers.
+
+use convoke_core::ToolEffect;
+use convoke_tools::policy::{Call, Outcome, Policy, PolicyGate, Subject};
+
+use crate::policy;
+
+#[test]
+fn agentcore_238_hosts_are_matched_as_wholes() {
+    let policy = policy(
+        "[tools.web_fetch.domains]\nallow = [\"example.com\", \"*.google.com\"]\ndeny = [\"evil.google.com\"]\n",
+    );
+    let outcome = |url: &str| policy.address("web_fetch", url).outcome;
+    for url in [
+        "https://example.com/x",
+        "http://EXAMPLE.com.",
+        "https://google.com",
+        "https://a.b.google.com:8443/x?y",
+    ] {
+        assert_eq!(outcome(url), Outcome::Allow, "{url}");
+    }
+    for url in [
+        "https://www.example.com",
+        "https://evilgoogle.com",
+        "https://google.com.evil.org",
+        "https://evil.google.com",
+        "https://google.com@evil.org/",
+        "file:///etc/passwd",
+        "ftp://example.com",
+        "example.com",
+        "https://",
+        "https://evil.org#.google.com",
+        "https://evil.org\\.google.com",
+    ] {
+        assert_eq!(outcome(url), Outcome::Deny, "{url}");
+    }
+    let any = crate::policy(
+        "[tools.web_fetch.domains]\nallow = [\"*\"]\ndeny = [\"*.evil.org\"]\nask = [\"ask.org\"]\n",
+    );
+    assert_eq!(any.address("web_fetch", "https://anything.net").outcome, Outcome::Allow);
+    assert_eq!(any.address("web_fetch", "https://evil.org").outcome, Outcome::Deny);
+    assert_eq!(any.address("web_fetch", "https://ask.org").outcome, Outcome::Ask);
+    let disabled = crate::policy("[tools.web_fetch]\ndecision = \"deny\"\ndomains.allow = [\"*\"]\n");
+    assert_eq!(disabled.address("web_fetch", "https://example.com").outcome, Outcome::Deny);
+    // Without a list, what holds is what holds for the network: not that everything is allowed.
+    assert_eq!(Policy::default().address("web_fetch", "https://example.com").outcome, Outcome::Deny);
+    let open = crate::policy("[defaults]\nnetwork = \"allow\"\n");
+    assert_eq!(open.address("web_fetch", "https://example.com").outcome, Outcome::Allow);
+}
+
+#[test]
+fn a_decision_for_the_tool_holds_for_hosts_that_are_not_listed() {
+    let policy = policy("[tools.web_fetch]\ndecision = \"ask\"\ndomains.allow = [\"docs.rs\"]\n");
+    assert_eq!(policy.address("web_fetch", "https://docs.rs/x").outcome, Outcome::Allow);
+    assert_eq!(policy.address("web_fetch", "https://example.com").outcome, Outcome::Ask);
+}
+
+#[test]
+fn agentcore_240_tools_of_servers_are_asked_about_unless_a_list_says_otherwise() {
+    // Where the original allows all with a warning, we ask.
+    let decision = Policy::default().mcp_tool("files", "read");
+    assert_eq!(decision.outcome, Outcome::Ask);
+    assert!(decision.because.contains("files:read"), "{decision}");
+    let open = policy("[mcp]\ndefault = \"allow\"\n");
+    assert_eq!(open.mcp_tool("files", "read").outcome, Outcome::Allow);
+    let closed = policy("[mcp]\ndefault = \"deny\"\n");
+    assert_eq!(closed.mcp_tool("files", "read").outcome, Outcome::Deny);
+    let listed = policy(
+        "[mcp]\nallow = [\"files:read\", \"git:*\", \"*:ping\"]\ndeny = [\"git:push\"]\nask = [\"git:tag\"]\n",
+    );
+    for (server, tool, outcome) in [
+        ("files", "read", Outcome::Allow),
+        ("files", "write", Outcome::Deny),
+        ("git", "log", Outcome::Allow),
+        ("git", "push", Outcome::Deny),
+        ("git", "tag", Outcome::Ask),
+        ("other", "ping", Outcome::Allow),
+        ("github", "log", Outcome::Deny),
+    ] {
+        assert_eq!(listed.mcp_tool(server, tool).outcome, outcome, "{server}:{tool}");
+    }
+    // A pattern without a colon would never match: it is refused.
+    let error = Policy::parse("version = 1\n[mcp]\nallow = [\"files\"]\n", "policy.toml").unwrap_err();
+    assert!(error.to_string().contains("`files:*` is all tools of a server"), "{error}");
+}
+
+#[test]
+fn agentcore_241_of_several_policies_the_strictest_decides() {
+    // Where the original lets the last file win, no file can loosen what another one says.
+    let users = policy("[mcp]\nallow = [\"a:*\"]\n[commands]\ndeny = [\"make deploy\"]\n");
+    let folders = policy(
+        "[commands]\nallow = [\"make\", \"curl\"]\nask = [\"cargo publish\"]\n[defaults]\nnetwork = \"allow\"\n",
+    );
+    let gate = PolicyGate::new(folders).and(users);
+    let bash = convoke_core::ToolSpec::new("bash", "", [ToolEffect::Spawns].into());
+    let outcome = |command: &str| gate.decide(&bash, &serde_json::json!({"command": command})).outcome;
+    assert_eq!(outcome("make test"), Outcome::Allow);
+    assert_eq!(outcome("make deploy"), Outcome::Deny);
+    assert_eq!(outcome("curl x"), Outcome::Deny);
+    assert_eq!(outcome("cargo publish"), Outcome::Ask);
+    let fetch = convoke_core::ToolSpec::new("web_fetch", "", [ToolEffect::Network].into());
+    let decision = gate.decide(&fetch, &serde_json::json!({"url": "https://example.com"}));
+    assert_eq!(decision.outcome, Outcome::Deny);
+}
+
+#[test]
+fn arguments_of_other_tools_are_judged_if_the_policy_says_what_they_are() {
+    let policy = policy(
+        "[tools.upload]\narguments = { file = \"path\", to = \"url\", run = \"command\" }\npaths.deny = [\"private/**\"]\ndomains.allow = [\"example.com\"]\ndecision = \"allow\"\n",
+    );
+    let spec = convoke_core::ToolSpec::new("upload", "", [ToolEffect::Network].into());
+    let outcome = |arguments| policy.decide(&policy.call(&spec, &arguments)).outcome;
+    assert_eq!(outcome(serde_json::json!({"file": "x", "to": "https://example.com"})), Outcome::Allow);
+    assert_eq!(
+        outcome(serde_json::json!({"file": ["x", "private/y"], "to": "https://example.com"})),
+        Outcome::Deny
+    );
+    assert_eq!(outcome(serde_json::json!({"run": "curl x"})), Outcome::Deny);
+}
+
+#[test]
+fn programs_without_a_shell_are_judged_by_the_same_rules() {
+    let git = |words: &[&str]| {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        let call = Call::new("git", [ToolEffect::Reads].into()).about(Subject::Program(words));
+        Policy::default().decide(&call).outcome
+    };
+    assert_eq!(git(&["git", "status"]), Outcome::Allow);
+    assert_eq!(git(&["git", "push"]), Outcome::Ask);
+    assert_eq!(git(&["git", "config", "--global", "x", "y"]), Outcome::Deny);
+}
+
+#[test]
+fn agent_169_hosts_by_name_and_below_a_domain_each_time_anew() {
+    // Every redirection is asked about like the first address; private addresses are web_fetch's own affair.
+    let policy = policy("[tools.web_fetch.domains]\nallow = [\"*.trusted.com\", \"docs.rs\"]\n");
+    for (url, outcome) in [
+        ("https://docs.rs/x", Outcome::Allow),
+        ("https://trusted.com", Outcome::Allow),
+        ("https://api.trusted.com", Outcome::Allow),
+        ("https://untrusted.com", Outcome::Deny),
+        ("http://127.0.0.1/", Outcome::Deny),
+        ("http://169.254.169.254/latest", Outcome::Deny),
+        ("http://[::1]/", Outcome::Deny),
+    ] {
+        assert_eq!(policy.address("web_fetch", url).outcome, outcome, "{url}");
+    }
+}

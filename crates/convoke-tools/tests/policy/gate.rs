@@ -1,0 +1,137 @@
+//! The policy before the calls of a run.
+
+use std::sync::Arc;
+
+use convoke_core::{
+    Answer, BoxFuture, Error, Repeat, RunStatus, Runtime, Scope, Step, Store, Tool, ToolCall, ToolEffect,
+    ToolResult, ToolSpec, Workflow,
+};
+use convoke_store::MemoryStore;
+use convoke_tools::files;
+use convoke_tools::policy::{Outcome, Policy, PolicyGate};
+use convoke_tools::workspace::Workspace;
+use serde_json::{Value, json};
+
+use crate::policy;
+
+#[test]
+fn a_denial_says_what_to_do_instead() {
+    let gate = PolicyGate::new(policy("[paths]\ndeny = [\"private/**\"]\n"));
+    let spec = ToolSpec::new("write", "", [ToolEffect::Writes].into());
+    let decision = gate.decide(&spec, &json!({"path": "private/x", "content": ""}));
+    insta::assert_snapshot!(decision.denial(), @"denied by the policy: `private/x` is denied (paths.deny = \"private/**\", policy.toml:3). Work with other files, or say what you need and why.");
+}
+
+#[test]
+fn workflows_are_judged_by_what_they_do() {
+    let gate = PolicyGate::new(Policy::default());
+    let effects = [ToolEffect::Spawns, ToolEffect::Network].into();
+    let agent = ToolSpec::new("researcher", "", effects).repeat(Repeat::Reenter);
+    assert_eq!(gate.decide(&agent, &json!({})).outcome, Outcome::Allow);
+    let gate = PolicyGate::new(policy("[tools.researcher]\ndecision = \"ask\"\n"));
+    assert_eq!(gate.decide(&agent, &json!({})).outcome, Outcome::Ask);
+}
+
+#[test]
+fn a_tool_of_a_server_is_not_taken_for_a_built_in_one() {
+    let gate =
+        PolicyGate::new(policy("[tools.read.paths]\nallow = [\"**\"]\n[mcp]\ndeny = [\"files:read\"]\n"))
+            .mcp("read", "files", "read");
+    let spec = ToolSpec::new("read", "", [ToolEffect::Reads].into());
+    let decision = gate.decide(&spec, &json!({"path": "x"}));
+    assert_eq!((decision.outcome, decision.rule.key.as_str()), (Outcome::Deny, "mcp.deny"));
+}
+
+#[test]
+fn the_folder_of_a_command_can_be_denied_and_allows_nothing() {
+    let gate = PolicyGate::new(policy("[paths]\ndeny = [\"private/**\"]\n[commands]\nask = [\"make\"]\n"));
+    let effects = [ToolEffect::Spawns, ToolEffect::Irreversible].into();
+    let spec = ToolSpec::new("bash", "", effects);
+    let outcome = |command: &str, folder: &str| {
+        gate.decide(&spec, &json!({"command": command, "folder": folder})).outcome
+    };
+    assert_eq!(outcome("ls", "src"), Outcome::Allow);
+    assert_eq!(outcome("make", "src"), Outcome::Ask);
+    assert_eq!(outcome("ls", "private/x"), Outcome::Deny);
+    let git = ToolSpec::new("git", "", effects);
+    assert_eq!(gate.decide(&git, &json!({"args": "status"})).outcome, Outcome::Allow);
+    assert_eq!(gate.decide(&git, &json!({"args": ["push"]})).outcome, Outcome::Ask);
+}
+
+#[test]
+fn both_ends_of_a_move_are_judged() {
+    let gate = PolicyGate::new(policy("[paths]\ndeny = [\"private/**\"]\n"));
+    let spec = ToolSpec::new("mv", "", [ToolEffect::Writes].into());
+    for (source, destination) in [("private/x", "y"), ("y", "private/x")] {
+        let decision = gate.decide(&spec, &json!({"source": source, "destination": destination}));
+        assert_eq!(decision.outcome, Outcome::Deny);
+    }
+}
+
+/// A step that calls a tool.
+struct Calls(Arc<dyn Tool>, Value);
+
+impl Step<Option<ToolResult>> for Calls {
+    fn name(&self) -> &str {
+        "calls"
+    }
+
+    fn run<'a>(
+        &'a self,
+        scope: &'a Scope,
+        state: &'a mut Option<ToolResult>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let Self(tool, arguments) = self;
+            let name = tool.spec().name().to_owned();
+            let call = ToolCall { id: "1".to_owned(), name, arguments: arguments.clone() };
+            *state = Some(scope.tool_scope(&**tool, None).tool(tool, &call).await?);
+            Ok(())
+        })
+    }
+}
+
+fn removal(folder: &std::path::Path) -> (Workspace, Workflow<Option<ToolResult>>) {
+    std::fs::write(folder.join("x"), "").unwrap();
+    let workspace = Workspace::open(folder).unwrap();
+    let rm = files::all(&workspace).into_iter().find(|tool| tool.spec().name() == "rm").unwrap();
+    (workspace, Workflow::new(Calls(rm, json!({"path": "x"}))))
+}
+
+#[tokio::test]
+async fn agentcore_245_what_is_denied_is_not_done_and_the_model_reads_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let (workspace, workflow) = removal(folder.path());
+    let strict = PolicyGate::new(policy("[tools.rm]\ndecision = \"deny\"\n")).workspace(&workspace);
+    let outcome = Runtime::builder().gate(strict).build().start(&workflow, None).await.unwrap();
+    let result = outcome.completed().unwrap().unwrap();
+    assert!(
+        result.is_error && result.content.contains("the tool `rm` is not allowed here"),
+        "{}",
+        result.content
+    );
+    assert!(folder.path().join("x").exists());
+    let lax = PolicyGate::new(policy("[tools.rm.paths]\nallow = [\"x\"]\n")).workspace(&workspace);
+    Runtime::builder().gate(lax).build().start(&workflow, None).await.unwrap().completed().unwrap();
+    assert!(!folder.path().join("x").exists());
+}
+
+#[tokio::test]
+async fn what_cannot_be_undone_waits_for_a_person_who_sees_the_call_and_the_rule() {
+    for (answer, stays) in [(Answer::approve(), false), (Answer::reject("keep it"), true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let (workspace, workflow) = removal(folder.path());
+        let store = Arc::new(MemoryStore::new()) as Arc<dyn Store>;
+        let gate = PolicyGate::new(Policy::default()).workspace(&workspace);
+        let runtime = Runtime::builder().shared_store(Arc::clone(&store)).gate(gate).build();
+        let first = runtime.start(&workflow, None).await.unwrap();
+        assert_eq!(first.status, RunStatus::Suspended);
+        assert!(folder.path().join("x").exists());
+        let pending = store.questions(Some(&first.run)).await.unwrap().remove(0);
+        insta::assert_json_snapshot!("the_question", pending.question);
+        store.answer(&first.run, &pending.id, answer).await.unwrap();
+        let second = runtime.resume(&workflow, first.run).await.unwrap();
+        assert_eq!(second.completed().unwrap().unwrap().is_error, stays);
+        assert_eq!(folder.path().join("x").exists(), stays);
+    }
+}

@@ -1,0 +1,28 @@
+//! What tools may do: decisions, files, gates.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+
+mod commands;
+mod domains_and_servers;
+mod files;
+mod gate;
+mod import;
+mod mistakes;
+mod paths;
+mod shell;
+
+use convoke_tools::policy::{Outcome, Policy};
+
+/// A policy with these lines after its version.
+fn policy(text: &str) -> Policy {
+    let home = Some(std::path::Path::new("/home/ann"));
+    Policy::parse_at_home(&format!("version = 1\n{text}"), "policy.toml", home).unwrap()
+}
+
+/// Whether all of these commands are decided about like this.
+#[track_caller]
+fn all(policy: &Policy, outcome: Outcome, commands: &[&str]) {
+    for command in commands {
+        let decision = policy.command(command);
+        assert_eq!(decision.outcome, outcome, "`{command}`: {decision}");
+    }
+}

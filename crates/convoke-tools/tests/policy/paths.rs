@@ -1,0 +1,233 @@
+//! Rules about paths.
+
+use convoke_core::ToolEffect;
+use convoke_tools::policy::{Call, Decision, Outcome, Policy, Subject};
+use convoke_tools::workspace::Workspace;
+
+use crate::policy;
+
+fn call<'a>(tool: &'a str, path: &str, workspace: Option<&'a Workspace>) -> Call<'a> {
+    let effect = if tool == "read" { ToolEffect::Reads } else { ToolEffect::Writes };
+    Call::new(tool, effect.into()).about(Subject::Path(path.to_owned())).within(workspace)
+}
+
+fn read(policy: &Policy, path: &str) -> Decision {
+    policy.decide(&call("read", path, None))
+}
+
+#[track_caller]
+fn paths(policy: &Policy, outcome: Outcome, paths: &[&str]) {
+    for path in paths {
+        let decision = read(policy, path);
+        assert_eq!(decision.outcome, outcome, "`{path}`: {decision}");
+    }
+}
+
+#[test]
+fn agentcore_235_a_tool_that_is_not_listed_follows_what_it_does() {
+    // Where the original allows or denies all unlisted tools alike, ours go by their effects.
+    let decide =
+        |policy: &Policy, effect: ToolEffect| policy.decide(&Call::new("thing", effect.into())).outcome;
+    let default = Policy::default();
+    assert_eq!(decide(&default, ToolEffect::Reads), Outcome::Allow);
+    assert_eq!(decide(&default, ToolEffect::Writes), Outcome::Allow);
+    assert_eq!(decide(&default, ToolEffect::Spawns), Outcome::Ask);
+    assert_eq!(decide(&default, ToolEffect::Network), Outcome::Deny);
+    assert_eq!(decide(&default, ToolEffect::Irreversible), Outcome::Ask);
+    let strict =
+        policy("[defaults]\nreads = \"deny\"\nwrites = \"ask\"\n[tools.thing]\ndecision = \"allow\"\n");
+    assert_eq!(decide(&strict, ToolEffect::Network), Outcome::Allow, "listed");
+    assert_eq!(
+        strict.decide(&Call::new("other", [ToolEffect::Reads, ToolEffect::Writes].into())).outcome,
+        Outcome::Deny
+    );
+}
+
+#[test]
+fn agentcore_236_deny_beats_allow_and_a_star_is_one_level() {
+    let policy = policy(
+        "[tools.read.paths]\nallow = [\"/workspace/*.go\", \"/deep/**\", \"/any/**/*.go\", \"/last/**/test\"]\ndeny = [\"/deep/secret/**\", \"**/no.go\"]\n",
+    );
+    paths(
+        &policy,
+        Outcome::Allow,
+        &[
+            "/workspace/a.go",
+            "/deep",
+            "/deep/a",
+            "/deep/a/b/c",
+            "/any/a.go",
+            "/any/b/c/a.go",
+            "/last/test",
+            "/last/a/b/test",
+        ],
+    );
+    paths(
+        &policy,
+        Outcome::Deny,
+        &[
+            "/workspace/a.txt",
+            "/workspace/b/a.go",
+            "/deep/secret/x",
+            "/any/a.rs",
+            "/workspace/no.go",
+            "/last/tests",
+            "/elsewhere",
+        ],
+    );
+    let decision = read(&policy, "/deep/secret/x");
+    assert_eq!(
+        decision.to_string(),
+        "deny: `/deep/secret/x` is denied (tools.read.paths.deny = \"/deep/secret/**\", policy.toml:4)"
+    );
+}
+
+#[test]
+fn agentcore_237_the_workspace_and_the_home_folder_are_put_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let policy = policy("[paths]\nwithin = [\"$WORKSPACE/**\", \"~/notes/**\"]\n");
+    let outcome = |path: &str| policy.decide(&call("read", path, Some(&workspace)));
+    for path in [
+        "src/a",
+        ".",
+        "./x",
+        "a/../b",
+        "/home/ann/notes/x",
+        &workspace.path().join("y").display().to_string(),
+    ] {
+        assert_eq!(outcome(path).outcome, Outcome::Allow, "{path}");
+    }
+    for path in ["/home/ann/other", "/home/ann/notes-evil/x", "/etc/passwd", "../x"] {
+        let decision = outcome(path);
+        assert_eq!(decision.outcome, Outcome::Deny, "{path}");
+        assert!(decision.because.contains("outside of the folders"), "{decision}");
+    }
+    paths(&Policy::default(), Outcome::Allow, &["/anything", "x"]);
+    let error = Policy::parse_at_home("version = 1\n[paths]\ndeny = [\"~/x\", \"$HOME/x\"]\n", "p", None)
+        .unwrap_err();
+    assert_eq!(error.iter().count(), 2, "{error}");
+}
+
+#[test]
+fn agentcore_242_a_folder_is_not_its_neighbour() {
+    let allow = policy("[tools.read.paths]\nallow = [\"/workspace/**\", \"/work/**\"]\n");
+    paths(
+        &allow,
+        Outcome::Deny,
+        &[
+            "/workspace-evil/x",
+            "/work-evil/x",
+            "/workspace/../etc/passwd",
+            "/workspace/a/../../workspace-evil",
+        ],
+    );
+    let deny = policy("[paths]\ndeny = [\"**/*.db\", \"**/.git/config\"]\n");
+    paths(
+        &deny,
+        Outcome::Deny,
+        &["a.db", "deep/down/a.db", "/else/where/a.db", ".git/config", "sub/.git/config", "./sub/./a.db"],
+    );
+    paths(&deny, Outcome::Allow, &["a.db.txt", ".git/configs", "x.git/config"]);
+}
+
+#[test]
+fn agentcore_239_protected_files_stay_protected_whatever_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("sub")).unwrap();
+    std::fs::write(folder.path().join("sub/policy.toml"), "").unwrap();
+    std::os::unix::fs::symlink("sub/policy.toml", folder.path().join("harmless.txt")).unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let policy = policy("[tools.write.paths]\nallow = [\"**\"]\n[tools.read.paths]\nallow = [\"**\"]\n");
+    for tool in ["write", "edit", "read"] {
+        for path in [
+            "policy.toml",
+            "sub/policy.toml",
+            "convoke.toml",
+            "agent.toml",
+            "credentials.toml",
+            "harmless.txt",
+        ] {
+            let decision = policy.decide(&call(tool, path, Some(&workspace)));
+            assert_eq!(decision.outcome, Outcome::Deny, "{tool} {path}: {decision}");
+        }
+        let decision = policy.decide(&call(tool, "config.toml", Some(&workspace)));
+        assert_eq!(decision.outcome, Outcome::Allow, "{decision}");
+    }
+    // What git believes is read, and not changed.
+    assert_eq!(policy.decide(&call("read", ".git/config", Some(&workspace))).outcome, Outcome::Allow);
+    assert_eq!(policy.decide(&call("write", ".git/config", Some(&workspace))).outcome, Outcome::Deny);
+}
+
+#[test]
+fn links_are_judged_by_where_they_lead_and_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("private")).unwrap();
+    std::fs::write(folder.path().join("private/x"), "").unwrap();
+    std::fs::create_dir_all(folder.path().join("public")).unwrap();
+    std::os::unix::fs::symlink("../private/x", folder.path().join("public/link")).unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let policy = policy(
+        "[paths]\ndeny = [\"private/**\"]\n[tools.read.paths]\nallow = [\"public/**\"]\n[tools.edit.paths]\nask = [\"public/link\"]\n",
+    );
+    assert_eq!(policy.decide(&call("read", "public/link", Some(&workspace))).outcome, Outcome::Deny);
+    assert_eq!(policy.decide(&call("read", "public/other", Some(&workspace))).outcome, Outcome::Allow);
+    let allowed = crate::policy("[tools.read.paths]\nallow = [\"public/**\"]\n");
+    assert_eq!(
+        allowed.decide(&call("read", "public/link", Some(&workspace))).outcome,
+        Outcome::Deny,
+        "it leads elsewhere"
+    );
+}
+
+#[test]
+fn an_allow_list_without_a_decision_denies_the_rest_and_with_one_leaves_it_to_that() {
+    let listed = policy("[tools.write.paths]\nallow = [\"docs/**\"]\n");
+    assert_eq!(listed.decide(&call("write", "src/x", None)).outcome, Outcome::Deny);
+    let decided = policy("[tools.write]\ndecision = \"ask\"\npaths.allow = [\"docs/**\"]\n");
+    assert_eq!(decided.decide(&call("write", "docs/x", None)).outcome, Outcome::Allow);
+    assert_eq!(decided.decide(&call("write", "src/x", None)).outcome, Outcome::Ask);
+    let removal = Call::new("rm", [ToolEffect::Writes, ToolEffect::Irreversible].into());
+    let allowed = policy("[tools.rm.paths]\nallow = [\"target/**\"]\n");
+    assert_eq!(
+        allowed.decide(&removal.clone().about(Subject::Path("target/x".to_owned()))).outcome,
+        Outcome::Allow
+    );
+    assert_eq!(Policy::default().decide(&removal.about(Subject::Path("x".to_owned()))).outcome, Outcome::Ask);
+}
+
+#[test]
+fn agent_166_allow_lists_levels_and_the_home_folder() {
+    let policy = policy(
+        "[tools.read.paths]\nallow = [\"$WORKSPACE/deep/**\", \"$WORKSPACE/flat/*\", \"~/notes/*\"]\ndeny = [\"deep/no\"]\n",
+    );
+    paths(&policy, Outcome::Allow, &["deep/a/b/c", "flat/a", "/home/ann/notes/x"]);
+    paths(&policy, Outcome::Deny, &["deep/no", "flat/a/b", "other", "/home/ann/notes/x/y"]);
+    let closed = crate::policy("[defaults]\nreads = \"deny\"\n");
+    paths(&closed, Outcome::Deny, &["anything"]);
+}
+
+#[test]
+fn agent_167_patterns_that_match_anywhere_and_folders_that_are_not_their_neighbours() {
+    let policy =
+        policy("[tools.read.paths]\nallow = [\"/work/**\"]\ndeny = [\"**/*.pem\", \"**/.git/config\"]\n");
+    paths(
+        &policy,
+        Outcome::Deny,
+        &["/work/a.pem", "/work/deep/a.pem", "/work/x/.git/config", "/work-evil/x"],
+    );
+    paths(&policy, Outcome::Allow, &["/work/x", "/work/x/config"]);
+}
+
+#[test]
+fn agent_177_the_workspace_is_added_to_imported_folders_unless_it_is_there() {
+    let within = |text: &str| {
+        let imported = convoke_tools::policy::import::translate(text, "old.toml").unwrap().text;
+        imported.lines().find(|line| line.starts_with("within")).unwrap().to_owned()
+    };
+    assert_eq!(within("allowed_dirs = [\"/tmp\"]\n"), "within = [\"$WORKSPACE/**\", \"/tmp/**\"]");
+    assert_eq!(
+        within("allowed_dirs = [\"/tmp\", \"$WORKSPACE\"]\n"),
+        "within = [\"/tmp/**\", \"$WORKSPACE/**\"]"
+    );
+}

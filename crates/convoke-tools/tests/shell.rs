@@ -1,0 +1,154 @@
+//! What `bash` gives back, and how it ends.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use common::with_bash;
+use convoke_core::{Origin, Repeat, ToolEffect};
+use convoke_tools::sandbox::{Confinement, Limits};
+use serde_json::json;
+
+#[tokio::test]
+async fn output_error_output_and_code_are_given_back() {
+    let hands = with_bash(|sandbox| sandbox);
+    assert_eq!(hands.done("bash", json!({"command": "echo hello"})).await, "hello\nExit code: 0");
+    assert_eq!(
+        hands.done("bash", json!({"command": "echo out; echo err >&2; exit 3"})).await,
+        "out\nSTDERR:\nerr\nExit code: 3"
+    );
+    assert!(hands.refused("bash", json!({"command": " "})).await.contains("the command is empty"));
+    let killed = hands.done("bash", json!({"command": "kill -SEGV $$"})).await;
+    assert!(killed.contains("Killed by signal 11"), "{killed}");
+}
+
+#[tokio::test]
+async fn it_works_in_the_workspace() {
+    let hands = with_bash(|sandbox| sandbox);
+    hands.put("src/a.txt", "content");
+    let result = hands
+        .done(
+            "bash",
+            json!({"command": "pwd; cat src/a.txt; mkdir -p new/er; echo x > new/er/b.txt; mv new n"}),
+        )
+        .await;
+    assert_eq!(result, format!("{}\ncontent\nExit code: 0", hands.workspace.path().display()));
+    assert_eq!(hands.content("n/er/b.txt"), "x\n");
+    let result = hands.done("bash", json!({"command": "cat a.txt", "folder": "src"})).await;
+    assert_eq!(result, "content\nExit code: 0");
+    assert!(hands.refused("bash", json!({"command": "ls", "folder": "../outside"})).await.contains("denied"));
+}
+
+#[tokio::test]
+async fn ordinary_tools_work() {
+    let hands = with_bash(|sandbox| sandbox);
+    hands.put("a.txt", "3\n1\n2\n");
+    for (command, result) in [
+        ("sort a.txt | head -n 1", "1\n"),
+        ("grep -c . a.txt", "3\n"),
+        ("x=$(mktemp) && echo y > $x && cat $x && rm $x", "y\n"),
+        ("cat <<END\nhere\nEND", "here\n"),
+        ("cat <(echo sub)", "sub\n"),
+        ("sed -i s/3/4/ a.txt && head -n1 a.txt", "4\n"),
+        ("(sleep 0.01 & wait); echo done", "done\n"),
+        ("timeout 5 echo quick", "quick\n"),
+        ("timeout 0.1 sleep 5; echo $?", "124\n"),
+        ("awk 'BEGIN { print 6*7 }'", "42\n"),
+        ("find . -name a.txt", "./a.txt\n"),
+        ("tar cf t.tar a.txt && tar tf t.tar", "a.txt\n"),
+        ("echo $HOME > /dev/null && cd ~ && echo x > f && cat f", "x\n"),
+    ] {
+        let got = hands.done("bash", json!({"command": command})).await;
+        assert_eq!(got, format!("{result}Exit code: 0"), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_a_result() {
+    let hands = with_bash(|sandbox| sandbox);
+    let result = hands.done("bash", json!({"command": "echo begun; sleep 100", "timeout": 1})).await;
+    assert_eq!(result, "begun\ncommand timed out after 1 seconds, and was killed");
+}
+
+#[tokio::test]
+async fn what_is_left_in_the_background_ends_with_the_command() {
+    let hands = with_bash(|sandbox| sandbox);
+    let result = hands.done("bash", json!({"command": "sleep 1000 & echo $!"})).await;
+    let process: u32 = result.lines().next().unwrap().parse().unwrap();
+    assert!(!is_alive(process), "{process} lives");
+}
+
+#[tokio::test]
+async fn dropping_the_call_kills_the_command() {
+    let hands = with_bash(|sandbox| sandbox);
+    let arguments = json!({"command": "echo $$ > started; sleep 1000"});
+    let call = hands.call("bash", arguments);
+    let begun = async {
+        loop {
+            if let Ok(text) = std::fs::read_to_string(hands.inside("started"))
+                && let Ok(process) = text.trim().parse::<u32>()
+            {
+                return process;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    let process = tokio::select! {
+        result = call => panic!("it ended: {result:?}"),
+        process = begun => process,
+    };
+    for _ in 0..200 {
+        if !is_alive(process) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("{process} lives");
+}
+
+#[tokio::test]
+async fn long_output_is_cut_in_the_middle_and_kept() {
+    let hands = with_bash(|sandbox| sandbox);
+    let result = hands.done("bash", json!({"command": "seq 1 100000"})).await;
+    assert!(result.len() < 40_000, "{}", result.len());
+    assert!(result.starts_with("1\n2\n") && result.contains("bytes left out …]"));
+    let path = result.split("is in ").nth(1).unwrap().split(';').next().unwrap();
+    let line = hands.done("bash", json!({"command": format!("sed -n 50000p {path}")})).await;
+    assert_eq!(line, "50000\nExit code: 0");
+}
+
+#[tokio::test]
+async fn too_much_output_ends_the_command() {
+    let hands = with_bash(|sandbox| sandbox.limits(Limits::default().output(1 << 20)));
+    let result = hands.done("bash", json!({"command": "yes"})).await;
+    assert!(result.ends_with("command was killed: it wrote too much output"), "{}", result.len());
+}
+
+#[tokio::test]
+async fn without_a_sandbox_nothing_is_run_unless_that_is_said() {
+    let none =
+        with_bash(|sandbox| sandbox.confinement(Confinement::Bubblewrap).bubblewrap_at("/nowhere/bwrap"));
+    let words = none.refused("bash", json!({"command": "touch ran"})).await;
+    assert!(words.contains("denied") && words.contains("sandbox = \"off\""), "{words}");
+    assert!(!none.inside("ran").exists());
+    let off = with_bash(|sandbox| sandbox.confinement(Confinement::Off));
+    assert_eq!(off.done("bash", json!({"command": "echo free"})).await, "free\nExit code: 0");
+}
+
+#[test]
+fn bash_says_what_it_does() {
+    let hands = with_bash(|sandbox| sandbox);
+    let bash = hands.tool("bash");
+    assert!(bash.spec().effects.contains(ToolEffect::Irreversible));
+    assert!(!bash.spec().effects.contains(ToolEffect::Network));
+    assert_eq!(bash.spec().repeat, Repeat::Never);
+    let arguments = json!({"command": "ls"});
+    assert_eq!(bash.origin(&arguments), Origin::Command("ls".to_owned()));
+    let write = hands.tool("write").accesses(&json!({"path": "a", "content": ""}));
+    assert!(bash.accesses(&arguments)[0].conflicts_with(&write[0]));
+}
+
+fn is_alive(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
