@@ -1,0 +1,142 @@
+//! What can go wrong with a server.
+
+use std::time::Duration;
+
+/// What went wrong with a server, or with a call of one of its tools.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// A value names a variable that is not set.
+    #[error(
+        "MCP server `{server}` was not started: the variable {variable} is not set, and `{place}` needs it"
+    )]
+    MissingVariable {
+        /// The server.
+        server: String,
+        /// The variable.
+        variable: String,
+        /// What needs it.
+        place: String,
+    },
+    /// A configured value makes no sense.
+    #[error("MCP server `{server}` was not started: {reason}")]
+    BadConfig {
+        /// The server.
+        server: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Its command could not be started.
+    #[error(
+        "MCP server `{server}` could not be started: `{command}`: {reason} (it must be installed, and on the PATH)"
+    )]
+    NotStarted {
+        /// The server.
+        server: String,
+        /// The command.
+        command: String,
+        /// Why.
+        reason: String,
+    },
+    /// It was started or reached, and did not become ready.
+    #[error("MCP server `{server}` did not become ready: {reason}{}", said(.output))]
+    NotReady {
+        /// The server.
+        server: String,
+        /// Why.
+        reason: String,
+        /// The last it wrote to its standard error.
+        output: String,
+    },
+    /// It was not ready in time.
+    #[error("MCP server `{server}` was not ready within {limit:?}; if it needs longer, raise `startup`")]
+    StartupTimedOut {
+        /// The server.
+        server: String,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// It went away during a call.
+    #[error(
+        "MCP server `{server}` went away while `{tool}` was at work{}. Nobody knows whether it took effect, and it was \
+         not called again: find out before you do",
+        said(.output)
+    )]
+    Lost {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+        /// The last it wrote to its standard error.
+        output: String,
+    },
+    /// It failed so often that it is left alone.
+    #[error(
+        "MCP server `{server}` is left alone after failing {times} times in a row; the last time: {reason}"
+    )]
+    GivenUp {
+        /// The server.
+        server: String,
+        /// How often it failed.
+        times: u32,
+        /// How the last time.
+        reason: String,
+    },
+    /// The servers were closed.
+    #[error("MCP server `{server}` is closed")]
+    Closed {
+        /// The server.
+        server: String,
+    },
+    /// There is no server of this name.
+    #[error("there is no MCP server `{server}`; there are: {known}")]
+    UnknownServer {
+        /// The name.
+        server: String,
+        /// Those there are.
+        known: String,
+    },
+    /// It offers no such tool.
+    #[error("MCP server `{server}` offers no tool `{tool}`; it offers: {known}")]
+    UnknownTool {
+        /// The server.
+        server: String,
+        /// The name.
+        tool: String,
+        /// Those it offers.
+        known: String,
+    },
+    /// It refused a request.
+    #[error("MCP server `{server}` refused {request}: {message} (code {code})")]
+    Refused {
+        /// The server.
+        server: String,
+        /// What was asked of it.
+        request: String,
+        /// What it said.
+        message: String,
+        /// The code of the refusal.
+        code: i32,
+    },
+    /// It answered with something that the protocol does not allow.
+    #[error("MCP server `{server}` did not keep to the protocol: {reason}")]
+    Protocol {
+        /// The server.
+        server: String,
+        /// What it did.
+        reason: String,
+    },
+}
+
+/// Two servers of one name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there are two MCP servers called `{name}`; rename one of them")]
+pub struct DuplicateServer {
+    /// The name.
+    pub name: String,
+}
+
+fn said(output: &str) -> String {
+    let output = output.trim();
+    if output.is_empty() { String::new() } else { format!(". It wrote: {output}") }
+}

@@ -1,0 +1,319 @@
+//! One server: connected when it is needed, started again when it has died.
+//!
+//! A server that dies is started again by the next call, after a pause that grows with every failure in a row; one that
+//! has failed too often is left alone. A call that was in flight when it died is made again only if the tool says that
+//! this is safe.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use convoke_core::{Error, Repeat, Scope};
+use rmcp::model::{CallToolRequestParams, CallToolResult, Tool};
+use rmcp::service::ServiceError;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::call::{Call, Failure};
+use crate::calls::Calls;
+use crate::config::ServerConfig;
+use crate::connection::{Connection, Variables};
+use crate::error::McpError;
+use crate::handler::Handler;
+
+/// The pause before the second restart in a row; it doubles from there. The first comes at once.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// How a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Condition {
+    /// It is there.
+    Ready {
+        /// The revision of the protocol that is spoken with it.
+        protocol: String,
+        /// What it calls itself, with its version.
+        identity: String,
+    },
+    /// It is not.
+    Down {
+        /// Why.
+        problem: McpError,
+    },
+    /// It was closed.
+    Closed,
+}
+
+/// One server.
+pub(crate) struct Server {
+    pub(crate) config: ServerConfig,
+    variables: Variables,
+    roots: Arc<[PathBuf]>,
+    changed: Arc<AtomicBool>,
+    /// One connects at a time.
+    turnstile: Semaphore,
+    state: Mutex<State>,
+    closed: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    tools: Vec<Tool>,
+    failures: u32,
+    not_before: Option<Instant>,
+    problem: Option<McpError>,
+}
+
+impl State {
+    fn failed(&mut self, problem: McpError) {
+        let pause = match self.failures {
+            0 => Duration::ZERO,
+            times => FIRST_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(LONGEST_PAUSE),
+        };
+        self.failures += 1;
+        self.not_before = Some(Instant::now() + pause);
+        self.problem = Some(problem);
+    }
+}
+
+impl Server {
+    pub(crate) fn new(config: ServerConfig, variables: Variables, roots: Arc<[PathBuf]>) -> Self {
+        Self {
+            config,
+            variables,
+            roots,
+            changed: Arc::default(),
+            turnstile: Semaphore::new(1),
+            state: Mutex::default(),
+            closed: CancellationToken::new(),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// How it is.
+    pub(crate) fn condition(&self) -> Condition {
+        if self.closed.is_cancelled() {
+            return Condition::Closed;
+        }
+        match (self.alive(), self.state().problem.clone()) {
+            (Some(connection), _) => {
+                let info = connection.info();
+                let identity = info.server_info.as_ref();
+                Condition::Ready {
+                    protocol: info.protocol_version.to_string(),
+                    identity: identity.map_or(String::new(), |us| format!("{} {}", us.name, us.version)),
+                }
+            }
+            (None, Some(problem)) => Condition::Down { problem },
+            (None, None) => Condition::Down { problem: self.not_there("it is not connected") },
+        }
+    }
+
+    /// The tools it offers, as far as they are to be had.
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        let mut seen = std::collections::BTreeSet::new();
+        let mut tools = self.state().tools.clone();
+        tools.retain(|tool| self.config.offers(&tool.name) && seen.insert(tool.name.to_string()));
+        tools
+    }
+
+    /// The tools that its configuration names and that it does not have.
+    pub(crate) fn unknown_tools(&self) -> Vec<String> {
+        let state = self.state();
+        let has = |name: &&String| state.tools.iter().any(|tool| tool.name == **name);
+        let named = self.config.allow.iter().flatten().chain(&self.config.deny);
+        named.filter(|name| !has(name)).cloned().collect()
+    }
+
+    /// Asks for its tools again if it said that they have changed. Says whether they have.
+    pub(crate) async fn refresh(&self) -> Result<bool, McpError> {
+        let before = self.state().tools.clone();
+        let reconnected = self.alive().is_none();
+        let connection = self.connection().await?;
+        if self.changed.swap(false, Ordering::Relaxed) && !reconnected {
+            let tools = self.listed(&connection).await.inspect_err(|_| {
+                self.changed.store(true, Ordering::Relaxed);
+            })?;
+            self.state().tools = tools;
+        }
+        Ok(self.state().tools != before)
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// What went wrong, in words for a model; or a stop of the scope.
+    pub(crate) async fn call(
+        &self,
+        params: CallToolRequestParams,
+        repeat: Repeat,
+        scope: &Scope,
+    ) -> Result<CallToolResult, Error> {
+        let tool = params.name.to_string();
+        let mut may_repeat = repeat == Repeat::Safe;
+        loop {
+            let connection = self.connection().await.map_err(Error::failed)?;
+            let call = Call { connection: &connection, scope };
+            let failure = match call.make(params.clone()).await {
+                Ok(result) => {
+                    self.answered();
+                    return Ok(result);
+                }
+                Err(failure) => failure,
+            };
+            match failure {
+                Failure::Stop(stop) => return Err(stop),
+                Failure::Service(error) => {
+                    self.answered();
+                    return Err(Error::failed(self.refused(&format!("`{tool}`"), error)));
+                }
+                Failure::Lost => {
+                    let output = connection.last_words().await;
+                    if self.closed.is_cancelled() {
+                        return Err(Error::failed(McpError::Closed { server: self.name().to_owned() }));
+                    }
+                    if !may_repeat {
+                        let server = self.name().to_owned();
+                        return Err(Error::failed(McpError::Lost { server, tool, output }));
+                    }
+                    may_repeat = false;
+                }
+            }
+        }
+    }
+
+    /// The connection there is, or a new one.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, McpError> {
+        if let Some(connection) = self.alive() {
+            return Ok(connection);
+        }
+        let closed = || McpError::Closed { server: self.name().to_owned() };
+        let _turn = self.turnstile.acquire().await.map_err(|_| closed())?;
+        if let Some(connection) = self.alive() {
+            return Ok(connection);
+        }
+        if let Some(moment) = self.next_attempt()? {
+            tokio::time::sleep_until(moment).await;
+        }
+        let connected = tokio::select! {
+            connected = self.connect() => connected,
+            () = self.closed.cancelled() => return Err(closed()),
+        };
+        if self.closed.is_cancelled() {
+            return Err(closed());
+        }
+        let mut state = self.state();
+        match connected {
+            Ok((connection, tools)) => {
+                state.connection = Some(Arc::clone(&connection));
+                state.tools = tools;
+                Ok(connection)
+            }
+            Err(problem) => {
+                state.failed(problem.clone());
+                Err(problem)
+            }
+        }
+    }
+
+    /// When to try next, if not at once.
+    fn next_attempt(&self) -> Result<Option<Instant>, McpError> {
+        let state = self.state();
+        match &state.problem {
+            Some(problem) if state.failures > self.config.restarts => Err(McpError::GivenUp {
+                server: self.name().to_owned(),
+                times: state.failures,
+                reason: problem.to_string(),
+            }),
+            _ => Ok(state.not_before),
+        }
+    }
+
+    async fn connect(&self) -> Result<(Arc<Connection>, Vec<Tool>), McpError> {
+        let handler = Handler {
+            server: self.name().to_owned(),
+            calls: Arc::new(Calls::default()),
+            roots: Arc::clone(&self.roots),
+            changed: Arc::clone(&self.changed),
+        };
+        let connection = Arc::new(Connection::open(&self.config, &self.variables, &handler).await?);
+        self.changed.store(false, Ordering::Relaxed);
+        let tools = self.listed(&connection).await?;
+        Ok((connection, tools))
+    }
+
+    async fn listed(&self, connection: &Connection) -> Result<Vec<Tool>, McpError> {
+        let limit = self.config.startup;
+        match tokio::time::timeout(limit, connection.tools()).await {
+            Ok(tools) => tools.map_err(|error| self.refused("a list of its tools", error)),
+            Err(_) => Err(McpError::StartupTimedOut { server: self.name().to_owned(), limit }),
+        }
+    }
+
+    /// The connection there is, unless it has died. One that has counts as a failure, once.
+    fn alive(&self) -> Option<Arc<Connection>> {
+        let mut state = self.state();
+        let connection = state.connection.clone()?;
+        if connection.is_alive() {
+            return Some(connection);
+        }
+        state.connection = None;
+        state.failed(self.not_there("it went away"));
+        None
+    }
+
+    /// It works: what went wrong before is forgotten.
+    pub(crate) fn answered(&self) {
+        let mut state = self.state();
+        (state.failures, state.not_before, state.problem) = (0, None, None);
+    }
+
+    /// Ends it for good.
+    pub(crate) async fn close(&self) {
+        self.closed.cancel();
+        self.turnstile.close();
+        let connection = self.state().connection.take();
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+
+    /// Ends it for good, at once.
+    pub(crate) fn abandon(&self) {
+        self.closed.cancel();
+        self.turnstile.close();
+        self.state().connection = None;
+    }
+
+    pub(crate) fn refused(&self, request: &str, error: ServiceError) -> McpError {
+        let server = self.name().to_owned();
+        match error {
+            ServiceError::McpError(data) => McpError::Refused {
+                server,
+                request: request.to_owned(),
+                message: data.message.to_string(),
+                code: data.code.0,
+            },
+            ServiceError::TransportClosed => self.not_there("it went away"),
+            ServiceError::TransportSend(error) => self.not_there(&error.to_string()),
+            other => McpError::Protocol { server, reason: other.to_string() },
+        }
+    }
+
+    fn not_there(&self, reason: &str) -> McpError {
+        let (server, reason) = (self.name().to_owned(), reason.to_owned());
+        McpError::NotReady { server, reason, output: String::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
