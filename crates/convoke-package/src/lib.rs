@@ -1,0 +1,73 @@
+//! Packages: an Agentfile and everything that belongs to it in one file, `NAME.agent`.
+//!
+//! ```
+//! use convoke_package::{PackOptions, Package, SigningKey, TrustStore, Verification};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # std::fs::write(folder.path().join("Agentfile"), "NAME plan\nGOAL sort \"Sort it\"\nRUN main USING sort\n")?;
+//! let key = SigningKey::generate()?;
+//! let packed = Package::pack(folder.path(), &PackOptions::default().key(key.clone()))?;
+//!
+//! let package = Package::from_bytes(packed.package.to_bytes())?;
+//! assert_eq!(package.manifest().name, "plan");
+//! assert_eq!(package.verify(&TrustStore::default()), Verification::UnknownKey {
+//!     fingerprint: Some(key.public().fingerprint()),
+//! });
+//! let trust = TrustStore::default().with("me", key.public());
+//! assert!(matches!(package.verify(&trust), Verification::Verified { name, .. } if name == "me"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The format
+//! A ZIP archive whose entries are stored as they are:
+//!
+//! | entry | what it is |
+//! |---|---|
+//! | `manifest.json` | what the package is: a [`Manifest`] |
+//! | `content.tar.gz` | the files |
+//! | `signature` | 64 bytes, if it is signed: Ed25519 over SHA-256 of the manifest's bytes and SHA-256 of the content's |
+//!
+//! The same folder gives the same bytes, on any machine, on any day.
+//!
+//! # Where to find what
+//! | module | what it is for |
+//! |---|---|
+//! | `package` | a package, read and written; its signature |
+//! | `pack` | from a folder to a package: what goes in, what is left out |
+//! | `content` | the files of a package, read within [`Limits`] |
+//! | `place` | which paths a package may have in it |
+//! | `install` | unpacking: all or nothing, never outside |
+//! | `loader` | Agentfiles that are read out of packages |
+//! | `key`, `trust` | keys, and whose are trusted |
+//!
+//! **What it may know.** The Agentfile language, the file system.
+//!
+//! **What it must never do.** Call a package verified whose signature was not checked against a trusted key; write
+//! outside of the folder it was given; follow or make links; unpack more than its limits; hash anything but bytes as they
+//! are stored.
+
+mod container;
+mod content;
+mod error;
+mod install;
+mod key;
+mod limits;
+mod loader;
+mod manifest;
+mod pack;
+mod package;
+mod pem;
+mod place;
+mod trust;
+
+pub use error::{KeyError, PackageError};
+pub use install::{InstallOptions, Installed};
+pub use key::{Fingerprint, PublicKey, SigningKey};
+pub use limits::Limits;
+pub use loader::{PackageFiles, WithPackages};
+pub use manifest::{Author, InputInfo, Manifest, OutputInfo, Requires};
+pub use pack::{LeftOut, PackOptions, Packed};
+pub use package::{FileInfo, Package};
+pub use trust::{TrustStore, Verification};
