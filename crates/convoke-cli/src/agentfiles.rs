@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use convoke_goals::agentfile::diagnostic::{Diagnostics, Style, render};
 use convoke_goals::agentfile::load::{FileLoader, Loader, NoFiles};
 use convoke_goals::agentfile::{Agentfile, Source, read};
+use convoke_package::WithPackages;
 
 use crate::failure::Failure;
+use crate::package::{self, Unpacked};
+use crate::run::{Keeping, Kept};
 use crate::terminal::Output;
 
 /// Larger files are not read: nobody wrote them.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const LARGEST: u64 = 32 * 1024 * 1024;
 
 /// What a file is called on the command line if it comes on standard input.
 pub(crate) fn is_standard_input(path: &Path) -> bool {
@@ -48,28 +51,43 @@ pub(crate) struct Checked {
     pub(crate) source: Source,
     pub(crate) file: Option<Agentfile>,
     pub(crate) diagnostics: Diagnostics,
+    /// What else the user ought to know: nobody vouches for a package.
+    pub(crate) note: Option<String>,
 }
 
-/// Reads and checks a file. What it names is looked for beside it; skills also in `skills`.
+/// Reads and checks a file, or a package. What a file names is looked for beside it, what a package names in the package;
+/// skills also in `skills`.
 pub(crate) fn check(path: &Path, skills: &[PathBuf]) -> Result<Checked, Failure> {
+    Ok(check_keeping(path, skills)?.0)
+}
+
+/// Reads and checks a file, and keeps what it names.
+pub(crate) fn check_keeping(path: &Path, skills: &[PathBuf]) -> Result<(Checked, Kept), Failure> {
     let (name, bytes) = bytes(path)?;
+    let (name, bytes, note, loader): (_, _, _, Box<dyn Loader>) = match package::unpacked(&name, &bytes)? {
+        Some(Unpacked { name, agentfile, files, note }) => (name, agentfile, note, Box::new(files)),
+        None => (name, bytes, None, beside(path, skills)?),
+    };
     let source = match Source::from_bytes(name, bytes) {
         Ok(source) => source,
         Err(error) => {
             let (source, diagnostic) = *error;
             let mut diagnostics = Diagnostics::default();
             diagnostics.error(|| diagnostic);
-            return Ok(Checked { source, file: None, diagnostics });
+            return Ok((Checked { source, file: None, diagnostics, note }, Kept::default()));
         }
     };
-    // A text from a pipe has this folder beside it, if there is one.
+    let keeping = Keeping::new(loader.as_ref());
+    let (file, diagnostics) = read(&source, &keeping);
+    Ok((Checked { source, file, diagnostics, note }, keeping.into_kept()))
+}
+
+/// The files beside a file, packages among them. A text from a pipe has this folder beside it, if there is one.
+fn beside(path: &Path, skills: &[PathBuf]) -> Result<Box<dyn Loader>, Failure> {
     let files = if is_standard_input(path) { FileLoader::new(".") } else { FileLoader::beside(path) };
-    let loader: Box<dyn Loader> = match files {
-        Ok(files) => Box::new(skills.iter().fold(files, |files, folder| files.with_skills(folder))),
-        Err(_) => Box::new(NoFiles),
-    };
-    let (file, diagnostics) = read(&source, loader.as_ref());
-    Ok(Checked { source, file, diagnostics })
+    let Ok(files) = files else { return Ok(Box::new(NoFiles)) };
+    let files = skills.iter().fold(files, |files, folder| files.with_skills(folder));
+    Ok(Box::new(WithPackages::new(files, package::trust_store()?)))
 }
 
 /// Shows what is wrong, on standard error.

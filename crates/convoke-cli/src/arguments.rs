@@ -7,9 +7,16 @@ use clap::builder::PossibleValue;
 use clap::parser::ValueSource;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use convoke_core::{RunId, RunStatus};
+use convoke_telemetry::logging::LogFormat;
+
+use crate::command::PolicyCommand;
+use crate::package::PackageCommand;
+use crate::record::Kind;
+use crate::run::{ResumeArguments, RunArguments};
+use crate::when::When;
 
 const AFTER_HELP: &str = "\
-Results go to standard output, everything else to standard error. Only `chat` and `doctor --try` call a model.
+Results go to standard output, everything else to standard error. Only `run`, `resume`, `chat` and `doctor --try` call a model.
 
 RUN is a run's id, the beginning of one that no other run has, or `last` for the newest run.
 
@@ -18,9 +25,12 @@ Exit codes:
   1  what was asked for failed or cannot be done
   2  the command line is wrong
   3  there is no such run, entry or question, or more than one fits
-  4  the store is missing, damaged, newer than this program, or cannot be read";
+  4  the store is missing, damaged, newer than this program, or cannot be read
+  5  the run waits for a person: `convoke answer`, then `convoke resume`
+  6  the run was stopped by Ctrl-C or SIGTERM: `convoke resume`
+  7  the run's time or budget is used up";
 
-/// Talk to models; look at stored runs, replay and fork them, answer their questions.
+/// Run Agentfiles, talk to models; look at stored runs, replay and fork them, answer their questions.
 #[derive(Debug, Parser)]
 #[command(name = "convoke", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -35,6 +45,18 @@ pub(crate) struct Arguments {
     /// Give results as JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+
+    /// The configuration to use instead of the folder's convoke.toml.
+    #[arg(long, global = true, value_name = "FILE", env = "CONVOKE_CONFIG", hide_env_values = true)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Write a log to standard error: off, error, warn, info, debug, trace, or a filter such as `convoke=debug,hyper=info`.
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(crate) log: Option<String>,
+
+    /// How the log is written: text or json.
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
 
     /// Whether the store was named on the command line, so that commands we suggest must name it too.
     #[arg(skip)]
@@ -54,19 +76,34 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run an Agentfile.
+    Run(RunArguments),
     /// Say something to a model, or have a conversation with it.
     Chat(Chat),
     /// Say which model would be used and why, and what is missing.
     Doctor(Doctor),
+    /// What is configured, and where.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// What tools may do: check, explain, show and translate policies.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Write a first Agentfile and a convoke.toml.
+    Init(Init),
     /// Model files that run in this process.
     #[command(subcommand)]
     Model(ModelCommand),
+    /// MCP servers: whether they are there, what tools they have, a call by hand.
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// Check Agentfiles and say everything that is wrong with them.
     Validate(Validate),
     /// Write Agentfiles in the one way they are written.
     Fmt(Fmt),
     /// Look at an Agentfile: its inputs, agents and goals, and what is done in which order.
     Inspect(Inspect),
+    #[command(flatten)]
+    Package(PackageCommand),
     #[command(flatten)]
     Stored(Stored),
 }
@@ -78,10 +115,12 @@ pub(crate) enum Stored {
     Runs(Runs),
     /// Look at a run: what it did, what it spent, how it ended, what it waits for.
     Show(Show),
-    /// Tell a run from its journal, entry by entry, without any model.
+    /// Tell everything that happened in a run, in order, from its journal; as text, JSON, or a page.
     Replay(Replay),
     /// Make a new run out of an old one's past: what if it had gone differently?
     Fork(Fork),
+    /// Go on with a run of an Agentfile that was killed, stopped, suspended or failed.
+    Resume(ResumeArguments),
     /// Answer a question of a run.
     Answer(Answer),
     /// List all open questions.
@@ -96,7 +135,7 @@ impl Stored {
         match self {
             Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions => true,
             Self::Purge(purge) => purge.dry_run,
-            Self::Fork(_) | Self::Answer(_) => false,
+            Self::Fork(_) | Self::Answer(_) | Self::Resume(_) => false,
         }
     }
 }
@@ -150,6 +189,27 @@ pub(crate) enum ModelCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Start the servers that are configured, and say how each of them is.
+    List,
+    /// List the tools of all servers or of one, under the names that models get to see.
+    Tools {
+        /// Only this server's.
+        server: Option<String>,
+    },
+    /// Call a tool by hand, and print what it gives.
+    Call {
+        /// The server.
+        server: String,
+        /// The tool, by the name that the server has for it.
+        tool: String,
+        /// Its arguments, as a JSON object; `-` for what comes on standard input.
+        #[arg(value_name = "JSON")]
+        arguments: Option<String>,
+    },
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Pretend this model was asked for.
@@ -158,6 +218,27 @@ pub(crate) struct Doctor {
     /// Ask the model for one word, to see that it answers.
     #[arg(long = "try")]
     pub(crate) try_it: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print every value and where it comes from; secrets are hidden.
+    Show {
+        /// Only this section, such as `budgets`, or this key.
+        section: Option<String>,
+    },
+    /// Print where files are looked for.
+    Path,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Where; it is made if it is not there.
+    #[arg(value_name = "FOLDER", default_value = ".")]
+    pub(crate) folder: PathBuf,
+    /// Ask nothing. That is so, too, if nobody is at a terminal.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -204,7 +285,12 @@ pub(crate) enum OutlineFormat {
     Mermaid,
 }
 
+const AFTER_RUNS: &str = "\
+With `--stats`, what a fork has from the run it was forked from is not counted again. A run takes as long \
+     as from its beginning to its end, the time people took to answer included; only runs that ended count there.";
+
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_RUNS)]
 pub(crate) struct Runs {
     /// Only runs that stand here.
     #[arg(long)]
@@ -212,9 +298,27 @@ pub(crate) struct Runs {
     /// Only runs of this workflow.
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
-    /// At most this many; 0 for all.
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: usize,
+    /// Only runs that began then or later: `7d` for the last seven days, or a time in UTC such as 2026-01-05 or
+    /// 2026-01-05T09:00.
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<When>,
+    /// Only runs that began earlier than that.
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<When>,
+    /// At most this many, the newest; 0 for all. A list has 20 without this, sums have all.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Sums over the runs instead of a list: how they stand, what they called and spent, how long they took, by
+    /// workflow and by model.
+    #[arg(long)]
+    pub(crate) stats: bool,
+}
+
+impl Runs {
+    /// Whether runs may be left out that there are.
+    pub(crate) fn is_choosy(&self) -> bool {
+        self.status.is_some() || self.workflow.is_some() || self.since.is_some() || self.until.is_some()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -229,7 +333,15 @@ pub(crate) struct Show {
     pub(crate) full: bool,
 }
 
+const AFTER_REPLAY: &str = "\
+Each item has the numbers of its journal entries, the time it began (from the beginning of the run), its path, how \
+     long it took, what it used, and what the run had used by then. Of a prompt, only what no \
+     earlier call at that path had is told.
+
+A page or a log has everything the run had in it: give it only to those who may read the run.";
+
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_REPLAY)]
 pub(crate) struct Replay {
     /// The run.
     pub(crate) run: String,
@@ -239,6 +351,24 @@ pub(crate) struct Replay {
     /// Print whole texts, however long.
     #[arg(long)]
     pub(crate) full: bool,
+    /// Only what happened at this path or below it.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Only what is about this; may be given several times, or as a list with commas.
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    pub(crate) kind: Vec<Kind>,
+    /// Only what has this text in it, in capitals or small letters.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) grep: Option<String>,
+    /// Write one HTML page that needs nothing else, to a file (RUN.html without a name) or to standard output (`-`).
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "full")]
+    pub(crate) html: Option<Option<PathBuf>>,
+    /// Replace the file even if it is not such a page.
+    #[arg(long, requires = "html")]
+    pub(crate) force: bool,
+    /// Print a session log: a JSON object per line with the events of the `agent` program's session files.
+    #[arg(long, conflicts_with_all = ["html", "full", "path", "kind", "grep"])]
+    pub(crate) jsonl: bool,
 }
 
 #[derive(Debug, Args)]
@@ -281,6 +411,9 @@ pub(crate) struct Answer {
     /// Any text.
     #[arg(long, group = "decision", value_name = "TEXT")]
     pub(crate) text: Option<String>,
+    /// Let the run go on at once, if it is a run of an Agentfile.
+    #[arg(long)]
+    pub(crate) resume: bool,
     /// Who answers; without it, the name this user is logged in with.
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
@@ -320,6 +453,25 @@ impl ValueEnum for Status {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(PossibleValue::new(self.0.name()))
+    }
+}
+
+impl Command {
+    /// Whether it works on a store, so that the configuration may say where that is.
+    pub(crate) fn has_store(&self) -> bool {
+        !matches!(
+            self,
+            Self::Config(_)
+                | Self::Doctor(_)
+                | Self::Fmt(_)
+                | Self::Init(_)
+                | Self::Inspect(_)
+                | Self::Mcp(_)
+                | Self::Model(_)
+                | Self::Policy(_)
+                | Self::Package(_)
+                | Self::Validate(_)
+        )
     }
 }
 

@@ -3,7 +3,10 @@
 use std::io;
 use std::process::ExitCode;
 
+use convoke_config::Problems;
 use convoke_core::{Error, StoreError};
+
+use crate::human;
 
 /// How this program ends. The numbers are part of its interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +16,9 @@ pub(crate) enum Exit {
     Usage = 2,
     NotFound = 3,
     Store = 4,
+    Suspended = 5,
+    Cancelled = 6,
+    UsedUp = 7,
 }
 
 impl From<Exit> for ExitCode {
@@ -26,14 +32,18 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Failure {
     /// Nobody reads our output any more. Not an error: `convoke runs | head -1`.
     ClosedPipe,
+    /// It did not come to its end, and the user was told all there is to say.
+    Ended(Exit),
     /// Something to tell the user.
     Told(Box<Report>),
 }
 
 /// What to tell the user: what happened, details below it, and what to do.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Report {
     pub(crate) exit: Exit,
+    /// What is wrong with the configuration, to be shown with its places before everything else.
+    pub(crate) problems: Option<Problems>,
     pub(crate) message: String,
     pub(crate) details: Vec<String>,
     pub(crate) hints: Vec<String>,
@@ -41,8 +51,8 @@ pub(crate) struct Report {
 
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Self {
-        let report = Report { exit, message: message.into(), details: Vec::new(), hints: Vec::new() };
-        Self::Told(Box::new(report))
+        let (details, hints) = (Vec::new(), Vec::new());
+        Self::Told(Box::new(Report { exit, problems: None, message: message.into(), details, hints }))
     }
 
     /// What was asked for cannot be done.
@@ -55,6 +65,11 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
+    /// Its time or its budget is used up.
+    pub(crate) fn used_up(message: impl Into<String>) -> Self {
+        Self::new(Exit::UsedUp, message)
+    }
+
     /// It is not there.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(Exit::NotFound, message)
@@ -65,10 +80,22 @@ impl Failure {
         Self::new(Exit::Store, message)
     }
 
+    /// The configuration is wrong.
+    pub(crate) fn configuration(problems: Problems) -> Self {
+        let message =
+            format!("the configuration is not valid: {}", human::count(problems.errors() as u64, "error"));
+        let mut failure = Self::new(Exit::Failed, message);
+        if let Self::Told(report) = &mut failure {
+            report.problems = Some(problems);
+        }
+        failure
+    }
+
     /// What went wrong, in one line.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Told(report) => report.message.clone(),
+            Self::Ended(_) => "it did not come to its end".to_owned(),
             Self::ClosedPipe => "nobody reads the results".to_owned(),
         }
     }

@@ -125,6 +125,31 @@ pub(crate) fn usage(usage: &Usage) -> String {
     format!("{read} tokens in, {written} out, {cost}")
 }
 
+/// `1,234,567`
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `2nd time`
+pub(crate) fn ordinal(number: usize) -> String {
+    let suffix = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix} time")
+}
+
 /// `1 model call`, `2 model calls`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
@@ -210,6 +235,18 @@ mod tests {
         let partly = Totals { model_calls: 2, unpriced_calls: 1, usage, ..Totals::default() };
         assert_eq!(totals_cost(&partly), "≥$0.0200");
         assert_eq!(totals_cost(&Totals { unpriced_calls: 0, ..partly }), "$0.0200");
+    }
+
+    #[test]
+    fn large_numbers_are_grouped_and_small_ones_counted() {
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1_234), grouped(1_234_567)],
+            ["0", "999", "1,234", "1,234,567"]
+        );
+        assert_eq!(
+            [ordinal(2), ordinal(3), ordinal(11), ordinal(21)],
+            ["2nd time", "3rd time", "11th time", "21st time"]
+        );
     }
 
     #[test]

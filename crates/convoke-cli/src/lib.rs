@@ -1,7 +1,7 @@
-//! The `convoke` command: talk to models; look at stored runs, replay and fork them, answer their questions.
+//! The `convoke` command: run Agentfiles, talk to models; look at stored runs, replay and fork them, answer their questions.
 //!
-//! A conversation is a run like any other: journaled, resumable, and shown by the same commands. Every other run is
-//! resumed by the program that knows its workflow, never by this one.
+//! A run of an Agentfile and a conversation are runs like any other: journaled, resumable, and shown by the same
+//! commands. These two are resumed here; every other run by the program that knows its workflow, never by this one.
 //!
 //! # For scripts
 //! Standard output carries results only; notes, hints and errors go to standard error. `--json` gives every result as
@@ -14,6 +14,9 @@
 //! | 2 | the command line is wrong |
 //! | 3 | there is no such run, entry or question, or more than one fits |
 //! | 4 | the store is missing, damaged, newer than this program, too old to be read as it is, or cannot be read |
+//! | 5 | the run waits for a person |
+//! | 6 | the run was stopped |
+//! | 7 | the run's time or budget is used up |
 //!
 //! To look at a run that failed is not a failure: `convoke show` then exits with 0.
 //!
@@ -23,11 +26,20 @@
 //! | `arguments` | the command line |
 //! | `command` | one module per command |
 //! | `chat` | a conversation as a workflow |
+//! | `run` | running Agentfiles: inputs, what is kept, a person, signals, the result |
+//! | `progress` | a run under way: a tree folded from its events, as a picture and as lines |
 //! | `agentfiles` | Agentfiles as they come from disks and pipes |
+//! | `configuration` | what is configured, read as the command line says |
+//! | `init` | the questions and the files of `convoke init` |
+//! | `observe` | traces, metrics and the log |
+//! | `policies` | which policies hold |
+//! | `mcp` | the MCP servers that are configured |
 //! | `models` | which model is meant, and how to get hold of it |
+//! | `package` | packages: made, verified, installed, read like Agentfiles |
 //! | `local`, `weights` | models that run in this process, and their files |
 //! | `session` | what every command has at hand: the store, the output |
 //! | `select` | which run or question is meant |
+//! | `record` | everything that happened in a run: as text, JSON, a page, a session log |
 //! | `view` | the JSON form of everything |
 //! | `render` | the form for people: trees, blocks of text, one-line summaries |
 //! | `terminal` | colours, widths, tables, standard output |
@@ -37,17 +49,27 @@ mod agentfiles;
 mod arguments;
 mod chat;
 mod command;
+mod configuration;
 mod failure;
 mod human;
+mod init;
 mod local;
+mod mcp;
 mod models;
+mod observe;
+mod package;
+mod policies;
+mod progress;
+mod record;
 mod render;
+mod run;
 mod select;
 mod session;
 mod shell;
 mod terminal;
 mod view;
 mod weights;
+mod when;
 
 use std::process::ExitCode;
 
@@ -60,13 +82,14 @@ use terminal::Output;
 #[must_use]
 pub fn main() -> ExitCode {
     // Prints help, versions and mistakes by itself, and ends with 0 or 2.
-    let arguments = Arguments::from_command_line();
+    let mut arguments = Arguments::from_command_line();
     let mut output = Output::new(arguments.color);
-    let result = run(&arguments, &mut output);
+    let result = prepare(&mut arguments).and_then(|()| run(&arguments, &mut output));
     match result.and_then(|()| output.flush()) {
         Ok(()) => Exit::Done.into(),
         // Whoever read our output has seen enough.
         Err(Failure::ClosedPipe) => Exit::Done.into(),
+        Err(Failure::Ended(exit)) => exit.into(),
         Err(Failure::Told(report)) => {
             // What was printed before the failure is still a result.
             let _ = output.flush();
@@ -76,21 +99,38 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Settles what the configuration decides about every command: where the store is, and the log.
+fn prepare(arguments: &mut Arguments) -> Result<(), Failure> {
+    let config = configuration::load(arguments);
+    // A command that needs a configuration says by itself what is wrong with it.
+    observe::start_log(arguments, config.as_ref().ok())?;
+    if arguments.command.has_store() && !arguments.names_store {
+        arguments.store = config?.store().to_owned();
+    }
+    Ok(())
+}
+
 fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("this process cannot run asynchronous code: {error}")))?;
     let result = match &arguments.command {
+        Command::Run(run) => runtime.block_on(command::run_agentfile(arguments, run, output)),
         Command::Chat(chat) => runtime.block_on(command::chat(arguments, chat, output)),
         Command::Model(model) => runtime.block_on(command::model(arguments, model, output)),
+        Command::Mcp(mcp) => runtime.block_on(command::mcp(arguments, mcp, output)),
         Command::Doctor(doctor) => runtime.block_on(command::doctor(arguments, doctor, output)),
+        Command::Config(config) => command::config(arguments, config, output),
+        Command::Policy(policy) => command::policy(arguments, policy, output),
+        Command::Init(init) => runtime.block_on(command::init(arguments, init, output)),
         Command::Validate(validate) => command::validate(arguments, validate, output),
         Command::Fmt(fmt) => command::fmt(arguments, fmt, output),
         Command::Inspect(inspect) => command::inspect(arguments, inspect, output),
+        Command::Package(package) => package::command(arguments, package, output),
         Command::Stored(stored) => {
             let mut session = Session::open(arguments, stored, output)?;
-            runtime.block_on(command::run(&mut session, stored))
+            runtime.block_on(command::run(&mut session, stored, arguments))
         }
     };
     // A thread that waits for somebody to type must not keep the process.

@@ -2,35 +2,40 @@
 
 use std::sync::Arc;
 
+use convoke_config::Config;
 use convoke_core::{Model, ModelError, ModelErrorKind};
-use convoke_models::choose::{Choice, ConfigError, ConnectError, CredentialsError, ModelConfig};
+use convoke_models::choose::{Choice, ConnectError, CredentialsError};
 use convoke_models::resilience::{Deferred, Fallback};
-use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName, UnknownModel};
+use convoke_models::{Chooser, Connector, Credentials, ModelName, UnknownModel};
 
+use crate::arguments::Arguments;
+use crate::configuration;
 use crate::failure::Failure;
 use crate::local;
 use crate::terminal::Output;
 
 /// What this process knows about models.
 pub(crate) struct Models {
-    pub(crate) environment: Environment,
+    pub(crate) config: Config,
     pub(crate) credentials: Credentials,
-    pub(crate) config: ModelConfig,
 }
 
 impl Models {
     /// Reads the configuration and the keys there are.
-    pub(crate) fn load() -> Result<Self, Failure> {
-        let environment = Environment::process();
-        let credentials = Credentials::load(&environment)?;
-        Ok(Self { credentials, config: ModelConfig::load(&environment)?, environment })
+    pub(crate) fn load(arguments: &Arguments) -> Result<Self, Failure> {
+        Self::of(configuration::load(arguments)?)
+    }
+
+    /// Reads the keys there are.
+    pub(crate) fn of(config: Config) -> Result<Self, Failure> {
+        Ok(Self { credentials: config.credentials()?, config })
     }
 
     /// The model to use, if this one is asked for.
     pub(crate) async fn choose(&self, asked: Option<&str>) -> Result<Choice, Failure> {
-        let chooser = Chooser::new(self.environment.clone(), self.credentials.clone())
+        let chooser = Chooser::new(self.config.environment().clone(), self.credentials.clone())
             .asked(asked.map(str::to_owned))
-            .config(self.config.clone())
+            .config(self.config.models().clone())
             .local(local::usual_model()?);
         Ok(chooser.choose().await?)
     }
@@ -44,17 +49,15 @@ impl Models {
         output: &mut Output,
     ) -> Result<Arc<dyn Model>, Failure> {
         let first = self.open(choice, output).await?;
-        if asked || self.config.fallback.is_empty() {
+        if asked || self.config.fallback().is_empty() {
             return Ok(first);
         }
-        let names = self.config.fallback.iter().map(|name| name.parse::<ModelName>());
-        let names = names.collect::<Result<Vec<_>, _>>()?;
-        let others = names.into_iter().map(|name| self.deferred(name));
+        let others = self.config.fallback().into_iter().map(|name| self.deferred(name));
         Ok(Arc::new(others.fold(Fallback::new(first), Fallback::or)))
     }
 
     /// A model that is opened when it is needed, which may be never: it may have no key, or gigabytes to load.
-    fn deferred(&self, name: ModelName) -> Arc<dyn Model> {
+    pub(crate) fn deferred(&self, name: ModelName) -> Arc<dyn Model> {
         let connector = self.connector();
         let price = connector.prices().ok().and_then(|prices| prices.price(&name.to_string()));
         let deferred = Deferred::new(name.to_string(), move || {
@@ -79,6 +82,17 @@ impl Models {
         open(&self.connector(), name, &mut |note| output.note(note)).await
     }
 
+    /// A model that can be asked. One that runs in this process is loaded when it is, which may be never.
+    pub(crate) fn ready(&self, name: &ModelName) -> Result<Arc<dyn Model>, Failure> {
+        match name {
+            ModelName::Local { model } => {
+                local::check(model)?;
+                Ok(self.deferred(name.clone()))
+            }
+            _ => Ok(self.connector().connect(name)?),
+        }
+    }
+
     /// Whether a model could be had, as far as can be told without asking it.
     pub(crate) fn check(&self, name: &ModelName) -> Result<(), Failure> {
         match name {
@@ -88,7 +102,8 @@ impl Models {
     }
 
     fn connector(&self) -> Connector {
-        Connector::new(self.environment.clone(), self.credentials.clone(), self.config.clone())
+        let environment = self.config.environment().clone();
+        Connector::new(environment, self.credentials.clone(), self.config.models().clone())
     }
 }
 
@@ -106,12 +121,6 @@ async fn open(
 
 impl From<CredentialsError> for Failure {
     fn from(error: CredentialsError) -> Self {
-        Self::failed(error.to_string())
-    }
-}
-
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
         Self::failed(error.to_string())
     }
 }

@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use convoke_core::history::OpenQuestion;
+use convoke_core::store::RunRecord;
 use convoke_core::{QuestionKind, RunId, Store, Timestamp};
 use convoke_store::SqliteStore;
 
 use crate::arguments::{Arguments, Stored};
 use crate::chat;
 use crate::failure::Failure;
+use crate::run::Manifest;
 use crate::shell;
 use crate::terminal::Output;
 
@@ -83,7 +85,16 @@ impl<'a> Session<'a> {
     }
 
     /// How to let a run go on.
-    pub(crate) fn resuming(&self, run: &RunId, workflow: &str) -> String {
+    pub(crate) fn resuming(&self, record: &RunRecord) -> String {
+        self.resuming_as(&record.id, record)
+    }
+
+    /// How to let a run go on that is like another one, such as a fork of it.
+    pub(crate) fn resuming_as(&self, run: &RunId, like: &RunRecord) -> String {
+        let workflow = &like.workflow;
+        if Manifest::of(like).is_some() {
+            return format!("run `{}`", self.command(&format!("resume {}", shell::quoted(run.as_str()))));
+        }
         if workflow == chat::NAME {
             let again = self.command(&format!("chat --continue {}", shell::quoted(run.as_str())));
             return format!("go on with `{again}`");

@@ -6,16 +6,22 @@ use convoke_core::history::OpenQuestion;
 use convoke_core::store::RunRecord;
 use convoke_core::{Answer, Decision, History, PendingQuestion, StoreError};
 
-use crate::arguments;
+use super::resume;
+use crate::arguments::{self, Arguments};
 use crate::failure::Failure;
 use crate::human;
 use crate::render;
+use crate::run::ResumeArguments;
 use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
 use crate::view::QuestionView;
 
-pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Answer) -> Result<(), Failure> {
+pub(super) async fn run(
+    session: &mut Session<'_>,
+    arguments: &arguments::Answer,
+    all: &Arguments,
+) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
     let pending = select::question(session, &record, arguments.question.as_deref()).await?;
     must_be_unsettled(session, &record, &pending).await?;
@@ -37,6 +43,10 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Answer
     }
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
+    let is_settled = open.is_none_or(|open| open.verdict().is_some());
+    if arguments.resume && is_settled {
+        return resume::go_on(session, &record, &ResumeArguments::default(), all).await;
+    }
     session.output.note(&what_next(session, &history, open));
     Ok(())
 }
@@ -50,7 +60,7 @@ async fn must_be_unsettled(
     let answers = session.store.answers(&record.id, &pending.id).await?;
     let Some(verdict) = pending.verdict(&answers) else { return Ok(()) };
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&verdict)));
-    let resume = session.resuming(&record.id, &record.workflow);
+    let resume = session.resuming(record);
     Err(Failure::failed(format!("`{title}` is answered already: {given}"))
         .hint(format!("to let the run go on, {resume}"))
         .hint("to try another answer, fork the run at the question once it has gone on"))
@@ -73,7 +83,7 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
     match history.questions.iter().filter(|open| open.verdict().is_none()).count() as u64 {
         0 => match &record.holder {
             Some(holder) => format!("the run is held by {holder} and goes on by itself while that is there"),
-            None => format!("to let the run go on, {}", session.resuming(&record.id, &record.workflow)),
+            None => format!("to let the run go on, {}", session.resuming(record)),
         },
         waiting => format!("the run waits for {}", human::count(waiting, "more answer")),
     }

@@ -15,6 +15,7 @@ use crate::chat;
 use crate::failure::Failure;
 use crate::human;
 use crate::models::Models;
+use crate::observe::Watchers;
 use crate::select;
 use crate::session::Session;
 use crate::shell;
@@ -23,7 +24,7 @@ use crate::terminal::{Output, text};
 pub(crate) async fn run(arguments: &Arguments, wanted: &Chat, output: &mut Output) -> Result<(), Failure> {
     let opening = opening(wanted.prompt.as_deref())?;
     let is_conversation = opening.is_none() || wanted.resume.is_some();
-    let models = Models::load()?;
+    let models = Models::load(arguments)?;
     let choice = models.choose(wanted.model.as_deref()).await?;
     let name = choice.model.ok_or_else(|| {
         let looked = choice.findings.iter().map(ToString::to_string);
@@ -33,14 +34,17 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Chat, output: &mut Outpu
     })?;
     let model = models.open_chosen(&name, wanted.model.is_some(), output).await?;
     let workflow = chat::workflow(model);
+    let watchers = Watchers::start(&models.config, output);
     if wanted.forget {
-        let runtime = runtime().store(MemoryStore::new()).build();
-        let stream = runtime.start(&workflow, chat_of(wanted, opening)).stream();
-        tell(stream, is_conversation, output, arguments.json).await?;
-        return Ok(());
+        let runtime = watchers.watch(runtime()).store(MemoryStore::new()).build();
+        let start = runtime.start(&workflow, chat_of(wanted, opening));
+        let stream = start.limits(models.config.limits()).stream();
+        let told = tell(stream, is_conversation, output, arguments.json).await;
+        watchers.finish(output).await;
+        return told.map(drop);
     }
     let session = Session::open_or_make(arguments, output)?;
-    let runtime = runtime().shared_store(Arc::clone(&session.store)).build();
+    let runtime = watchers.watch(runtime()).shared_store(Arc::clone(&session.store)).build();
     let start = match &wanted.resume {
         Some(run) => {
             let run = resumable(&session, run).await?;
@@ -51,7 +55,10 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Chat, output: &mut Outpu
         }
         None => runtime.start(&workflow, chat_of(wanted, opening)),
     };
-    let (run, status) = tell(start.stream(), is_conversation, session.output, session.json).await?;
+    let start = start.limits(models.config.limits());
+    let told = tell(start.stream(), is_conversation, session.output, session.json).await;
+    watchers.finish(session.output).await;
+    let (run, status) = told?;
     if status == RunStatus::Suspended {
         let again = session.command(&format!("chat --continue {}", shell::quoted(run.as_str())));
         session.output.note(&format!("go on with `{again}`"));

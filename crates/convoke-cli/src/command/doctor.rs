@@ -9,14 +9,19 @@ use serde_json::{Value, json};
 use crate::arguments::{Arguments, Doctor};
 use crate::failure::Failure;
 use crate::models::Models;
-use crate::terminal::{Ink, Output, Rich};
+use crate::run::Checkup;
+use crate::terminal::{Ink, Output, Rich, text};
 
 /// Enough for a model that thinks first.
 const TRIAL_TOKENS: u32 = 512;
 
 pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Output) -> Result<(), Failure> {
-    let models = Models::load()?;
+    let models = Models::load(arguments)?;
+    if !models.config.warnings().is_empty() {
+        output.problems(models.config.warnings());
+    }
     let choice = models.choose(wanted.model.as_deref()).await?;
+    let checkup = Checkup::make(arguments, &models.config, output).await;
     let trial = match &choice.model {
         Some(name) => match models.check(name) {
             Ok(()) if wanted.try_it => Some(attempt(&models, name, output).await),
@@ -26,9 +31,9 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
         None => None,
     };
     if arguments.json {
-        output.json(&as_json(&models, &choice, trial.as_ref()))?;
+        output.json(&as_json(&models, &choice, trial.as_ref(), &checkup))?;
     } else {
-        tell(&models, &choice, trial.as_ref(), output)?;
+        tell(&models, &choice, trial.as_ref(), &checkup, output)?;
     }
     match trial {
         Some(Err(failure)) => Err(failure),
@@ -46,6 +51,7 @@ fn tell(
     models: &Models,
     choice: &Choice,
     trial: Option<&Result<String, Failure>>,
+    checkup: &Checkup,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let heading = |text: &str| Rich::new(Ink::Strong, text);
@@ -75,17 +81,29 @@ fn tell(
         output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, name).with(Ink::Faint, state))?;
     }
     output.plain("")?;
+    output.line(&heading("agents"))?;
+    for (name, found) in checkup.iter() {
+        let (mark, ink, words) = match found {
+            Ok(words) => ("✓", Ink::Good, words),
+            Err(words) => ("✗", Ink::Bad, words),
+        };
+        let name = format!(" {name:width$}  ");
+        let words = text::clean(words);
+        output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, name).with(Ink::Plain, words))?;
+    }
+    output.plain("")?;
     let file = |path: Option<&std::path::Path>, otherwise: String| {
         path.map_or(otherwise, |path| path.display().to_string())
     };
     output.line(&heading("files"))?;
-    let home = convoke_models::Credentials::home(&models.environment);
+    let home = convoke_models::Credentials::home(models.config.environment());
     let no_credentials =
         format!("none; it would be {}", home.map_or_else(String::new, |path| path.display().to_string()));
     output.line(
         &Rich::plain("  credentials    ").with(Ink::Plain, file(models.credentials.path(), no_credentials)),
     )?;
-    let configs: Vec<_> = models.config.paths.iter().map(|path| path.display().to_string()).collect();
+    let configs: Vec<_> =
+        models.config.models().paths.iter().map(|path| path.display().to_string()).collect();
     let config =
         if configs.is_empty() { "none; it would be ./convoke.toml".to_owned() } else { configs.join(", ") };
     output.line(&Rich::plain("  configuration  ").with(Ink::Plain, config))
@@ -98,14 +116,19 @@ enum KeyState {
 }
 
 fn key_state(models: &Models, service: &Service) -> KeyState {
-    match models.credentials.key(service, &models.environment) {
+    match models.credentials.key(service, models.config.environment()) {
         Some((_, place)) => KeyState::Found(place.to_string()),
         None if service.needs_key => KeyState::Missing(service.key_variables.join(" or ")),
         None => KeyState::NotNeeded,
     }
 }
 
-fn as_json(models: &Models, choice: &Choice, trial: Option<&Result<String, Failure>>) -> Value {
+fn as_json(
+    models: &Models,
+    choice: &Choice,
+    trial: Option<&Result<String, Failure>>,
+    checkup: &Checkup,
+) -> Value {
     let services: serde_json::Map<String, Value> = Service::ALL
         .iter()
         .map(|service| {
@@ -123,8 +146,9 @@ fn as_json(models: &Models, choice: &Choice, trial: Option<&Result<String, Failu
         "works": choice.model.is_some() && !matches!(trial, Some(Err(_))),
         "answer": trial.and_then(|trial| trial.as_ref().ok()),
         "services": services,
+        "agents": checkup.as_json(),
         "credentials": models.credentials.path(),
-        "configuration": models.config.paths,
+        "configuration": models.config.models().paths,
     })
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &arguments::Fork) 
         let show = session.command(&format!("show {}", shell::quoted(new.as_str())));
         session.output.note(&format!("it waits for an answer; `{show}` says how to give it"));
     }
-    let resume = session.resuming(&new, &record.workflow);
+    let resume = session.resuming_as(&new, &record);
     session.output.note(&format!("to let it go on, {resume}"));
     Ok(())
 }

@@ -4,12 +4,17 @@ use convoke_goals::agentfile::outline;
 
 use crate::agentfiles::{check, counted, tell};
 use crate::arguments::{Arguments, Inspect, OutlineFormat};
+use crate::configuration;
 use crate::failure::Failure;
 use crate::terminal::Output;
 use crate::terminal::text::clean;
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) -> Result<(), Failure> {
-    let checked = check(&wanted.file, &wanted.skills)?;
+    let skills = configuration::skills(arguments, &wanted.skills)?;
+    let checked = check(&wanted.file, &skills)?;
+    if let Some(note) = &checked.note {
+        output.note(note);
+    }
     let Some(file) = &checked.file else {
         tell(&checked.source, &checked.diagnostics, output);
         let found = counted(checked.diagnostics.errors(), checked.diagnostics.warnings());

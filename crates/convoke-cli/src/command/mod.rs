@@ -2,38 +2,52 @@
 
 mod answer;
 mod chat;
+mod config;
 mod doctor;
 mod fmt;
 mod fork;
+mod init;
 mod inspect;
+mod mcp;
 mod model;
+mod policy;
 mod purge;
 mod questions;
 mod replay;
+mod resume;
+mod run;
 mod runs;
 mod show;
+mod stats;
 mod validate;
 
 pub(crate) use chat::run as chat;
+pub(crate) use config::run as config;
 pub(crate) use doctor::run as doctor;
 pub(crate) use fmt::run as fmt;
+pub(crate) use init::run as init;
 pub(crate) use inspect::run as inspect;
+pub(crate) use mcp::run as mcp;
 pub(crate) use model::run as model;
+pub(crate) use policy::{PolicyCommand, run as policy};
+pub(crate) use run::run as run_agentfile;
+pub(crate) use stats::{AllStats, Stats};
 pub(crate) use validate::run as validate;
 
-use crate::arguments::Stored;
+use crate::arguments::{Arguments, Stored};
 use crate::failure::Failure;
 use crate::session::Session;
 
 /// Does what a command on a store says.
-pub(crate) async fn run(session: &mut Session<'_>, command: &Stored) -> Result<(), Failure> {
+pub(crate) async fn run(session: &mut Session<'_>, command: &Stored, all: &Arguments) -> Result<(), Failure> {
     match command {
         Stored::Runs(arguments) => runs::run(session, arguments).await,
         Stored::Show(arguments) => show::run(session, arguments).await,
         Stored::Replay(arguments) => replay::run(session, arguments).await,
         Stored::Fork(arguments) => fork::run(session, arguments).await,
-        Stored::Answer(arguments) => answer::run(session, arguments).await,
+        Stored::Answer(arguments) => answer::run(session, arguments, all).await,
+        Stored::Resume(arguments) => resume::run(session, arguments, all).await,
         Stored::Questions => questions::run(session).await,
-        Stored::Purge(arguments) => purge::run(session, arguments).await,
+        Stored::Purge(arguments) => purge::run(session, arguments, &all.store).await,
     }
 }

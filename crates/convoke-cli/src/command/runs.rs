@@ -24,17 +24,18 @@ struct Listed {
     so_far: Option<Spent>,
 }
 
+/// So many runs are listed unless more are asked for.
+const LISTED: usize = 20;
+
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Runs) -> Result<(), Failure> {
-    let limit = (arguments.limit > 0).then_some(arguments.limit);
-    let query = RunQuery {
-        workflow: arguments.workflow.clone(),
-        status: arguments.status.map(|status| status.0),
-        limit: limit.map(|limit| limit.saturating_add(1)),
-        ..RunQuery::default()
-    };
-    let mut records = session.store.runs(&query).await?;
+    let default = if arguments.stats { 0 } else { LISTED };
+    let limit = Some(arguments.limit.unwrap_or(default)).filter(|limit| *limit > 0);
+    let mut records = fitting(session, arguments, limit).await?;
     let has_more = limit.is_some_and(|limit| records.len() > limit);
     records.truncate(limit.unwrap_or(usize::MAX));
+    if arguments.stats {
+        return super::stats::run(session, &records).await;
+    }
     let mut runs = Vec::with_capacity(records.len());
     for record in records {
         runs.push(listed(session, record).await?);
@@ -43,8 +44,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Runs) -> Result<(
         let views: Vec<_> = runs.iter().map(|run| run.view(session)).collect();
         session.output.json(&views)?;
     } else if runs.is_empty() {
-        let none =
-            if query.workflow.is_some() || query.status.is_some() { "no such runs" } else { "no runs yet" };
+        let none = if arguments.is_choosy() { "no such runs" } else { "no runs yet" };
         let note = format!("{none} in {}", session.place);
         session.output.note(&note);
     } else {
@@ -56,6 +56,31 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Runs) -> Result<(
         session.output.note("there are more runs; `--limit 0` lists all");
     }
     Ok(())
+}
+
+/// The runs that are asked for, newest first; one more than the limit if there are more.
+async fn fitting(
+    session: &Session<'_>,
+    arguments: &Runs,
+    limit: Option<usize>,
+) -> Result<Vec<RunRecord>, Failure> {
+    let (since, until) = (
+        arguments.since.map(|when| when.from(session.now)),
+        arguments.until.map(|when| when.from(session.now)),
+    );
+    // The store knows no times: with one, it gives all.
+    let is_timed = since.is_some() || until.is_some();
+    let query = RunQuery {
+        workflow: arguments.workflow.clone(),
+        status: arguments.status.map(|status| status.0),
+        limit: limit.filter(|_| !is_timed).map(|limit| limit.saturating_add(1)),
+        ..RunQuery::default()
+    };
+    let mut records = session.store.runs(&query).await?;
+    records.retain(|record| {
+        since.is_none_or(|since| record.created >= since) && until.is_none_or(|until| record.created < until)
+    });
+    Ok(records)
 }
 
 /// The record of a run under way says nothing about what it has spent since it began; its journal does.

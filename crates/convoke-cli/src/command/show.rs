@@ -89,7 +89,7 @@ fn state(history: &History, arguments: &Show) -> Vec<Rich> {
 
 fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
     let record = &history.record;
-    let resume = || session.resuming(&record.id, &record.workflow);
+    let resume = || session.resuming(record);
     match record.status {
         RunStatus::Running if record.holder.is_none() => Some(format!("to let it go on, {}", resume())),
         RunStatus::Suspended if history.questions.iter().all(|open| open.verdict().is_some()) => {

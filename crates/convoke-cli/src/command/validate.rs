@@ -4,18 +4,23 @@ use convoke_goals::agentfile::diagnostic;
 
 use crate::agentfiles::{check, counted, tell};
 use crate::arguments::{Arguments, Validate};
+use crate::configuration;
 use crate::failure::Failure;
 use crate::terminal::{Ink, Output, Rich};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
+    let skills = configuration::skills(arguments, &wanted.skills)?;
     let mut all = Vec::new();
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
     for path in &wanted.files {
-        let checked = check(path, &wanted.skills)?;
+        let checked = check(path, &skills)?;
         let found = &checked.diagnostics;
         errors += found.errors();
         warnings += found.warnings();
         invalid += usize::from(found.errors() > 0);
+        if let Some(note) = &checked.note {
+            output.note(note);
+        }
         if arguments.json {
             all.push(checked);
             continue;

@@ -84,7 +84,8 @@ fn spent(history: &History) -> Vec<Rich> {
     lines
 }
 
-fn tokens(usage: &Usage) -> String {
+/// `1.2k in, 300 out; of these 1.0k from the cache`
+pub(crate) fn tokens(usage: &Usage) -> String {
     let mut text =
         format!("{} in, {} out", human::tokens(usage.input_tokens), human::tokens(usage.output_tokens));
     let parts = [

@@ -3,6 +3,7 @@
 mod block;
 mod doubt;
 mod header;
+mod judged;
 mod question;
 mod summary;
 mod teller;
@@ -10,7 +11,9 @@ mod tree;
 
 pub(crate) use block::Block;
 pub(crate) use doubt::doubts;
-pub(crate) use header::{header, took};
+pub(crate) use header::{header, tokens, took};
+pub(crate) use judged::{question_body, question_brief};
 pub(crate) use question::{answer, open_question};
+pub(crate) use summary::{begun, models};
 pub(crate) use teller::{Side, Teller};
 pub(crate) use tree::tree;

@@ -63,6 +63,13 @@ pub(super) fn blocks(question: &Question) -> Vec<Block> {
     if let QuestionKind::Choice { options } = &question.kind {
         blocks.push(Block::new("options", options.join(", ")));
     }
+    blocks.extend(conditions(question));
+    blocks
+}
+
+/// Who may answer, how many must, and until when.
+pub(super) fn conditions(question: &Question) -> Vec<Block> {
+    let mut blocks = Vec::new();
     if !question.audience.is_empty() {
         blocks.push(Block::new("for", question.audience.join(", ")));
     }

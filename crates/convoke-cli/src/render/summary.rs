@@ -82,7 +82,7 @@ fn asked(detail: &Detail, models: &[&str]) -> String {
 }
 
 /// The models a run called, in the order of their first call.
-pub(super) fn models(history: &History) -> Vec<&str> {
+pub(crate) fn models(history: &History) -> Vec<&str> {
     let mut models: Vec<&str> = Vec::new();
     for effect in &history.effects {
         if let Detail::Model { model, .. } = &effect.current().detail
@@ -122,7 +122,8 @@ fn given(history: &History, effect: &Effect) -> Option<(Ink, String)> {
     })
 }
 
-fn begun(history: &History, effect: &Effect) -> (Ink, String) {
+/// How it stands with something that has no end.
+pub(crate) fn begun(history: &History, effect: &Effect) -> (Ink, String) {
     let text = match effect.kind {
         EffectKind::Ask if is_open(history, effect) => "waiting for an answer",
         EffectKind::Ask => "no longer asked",

@@ -3,10 +3,12 @@
 mod ink;
 mod output;
 mod rich;
+mod screen;
 mod table;
 pub(crate) mod text;
 
 pub(crate) use ink::{Ink, Palette};
 pub(crate) use output::Output;
 pub(crate) use rich::Rich;
+pub(crate) use screen::Screen;
 pub(crate) use table::{Align, Column, Table};

@@ -1,7 +1,9 @@
-//! Standard output and standard error. Nothing else in this program writes to them.
+//! Standard output and standard error. Nothing else in this program writes to them but a [`Screen`](super::Screen),
+//! and whoever has a person answer.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
+use convoke_config::{Problems, Style};
 use serde::Serialize;
 
 use super::{Ink, Palette, Rich, text};
@@ -56,6 +58,15 @@ impl Output {
         let _ = writeln!(io::stderr(), "{}", self.notes.paint(Ink::Faint, &text::clean(line)));
     }
 
+    /// A text that is the result, as it is, with a line break at its end.
+    pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Failure> {
+        self.results.write_all(text.as_bytes())?;
+        if !text.ends_with('\n') {
+            self.results.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
     /// Lines of the result, as they are.
     pub(crate) fn block(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.results.write_all(text.as_bytes())?)
@@ -71,6 +82,12 @@ impl Output {
     pub(crate) fn explanation(&mut self, text: &str) {
         let _ = self.results.flush();
         let _ = writeln!(io::stderr(), "{text}");
+    }
+
+    /// What is wrong, or odd, about the configuration, on standard error.
+    pub(crate) fn problems(&mut self, problems: &Problems) {
+        let style = Style { color: self.colors_notes(), width: self.width.unwrap_or(100) };
+        self.explanation(&problems.render(style));
     }
 
     /// A whole result as JSON.
@@ -95,6 +112,9 @@ impl Output {
 
     /// An error with its hints, on standard error.
     pub(crate) fn report(&mut self, report: &Report) {
+        if let Some(problems) = &report.problems {
+            self.problems(problems);
+        }
         self.tell("error", Ink::Bad, &report.message);
         for detail in &report.details {
             let _ = writeln!(io::stderr(), "  {}", text::clean(detail));

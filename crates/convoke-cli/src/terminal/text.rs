@@ -3,6 +3,9 @@
 //! Models, tools and people put anything into a journal. What could move the cursor, recolour the screen or reorder
 //! the line is shown as what it is, never sent to the terminal.
 
+/// No character, however it is put together, takes more bytes for each of its columns.
+const LONGEST_CHARACTER: usize = 32;
+
 /// The text with everything that could control a terminal made visible. Lines stay lines; tabs become spaces.
 pub(crate) fn clean(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -60,6 +63,15 @@ pub(crate) fn head(text: &str, columns: usize) -> &str {
     text
 }
 
+/// As many lines and characters of the beginning of a text as there may be, and the number of characters left.
+pub(crate) fn beginning(text: &str, lines: usize, characters: usize) -> (&str, usize) {
+    let by_lines =
+        text.match_indices('\n').nth(lines.saturating_sub(1)).map_or(text.len(), |(index, _)| index);
+    let by_characters = text.char_indices().nth(characters).map_or(text.len(), |(index, _)| index);
+    let (shown, rest) = text.split_at(by_lines.min(by_characters));
+    (shown, rest.chars().count())
+}
+
 /// The text in lines of at most so many columns, broken at spaces where possible. Lines of the text stay apart.
 pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
     let lines = text.split('\n');
@@ -72,8 +84,13 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
 fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = line;
-    while width(rest) > columns {
+    loop {
         let fitting = head(rest, columns);
+        // Measuring all of a long line for each part of it would take for ever.
+        let is_short = rest.len() <= columns * LONGEST_CHARACTER;
+        if fitting.len() == rest.len() || (is_short && width(rest) <= columns) {
+            break;
+        }
         let is_whole_word = rest[fitting.len()..].starts_with(' ');
         let at = match fitting.rfind(' ') {
             _ if is_whole_word => fitting.len(),

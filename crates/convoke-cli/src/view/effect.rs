@@ -60,13 +60,15 @@ impl<'a> EffectView<'a> {
 /// One entry of the journal.
 #[derive(Debug, Serialize)]
 pub(crate) struct EntryView<'a> {
-    event: &'static str,
     seq: u64,
-    at: String,
     path: &'a str,
     ordinal: u32,
     kind: &'static str,
     phase: Phase,
+    /// Which time it was performed, from 1.
+    attempt: usize,
+    is_in_doubt: bool,
+    is_inherited: bool,
     duration_seconds: Option<f64>,
     #[serde(flatten)]
     detail: Option<DetailView<'a>>,
@@ -84,13 +86,14 @@ impl<'a> EntryView<'a> {
             Phase::Started => Some(DetailView::new(effect, attempt, prompts).without_outcome()),
         };
         Self {
-            event: "entry",
             seq: moment.seq,
-            at: time(moment.at),
             path: effect.path.as_str(),
             ordinal: effect.ordinal,
             kind: effect.kind.name(),
             phase: moment.phase,
+            attempt: moment.number,
+            is_in_doubt: moment.number == effect.attempts.len() && history.is_in_doubt(effect),
+            is_inherited: history.is_inherited(moment.mark()),
             duration_seconds: history.duration(attempt).filter(|_| is_end).map(seconds),
             detail,
             error: attempt.error.as_ref().filter(|_| is_end).map(ErrorView::from),

@@ -6,6 +6,7 @@ mod effect;
 mod question;
 mod run;
 mod spent;
+mod stats;
 mod tree;
 
 use std::time::Duration;
@@ -16,17 +17,18 @@ pub(crate) use effect::{EffectView, EntryView};
 pub(crate) use question::QuestionView;
 pub(crate) use run::{EndingView, RunView};
 pub(crate) use spent::SpentView;
+pub(crate) use stats::StatsView;
 pub(crate) use tree::NodeView;
 
-fn time(time: Timestamp) -> String {
+pub(crate) fn time(time: Timestamp) -> String {
     time.to_string()
 }
 
-fn seconds(duration: Duration) -> f64 {
+pub(crate) fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to nine billion dollars")]
-fn dollars(cost: Money) -> f64 {
+pub(crate) fn dollars(cost: Money) -> f64 {
     cost.as_micros() as f64 / 1e6
 }

@@ -20,6 +20,8 @@ pub(crate) struct SpentView {
     cost_usd: Option<f64>,
     /// What is known of the cost.
     known_cost_usd: Option<f64>,
+    /// Calls whose cost is not known.
+    unpriced_calls: u64,
 }
 
 impl SpentView {
@@ -37,6 +39,7 @@ impl SpentView {
             reasoning_tokens: usage.reasoning_tokens,
             cost_usd: cost,
             known_cost_usd: cost,
+            unpriced_calls: 0,
         }
     }
 }
@@ -44,13 +47,17 @@ impl SpentView {
 impl From<&Totals> for SpentView {
     fn from(totals: &Totals) -> Self {
         let view = Self::new(totals.model_calls, totals.tool_calls, &totals.usage);
-        Self { cost_usd: view.cost_usd.filter(|_| totals.unpriced_calls == 0), ..view }
+        Self {
+            cost_usd: view.cost_usd.filter(|_| totals.unpriced_calls == 0),
+            unpriced_calls: totals.unpriced_calls,
+            ..view
+        }
     }
 }
 
 impl From<&Spent> for SpentView {
     fn from(spent: &Spent) -> Self {
         let view = Self::new(spent.model_calls, spent.tool_calls, &spent.usage);
-        Self { cost_usd: spent.whole_cost().map(dollars), ..view }
+        Self { cost_usd: spent.whole_cost().map(dollars), unpriced_calls: spent.unpriced_calls, ..view }
     }
 }

@@ -11,7 +11,9 @@ fn it_says_which_model_would_be_used_and_why() {
     let key = ("ANTHROPIC_API_KEY", "sk-do-not-show");
     let seen = place.seen_with(&["doctor"], &[NOBODY, key, ("HOME", "/home/ann")]);
     assert!(!seen.contains("sk-do-not-show"), "{seen}");
-    insta::assert_snapshot!(seen);
+    // What can confine commands is not the same everywhere.
+    let steady = seen.lines().map(|line| if line.contains(" sandbox ") { "  ? sandbox …" } else { line });
+    insta::assert_snapshot!(steady.collect::<Vec<_>>().join("\n"));
 }
 
 #[test]

@@ -75,6 +75,8 @@ fn help_documents_the_exit_codes_and_wrong_command_lines_end_with_2() {
     let place = Place::empty();
     assert_snapshot!("help", place.seen(&["--help"]));
     assert_snapshot!("help_fork", place.seen(&["fork", "--help"]));
+    assert_snapshot!("help_replay", place.seen(&["replay", "--help"]));
+    assert_snapshot!("help_runs", place.seen(&["runs", "--help"]));
     assert_eq!(place.convoke(&["shwo"]).status.code(), Some(2));
     assert_eq!(place.convoke(&[]).status.code(), Some(2));
     assert_eq!(place.convoke(&["--version"]).status.code(), Some(0));

@@ -171,3 +171,71 @@ pub(crate) fn odd() -> Run {
         .entry(("主/new", 0), EffectKind::Tool, Phase::Finished, Some(json!({"v": 9})), Some(json!({"ok": 1})))
         .completes(json!({"text": "織機", "price": 12.5}))
 }
+
+/// A goal that is supervised: what it commits to, what it did, the judgement, a person's word, and a second goal that
+/// was tried twice.
+pub(crate) fn supervised() -> Run {
+    let outline = json!({"name": "main", "kind": "workflow", "children": [
+        {"name": "research", "kind": "goal", "children": [{"name": "critic", "kind": "agent"}]},
+        {"name": "again", "kind": "retry", "children": [{"name": "publish", "kind": "goal"}]},
+    ]});
+    let call = json!({"path": "notes.md"});
+    let waited = json!({"secs": 2, "nanos": 0});
+    let failure =
+        json!({"type": "model", "kind": "rate_limited", "message": "too many requests", "status": 429});
+    let publish = [Message::system("You publish."), Message::user("Publish the findings.")];
+    Run::new("report-4", "reports")
+        .made_of(outline)
+        .taking(800)
+        .after(1_000)
+        .model(
+            ("main/research/commit", 0),
+            &[Message::user("What will you do?")],
+            Reply::text(r#"{"commitment":"read the notes","confidence":"high"}"#).used(90, 20).cost(300),
+        )
+        .after(1_000)
+        .model(
+            ("main/research/critic", 0),
+            &[Message::system("You are a critic."), Message::user("Read the notes.")],
+            Reply::text("The notes are thin.").thinking("Where are the sources?").used(400, 80).cost(1_500),
+        )
+        .after(50)
+        .begin_tool(("main/research/critic/read", 0), "read", call)
+        .after(20)
+        .end_tool(("main/research/critic/read", 0), "# Notes")
+        .after(1_000)
+        .model(
+            ("main/research/post", 0),
+            &[Message::user("What did you do?")],
+            Reply::text(r#"{"met_commitment":true}"#).used(100, 10).cost(200),
+        )
+        .after(1_000)
+        .model(
+            ("main/research/supervise", 0),
+            &[Message::user("Is it good enough?")],
+            Reply::text(r#"{"verdict":"reorient","correction":"name the sources"}"#).used(300, 30).cost(900),
+        )
+        .after(10)
+        .ask(("main/research/supervise#2", 0), Question::approval("Go on without sources?"))
+        .after(60_000)
+        .answered(("main/research/supervise#2", 0), Answer::revise("only if marked").by("ben"))
+        .after(900)
+        .model_failure(("main/again/publish", 0), &publish, failure)
+        .entry(("main/again", 0), EffectKind::Sleep, Phase::Started, Some(waited), None)
+        .after(2_000)
+        .entry(("main/again", 0), EffectKind::Sleep, Phase::Finished, None, Some(json!({"ok": null})))
+        .after(900)
+        .model(("main/again/publish#2", 0), &publish, Reply::text("Published.").used(50, 5).cost(100))
+        .after(5)
+        .completes(json!({"published": true}))
+}
+
+/// A call that was interrupted and made again.
+pub(crate) fn interrupted() -> Run {
+    crashed()
+        .after(3_600_000)
+        .begin_tool(("main/pay", 0), "transfer", json!({"to": "DE02", "amount": "30.00"}))
+        .after(100)
+        .end_tool(("main/pay", 0), "paid")
+        .completes(json!({"paid": true}))
+}

@@ -1,5 +1,6 @@
 //! Journals made by hand, with fixed times.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,7 +25,11 @@ pub(crate) struct Run {
     pub(crate) updated: Timestamp,
     pub(crate) forked_from: Option<ForkPoint>,
     pub(crate) holder: Option<&'static str>,
+    pub(crate) outline: Option<Value>,
+    /// How long every model call from now on takes; nobody writes it down if there is none.
+    pub(crate) latency: Option<Duration>,
     past: Batch,
+    kept: HashSet<Digest>,
     change: Option<RunChange>,
     totals: Totals,
     clock: Timestamp,
@@ -41,7 +46,10 @@ impl Run {
             updated: BEGINNING,
             forked_from: None,
             holder: None,
+            outline: None,
+            latency: None,
             past: Batch::default(),
+            kept: HashSet::new(),
             change: None,
             totals: Totals::default(),
             clock: BEGINNING,
@@ -86,7 +94,7 @@ impl Run {
         let outcome = json!({
             "message": reply.message, "finish": reply.finish, "usage": reply.usage, "model": "scripted",
         });
-        let request = json!({"model": "scripted", "messages": messages});
+        let request = self.request(messages);
         self.entry(at, EffectKind::Model, Phase::Finished, Some(request), Some(json!({"ok": outcome})))
     }
 
@@ -94,8 +102,27 @@ impl Run {
     pub(crate) fn model_failure(mut self, at: (&str, u32), prompt: &[Message], error: Value) -> Self {
         let messages = self.keep(prompt);
         self.totals.model_calls += 1;
-        let request = json!({"model": "scripted", "messages": messages});
+        let request = self.request(messages);
         self.entry(at, EffectKind::Model, Phase::Finished, Some(request), Some(json!({"err": error})))
+    }
+
+    fn request(&self, messages: Digest) -> Value {
+        match self.latency {
+            None => json!({"model": "scripted", "messages": messages}),
+            Some(took) => json!({"model": "scripted", "messages": messages, "began": self.clock - took}),
+        }
+    }
+
+    /// What the workflow is made of.
+    pub(crate) fn made_of(mut self, outline: Value) -> Self {
+        self.outline = Some(outline);
+        self
+    }
+
+    /// Lets every model call from now on take this long.
+    pub(crate) fn taking(mut self, millis: u64) -> Self {
+        self.latency = Some(Duration::from_millis(millis));
+        self
     }
 
     pub(crate) fn begin_tool(mut self, at: (&str, u32), tool: &str, arguments: Value) -> Self {
@@ -161,7 +188,7 @@ impl Run {
             workflow: self.workflow,
             version: self.version,
             input: self.input.to_string().into(),
-            outline: None,
+            outline: self.outline.map(|outline| outline.to_string().into()),
             seed: 7,
             forked_from: self.forked_from,
             past: self.past,
@@ -177,7 +204,7 @@ impl Run {
             let own = Digest::of_parts(&[&json]);
             let digest = Digest::of_parts(&[before.as_bytes(), own.as_bytes()]);
             let content: Vec<u8> = before.as_bytes().iter().chain(&json).copied().collect();
-            if self.past.blobs.iter().all(|blob| blob.digest != digest) {
+            if self.kept.insert(digest) {
                 self.past.blobs.push(Blob { digest, content: content.into() });
             }
             before = digest;
@@ -203,6 +230,13 @@ impl Reply {
         let parts = calls.into_iter().map(convoke_core::Part::ToolCall).collect();
         let message = Message { role: convoke_core::Role::Assistant, parts };
         Self { message, finish: "tool_calls", usage: Usage::default() }
+    }
+
+    /// The same after thinking this.
+    pub(crate) fn thinking(mut self, text: &str) -> Self {
+        let thought = serde_json::from_value(json!({"type": "reasoning", "text": text})).unwrap();
+        self.message.parts.insert(0, thought);
+        self
     }
 
     pub(crate) fn used(mut self, input: u64, output: u64) -> Self {

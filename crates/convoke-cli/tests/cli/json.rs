@@ -22,7 +22,7 @@ fn a_run_as_json_has_everything_there_is_to_know() {
 }
 
 #[test]
-fn a_replay_as_json_is_one_object_per_line() {
+fn a_replay_as_json_is_one_document() {
     let place = Place::with([letter(), failed()]);
     assert_snapshot!("json_replay", place.seen(&["replay", "letter-1", "--json"]));
     assert_snapshot!("json_replay_failed", place.seen(&["replay", "letter-2", "--json", "--at", "2"]));

@@ -1,9 +1,13 @@
 //! `convoke replay`
 
-use insta::assert_snapshot;
+use std::time::Duration;
 
-use crate::examples::{crashed, failed, forked, letter, odd};
-use crate::journal::{Reply, Run};
+use convoke_core::{EffectKind, Phase};
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::examples::{crashed, failed, forked, interrupted, letter, odd, refund, supervised};
+use crate::journal::{BEGINNING, Reply, Run};
 use crate::place::{Place, stdout};
 
 #[test]
@@ -32,6 +36,58 @@ fn every_kind_of_effect_is_told() {
 }
 
 #[test]
+fn supervision_thoughts_retries_and_interruptions_are_told_as_such() {
+    let place = Place::with([supervised(), interrupted(), refund()]);
+    assert_snapshot!("replay_supervised", place.seen(&["replay", "report-4"]));
+    assert_snapshot!("replay_interrupted", place.seen(&["replay", "payment-9"]));
+    assert_snapshot!("replay_suspended", place.seen(&["replay", "refund-7"]));
+    assert_snapshot!(
+        "replay_narrow",
+        place.seen_with(&["replay", "report-4", "--kind", "retry"], &[("COLUMNS", "50")])
+    );
+    assert_snapshot!("replay_piped", place.seen_with(&["replay", "report-4", "--path", "main/again"], &[]));
+}
+
+#[test]
+fn an_answer_that_had_to_wait_for_the_run_says_so() {
+    let answer =
+        json!({"decision": {"type": "approve"}, "by": "ann", "at": BEGINNING + Duration::from_secs(60)});
+    let run = refund().after(3_600_000).entry(
+        ("main/approve", 0),
+        EffectKind::Ask,
+        Phase::Finished,
+        None,
+        Some(json!({"ok": answer})),
+    );
+    let shown = stdout(&Place::with([run]).convoke(&["replay", "refund-7"]));
+    assert!(shown.contains("the run went on 59 min 00 s after the answer"), "{shown}");
+}
+
+#[test]
+fn only_what_is_wanted_is_told() {
+    let place = Place::with([supervised()]);
+    let numbers = |filters: &[&str]| -> Vec<String> {
+        let shown = stdout(&place.convoke(&[&["replay", "report-4"], filters].concat()));
+        shown
+            .lines()
+            .filter(|line| line.starts_with('#'))
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(numbers(&["--path", "main/research/critic"]), ["#2", "#3–4"]);
+    assert_eq!(numbers(&["--path", "main/again/publish/"]), ["#9", "#12"], "repetitions too");
+    assert_eq!(numbers(&["--path", "main/again/publish#2"]), ["#12"]);
+    assert_eq!(numbers(&["--kind", "supervision"]), ["#1", "#5", "#6", "#7–8"]);
+    assert_eq!(numbers(&["--kind", "tool,question"]), ["#3–4", "#7–8"]);
+    assert_eq!(numbers(&["--kind", "failure"]), ["#9"]);
+    assert_eq!(numbers(&["--kind", "retry"]), ["#10–11", "#12"]);
+    assert_eq!(numbers(&["--grep", "SOURCES"]), ["#2", "#6", "#7–8"]);
+    assert_eq!(numbers(&["--grep", "sources", "--kind", "model", "--path", "main/research/critic"]), ["#2"]);
+    assert_snapshot!("replay_nothing_fits", place.seen(&["replay", "report-4", "--grep", "unicorn"]));
+    assert_snapshot!("replay_unknown_kind", place.seen(&["replay", "report-4", "--kind", "thought"]));
+}
+
+#[test]
 fn long_texts_are_cut_unless_they_are_wanted_whole() {
     let long: Vec<String> = (1..=60).map(|number| format!("line {number}")).collect();
     let run = Run::new("long-1", "essays").model(
@@ -41,7 +97,18 @@ fn long_texts_are_cut_unless_they_are_wanted_whole() {
     );
     let place = Place::with([run]);
     let cut = stdout(&place.convoke(&["replay", "long-1"]));
-    assert!(cut.contains("line 24\n") && !cut.contains("line 25"), "{cut}");
-    assert!(cut.contains("… 36 more lines; --full shows them"), "{cut}");
+    assert!(cut.contains("line 4\n") && !cut.contains("line 5"), "{cut}");
+    assert!(cut.contains("… 443 more characters, --full shows them"), "{cut}");
     assert!(stdout(&place.convoke(&["replay", "long-1", "--full"])).contains("line 60"));
+}
+
+#[test]
+fn a_text_of_one_endless_line_is_told_in_reasonable_time() {
+    let run = Run::new("long-2", "essays").model(
+        ("main", 0),
+        &[convoke_core::Message::user("Write a lot.")],
+        Reply::text(&"x".repeat(2_000_000)),
+    );
+    let shown = stdout(&Place::with([run]).convoke(&["replay", "long-2", "--full"]));
+    assert_eq!(shown.matches('x').count(), 2_000_000);
 }

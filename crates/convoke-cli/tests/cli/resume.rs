@@ -47,6 +47,8 @@ fn a_suspended_run_goes_on_with_the_answer_given_on_the_command_line() {
     assert_eq!(resumed.completed().unwrap(), "offered for 300");
     let shown = stdout(&place.convoke(&["show", "quote-1", "--state"]));
     assert!(shown.contains("→ approved (by ann)") && shown.ends_with("\"offered for 300\"\n"), "{shown}");
+    let told = stdout(&place.convoke(&["replay", "quote-1"]));
+    assert!(told.contains("taken up 2 times") && told.contains("approved (by ann)"), "{told}");
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! `convoke mcp list`
+
+use convoke_config::{Config, UntrustedServer};
+use convoke_mcp::{Condition, ServerReport};
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::mcp::{self, Configured};
+use crate::terminal::{Align, Column, Ink, Output, Table, text};
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    config: &Config,
+    configured: Configured,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Configured { trusted, untrusted } = configured;
+    let servers = mcp::start(config, trusted).await?;
+    let (reports, warnings) = (servers.reports(), servers.warnings());
+    servers.close().await;
+    if arguments.json {
+        let all = reports.iter().map(ready).chain(untrusted.iter().map(waiting));
+        return output.json(&all.collect::<Vec<_>>());
+    }
+    if reports.is_empty() && untrusted.is_empty() {
+        super::none(config, output);
+        return Ok(());
+    }
+    let left = |title| Column::new(title, Align::Left);
+    let mut table = Table::new([
+        left("SERVER"),
+        left("STATE"),
+        left("PROTOCOL"),
+        left("IS"),
+        Column::new("TOOLS", Align::Right),
+    ]);
+    let cell = |text: &str| (Ink::Plain, text::clean(text));
+    for report in &reports {
+        let (state, protocol, identity) = match &report.condition {
+            Condition::Ready { protocol, identity } => {
+                ((Ink::Good, "ready".to_owned()), protocol.as_str(), identity.as_str())
+            }
+            _ => ((Ink::Bad, "not there".to_owned()), "", ""),
+        };
+        table.row([
+            cell(&report.name),
+            state,
+            cell(protocol),
+            cell(identity),
+            cell(&report.tools.to_string()),
+        ]);
+    }
+    for server in &untrusted {
+        table.row([cell(&server.name), (Ink::Bad, "not trusted".to_owned()), cell(""), cell(""), cell("0")]);
+    }
+    for line in table.lines(output.width()) {
+        output.line(&line)?;
+    }
+    for warning in warnings {
+        output.note(&text::clean(&warning));
+    }
+    for server in untrusted {
+        output.note(&text::clean(&server.to_string()));
+    }
+    Ok(())
+}
+
+fn ready(report: &ServerReport) -> Value {
+    match &report.condition {
+        Condition::Ready { protocol, identity } => json!({
+            "server": report.name, "state": "ready", "protocol": protocol, "identity": identity, "tools": report.tools,
+        }),
+        Condition::Down { problem } => {
+            json!({"server": report.name, "state": "down", "problem": problem.to_string(), "tools": 0})
+        }
+        _ => json!({"server": report.name, "state": "closed", "tools": 0}),
+    }
+}
+
+fn waiting(server: &UntrustedServer) -> Value {
+    json!({
+        "server": server.name,
+        "state": "untrusted",
+        "problem": server.to_string(),
+        "fingerprint": server.fingerprint,
+        "tools": 0,
+    })
+}

@@ -1,0 +1,55 @@
+//! `convoke mcp`
+
+mod call;
+mod list;
+mod person;
+mod tools;
+
+use convoke_config::Config;
+use convoke_mcp::ServerConfig;
+
+use crate::arguments::{Arguments, McpCommand};
+use crate::configuration;
+use crate::failure::Failure;
+use crate::mcp::{self, Configured};
+use crate::terminal::Output;
+
+pub(crate) async fn run(
+    arguments: &Arguments,
+    command: &McpCommand,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let config = configuration::load(arguments)?;
+    let configured = mcp::configured(&config);
+    match command {
+        McpCommand::List => list::run(arguments, &config, configured, output).await,
+        McpCommand::Tools { server } => {
+            tools::run(arguments, &config, configured, server.as_deref(), output).await
+        }
+        McpCommand::Call { server, tool, arguments: given } => {
+            let one = only(configured, server)?;
+            call::run(arguments, &config, one, tool, given.as_deref(), output).await
+        }
+    }
+}
+
+/// The one server that was asked for.
+fn only(configured: Configured, name: &str) -> Result<ServerConfig, Failure> {
+    if let Some(untrusted) = configured.untrusted.iter().find(|server| server.name == name) {
+        return Err(Failure::failed(untrusted.to_string()));
+    }
+    let names: Vec<String> = configured.trusted.iter().map(|server| server.name.clone()).collect();
+    let found = configured.trusted.into_iter().find(|server| server.name == name);
+    found.ok_or_else(|| {
+        let failure = Failure::not_found(format!("there is no MCP server `{name}`"));
+        match names.is_empty() {
+            true => failure.hint("configure one in convoke.toml: [mcp.servers.NAME]"),
+            false => failure.hint(format!("there are {}", names.join(", "))),
+        }
+    })
+}
+
+/// Says that nothing is configured.
+fn none(_config: &Config, output: &mut Output) {
+    output.note("no MCP servers are configured; add [mcp.servers.NAME] to convoke.toml");
+}

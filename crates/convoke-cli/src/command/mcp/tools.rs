@@ -1,0 +1,92 @@
+//! `convoke mcp tools`
+
+use convoke_config::Config;
+use convoke_core::{Repeat, ToolEffect};
+use convoke_mcp::ToolInfo;
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::mcp::{self, Configured};
+use crate::terminal::{Align, Column, Ink, Output, Table, text};
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    config: &Config,
+    configured: Configured,
+    server: Option<&str>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let chosen = match server {
+        Some(name) => vec![super::only(configured, name)?],
+        None => {
+            for server in &configured.untrusted {
+                output.note(&text::clean(&server.to_string()));
+            }
+            configured.trusted
+        }
+    };
+    if chosen.is_empty() {
+        super::none(config, output);
+    }
+    let servers = mcp::start(config, chosen).await?;
+    let (tools, warnings) = (servers.table::<String>([]), servers.warnings());
+    servers.close().await;
+    for warning in &warnings {
+        output.note(&text::clean(warning));
+    }
+    if arguments.json {
+        return output.json(&tools.iter().map(as_json).collect::<Vec<_>>());
+    }
+    if !tools.is_empty() {
+        print(&tools, output)?;
+    }
+    match server {
+        // Who asks for one server wants to know that it is not there.
+        Some(name) if tools.is_empty() && !warnings.is_empty() => {
+            Err(Failure::failed(format!("MCP server `{name}` is not there")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn print(tools: &[ToolInfo], output: &mut Output) -> Result<(), Failure> {
+    let left = |title| Column::new(title, Align::Left);
+    let mut table = Table::new([left("TOOL"), left("EFFECTS"), left("WHAT IT IS FOR").yielding(20)]);
+    for tool in tools {
+        let effects = effects(tool).join(", ");
+        table.row([
+            (Ink::Strong, text::clean(&tool.exposed)),
+            (Ink::Plain, effects),
+            (Ink::Plain, text::one_line(&tool.description)),
+        ]);
+    }
+    for line in table.lines(output.width()) {
+        output.line(&line)?;
+    }
+    Ok(())
+}
+
+fn effects(tool: &ToolInfo) -> Vec<&'static str> {
+    let effects: Vec<ToolEffect> = tool.spec.effects.into();
+    let word = |effect: ToolEffect| match effect {
+        ToolEffect::Reads => "reads",
+        ToolEffect::Writes => "writes",
+        ToolEffect::Network => "network",
+        ToolEffect::Spawns => "spawns",
+        ToolEffect::Irreversible => "irreversible",
+    };
+    effects.into_iter().map(word).collect()
+}
+
+fn as_json(tool: &ToolInfo) -> Value {
+    json!({
+        "name": tool.exposed,
+        "server": tool.server,
+        "tool": tool.tool,
+        "description": tool.description,
+        "effects": effects(tool),
+        "repeatable": tool.spec.repeat == Repeat::Safe,
+        "parameters": tool.spec.definition.parameters,
+    })
+}

@@ -1,0 +1,134 @@
+//! `convoke policy`
+
+mod arguments;
+mod explain;
+mod show;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub(crate) use arguments::{Explain, PolicyCommand, Which};
+use convoke_tools::policy::{PolicyErrors, import};
+use serde_json::json;
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::terminal::{Output, Rich, text};
+use crate::{human, policies};
+
+pub(crate) fn run(
+    arguments: &Arguments,
+    command: &PolicyCommand,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match command {
+        PolicyCommand::Check { files } => check(arguments, files, output),
+        PolicyCommand::Explain(explain) => explain::run(arguments, explain, output),
+        PolicyCommand::Show(which) => show::run(arguments, which, output),
+        PolicyCommand::Import { file, output: to } => translate(arguments, file, to.as_deref(), output),
+    }
+}
+
+/// Those that were asked for must be there; those that would hold need not.
+fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Result<(), Failure> {
+    let files = if files.is_empty() { policies::places(arguments, None) } else { files.to_vec() };
+    let mut problems = Vec::new();
+    let mut wrong = 0;
+    for file in &files {
+        let name = file.display().to_string();
+        match policies::load(file) {
+            Ok(_) if arguments.json => {}
+            Ok(_) => output.line(&Rich::plain(format!("{}: fine", text::clean(&name))))?,
+            Err(errors) => {
+                wrong += errors.iter().count();
+                if arguments.json {
+                    problems.extend(as_json(&name, &errors));
+                } else {
+                    explained(&errors, output);
+                }
+            }
+        }
+    }
+    if arguments.json {
+        output.json(&json!({"files": files, "problems": problems}))?;
+    } else if files.is_empty() {
+        output.plain("there is no policy.toml: the defaults hold")?;
+    }
+    match wrong {
+        0 => Ok(()),
+        wrong => {
+            Err(Failure::failed(format!("the policy is not valid: {}", human::count(wrong as u64, "error"))))
+        }
+    }
+}
+
+/// Shows what is wrong with a policy, on standard error.
+fn explained(errors: &PolicyErrors, output: &mut Output) {
+    let text = errors.render(output.colors_notes(), output.width().unwrap_or(100));
+    output.explanation(&text);
+}
+
+fn as_json(name: &str, errors: &PolicyErrors) -> Vec<serde_json::Value> {
+    let problem = |problem: &convoke_tools::policy::PolicyProblem| {
+        json!({
+            "file": name,
+            "line": problem.line,
+            "message": problem.message,
+            "help": problem.help,
+            "replacement": problem.replacement,
+        })
+    };
+    errors.iter().map(problem).collect()
+}
+
+fn translate(
+    arguments: &Arguments,
+    file: &Path,
+    to: Option<&Path>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (name, text) = input(file)?;
+    let imported = import::translate(&text, &name).map_err(|errors| {
+        explained(&errors, output);
+        Failure::failed(format!("{name} cannot be translated"))
+    })?;
+    if let Some(to) = to {
+        write_new(to, &imported.text)?;
+    }
+    if arguments.json {
+        return output.json(&json!({"policy": imported.text, "notes": imported.notes}));
+    }
+    if to.is_none() {
+        output.block(&imported.text)?;
+    }
+    for note in &imported.notes {
+        output.note(note);
+    }
+    Ok(())
+}
+
+fn input(file: &Path) -> Result<(String, String), Failure> {
+    let name = file.display().to_string();
+    let failed = |error: std::io::Error| Failure::failed(format!("{name} cannot be read: {error}"));
+    if name == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(failed)?;
+        return Ok(("standard input".to_owned(), text));
+    }
+    let text = std::fs::read_to_string(file).map_err(failed)?;
+    Ok((name, text))
+}
+
+/// Writes a file that is not there yet: a policy is not overwritten by accident.
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+
+    let name = path.display();
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::failed(format!("{name} is there already"))
+            .hint("write it somewhere else with --output, and compare the two"),
+        _ => Failure::failed(format!("{name} cannot be written: {error}")),
+    })
+}

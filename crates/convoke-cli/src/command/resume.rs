@@ -1,0 +1,138 @@
+//! `convoke resume`
+
+use std::path::{Path, PathBuf};
+
+use convoke_core::store::{RunQuery, RunRecord};
+use convoke_core::{History, Outcome, RunStatus, WhenBusy};
+use convoke_goals::agentfile::model::Input;
+use convoke_goals::agentfile::{self, read};
+
+use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell};
+use crate::arguments::Arguments;
+use crate::configuration;
+use crate::failure::Failure;
+use crate::run::{
+    Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Source, give,
+};
+use crate::select;
+use crate::session::Session;
+
+/// What to do about secrets that are missing.
+const HOW_TO_GIVE: &str =
+    "secrets are not kept with a run: give them again, with `-i name=value` or `-i name=@file`";
+
+pub(super) async fn run(
+    session: &mut Session<'_>,
+    wanted: &ResumeArguments,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    let record = match &wanted.run {
+        Some(run) => select::run(session, run).await?,
+        None => newest(session).await?,
+    };
+    go_on(session, &record, wanted, arguments).await
+}
+
+/// Goes on with this run.
+pub(super) async fn go_on(
+    session: &mut Session<'_>,
+    record: &RunRecord,
+    wanted: &ResumeArguments,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    let Some(kept) = Manifest::of(record) else {
+        let how = session.resuming(record);
+        return Err(Failure::failed(format!("run {} is not a run of an Agentfile", record.id)).hint(how));
+    };
+    let config = configuration::load(arguments)?;
+    let mut source = source(session, kept, wanted.changed_file, config.skills())?;
+    if record.status == RunStatus::Completed {
+        return completed(session, record, &source.file, wanted.common.output).await;
+    }
+    if let Some(model) = &wanted.common.model {
+        source.manifest.model = Some(model.clone());
+        source.manifest.model_asked = true;
+    }
+    let mut prompt = Prompt::new(!wanted.common.no_input);
+    let secrets: Vec<Input> = source.file.inputs.iter().filter(|input| input.secret).cloned().collect();
+    let mut given = Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() });
+    for surplus in given.surplus(&secrets) {
+        session
+            .output
+            .note(&format!("{surplus}; only secrets are given again, other inputs are kept with the run"));
+    }
+    let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
+    prompt.fill(&mut given, missing, session.output).await?;
+    let values = given.values(&secrets, HOW_TO_GIVE)?;
+    let hands = Hands::prepare(arguments, &config, wanted.common.policy.as_deref(), session.output);
+    let hands = prompt.unless_interrupted(hands).await?;
+    let job = prompt.unless_interrupted(Job::prepare(source, values, config, hands, session.output)).await?;
+    let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };
+    job.go_on(session, record.id.clone(), &wanted.common, when_busy, prompt, arguments.color).await
+}
+
+/// Gives the result of a run that is done, which takes no model.
+async fn completed(
+    session: &mut Session<'_>,
+    record: &RunRecord,
+    file: &agentfile::Agentfile,
+    format: Format,
+) -> Result<(), Failure> {
+    let ending = History::load(&*session.store, &record.id).await?.ending;
+    let state = serde_json::from_value(ending.and_then(|ending| ending.state).unwrap_or_default()).map_err(
+        |error| Failure::failed(format!("the result of run {} cannot be read: {error}", record.id)),
+    )?;
+    let (run, status, totals) = (record.id.clone(), record.status, record.totals);
+    give(session, file, format, &Outcome { run, status, state, error: None, totals }).await
+}
+
+/// The newest run of an Agentfile that is not completed.
+async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
+    let runs = session.store.runs(&RunQuery::default()).await?;
+    let can = |record: &RunRecord| record.status != RunStatus::Completed && Manifest::of(record).is_some();
+    runs.into_iter().find(can).ok_or_else(|| {
+        Failure::not_found(format!("no run of an Agentfile in {} is left to be resumed", session.place))
+            .hint(format!("`{}` lists the runs there are", session.command("runs")))
+    })
+}
+
+/// The file as it was when the run began, or as it is now.
+fn source(
+    session: &mut Session<'_>,
+    kept: Manifest,
+    changed: bool,
+    skills: &[PathBuf],
+) -> Result<Source, Failure> {
+    let now = match is_standard_input(Path::new(&kept.path)) {
+        true => Err(Failure::failed("the file came on standard input: there is no other")),
+        false => check_keeping(Path::new(&kept.path), skills),
+    };
+    if changed {
+        let (checked, beside) = now?;
+        let text = checked.source.text().to_owned();
+        let file = valid(session, checked)?;
+        return Ok(Source { file, manifest: Manifest { text, beside, ..kept } });
+    }
+    let is_other = |(checked, beside): &(Checked, _)| {
+        checked.source.text() != kept.text || (checked.file.is_some() && *beside != kept.beside)
+    };
+    if now.as_ref().is_ok_and(is_other) {
+        session.output.note(&format!(
+            "{} has changed since; the run goes on with the file as it was. `--changed-file` takes the new one",
+            kept.path
+        ));
+    }
+    let source = agentfile::Source::new(&*kept.path, &*kept.text);
+    let (file, diagnostics) = read(&source, &kept.beside);
+    let file = valid(session, Checked { source, file, diagnostics, note: None })?;
+    Ok(Source { file, manifest: kept })
+}
+
+fn valid(session: &mut Session<'_>, checked: Checked) -> Result<agentfile::Agentfile, Failure> {
+    let Some(file) = checked.file else {
+        tell(&checked.source, &checked.diagnostics, session.output);
+        let found = counted(checked.diagnostics.errors(), checked.diagnostics.warnings());
+        return Err(Failure::failed(format!("the Agentfile is not valid: {found}")));
+    };
+    Ok(file)
+}

@@ -1,0 +1,54 @@
+//! `convoke install`
+
+use convoke_package::{InstallOptions, Package};
+use serde_json::json;
+
+use super::arguments::Install;
+use super::{in_words, places, verification_json};
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::terminal::text::one_line;
+use crate::terminal::{Ink, Output, Rich};
+
+pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) -> Result<(), Failure> {
+    let package = Package::open(&wanted.file)?;
+    let home = match &wanted.target {
+        Some(target) => target.clone(),
+        None => places::packages()?,
+    };
+    let mut options = InstallOptions::default();
+    options.trust = places::trust(wanted.key.as_deref())?;
+    options.allow_unsigned = wanted.allow_unsigned;
+    options.replace = wanted.force;
+    options.dry_run = wanted.dry_run;
+    let installed = package.install(home, &options)?;
+    if arguments.json {
+        let dependencies: serde_json::Map<_, _> = installed
+            .dependencies
+            .iter()
+            .map(|(name, range)| (name.clone(), range.as_str().into()))
+            .collect();
+        return output.json(&json!({
+            "installed": !wanted.dry_run,
+            "name": installed.name,
+            "version": installed.version,
+            "path": installed.path,
+            "signature": verification_json(&installed.verification),
+            "dependencies": dependencies,
+        }));
+    }
+    let done = if wanted.dry_run { "would install" } else { "installed" };
+    let title = format!(" {} {}", installed.name, installed.version);
+    output.line(&Rich::new(Ink::Plain, done).with(Ink::Strong, title).with(
+        Ink::Plain,
+        format!(", {}: {}", in_words(&installed.verification), installed.path.display()),
+    ))?;
+    for (name, range) in &installed.dependencies {
+        output.note(&format!(
+            "it wants {} {} beside it, which is not fetched",
+            one_line(name),
+            one_line(range)
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Packages: `convoke pack`, `verify`, `install`, `keygen`, `trust`, and Agentfiles that are read out of packages.
+
+mod arguments;
+mod install;
+mod keys;
+mod pack;
+mod places;
+mod run;
+mod verify;
+
+pub(crate) use arguments::PackageCommand;
+pub(crate) use places::trust_store;
+pub(crate) use run::{Unpacked, unpacked};
+
+use convoke_package::{KeyError, Package, PackageError, Verification};
+use serde_json::{Value, json};
+
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::terminal::Output;
+
+/// Does what a command says.
+pub(crate) fn command(
+    arguments: &Arguments,
+    command: &PackageCommand,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match command {
+        PackageCommand::Pack(wanted) => pack::run(arguments, wanted, output),
+        PackageCommand::Verify(wanted) => verify::run(arguments, wanted, output),
+        PackageCommand::Install(wanted) => install::run(arguments, wanted, output),
+        PackageCommand::Keygen(wanted) => keys::generate(arguments, wanted, output),
+        PackageCommand::Trust(wanted) => keys::trust(arguments, wanted, output),
+    }
+}
+
+/// What is known of a signature, in a few words.
+fn in_words(verification: &Verification) -> String {
+    match verification {
+        Verification::Verified { key, name } => format!("signed by {name} ({key})"),
+        Verification::Unsigned => "not signed".to_owned(),
+        Verification::UnknownKey { fingerprint: Some(key) } => {
+            format!("signed with a key that is not trusted here; it says {key}")
+        }
+        Verification::UnknownKey { fingerprint: None } => {
+            "signed with a key that is not trusted here".to_owned()
+        }
+        Verification::Invalid { reason } => format!("wrongly signed: {reason}"),
+    }
+}
+
+fn verification_json(verification: &Verification) -> Value {
+    match verification {
+        Verification::Verified { key, name } => {
+            json!({"state": "verified", "key": key.as_str(), "name": name})
+        }
+        Verification::Unsigned => json!({"state": "unsigned"}),
+        Verification::UnknownKey { fingerprint } => {
+            json!({"state": "unknown_key", "key": fingerprint.as_ref().map(|key| key.as_str())})
+        }
+        Verification::Invalid { reason } => json!({"state": "invalid", "reason": reason}),
+    }
+}
+
+/// The package's name and version.
+fn title(package: &Package) -> String {
+    format!("{} {}", package.manifest().name, package.manifest().version)
+}
+
+impl From<PackageError> for Failure {
+    fn from(error: PackageError) -> Self {
+        let message = error.to_string();
+        match error {
+            PackageError::Agentfile { problems } => {
+                let failure = Self::failed("the Agentfile cannot be packed");
+                let failure = problems.into_iter().fold(failure, Self::detail);
+                failure.hint("everything it names must be in the folder; `convoke validate` explains the rest")
+            }
+            PackageError::Refused { verification: Verification::Invalid { .. } } => {
+                Self::failed(message).hint("it was changed after it was signed: get it again from where it is from")
+            }
+            PackageError::Refused { verification: Verification::Unsigned } => {
+                Self::failed(message).hint("look at what is in it; `--allow-unsigned` installs it all the same")
+            }
+            PackageError::Refused { .. } => Self::failed(message).hint(
+                "get the public key of whoever made it, and `convoke trust KEY --as NAME`; or `--allow-unsigned`",
+            ),
+            PackageError::Exists { .. } => Self::failed(message).hint("`--force` replaces it"),
+            PackageError::Path { .. } | PackageError::Content { .. } => {
+                Self::failed(message).hint("nothing was written; do not trust where it is from")
+            }
+            PackageError::Folder { .. } => {
+                Self::failed(message).hint("name a folder with an Agentfile and only what belongs to it")
+            }
+            _ => Self::failed(message),
+        }
+    }
+}
+
+impl From<KeyError> for Failure {
+    fn from(error: KeyError) -> Self {
+        let failure = Self::failed(error.to_string());
+        match &error {
+            KeyError::Exposed { path, .. } => failure.hint(format!("`chmod 600 {}`", path.display())),
+            KeyError::Exists { .. } => failure.hint("keys are never overwritten; name another file"),
+            KeyError::Invalid { .. } => failure.hint("`convoke keygen` makes keys"),
+            _ => failure,
+        }
+    }
+}

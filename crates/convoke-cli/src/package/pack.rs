@@ -1,0 +1,101 @@
+//! `convoke pack`
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
+use serde_json::json;
+
+use super::arguments::Pack;
+use super::{in_words, title, verification_json};
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::human;
+use crate::terminal::{Ink, Output, Rich};
+
+pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
+    let mut options = PackOptions::default();
+    options.key = wanted.key.as_ref().map(SigningKey::read).transpose()?;
+    options.version = wanted.version.clone();
+    options.created_at = source_date()?;
+    let packed = Package::pack(&wanted.folder, &options)?;
+    let package = packed.package;
+    let name = || PathBuf::from(format!("{}.agent", package.manifest().name));
+    let path = wanted.output.clone().unwrap_or_else(name);
+    let bytes = package.to_bytes();
+    write(&path, &bytes)?;
+    for left_out in &packed.left_out {
+        output.note(&format!("left out {}: {}", left_out.path, left_out.why));
+    }
+    let trust = options
+        .key
+        .as_ref()
+        .map_or_else(TrustStore::default, |key| TrustStore::default().with("you", key.public()));
+    let verification = package.verify(&trust);
+    let files = package.list()?;
+    if arguments.json {
+        let left_out: Vec<_> =
+            packed.left_out.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
+        return output.json(&json!({
+            "path": path,
+            "bytes": bytes.len(),
+            "manifest": package.manifest(),
+            "signature": verification_json(&verification),
+            "files": files.iter().map(|file| &file.path).collect::<Vec<_>>(),
+            "left_out": left_out,
+        }));
+    }
+    let size = human::bytes(bytes.len() as u64);
+    let count = human::count(files.len() as u64, "file");
+    output.line(
+        &Rich::new(Ink::Strong, path.display().to_string())
+            .with(Ink::Plain, format!("  {}, {count}, {size}, {}", title(&package), in_words(&verification))),
+    )
+}
+
+/// The time that builds which can be repeated are said to be made at.
+fn source_date() -> Result<Option<u64>, Failure> {
+    let Some(text) = std::env::var_os("SOURCE_DATE_EPOCH").filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    match text.to_str().and_then(|text| text.parse().ok()) {
+        Some(seconds) => Ok(Some(seconds)),
+        None => {
+            Err(Failure::failed(format!("SOURCE_DATE_EPOCH is {text:?}, which is not a number of seconds"))
+                .hint("unset it, or set it to seconds since 1970"))
+        }
+    }
+}
+
+/// Writes the package, all of it or nothing. A file that is no package is not replaced.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::failed(format!("failed to write package: {}: {error}", path.display()))
+            .hint("name another file with `-o`")
+    };
+    if let Ok(file) = std::fs::File::open(path) {
+        let mut beginning = Vec::new();
+        file.take(4).read_to_end(&mut beginning).map_err(failed)?;
+        if !Package::is_package(&beginning) {
+            return Err(Failure::failed(format!("{} is there, and is no package", path.display()))
+                .hint("name another file with `-o`"));
+        }
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(Failure::failed(format!(
+            "failed to write package: there is no folder {}",
+            folder.display()
+        ))
+        .hint("make it, or name another file with `-o`"));
+    }
+    let mut file = tempfile::Builder::new().prefix(".convoke-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(failed)?;
+    }
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! `convoke verify`
+
+use convoke_package::{Package, Verification};
+use serde_json::json;
+
+use super::arguments::Verify;
+use super::{in_words, places, title, verification_json};
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::human;
+use crate::terminal::text::one_line;
+use crate::terminal::{Ink, Output, Rich};
+
+pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -> Result<(), Failure> {
+    let package = Package::open(&wanted.file)?;
+    let verification = package.verify(&places::trust(wanted.key.as_deref())?);
+    let files = package.list()?;
+    if arguments.json {
+        let files: Vec<_> = files
+            .iter()
+            .map(|file| json!({"path": file.path, "bytes": file.size, "executable": file.executable}))
+            .collect();
+        output.json(&json!({
+            "manifest": package.manifest(),
+            "signature": verification_json(&verification),
+            "files": files,
+        }))?;
+    } else {
+        let (ink, sign) = if verification.is_verified() {
+            (Ink::Good, "✓ Verified")
+        } else {
+            (Ink::Bad, "✗ Not verified")
+        };
+        let line = Rich::new(ink, sign).with(Ink::Strong, format!(" {}", one_line(&title(&package))));
+        output.line(&line.with(Ink::Plain, format!(": {}", in_words(&verification))))?;
+        if !package.manifest().description.is_empty() {
+            output.plain(&format!("  {}", one_line(&package.manifest().description)))?;
+        }
+        for file in &files {
+            let run = if file.executable { "  can be run" } else { "" };
+            output.line(
+                &Rich::new(Ink::Plain, format!("  {}", one_line(&file.path)))
+                    .with(Ink::Faint, format!("  {}{run}", human::bytes(file.size))),
+            )?;
+        }
+    }
+    let failure = Failure::failed(format!("{} is not verified", wanted.file.display()));
+    match verification {
+        Verification::Verified { .. } => Ok(()),
+        Verification::Unsigned => Err(failure.detail("the package is not signed")),
+        Verification::UnknownKey { .. } => Err(failure
+            .detail("the key it is signed with is not trusted here")
+            .hint("`convoke trust KEY --as NAME` trusts a key; `--key KEY` tries one")),
+        Verification::Invalid { reason } => {
+            Err(failure.detail(format!("signature verification failed: {reason}")))
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Which lines of a tree are shown where not all of them fit.
+//!
+//! What is going on, has failed or waits for somebody is shown as long as there is room for it at all; what is over, and
+//! what has not begun, is put together in one line where it must be.
+
+use super::row::State;
+use super::tree::Progress;
+use crate::terminal::{Ink, Rich};
+
+/// What stands in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Item {
+    Row(usize),
+    /// Several nodes that stand beside each other and at the same point.
+    Many {
+        state: State,
+        count: usize,
+    },
+}
+
+/// A line, and what stands before it.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub(super) branch: Rich,
+    pub(super) item: Item,
+}
+
+/// The lines of a tree, at most so many, and how many were left out.
+pub(super) fn fitting(progress: &Progress, height: usize) -> (Vec<Line>, usize) {
+    for level in [Level::Everything, Level::WithoutSettledParts, Level::Together] {
+        let mut lines = Vec::new();
+        walk(progress, 0, level, None, &mut lines);
+        if lines.len() <= height {
+            return (lines, 0);
+        }
+        if level == Level::Together {
+            return leave_out(progress, lines, height);
+        }
+    }
+    (Vec::new(), 0)
+}
+
+/// How much is shown of what is over or has not begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Everything,
+    WithoutSettledParts,
+    Together,
+}
+
+fn walk(progress: &Progress, row: usize, level: Level, margin: Option<&str>, lines: &mut Vec<Line>) {
+    if margin.is_none() {
+        lines.push(Line { branch: Rich::default(), item: Item::Row(row) });
+    }
+    let items = below(progress, row, level);
+    for (index, item) in items.iter().enumerate() {
+        let is_last = index + 1 == items.len();
+        let margin = margin.unwrap_or_default();
+        let (branch, inner) = match is_last {
+            true => (format!("{margin}└─ "), format!("{margin}   ")),
+            false => (format!("{margin}├─ "), format!("{margin}│  ")),
+        };
+        lines.push(Line { branch: Rich::new(Ink::Faint, branch), item: *item });
+        if let Item::Row(child) = *item {
+            walk(progress, child, level, Some(&inner), lines);
+        }
+    }
+}
+
+fn below(progress: &Progress, row: usize, level: Level) -> Vec<Item> {
+    let is_quiet = |state: State| state.is_settled() || state == State::Waiting;
+    let children = &progress.rows[row].children;
+    if progress.rows[row].state == State::Skipped {
+        return Vec::new();
+    }
+    if level != Level::Everything && row > 0 && is_quiet(progress.rows[row].state) {
+        return Vec::new();
+    }
+    if level != Level::Together {
+        return children.iter().copied().map(Item::Row).collect();
+    }
+    let mut items: Vec<Item> = Vec::new();
+    for child in children {
+        let state = progress.rows[*child].state;
+        match items.last_mut() {
+            Some(Item::Many { state: before, count }) if is_quiet(state) && *before == state => *count += 1,
+            _ if is_quiet(state) => items.push(Item::Many { state, count: 1 }),
+            _ => items.push(Item::Row(*child)),
+        }
+    }
+    // One alone is shown as itself.
+    let mut index = 0;
+    for item in &mut items {
+        match *item {
+            Item::Many { count: 1, .. } => {
+                *item = Item::Row(children[index]);
+                index += 1;
+            }
+            Item::Many { count, .. } => index += count,
+            Item::Row(_) => index += 1,
+        }
+    }
+    items
+}
+
+/// Leaves out what matters least, the last of it first. One line is kept for saying so.
+fn leave_out(progress: &Progress, mut lines: Vec<Line>, height: usize) -> (Vec<Line>, usize) {
+    let weight = |line: &Line| match line.item {
+        Item::Row(0) => 4,
+        Item::Row(row) => match progress.rows[row].state {
+            State::Failed | State::Person => 3,
+            State::Running | State::Stopped => 2,
+            _ => 1,
+        },
+        Item::Many { .. } => 0,
+    };
+    let mut surplus = (lines.len() + 1).saturating_sub(height);
+    let left_out = surplus;
+    for least in 0..4 {
+        let mut index = lines.len();
+        while surplus > 0 && index > 0 {
+            index -= 1;
+            if weight(&lines[index]) == least {
+                lines.remove(index);
+                surplus -= 1;
+            }
+        }
+    }
+    (lines, left_out)
+}

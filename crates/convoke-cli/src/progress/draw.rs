@@ -1,0 +1,167 @@
+//! The tree as a picture: a pure function of what is known, the room there is, and the time.
+
+use convoke_core::Timestamp;
+
+use super::clip::{Item, Line, fitting};
+use super::row::{Row, State};
+use super::tree::Progress;
+use crate::human;
+use crate::terminal::{Ink, Rich, text};
+
+/// Narrower than this, only the time is beside the names.
+const WIDE: usize = 60;
+
+/// Of what is being said, so many lines are shown.
+const SAID: usize = 4;
+
+/// Less room than this is treated as if it were this.
+const LOWEST: usize = 3;
+
+/// The room there is, and the time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) now: Timestamp,
+    /// Whether what is being said is shown below the tree.
+    pub(crate) says: bool,
+}
+
+/// The picture: never wider nor higher than the view.
+pub(crate) fn draw(progress: &Progress, view: View) -> Vec<Rich> {
+    let height = view.height.max(LOWEST);
+    let said = if view.says { said(progress, view) } else { Vec::new() };
+    // What is going on comes before what is said about it.
+    let said = if said.len() + LOWEST + SAID <= height { said } else { Vec::new() };
+    let (lines, left_out) = fitting(progress, height - 1 - said.len());
+    let mut picture = rows(progress, &lines, view);
+    if left_out > 0 {
+        picture.push(Rich::new(Ink::Faint, format!("… and {left_out} more")));
+    }
+    picture.extend(said);
+    picture.push(summary(progress, view));
+    picture.iter().map(|line| line.cut(view.width)).collect()
+}
+
+fn rows(progress: &Progress, lines: &[Line], view: View) -> Vec<Rich> {
+    let right: Vec<[String; 3]> = lines.iter().map(|line| right(progress, line.item, view)).collect();
+    let mut columns = [0; 3];
+    for cells in &right {
+        for (column, cell) in columns.iter_mut().zip(cells) {
+            *column = text::width(cell).max(*column);
+        }
+    }
+    let lines = lines.iter().zip(&right);
+    lines.map(|(line, right)| aligned(left(progress, line, view.now), right, columns, view.width)).collect()
+}
+
+fn aligned(left: Rich, right: &[String; 3], columns: [usize; 3], width: usize) -> Rich {
+    let mut cells = Rich::default();
+    // The text may reach into columns that are empty.
+    let empty = right.iter().take_while(|cell| cell.is_empty()).count();
+    for (cell, column) in right.iter().zip(columns).skip(empty).filter(|(_, column)| *column > 0) {
+        let space = column.saturating_sub(text::width(cell)) + 2;
+        cells = cells.with(Ink::Faint, format!("{}{cell}", " ".repeat(space)));
+    }
+    if cells.width() == 0 {
+        return left;
+    }
+    left.fit(width.saturating_sub(cells.width())).then(cells)
+}
+
+fn left(progress: &Progress, line: &Line, now: Timestamp) -> Rich {
+    match line.item {
+        Item::Many { state, count } => {
+            let (ink, sign) = state.sign(now);
+            let word = match state {
+                State::Done => "done",
+                State::Skipped => "skipped",
+                _ => "to come",
+            };
+            line.branch.clone().with(ink, sign).with(Ink::Faint, format!(" {count} {word}"))
+        }
+        Item::Row(row) => {
+            let row = &progress.rows[row];
+            let (ink, sign) = row.state.sign(now);
+            let name = match row.state {
+                State::Waiting | State::Skipped => Ink::Faint,
+                _ => Ink::Strong,
+            };
+            let left = line.branch.clone().with(ink, sign).with(name, format!(" {}", row.name));
+            let details = details(row, now);
+            if details.is_empty() { left } else { left.with(Ink::Faint, format!("  {details}")) }
+        }
+    }
+}
+
+/// What there is to say about a node, besides its name and its numbers.
+fn details(row: &Row, now: Timestamp) -> String {
+    let mut details = Vec::new();
+    if row.iteration > 0 && (row.state == State::Running || row.iteration > 1) {
+        details.push(format!("iteration {}", row.iteration));
+    }
+    if row.attempt > 1 {
+        details.push(format!("try {}", row.attempt));
+    }
+    match row.state {
+        State::Running => {
+            // The newest of each kind of thing: what goes on inside of a part says more than the part.
+            if let Some((_, activity)) = row.activities.last() {
+                details.push(activity.words(now));
+            }
+            if row.activities.len() > 1 {
+                details.push(format!("+{}", row.activities.len() - 1));
+            }
+        }
+        State::Person if row.note.is_empty() => details.push("waits for a person".to_owned()),
+        _ => {}
+    }
+    if !row.note.is_empty() {
+        details.push(row.note.clone());
+    }
+    details.join(" · ")
+}
+
+fn right(progress: &Progress, item: Item, view: View) -> [String; 3] {
+    let Item::Row(index) = item else { return Default::default() };
+    let row = &progress.rows[index];
+    let took = row.elapsed(view.now);
+    let time = match row.state {
+        State::Waiting | State::Skipped => String::new(),
+        State::Done if progress.resumed && !row.is_live => "before".to_owned(),
+        _ => human::duration(took),
+    };
+    if view.width < WIDE {
+        return [String::new(), String::new(), time];
+    }
+    // The last line has the numbers of the whole.
+    if index == 0 {
+        return [String::new(), String::new(), time];
+    }
+    [row.used.tokens(), row.used.cost(), time]
+}
+
+fn summary(progress: &Progress, view: View) -> Rich {
+    let (settled, goals) = progress.goals();
+    let used = progress.used();
+    let mut parts = vec![format!("{settled} of {}", human::count(goals as u64, "goal"))];
+    if used.calls > 0 {
+        parts.push(human::count(used.calls, "model call"));
+        parts.push(format!("{} tokens", used.tokens()));
+        parts.push(used.cost());
+    }
+    let hint = if progress.ended.is_none() { "  Ctrl-C stops" } else { "" };
+    let line = Rich::plain(parts.join(" · "));
+    if line.width() + hint.len() <= view.width { line.with(Ink::Faint, hint) } else { line }
+}
+
+/// The end of what is being said.
+fn said(progress: &Progress, view: View) -> Vec<Rich> {
+    let Some(said) = &progress.said else { return Vec::new() };
+    let clean = text::clean(said.text.trim_end());
+    let lines = text::wrap(&clean, Some(view.width.saturating_sub(2)));
+    let name = Rich::new(Ink::Faint, format!("{}:", progress.rows[said.row].name));
+    let shown = lines.iter().skip(lines.len().saturating_sub(SAID));
+    let shown = shown.map(|line| Rich::new(Ink::Faint, format!("  {line}")));
+    std::iter::once(name).chain(shown).collect()
+}

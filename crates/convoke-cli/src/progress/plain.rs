@@ -1,0 +1,268 @@
+//! What happens, one line each: for logs, and for terminals that cannot do more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use convoke_core::{Event, EventKind, StepEnd, Timestamp};
+use convoke_goals::Kind;
+use serde_json::Value;
+
+use super::activity::call;
+use super::fold::words;
+use super::row::Row;
+use super::told::Told;
+use super::tree::Progress;
+use crate::human;
+use crate::render;
+use crate::terminal::{Ink, Rich, text};
+
+/// How much of a text others wrote stands in a line.
+const LONGEST: usize = 200;
+
+/// Writes the lines. Begins of nodes are held back while a resumed run is only told again.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    verbose: bool,
+    /// Whether what is said is told.
+    says: bool,
+    started: Option<Timestamp>,
+    /// Nodes that began, and of which nobody was told.
+    held: BTreeSet<usize>,
+    /// Messages that are being said.
+    said: BTreeMap<String, String>,
+}
+
+impl Plain {
+    pub(crate) fn new(verbose: bool, says: bool) -> Self {
+        Self { verbose, says, started: None, held: BTreeSet::new(), said: BTreeMap::new() }
+    }
+
+    /// The lines for something that the tree has taken in already.
+    pub(crate) fn lines(&mut self, progress: &Progress, told: &Told) -> Vec<Rich> {
+        let at = match told {
+            Told::Event(event) => event.at,
+            Told::Asked { at, .. } | Told::Replied { at, .. } => *at,
+        };
+        let started = *self.started.get_or_insert(at);
+        if let Some(skipped) = skipped(progress, told) {
+            self.held.remove(&skipped);
+        }
+        let mut said = self.begun(progress);
+        match told {
+            Told::Event(event) => said.extend(self.event(progress, event)),
+            Told::Asked { path, model, .. } if self.verbose => {
+                let row = progress.row(path);
+                said.push((Ink::Faint, format!("{}: asks {}", row.name, text::one_line(model))));
+            }
+            Told::Replied { path, error: Some(error), .. } => {
+                let row = progress.row(path);
+                said.push((Ink::Caution, format!("{}: {}", row.name, short(error))));
+            }
+            Told::Replied { path, usage: Some(usage), .. } if self.verbose => {
+                let row = progress.row(path);
+                said.push((Ink::Faint, format!("{}: {}", row.name, human::usage(usage))));
+            }
+            _ => {}
+        }
+        let time = format!("[{:>10}] ", human::duration(at.since(started)));
+        said.into_iter().map(|(ink, line)| Rich::new(Ink::Faint, time.clone()).with(ink, line)).collect()
+    }
+
+    /// Nodes in which something happens now, and of which nobody was told.
+    fn begun(&mut self, progress: &Progress) -> Vec<(Ink, String)> {
+        let due = |row: &usize| !progress.resumed || progress.rows[*row].is_live;
+        let now: Vec<usize> = self.held.iter().copied().filter(due).collect();
+        now.into_iter()
+            .map(|row| {
+                self.held.remove(&row);
+                (Ink::Plain, format!("{}: begins", named(&progress.rows[row])))
+            })
+            .collect()
+    }
+
+    fn event(&mut self, progress: &Progress, event: &Event) -> Vec<(Ink, String)> {
+        let row = progress.row(&event.path);
+        let line = match &event.kind {
+            EventKind::RunStarted { workflow, resumed } => {
+                let goes = if *resumed { "goes on" } else { "begins" };
+                Some((Ink::Plain, format!("{}: {goes}, run {}", text::one_line(workflow), event.run)))
+            }
+            EventKind::StepStarted { .. } => return self.started(progress, event),
+            EventKind::StepEnded(end) => self.ended(progress, event, end),
+            EventKind::MessageDelta { id, text } if self.says && !event.replayed => {
+                self.said.entry(id.clone()).or_default().push_str(text);
+                None
+            }
+            EventKind::MessageEnded { id, .. } => return self.said(&row.name, id),
+            EventKind::MessageRestarted { id, model, reason } => {
+                self.said.remove(id);
+                Some((
+                    Ink::Caution,
+                    format!("{}: {}; {} begins anew", row.name, short(reason), text::one_line(model)),
+                ))
+            }
+            EventKind::ToolCallExecuting { id } if !event.replayed => {
+                let call = progress.call(&event.path, id).map(|known| call(&known.tool, &known.arguments));
+                Some((Ink::Plain, format!("{}: {}", row.name, short(&call.unwrap_or_default()))))
+            }
+            EventKind::ToolCallResult { id, content, is_error: true } if !event.replayed => {
+                let tool = progress.call(&event.path, id).map_or("a tool", |known| &known.tool);
+                Some((
+                    Ink::Caution,
+                    format!("{}: {} failed: {}", row.name, text::one_line(tool), short(content)),
+                ))
+            }
+            EventKind::ToolCallRejected { id, reason } if !event.replayed => {
+                let tool = progress.call(&event.path, id).map_or("a tool", |known| &known.tool);
+                Some((
+                    Ink::Caution,
+                    format!("{}: {} refused: {}", row.name, text::one_line(tool), short(reason)),
+                ))
+            }
+            EventKind::QuestionAsked { question, .. } if !event.replayed => {
+                Some((Ink::Caution, format!("{}: asks: {}", row.name, short(&question.title))))
+            }
+            EventKind::QuestionAnswered { answer, .. } if !event.replayed => {
+                Some((Ink::Plain, format!("{}: answered: {}", row.name, short(&render::answer(answer)))))
+            }
+            EventKind::RetryFailed { attempt, error, .. } if is_now(progress, row) => {
+                Some((Ink::Caution, format!("{}: try {attempt} failed: {}", row.name, short(error))))
+            }
+            EventKind::RetryScheduled { delay, .. } if is_now(progress, row) => {
+                Some((Ink::Plain, format!("{}: tries again in {}", row.name, human::duration(*delay))))
+            }
+            EventKind::Custom { name, value } if is_now(progress, row) => self.custom(row, name, value),
+            _ => None,
+        };
+        line.into_iter().collect()
+    }
+
+    fn said(&mut self, name: &str, message: &str) -> Vec<(Ink, String)> {
+        let text = text::clean(self.said.remove(message).unwrap_or_default().trim_end());
+        let lines = text.lines().map(|line| (Ink::Faint, format!("{name} │ {line}").trim_end().to_owned()));
+        lines.collect()
+    }
+
+    fn started(&mut self, progress: &Progress, event: &Event) -> Vec<(Ink, String)> {
+        let nearest = progress.nearest(&event.path);
+        let row = &progress.rows[nearest];
+        if progress.at.get(&event.path) != Some(&nearest) {
+            let goes_round = matches!(&event.kind, EventKind::StepStarted { kind } if kind == "iteration");
+            let line = format!("{}: iteration {}", row.name, row.iteration);
+            return if goes_round && is_now(progress, row) { vec![(Ink::Plain, line)] } else { Vec::new() };
+        }
+        // Told with whatever happens next: one that is skipped does not begin.
+        if is_told(row, self.verbose) {
+            self.held.insert(nearest);
+        }
+        Vec::new()
+    }
+
+    fn ended(&mut self, progress: &Progress, event: &Event, end: &StepEnd) -> Option<(Ink, String)> {
+        let index = *progress.at.get(&event.path)?;
+        let row = &progress.rows[index];
+        if !is_told(row, self.verbose) {
+            return None;
+        }
+        let name = named(row);
+        let is_untold = self.held.remove(&index);
+        if is_untold && *end == StepEnd::Completed && row.state != super::State::Skipped {
+            return Some((Ink::Faint, format!("{name}: done before")));
+        }
+        match end {
+            StepEnd::Completed if row.state == super::State::Skipped => {
+                Some((Ink::Faint, format!("{name}: skipped{}", after(&row.note))))
+            }
+            StepEnd::Completed => {
+                let mut facts = vec![format!("{name}: done")];
+                let (tokens, cost) = (row.used.tokens(), row.used.cost());
+                if !tokens.is_empty() {
+                    facts.push(format!("{tokens} tokens"));
+                }
+                facts.extend(Some(cost).filter(|cost| !cost.is_empty() && cost != human::UNKNOWN));
+                facts.push(human::duration(row.elapsed(event.at)));
+                Some((Ink::Good, facts.join(", ")))
+            }
+            StepEnd::Failed { error } => Some((Ink::Bad, format!("{name}: failed: {}", short(error)))),
+            StepEnd::Suspended => Some((Ink::Caution, format!("{name}: waits for a person"))),
+            StepEnd::Interrupted { reason } => {
+                Some((Ink::Caution, format!("{name}: stopped: {}", short(reason))))
+            }
+            _ => None,
+        }
+    }
+
+    fn custom(&self, row: &Row, name: &str, value: &Value) -> Option<(Ink, String)> {
+        let word = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        let number = |key: &str| value.get(key).and_then(Value::as_u64).unwrap_or_default();
+        match name {
+            "convergence_cap_reached" => {
+                let line = format!("{}: not converged within {}", row.name, number("cap"));
+                Some((Ink::Caution, line))
+            }
+            "goal_incomplete" => {
+                Some((Ink::Caution, format!("{}: cut short{}", row.name, after(&short(word("reason"))))))
+            }
+            "output_missing" => {
+                let line = format!(
+                    "{}: missing: {}{}",
+                    row.name,
+                    words(value.get("fields")),
+                    after(word("problem"))
+                );
+                Some((Ink::Caution, line))
+            }
+            "context_cut" => {
+                let parts = value.get("parts").and_then(Value::as_array).map_or(0, Vec::len) as u64;
+                let line = format!("{}: {} shortened to fit", row.name, human::count(parts, "part"));
+                Some((Ink::Caution, line))
+            }
+            "supervision" => match word("phase") {
+                "reconcile" => {
+                    let triggers = short(&words(value.get("triggers")));
+                    let line = format!("{}: looked into: {triggers}", row.name);
+                    (!triggers.is_empty()).then_some((Ink::Caution, line))
+                }
+                "supervise" => {
+                    let (verdict, reason) = (short(word("verdict")), after(&short(word("reason"))));
+                    Some((Ink::Plain, format!("{}: supervisor: {verdict}{reason}", row.name)))
+                }
+                phase if self.verbose => Some((Ink::Faint, format!("{}: {phase}", row.name))),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// The node that is skipped, if that is what is told.
+fn skipped(progress: &Progress, told: &Told) -> Option<usize> {
+    match told {
+        Told::Event(Event { path, kind: EventKind::Custom { name, value }, .. })
+            if name == "goal_skipped" =>
+        {
+            Some(progress.named(path, value.get("goal").and_then(Value::as_str)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether what is told of a node happens now, rather than again.
+fn is_now(progress: &Progress, row: &Row) -> bool {
+    !progress.resumed || row.is_live
+}
+
+fn is_told(row: &Row, verbose: bool) -> bool {
+    verbose || matches!(row.kind, Kind::Goal | Kind::Convergence | Kind::Agent)
+}
+
+fn named(row: &Row) -> String {
+    format!("{} {}", row.kind, row.name)
+}
+
+fn short(text: &str) -> String {
+    text::cut(&text::one_line(text), LONGEST)
+}
+
+fn after(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}

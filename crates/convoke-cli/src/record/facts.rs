@@ -1,0 +1,80 @@
+//! What is told of an effect in a few words: why it was done, how long it took, what it used.
+
+use std::time::Duration;
+
+use convoke_core::Usage;
+use convoke_core::history::{Attempt, Detail, History, Moment, Spent};
+
+use super::kind::waits_to_retry;
+use crate::human;
+use crate::terminal::{Ink, text};
+
+/// An answer that was noted later than this after it was given found nobody waiting for it.
+const PROMPT: Duration = Duration::from_secs(1);
+
+/// Why it was done: to supervise, or again.
+pub(super) fn circumstances(history: &History, moment: &Moment<'_>) -> Vec<(Ink, String)> {
+    let path = &moment.effect.path;
+    let mut facts = Vec::new();
+    if let Some(phase) = history.steps.supervision(path) {
+        facts.push((Ink::Accent, format!("supervision: {}", phase.name())));
+    }
+    if let Some(attempt) = history.steps.attempt(path).filter(|attempt| *attempt > 1) {
+        facts.push((Ink::Caution, format!("attempt {attempt}")));
+    }
+    if moment.number > 1 {
+        facts.push((Ink::Caution, format!("done again, {}", human::ordinal(moment.number))));
+    }
+    if waits_to_retry(history, moment) {
+        facts.push((Ink::Caution, "before it is tried again".to_owned()));
+    }
+    if history.is_inherited(moment.mark()) {
+        facts.push((Ink::Faint, "from the run it was forked from".to_owned()));
+    }
+    facts
+}
+
+/// What it took and what it used, and what the run had used by then.
+pub(super) fn came_of_it(history: &History, attempt: &Attempt, so_far: &Spent) -> Vec<(Ink, String)> {
+    let mut facts = Vec::new();
+    let mut add = |fact: String| facts.push((Ink::Plain, fact));
+    if let Detail::Model { model, .. } = &attempt.detail {
+        add(text::one_line(model));
+    }
+    if let Some(duration) = history.duration(attempt) {
+        add(human::duration(duration));
+    }
+    if let Some(usage) = attempt.usage() {
+        add(tokens(&usage));
+        add(usage.cost.map_or_else(|| "cost unknown".to_owned(), human::cost));
+        let cost = match &*human::spent_cost(so_far) {
+            human::UNKNOWN => "cost unknown".to_owned(),
+            cost => cost.to_owned(),
+        };
+        let tokens = human::tokens(so_far.usage.total_tokens());
+        facts.push((Ink::Faint, format!("so far {tokens} tokens, {cost}")));
+    }
+    if let Detail::Ask { answer: Some(answer), .. } = &attempt.detail
+        && let Some(ended) = attempt.ended
+        && ended.at.since(answer.at) > PROMPT
+    {
+        let later = human::duration(ended.at.since(answer.at));
+        facts.push((Ink::Caution, format!("the run went on {later} after the answer")));
+    }
+    facts
+}
+
+/// `120 in (80 cached), 35 out (12 thinking)`
+fn tokens(usage: &Usage) -> String {
+    let part = |count: u64, what: &str| match count {
+        0 => String::new(),
+        _ => format!(" ({} {what})", human::tokens(count)),
+    };
+    format!(
+        "{} in{}, {} out{}",
+        human::tokens(usage.input_tokens),
+        part(usage.cached_input_tokens, "cached"),
+        human::tokens(usage.output_tokens),
+        part(usage.reasoning_tokens, "thinking"),
+    )
+}

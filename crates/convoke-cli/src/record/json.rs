@@ -1,0 +1,122 @@
+//! A run's record as one JSON document.
+
+use convoke_core::history::{Happening, History, Resumption, Spent, What};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Filter, Told};
+use crate::session::Session;
+use crate::view::{EndingView, EntryView, QuestionView, RunView, dollars, seconds, time};
+
+/// A run's record.
+#[derive(Serialize)]
+pub(crate) struct RecordView<'a> {
+    run: RunView<'a>,
+    /// How often somebody took the run up, its beginning included.
+    taken_up: u64,
+    input: Value,
+    events: Vec<EventView<'a>>,
+    ending: Option<EndingView<'a>>,
+    questions: Vec<QuestionView<'a>>,
+}
+
+/// Something that happened.
+#[derive(Serialize)]
+struct EventView<'a> {
+    event: &'static str,
+    at: String,
+    /// From the beginning of the run; negative for what a fork has from another.
+    since_start_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// What it is about.
+    about: Vec<&'static str>,
+    #[serde(flatten)]
+    entry: Option<EntryView<'a>>,
+    so_far: SoFarView,
+}
+
+/// What the run had spent after something happened.
+#[derive(Serialize)]
+struct SoFarView {
+    tokens: u64,
+    /// `null` if any part of it is unknown.
+    cost_usd: Option<f64>,
+    known_cost_usd: Option<f64>,
+}
+
+impl From<&Spent> for SoFarView {
+    fn from(spent: &Spent) -> Self {
+        Self {
+            tokens: spent.usage.total_tokens(),
+            cost_usd: spent.whole_cost().map(dollars),
+            known_cost_usd: spent.usage.cost.map(dollars),
+        }
+    }
+}
+
+impl<'a> RecordView<'a> {
+    /// The record of a run, as far as the filter keeps it.
+    pub(crate) fn new(
+        session: &Session<'_>,
+        history: &'a History,
+        account: &[Told<'a>],
+        filter: &Filter,
+    ) -> Self {
+        let mut prompts = history.conversations.prompts();
+        let mut events = Vec::with_capacity(account.len());
+        for told in account {
+            let is_kept = filter.keeps(told);
+            for happening in &told.happenings {
+                // Also of what is left out, so that a prompt is told by the call that had it first.
+                let entry = match &happening.what {
+                    What::Entry(moment) => Some(EntryView::new(history, moment, &mut prompts)),
+                    _ => None,
+                };
+                if is_kept {
+                    events.push(EventView::new(history, told, happening, entry));
+                }
+            }
+        }
+        Self {
+            run: RunView::new(&history.record, (&history.spent()).into(), session.now),
+            taken_up: history.record.epoch,
+            input: serde_json::from_slice(&history.record.input).unwrap_or_default(),
+            events,
+            ending: history.ending.as_ref().map(EndingView::from),
+            questions: history.questions.iter().map(QuestionView::from).collect(),
+        }
+    }
+}
+
+impl<'a> EventView<'a> {
+    fn new(
+        history: &History,
+        told: &Told<'_>,
+        happening: &Happening<'_>,
+        entry: Option<EntryView<'a>>,
+    ) -> Self {
+        let (event, reason) = match happening.what {
+            What::Began if history.record.forked_from.is_some() => ("forked", None),
+            What::Began => ("started", None),
+            What::Resumed(Resumption::AfterFailure) => ("resumed", Some("failure")),
+            What::Resumed(_) => ("resumed", Some("interruption")),
+            What::Entry(_) => ("entry", None),
+            _ => ("ended", None),
+        };
+        let (at, began) = (happening.at, history.record.created);
+        Self {
+            event,
+            at: time(at),
+            since_start_seconds: if at < began {
+                -seconds(began.since(at))
+            } else {
+                seconds(at.since(began))
+            },
+            reason,
+            about: told.kinds.iter().map(|kind| kind.name()).collect(),
+            entry,
+            so_far: (&happening.so_far).into(),
+        }
+    }
+}

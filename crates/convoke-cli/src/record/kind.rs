@@ -1,0 +1,127 @@
+//! What something that happened is about.
+
+use clap::ValueEnum;
+use convoke_core::history::{History, Moment, What};
+use convoke_core::{EffectKind, Phase};
+
+use crate::terminal::Ink;
+
+/// What something that happened is about. It may be about several things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Where the run began, was taken up again, and ended.
+    Run,
+    /// Calls of models.
+    Model,
+    /// Calls of tools.
+    Tool,
+    /// Questions to people, and answers.
+    Question,
+    /// Waits.
+    Sleep,
+    /// Looks at the clock.
+    Now,
+    /// What the program itself did to the world.
+    Custom,
+    /// Choices that depended on timing.
+    Decision,
+    /// What was done to supervise goals.
+    Supervision,
+    /// What was done again, and waits before that.
+    Retry,
+    /// What failed.
+    Failure,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Run,
+        Self::Model,
+        Self::Tool,
+        Self::Question,
+        Self::Sleep,
+        Self::Now,
+        Self::Custom,
+        Self::Decision,
+        Self::Supervision,
+        Self::Retry,
+        Self::Failure,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Model => "model",
+            Self::Tool => "tool",
+            Self::Question => "question",
+            Self::Sleep => "sleep",
+            Self::Now => "now",
+            Self::Custom => "custom",
+            Self::Decision => "decision",
+            Self::Supervision => "supervision",
+            Self::Retry => "retry",
+            Self::Failure => "failure",
+        }
+    }
+
+    /// The kind of an effect.
+    pub(crate) fn of(effect: EffectKind) -> Self {
+        match effect {
+            EffectKind::Model => Self::Model,
+            EffectKind::Tool => Self::Tool,
+            EffectKind::Ask => Self::Question,
+            EffectKind::Sleep => Self::Sleep,
+            EffectKind::Now => Self::Now,
+            EffectKind::Custom => Self::Custom,
+            _ => Self::Decision,
+        }
+    }
+
+    /// Everything something that happened is about, the main thing first.
+    pub(super) fn all_of(history: &History, what: &What<'_>) -> Vec<Self> {
+        match what {
+            What::Entry(moment) => Self::all_of_moment(history, moment),
+            What::Resumed(_) => vec![Self::Run, Self::Retry],
+            What::Ended if Ink::of(history.record.status) == Ink::Bad => vec![Self::Run, Self::Failure],
+            _ => vec![Self::Run],
+        }
+    }
+
+    fn all_of_moment(history: &History, moment: &Moment<'_>) -> Vec<Self> {
+        let path = &moment.effect.path;
+        let mut kinds = vec![Self::of(moment.effect.kind)];
+        if history.steps.supervision(path).is_some() {
+            kinds.push(Self::Supervision);
+        }
+        let is_again = moment.number > 1
+            || moment.phase == Phase::Superseded
+            || history.steps.attempt(path).is_some_and(|attempt| attempt > 1)
+            || waits_to_retry(history, moment);
+        if is_again {
+            kinds.push(Self::Retry);
+        }
+        if moment.phase == Phase::Finished && moment.attempt.is_failure() {
+            kinds.push(Self::Failure);
+        }
+        kinds
+    }
+}
+
+/// Whether this is the wait between two attempts.
+pub(super) fn waits_to_retry(history: &History, moment: &Moment<'_>) -> bool {
+    moment.effect.kind == EffectKind::Sleep
+        && history.steps.along(&moment.effect.path).last().is_some_and(|stop| stop.kind == Some("retry"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_called_alike_on_the_command_line_and_everywhere_else() {
+        assert_eq!(Kind::value_variants(), Kind::ALL);
+        for kind in Kind::ALL {
+            assert_eq!(kind.to_possible_value().unwrap().get_name(), kind.name());
+        }
+    }
+}

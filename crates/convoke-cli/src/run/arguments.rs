@@ -1,0 +1,103 @@
+//! The command lines of `convoke run` and `convoke resume`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use convoke_core::{Limits, RunId};
+
+use super::budget;
+use super::display::Loudness;
+use super::inputs::InputArguments;
+use crate::human::parse_duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The Agentfile; `-` for what comes on standard input.
+    #[arg(value_name = "FILE", default_value = "Agentfile")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) inputs: InputArguments,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+    /// The run's id.
+    #[arg(long, value_name = "RUN")]
+    pub(crate) id: Option<RunId>,
+    /// Check everything, say what would be done with which model, and do none of it.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Where skills are kept that the file names without a path.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) skills: Vec<PathBuf>,
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct ResumeArguments {
+    /// The run: its id, the beginning of it, or `last`. Without it, the newest run of an Agentfile that is not completed.
+    #[arg(value_name = "RUN")]
+    pub(crate) run: Option<String>,
+    /// Secret inputs, which are not kept with the run: NAME=VALUE, or @ and the file that has it.
+    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE")]
+    pub(crate) input: Vec<String>,
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+    /// Go on with the Agentfile as it is now, not as it was when the run began. What has been done must still fit it.
+    #[arg(long)]
+    pub(crate) changed_file: bool,
+    /// Take the run over from whoever works on it.
+    #[arg(long)]
+    pub(crate) take_over: bool,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct CommonArguments {
+    /// The model for whatever names none. `convoke doctor` says which one it is otherwise.
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// What tools may do, instead of the folder's policy.toml. Your own policy.toml holds, too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// As what to give the result.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: Format,
+    /// What the run may use, such as `1.50 usd, 200000 tokens`; also calls, tool-calls, turns.
+    #[arg(long, value_name = "LIMITS", value_parser = budget::parse)]
+    pub(crate) budget: Option<Limits>,
+    /// How long it may take: 90s, 30min, 12h.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Ask nobody: where a person is needed, the run waits for `convoke answer`.
+    #[arg(long)]
+    pub(crate) no_input: bool,
+    /// Show what models say while they say it.
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) stream: bool,
+    /// Show no progress.
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Show every call, line by line.
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+impl CommonArguments {
+    pub(crate) fn loudness(&self) -> Loudness {
+        match (self.quiet, self.verbose) {
+            (true, _) => Loudness::Quiet,
+            (_, true) => Loudness::Verbose,
+            _ => Loudness::Usual,
+        }
+    }
+}
+
+/// As what to give the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// What the last goal came to.
+    #[default]
+    Text,
+    /// One JSON document with all outputs, how the run ended and what it used.
+    Json,
+    /// Every event as a line of JSON while it happens, then that document as a last line.
+    Ndjson,
+}

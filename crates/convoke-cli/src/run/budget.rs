@@ -1,0 +1,63 @@
+//! Limits on a command line, written as in an Agentfile.
+
+use convoke_core::{Limits, Money};
+
+/// The units there are.
+const UNITS: &str = "tokens, usd, calls, tool-calls, turns";
+
+/// Reads `1.50 usd, 200000 tokens`.
+pub(crate) fn parse(text: &str) -> Result<Limits, String> {
+    text.split(',').try_fold(Limits::default(), |limits, part| one(limits, part.trim()))
+}
+
+fn one(limits: Limits, part: &str) -> Result<Limits, String> {
+    let end = part.find(|character: char| !character.is_ascii_digit() && character != '.');
+    let (number, unit) = part.split_at(end.unwrap_or(part.len()));
+    let unit = unit.trim_start();
+    let whole = || {
+        number
+            .parse::<u64>()
+            .map_err(|_| format!("`{part}` must begin with a whole number, such as 20 {unit}"))
+    };
+    Ok(match unit {
+        "tokens" => limits.tokens(whole()?),
+        "calls" => limits.model_calls(whole()?),
+        "tool-calls" => limits.tool_calls(whole()?),
+        "turns" => limits.turns(whole()?),
+        "usd" => limits.cost(
+            dollars(number)
+                .ok_or_else(|| format!("`{part}` must begin with an amount of dollars, such as 1.50 usd"))?,
+        ),
+        _ => {
+            return Err(format!(
+                "`{part}` needs a number and a unit: {UNITS}; such as 1.50 usd, 20000 tokens"
+            ));
+        }
+    })
+}
+
+/// An amount with up to six decimals, exactly.
+fn dollars(number: &str) -> Option<Money> {
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    if part.len() > 6 || (whole.is_empty() && part.is_empty()) {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let part: u64 = format!("{part:0<6}").parse().ok()?;
+    whole.checked_mul(1_000_000)?.checked_add(part).map(Money::from_micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_written_as_in_an_agentfile() {
+        let all = Limits::default().cost(Money::from_cents(150)).tokens(200_000).model_calls(9).turns(4);
+        assert_eq!(parse("1.50 usd, 200000 tokens,9 calls, 4turns"), Ok(all));
+        assert_eq!(parse(".000001usd"), Ok(Limits::default().cost(Money::from_micros(1))));
+        for wrong in ["", "5", "usd", "1.5 tokens", "1.2.3 usd", "3 euros", "0.0000001 usd"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

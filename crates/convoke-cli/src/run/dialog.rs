@@ -1,0 +1,225 @@
+//! One question, asked at a terminal: what is shown, and what becomes of each line that is typed.
+//!
+//! It neither reads nor writes. Whoever does gives it lines and shows what it says.
+
+use convoke_core::{Answer, Decision, PendingQuestion, QuestionKind};
+
+use crate::render;
+use crate::terminal::{Ink, Rich, text};
+
+/// So much of what is to be judged is shown at first, in lines.
+const SHOWN: usize = 20;
+
+/// A question being asked.
+pub(crate) struct Dialog {
+    question: PendingQuestion,
+    stage: Stage,
+    by: String,
+    width: usize,
+}
+
+/// What the next line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Decision,
+    WhatToChange,
+    WhyNot,
+}
+
+/// What became of a line.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Heard {
+    /// The question is answered.
+    Answered(Answer),
+    /// Somebody else, or later.
+    Later,
+    /// More is needed; this is to be shown first.
+    More(Vec<Rich>),
+}
+
+impl Dialog {
+    pub(crate) fn new(question: PendingQuestion, by: String, width: usize) -> Self {
+        Self { question, stage: Stage::Decision, by, width }
+    }
+
+    /// What is asked.
+    pub(crate) fn opening(&self) -> Vec<Rich> {
+        let title = Rich::new(Ink::Caution, "? ")
+            .with(Ink::Strong, text::one_line(&self.question.question.title))
+            .with(Ink::Faint, format!("  ({})", text::one_line(&self.question.path.to_string())));
+        let mut lines = vec![Rich::default()];
+        lines.extend(title.wrap(Some(self.width), 2));
+        lines.extend(render::question_brief(&self.question.question, self.width, SHOWN));
+        lines
+    }
+
+    /// What stands before the line that is to be typed.
+    pub(crate) fn prompt(&self) -> String {
+        match (self.stage, &self.question.question.kind) {
+            (Stage::WhatToChange, _) => "  what is to change? ".to_owned(),
+            (Stage::WhyNot, _) => "  why not? ".to_owned(),
+            (_, QuestionKind::Approval) => {
+                "  [a]pprove, [r]evise, re[j]ect, [v]iew all, [l]ater? ".to_owned()
+            }
+            (_, QuestionKind::Confirm) => "  [y]es, [n]o, [v]iew all, [l]ater? ".to_owned(),
+            (_, QuestionKind::Choice { options }) => {
+                let options = options.iter().enumerate();
+                let options: Vec<String> = options
+                    .map(|(index, option)| format!("[{}] {}", index + 1, text::one_line(option)))
+                    .collect();
+                format!("  {}, [v]iew all, [l]ater? ", options.join(", "))
+            }
+            _ => "  your answer (an empty line for later): ".to_owned(),
+        }
+    }
+
+    /// Takes a line; `None` if nobody types any more.
+    pub(crate) fn hear(&mut self, line: Option<&str>) -> Heard {
+        let Some(line) = line.map(str::trim) else { return Heard::Later };
+        match self.stage {
+            // Nothing is no correction and no reason: back to the choice.
+            Stage::WhatToChange | Stage::WhyNot if line.is_empty() => {
+                self.stage = Stage::Decision;
+                Heard::More(Vec::new())
+            }
+            Stage::WhatToChange => self.answered(Decision::Revise { text: line.to_owned() }),
+            Stage::WhyNot => self.answered(Decision::Reject { reason: line.to_owned() }),
+            Stage::Decision => self.decide(line),
+        }
+    }
+
+    fn decide(&mut self, line: &str) -> Heard {
+        let word = line.to_lowercase();
+        let is = |words: &[&str]| words.contains(&word.as_str());
+        if self.question.question.kind == QuestionKind::Text {
+            return match line.is_empty() {
+                true => Heard::Later,
+                false => self.answered(Decision::Text { text: line.to_owned() }),
+            };
+        }
+        if is(&["v", "view", "view all"]) {
+            return Heard::More(render::question_body(&self.question.question, self.width));
+        }
+        if is(&["l", "later"]) {
+            return Heard::Later;
+        }
+        match &self.question.question.kind {
+            QuestionKind::Approval if is(&["a", "approve"]) => return self.answered(Decision::Approve),
+            QuestionKind::Approval if is(&["r", "revise"]) => return self.then(Stage::WhatToChange),
+            QuestionKind::Approval if is(&["j", "reject"]) => return self.then(Stage::WhyNot),
+            QuestionKind::Confirm if is(&["y", "yes"]) => return self.answered(Decision::Approve),
+            QuestionKind::Confirm if is(&["n", "no"]) => return self.then(Stage::WhyNot),
+            QuestionKind::Choice { options } => {
+                let by_number =
+                    line.parse().ok().and_then(|number: usize| options.get(number.checked_sub(1)?));
+                let chosen = options.iter().find(|option| *option == line).or(by_number).cloned();
+                if let Some(option) = chosen {
+                    return self.answered(Decision::Choose { option });
+                }
+            }
+            _ => {}
+        }
+        Heard::More(vec![Rich::new(Ink::Faint, "  type one of the letters in brackets")])
+    }
+
+    fn then(&mut self, stage: Stage) -> Heard {
+        self.stage = stage;
+        Heard::More(Vec::new())
+    }
+
+    fn answered(&self, decision: Decision) -> Heard {
+        Heard::Answered(Answer::new(decision).by(&*self.by))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use convoke_core::{IdempotencyKey, Path, Question, Timestamp};
+    use insta::assert_snapshot;
+    use serde_json::json;
+
+    use super::*;
+    use crate::arguments::Color;
+    use crate::terminal::Palette;
+
+    fn dialog(question: Question) -> Dialog {
+        let (run, path) = ("plan-1".parse().unwrap(), Path::from("plan/main/sign"));
+        let id = IdempotencyKey::derive(&run, &path, 0);
+        let pending = PendingQuestion { run, id, path, asked: Timestamp::from_micros(0), question };
+        Dialog::new(pending, "ann".to_owned(), 60)
+    }
+
+    fn shown(lines: &[Rich]) -> String {
+        let palette = Palette::new(Color::Never, &std::io::stderr());
+        lines.iter().map(|line| line.paint(palette).trim_end().to_owned() + "\n").collect()
+    }
+
+    /// What the answer is after these lines.
+    fn decided(question: Question, lines: &[&str]) -> Option<Decision> {
+        let mut dialog = dialog(question);
+        for line in lines {
+            match dialog.hear(Some(line)) {
+                Heard::More(_) => {}
+                Heard::Later => return None,
+                Heard::Answered(answer) => {
+                    assert_eq!(answer.by, "ann");
+                    return Some(answer.decision);
+                }
+            }
+        }
+        panic!("{lines:?} decide nothing");
+    }
+
+    fn judged(output: &str) -> Question {
+        Question::approval("Is this what goal \"sign\" is to give?")
+            .details("What is to be achieved: a letter")
+            .about(json!({
+                "goal": "Sign the letter",
+                "output": output,
+                "fields": {"place": "Oslo"},
+                "triggers": ["low_confidence"],
+                "commitment": {"approach": "With a name."},
+                "tools": [],
+            }))
+    }
+
+    #[test]
+    fn a_result_is_shown_before_what_is_said_about_it() {
+        assert_snapshot!(shown(&dialog(judged("Dear Ann,\nyours, Ben")).opening()));
+    }
+
+    #[test]
+    fn a_long_result_is_begun_and_shown_whole_when_asked_for() {
+        let long: String = (1..=40).map(|number| format!("line {number}\u{1b}[2J\n")).collect();
+        let mut dialog = dialog(judged(&long));
+        assert_snapshot!(shown(&dialog.opening()));
+        let Heard::More(all) = dialog.hear(Some("v")) else { panic!("nothing is decided yet") };
+        let all = shown(&all);
+        assert!(all.contains("line 40") && all.contains("With a name.") && !all.contains('\u{1b}'), "{all}");
+    }
+
+    #[test]
+    fn every_kind_of_question_is_answered_in_its_way() {
+        let approval = || judged("Dear Ann");
+        assert_eq!(decided(approval(), &["hm", "A"]), Some(Decision::Approve));
+        let revised = Decision::Revise { text: "in ink".to_owned() };
+        assert_eq!(decided(approval(), &["r", " in ink "]), Some(revised));
+        let rejected = Decision::Reject { reason: "no".to_owned() };
+        assert_eq!(decided(approval(), &["r", "", "reject", "no"]), Some(rejected.clone()));
+        assert_eq!(decided(approval(), &["later"]), None);
+        assert_eq!(decided(Question::confirm("Go?"), &["a", "yes"]), Some(Decision::Approve));
+        assert_eq!(decided(Question::confirm("Go?"), &["n", "no"]), Some(rejected));
+        let choice = || Question::choice("When?", ["today", "2"]);
+        assert_eq!(
+            decided(choice(), &["0", "3", "1"]),
+            Some(Decision::Choose { option: "today".to_owned() })
+        );
+        assert_eq!(decided(choice(), &["2"]), Some(Decision::Choose { option: "2".to_owned() }));
+        assert_eq!(
+            decided(Question::text("Who?"), &["Ann"]),
+            Some(Decision::Text { text: "Ann".to_owned() })
+        );
+        assert_eq!(decided(Question::text("Who?"), &[""]), None);
+        assert_eq!(dialog(approval()).hear(None), Heard::Later, "nobody types any more");
+    }
+}

@@ -1,0 +1,102 @@
+//! How a run under way is shown on standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use convoke_core::Timestamp;
+use convoke_telemetry::logging;
+
+use crate::arguments::Color;
+use crate::progress::plain::Plain;
+use crate::progress::{Progress, Told, View, draw};
+use crate::terminal::{Palette, Rich, Screen};
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loudness {
+    Quiet,
+    Usual,
+    Verbose,
+}
+
+/// Shows a run under way.
+pub(crate) struct Display {
+    way: Way,
+    palette: Palette,
+    says: bool,
+}
+
+enum Way {
+    Nothing,
+    Lines(Plain),
+    Picture(Screen),
+}
+
+impl Display {
+    /// A picture on a terminal that can show one, lines elsewhere. The lines of a log go with lines.
+    pub(crate) fn new(loudness: Loudness, says: bool, color: Color) -> Self {
+        let palette = Palette::new(color, &io::stderr());
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+        let wants_lines = loudness == Loudness::Verbose
+            || logging::is_on()
+            || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+        let way = match loudness {
+            Loudness::Quiet => Way::Nothing,
+            _ if !io::stderr().is_terminal() || is_dumb || wants_lines => {
+                Way::Lines(Plain::new(loudness == Loudness::Verbose, says))
+            }
+            _ => Way::Picture(Screen::new(palette)),
+        };
+        Self { way, palette, says }
+    }
+
+    /// Whether it is to be drawn again and again.
+    pub(crate) fn is_picture(&self) -> bool {
+        matches!(self.way, Way::Picture(_))
+    }
+
+    /// Something has happened, and is in the tree already.
+    pub(crate) fn heard(&mut self, progress: &Progress, told: &Told) {
+        if let Way::Lines(plain) = &mut self.way {
+            for line in plain.lines(progress, told) {
+                // If standard error is closed there is nobody who watches.
+                let _ = writeln!(io::stderr(), "{}", line.paint(self.palette));
+            }
+        }
+    }
+
+    /// Draws the picture, if there is one.
+    pub(crate) fn draw(&mut self, progress: &Progress) {
+        if let Way::Picture(screen) = &mut self.way {
+            let (width, height) = Screen::size();
+            // The cursor stands in the line below.
+            let height = height.saturating_sub(1);
+            let view = View { width, height, now: Timestamp::now(), says: self.says };
+            screen.draw(&draw(progress, view), width);
+        }
+    }
+
+    /// Makes room for somebody else to write.
+    pub(crate) fn step_aside(&mut self) {
+        if let Way::Picture(screen) = &mut self.way {
+            screen.clear(Screen::size().0);
+        }
+    }
+
+    /// Shows the end of it, and leaves that.
+    pub(crate) fn finish(&mut self, progress: &Progress) {
+        self.draw(progress);
+        if let Way::Picture(screen) = &mut self.way {
+            screen.leave();
+        }
+    }
+
+    /// Lines for the person who is being asked, and what stands before the line they type.
+    pub(crate) fn ask(&self, lines: &[Rich], prompt: &str) {
+        let mut error = io::stderr().lock();
+        for line in lines {
+            let _ = writeln!(error, "{}", line.paint(self.palette));
+        }
+        let _ = write!(error, "{prompt}");
+        let _ = error.flush();
+    }
+}

@@ -1,0 +1,97 @@
+//! What Agentfiles are run with on this machine: the one place where models and tools of goals come from.
+
+use std::sync::Arc;
+
+use convoke_config::{Profile, Supervisor};
+use convoke_core::Model;
+use convoke_goals::Equipment;
+use convoke_goals::supervise::ModelSupervisor;
+use convoke_models::ModelName;
+use convoke_models::resilience::Fallback;
+
+use super::tuned::Tuned;
+use crate::models::Models;
+
+/// What a workflow is run with. `workspace` is what is told of the folder that is worked in. A model that was `asked`
+/// for on the command line also stands in for profiles that are not configured.
+///
+/// # Errors
+/// If the model that is to supervise cannot be had.
+pub(super) fn equipment(
+    models: &Arc<Models>,
+    model: Option<Arc<dyn Model>>,
+    asked: bool,
+    workspace: &str,
+) -> Result<Equipment, String> {
+    let named = Named { models: Arc::clone(models), usual: model.clone(), asked };
+    let supervision = models.config.supervision();
+    let supervisor = match &supervision.supervisor {
+        Supervisor::Same => None,
+        Supervisor::Model(name) => Some(named.model(name)?),
+        Supervisor::Profile(profile) => Some(named.tuned(profile)?),
+    };
+    let mut equipment = Equipment::default();
+    equipment.model = model;
+    equipment.workspace = workspace.to_owned();
+    equipment.max_reorients = supervision.max_reorients;
+    equipment.human.expiry = supervision.human_expiry;
+    equipment.human.audience = supervision.answerers;
+    if let Some(model) = supervisor {
+        equipment.supervisor = Some(Arc::new(ModelSupervisor::with_model(model)));
+    }
+    equipment.models = Some(Arc::new(named));
+    Ok(equipment)
+}
+
+/// Models by the names that Agentfiles use.
+struct Named {
+    models: Arc<Models>,
+    /// The model of whatever names none.
+    usual: Option<Arc<dyn Model>>,
+    /// Whether somebody asked for it on the command line.
+    asked: bool,
+}
+
+impl Named {
+    fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, String> {
+        self.models.ready(name).map_err(|failure| failure.message())
+    }
+
+    fn tuned(&self, profile: &Profile) -> Result<Arc<dyn Model>, String> {
+        let first = match (&profile.model, &self.usual) {
+            (Some(name), _) => self.model(name)?,
+            (None, Some(usual)) => {
+                return Ok(Arc::new(Tuned::new(Arc::clone(usual), profile.params.clone())));
+            }
+            (None, None) => return Err("it names no model, and there is no other".to_owned()),
+        };
+        let others = profile.fallback.iter().map(|name| self.models.deferred(name.clone()));
+        let others: Vec<_> = others.collect();
+        let model: Arc<dyn Model> = match others.is_empty() {
+            true => first,
+            false => Arc::new(others.into_iter().fold(Fallback::new(first), Fallback::or)),
+        };
+        Ok(Arc::new(Tuned::new(model, profile.params.clone())))
+    }
+}
+
+impl convoke_goals::Models for Named {
+    fn named(&self, name: &str) -> Result<Arc<dyn Model>, String> {
+        let name: ModelName =
+            name.parse().map_err(|error: convoke_models::UnknownModel| error.to_string())?;
+        self.model(&name)
+    }
+
+    fn profile(&self, name: &str) -> Result<Arc<dyn Model>, String> {
+        match (self.models.config.profile(name), &self.usual) {
+            (Ok(profile), _) => self.tuned(profile),
+            (Err(_), Some(usual)) if self.asked => Ok(Arc::clone(usual)),
+            (Err(error), _) => {
+                // Whoever asks says which one it is.
+                let error = error.to_string();
+                let advice = error.split_once("`: ").map_or(error.as_str(), |(_, advice)| advice);
+                Err(format!("{advice}; or name a model for all of it with --model"))
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What a workflow is given: on the command line, in files, by somebody at the terminal.
+//!
+//! Whatever is wrong is said all at once. The value of a secret is never shown.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use convoke_goals::Values;
+use convoke_goals::agentfile::model::Input;
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::terminal::text;
+
+/// What stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// How much of a value is shown.
+const SHOWN: usize = 40;
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct InputArguments {
+    /// An input: its value, or @ and the file that has it (@- for standard input; @@ for a value that begins with @).
+    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE")]
+    pub(crate) input: Vec<String>,
+    /// A file with inputs as a JSON object; `-` for standard input. What -i says goes before it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) inputs: Option<PathBuf>,
+}
+
+/// A value as somebody gave it.
+#[derive(Debug, Clone, PartialEq)]
+enum Supplied {
+    Text(String),
+    Json(Value),
+    /// It cannot be had, and why.
+    Missing(String),
+}
+
+/// What was given, not yet compared with what is wanted.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    values: Vec<(String, Supplied)>,
+    problems: Vec<String>,
+}
+
+impl Given {
+    /// Reads the command line, and the files it names.
+    pub(crate) fn read(arguments: &InputArguments) -> Self {
+        let mut given = Self::default();
+        let mut standard_input = None;
+        if let Some(file) = &arguments.inputs {
+            match object(file, &mut standard_input) {
+                Ok(values) => {
+                    given
+                        .values
+                        .extend(values.into_iter().map(|(name, value)| (name, Supplied::Json(value))));
+                }
+                Err(problem) => given.problems.push(problem),
+            }
+        }
+        for input in &arguments.input {
+            match one(input, &mut standard_input) {
+                Ok((name, value)) => given.set(name, value),
+                Err(problem) => given.problems.push(problem),
+            }
+        }
+        given
+    }
+
+    fn set(&mut self, name: String, value: Supplied) {
+        self.values.retain(|(own, _)| *own != name);
+        self.values.push((name, value));
+    }
+
+    /// Adds what somebody typed.
+    pub(crate) fn typed(&mut self, name: &str, text: String) {
+        self.set(name.to_owned(), Supplied::Text(text));
+    }
+
+    /// The inputs that must be given and are not.
+    pub(crate) fn missing<'a>(&self, wanted: &'a [Input]) -> Vec<&'a Input> {
+        let is_missing = |input: &&Input| {
+            input.default.is_none() && !self.values.iter().any(|(name, _)| *name == input.name)
+        };
+        wanted.iter().filter(is_missing).collect()
+    }
+
+    /// The names that nobody asked for, and those that were perhaps meant.
+    pub(crate) fn surplus(&self, wanted: &[Input]) -> Vec<String> {
+        let unknown = self.values.iter().filter(|(name, _)| !wanted.iter().any(|input| input.name == *name));
+        unknown
+            .map(|(name, _)| {
+                let shown = text::one_line(name);
+                let inputs: Vec<&str> = wanted.iter().map(|input| input.name.as_str()).collect();
+                let advice = match inputs.is_empty() {
+                    true => "the file has no inputs".to_owned(),
+                    false => format!("the file's inputs are {}", inputs.join(", ")),
+                };
+                format!("`{shown}` is not an input and is ignored; {advice}")
+            })
+            .collect()
+    }
+
+    /// The values of the inputs, each of its type; or everything that is wrong with them.
+    pub(crate) fn values(mut self, wanted: &[Input], hint: &str) -> Result<Values, Failure> {
+        let mut values = Values::new();
+        for input in wanted {
+            let given = self.values.iter().find(|(name, _)| *name == input.name).map(|(_, value)| value);
+            match given.map(|given| read(input, given)) {
+                Some(Ok(value)) => values.set(&*input.name, value),
+                Some(Err(problem)) => self.problems.push(format!("{}: {problem}", input.name)),
+                None if input.default.is_none() => {
+                    self.problems.push(format!("{} is missing; it is {}", input.name, input.ty.in_words()));
+                }
+                None => {}
+            }
+        }
+        if self.problems.is_empty() {
+            return Ok(values);
+        }
+        let message = match self.problems.len() {
+            1 => "an input is wrong or missing".to_owned(),
+            number => format!("{number} inputs are wrong or missing"),
+        };
+        let failure = self.problems.into_iter().fold(Failure::usage(message), Failure::detail);
+        Err(failure.hint(hint))
+    }
+}
+
+/// A value of its input's type.
+fn read(input: &Input, given: &Supplied) -> Result<Value, String> {
+    let shown = |text: &str| match input.secret {
+        true => String::new(),
+        false => format!(", not `{}`", text::cut(&text::one_line(text), SHOWN)),
+    };
+    match given {
+        Supplied::Text(text) => input.ty.read(text).map_err(|problem| format!("{problem}{}", shown(text))),
+        Supplied::Missing(problem) => Err(problem.clone()),
+        Supplied::Json(value) if input.ty.admits(value) => Ok(value.clone()),
+        Supplied::Json(value) => Err(format!("must be {}{}", input.ty.in_words(), shown(&value.to_string()))),
+    }
+}
+
+/// `name=value`, with the value as it is, or from where it says.
+fn one(input: &str, standard_input: &mut Option<()>) -> Result<(String, Supplied), String> {
+    let (name, value) = match input.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(value)),
+        None => (input.trim(), None),
+    };
+    if name.is_empty() {
+        return Err(format!("`{}` has no name: write name=value", text::cut(&text::one_line(input), SHOWN)));
+    }
+    let value = match value.map(|value| (value, value.strip_prefix('@'))) {
+        None => Supplied::Missing("has no value: write name=value".to_owned()),
+        Some((value, None)) => Supplied::Text(value.to_owned()),
+        Some((_, Some(escaped))) if escaped.starts_with('@') => Supplied::Text(escaped.to_owned()),
+        Some((_, Some(file))) => match contents(Path::new(file), standard_input) {
+            Ok(text) => Supplied::Text(text),
+            Err(problem) => Supplied::Missing(problem),
+        },
+    };
+    Ok((name.to_owned(), value))
+}
+
+fn object(file: &Path, standard_input: &mut Option<()>) -> Result<Map<String, Value>, String> {
+    let text = contents(file, standard_input)?;
+    // A parser's message has positions, and nothing of the text: there may be secrets in it.
+    serde_json::from_str(&text)
+        .map_err(|error| format!("{} must be a JSON object with inputs: {error}", file.display()))
+}
+
+/// The text of a file, or of standard input, which can be read once.
+fn contents(file: &Path, standard_input: &mut Option<()>) -> Result<String, String> {
+    if file.as_os_str() != STANDARD_INPUT {
+        return std::fs::read_to_string(file)
+            .map_err(|error| format!("{} cannot be read: {error}", file.display()));
+    }
+    if standard_input.replace(()).is_some() {
+        return Err("standard input can be read only once".to_owned());
+    }
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map(|_| text).map_err(|error| format!("standard input cannot be read: {error}"))
+}

@@ -1,0 +1,216 @@
+//! A file, its inputs and its model: ready to be started, or resumed.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use convoke_config::Config;
+use convoke_core::store::{Batch, NewRun};
+use convoke_core::{Digest, Limits, RunId, Runtime, StoreError, WhenBusy};
+use convoke_goals::agentfile::Agentfile;
+use convoke_goals::{GoalState, NodeRef, Prepared, SkillShelf, Values};
+
+use super::arguments::{CommonArguments, Format};
+use super::display::{Display, Loudness};
+use super::equipment::equipment;
+use super::manifest::Manifest;
+use super::offered::as_described;
+use super::person::person;
+use super::prompt::Prompt;
+use super::result;
+use super::signals::Signals;
+use super::tools::Hands;
+use super::watch::Watch;
+use crate::arguments::Color;
+use crate::failure::Failure;
+use crate::models::Models;
+use crate::observe::Watchers;
+use crate::progress::{Planned, Progress, Telling};
+use crate::session::Session;
+use crate::shell;
+use crate::terminal::Output;
+
+/// A checked file, and where it is from.
+pub(crate) struct Source {
+    pub(crate) file: Agentfile,
+    pub(crate) manifest: Manifest,
+}
+
+/// Something that can be started or resumed.
+pub(crate) struct Job {
+    source: Source,
+    prepared: Prepared,
+    planned: Planned,
+    /// What was given, without secrets.
+    values: Values,
+    config: Config,
+    hands: Hands,
+}
+
+impl Job {
+    /// Chooses the model and prepares the workflow. `values` has secrets in it; they are kept in memory only.
+    pub(crate) async fn prepare(
+        mut source: Source,
+        values: Values,
+        config: Config,
+        hands: Hands,
+        output: &mut Output,
+    ) -> Result<Self, Failure> {
+        let models = Arc::new(Models::of(config)?);
+        let manifest = &mut source.manifest;
+        // A run that goes on does so with the model it began with, whatever would be found now.
+        let choice = models.choose(manifest.model.as_deref()).await?;
+        let model = match choice.model {
+            Some(name) => {
+                manifest.model = Some(name.to_string());
+                Some(models.open_chosen(&name, manifest.model_asked, output).await?)
+            }
+            // The file says which one.
+            None if source.file.overrides.model.is_some() => None,
+            None => {
+                let looked = choice.findings.iter().map(ToString::to_string);
+                return Err(looked
+                    .fold(Failure::failed("there is no model to run it with"), Failure::detail)
+                    .hint("set a provider's key (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), or name a model with --model"));
+            }
+        };
+        let tree = convoke_goals::Workflow::from(&source.file);
+        let planned = Planned::from(NodeRef::from(&tree));
+        let mut equipment =
+            equipment(&models, model, source.manifest.model_asked, &source.manifest.workspace).map_err(
+                |problem| Failure::failed(format!("there is no model to supervise with: {problem}")),
+            )?;
+        let (secrets, values) = tree.separate_secrets(values);
+        equipment.secrets = secrets;
+        equipment.tools = as_described(&source.manifest.tools, &hands.tools);
+        equipment.skills = SkillShelf::of(source.manifest.skills.clone());
+        let prepared = tree.prepare(&equipment).map_err(|invalid| {
+            let failure = Failure::failed("the Agentfile cannot be run here");
+            invalid.problems.iter().map(ToString::to_string).fold(failure, Failure::detail)
+        })?;
+        for warning in prepared.warnings() {
+            output.note(&warning.to_string());
+        }
+        let config = models.config.clone();
+        Ok(Self { source, prepared, planned, values, config, hands })
+    }
+
+    pub(crate) fn file(&self) -> &Agentfile {
+        &self.source.file
+    }
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.source.manifest
+    }
+
+    /// The state a new run begins with.
+    pub(crate) fn state(&self) -> Result<GoalState, Failure> {
+        let bound = self.prepared.bind(self.values.clone()).map_err(|invalid| {
+            let failure = Failure::usage("the inputs are not what the file needs");
+            invalid.problems.iter().map(ToString::to_string).fold(failure, Failure::detail)
+        })?;
+        Ok(bound.state)
+    }
+
+    /// Makes a new run, which is started by resuming it: from the first moment on, whatever that takes is in the store.
+    pub(crate) async fn create(
+        &self,
+        session: &Session<'_>,
+        state: &GoalState,
+        id: Option<RunId>,
+    ) -> Result<RunId, Failure> {
+        let id = id.unwrap_or_else(RunId::mint);
+        let workflow = self.prepared.workflow();
+        let unwritable = |error| Failure::failed(format!("the run's inputs cannot be written down: {error}"));
+        let run = NewRun {
+            id: id.clone(),
+            workflow: workflow.name().to_owned(),
+            version: workflow.version_number(),
+            input: self.source.manifest.input(state).map_err(unwritable)?.into(),
+            outline: Some(serde_json::to_vec(&workflow.outline()).map_err(unwritable)?.into()),
+            seed: seed(&id),
+            forked_from: None,
+            past: Batch::default(),
+        };
+        let lease = session.store.create(run).await.map_err(|error| match error {
+            StoreError::Exists { .. } => {
+                let resume = session.command(&format!("resume {}", shell::quoted(id.as_str())));
+                Failure::failed(format!("there is a run `{id}` already"))
+                    .hint(format!("choose another id, or go on with that one: `{resume}`"))
+            }
+            other => other.into(),
+        })?;
+        session.store.release(&lease);
+        Ok(id)
+    }
+
+    /// Runs it from where it is to its end, shows how it goes, and gives the result.
+    pub(crate) async fn go_on(
+        self,
+        session: &mut Session<'_>,
+        run: RunId,
+        common: &CommonArguments,
+        when_busy: WhenBusy,
+        prompt: Prompt,
+        color: Color,
+    ) -> Result<(), Failure> {
+        let format = common.output;
+        // Where events are results, a terminal that shows them needs nothing else.
+        let shows_events = format == Format::Ndjson && io::stdout().is_terminal();
+        let loudness = if shows_events { Loudness::Quiet } else { common.loudness() };
+        let telling = Telling::default();
+        let (person, questions) = person();
+        let builder = Runtime::builder().shared_store(Arc::clone(&session.store)).observer(telling.clone());
+        let watchers = Watchers::start(&self.config, session.output);
+        let builder = self.hands.guard(watchers.watch(builder));
+        // A model on this machine may take its time. Files say how long something may take; services have limits.
+        let builder = builder.leaf_timeout(None);
+        let runtime = if prompt.is_there { builder.responder(person) } else { builder }.build();
+        let manifest = &self.source.manifest;
+        let limits = match common.budget.as_ref().or(manifest.limits.as_ref()) {
+            Some(given) => replaced(self.config.limits(), given),
+            None => self.config.limits(),
+        };
+        let limits = self.hands.limited(&limits);
+        let start = runtime.resume(&self.prepared.workflow(), run).when_busy(when_busy);
+        let start = match common.timeout.or(manifest.timeout).or(self.config.wall_time()) {
+            Some(timeout) => start.limits(limits).timeout(timeout),
+            None => start.limits(limits),
+        };
+        let Prompt { keyboard, is_there, .. } = prompt;
+        let watch = Watch {
+            telling,
+            progress: Progress::new(&self.planned),
+            display: Display::new(loudness, common.stream, color),
+            signals: Signals::listen()?,
+            keyboard,
+            questions: is_there.then_some(questions),
+            by: std::env::var("USER").unwrap_or_default(),
+            gives_events: format == Format::Ndjson,
+            output: &mut *session.output,
+        };
+        let given = match watch.run(start).await {
+            Ok(outcome) => result::give(session, &self.source.file, format, &outcome).await,
+            Err(failure) => Err(failure),
+        };
+        self.hands.finish().await;
+        watchers.finish(session.output).await;
+        given
+    }
+}
+
+/// Limits on the command line replace those that are configured.
+fn replaced(mut limits: Limits, given: &Limits) -> Limits {
+    limits.model_calls = given.model_calls.or(limits.model_calls);
+    limits.tokens = given.tokens.or(limits.tokens);
+    limits.cost = given.cost.or(limits.cost);
+    limits.tool_calls = given.tool_calls.or(limits.tool_calls);
+    limits.turns = given.turns.or(limits.turns);
+    limits.per_tool.extend(given.per_tool.clone());
+    limits
+}
+
+/// What a run's random numbers follow from.
+fn seed(id: &RunId) -> u64 {
+    let digest = Digest::of_parts(&[id.as_str().as_bytes()]);
+    digest.as_bytes()[..8].iter().fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
+}

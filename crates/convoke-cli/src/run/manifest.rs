@@ -1,0 +1,100 @@
+//! What a run was started from, kept with it: whatever resuming it takes, except secrets.
+//!
+//! It stands beside the goals' state in the run's input, where a fork finds it too, and whence it never comes into a
+//! prompt, an event or a result.
+
+use std::time::Duration;
+
+use convoke_core::store::RunRecord;
+use convoke_core::{Limits, ToolDefinition};
+use convoke_goals::GoalState;
+use convoke_goals::agentfile::load::Skill;
+use serde::{Deserialize, Serialize};
+
+use super::kept::Kept;
+
+/// What a run was started from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    /// Where the file was.
+    pub(crate) path: String,
+    /// The file.
+    pub(crate) text: String,
+    /// What it named with `FROM`.
+    #[serde(default)]
+    pub(crate) beside: Kept,
+    /// The model for whatever names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Whether that model was asked for by name, rather than found.
+    #[serde(default)]
+    pub(crate) model_asked: bool,
+    /// What was told of the folder that is worked in. Prompts have it: told again, it must be the same.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) workspace: String,
+    /// What its models were told about tools, which must be the same when it goes on.
+    #[serde(default)]
+    pub(crate) tools: Vec<ToolDefinition>,
+    /// The skills that can be taken up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) skills: Vec<Skill>,
+    /// What the run may use, instead of what is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) limits: Option<Limits>,
+    /// How long it may take each time it is started, instead of what is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// The input of a run: the state it begins with, and what it was started from.
+#[derive(Serialize)]
+struct Input<'a> {
+    #[serde(flatten)]
+    state: &'a GoalState,
+    agentfile: &'a Manifest,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    agentfile: Manifest,
+}
+
+impl Manifest {
+    /// The input of a run that begins with this state.
+    pub(crate) fn input(&self, state: &GoalState) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Input { state, agentfile: self })
+    }
+
+    /// What a stored run was started from, if it is a run of an Agentfile.
+    pub(crate) fn of(record: &RunRecord) -> Option<Self> {
+        serde_json::from_slice::<Stored>(&record.input).ok().map(|stored| stored.agentfile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use convoke_core::ToolEffects;
+
+    use super::*;
+
+    #[test]
+    fn the_state_can_be_read_without_knowing_what_stands_beside_it() {
+        let manifest = Manifest {
+            path: "plan.agent".to_owned(),
+            text: "NAME plan".to_owned(),
+            beside: Kept::default(),
+            model: Some("scripted/a.toml".to_owned()),
+            model_asked: true,
+            workspace: "a folder".to_owned(),
+            tools: vec![convoke_core::ToolSpec::new("read", "Reads.", ToolEffects::NONE).definition],
+            skills: Vec::new(),
+            limits: Some(Limits::default().tokens(100)),
+            timeout: Some(Duration::from_secs(60)),
+        };
+        let mut state = GoalState::default();
+        state.inputs.set("hours", 3);
+        let input = manifest.input(&state).unwrap();
+        assert_eq!(serde_json::from_slice::<GoalState>(&input).unwrap(), state);
+        assert_eq!(serde_json::from_slice::<Stored>(&input).unwrap().agentfile, manifest);
+    }
+}

@@ -1,0 +1,45 @@
+//! Running Agentfiles: `convoke run`, `convoke resume`, and everything in between.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `arguments`, `budget`, `inputs` | the command line, and what the workflow is given |
+//! | `manifest`, `kept` | what is kept with a run, so that it can be resumed |
+//! | `equipment`, `tuned` | models and tools for goals |
+//! | `job` | a file, its inputs and its model, ready to be started or resumed |
+//! | `watch` | a run under way: events, a person, signals |
+//! | `display`, `dialog`, `keyboard`, `person`, `signals` | what is shown, asked, typed and told |
+//! | `result` | what came of it |
+
+mod arguments;
+mod budget;
+mod checkup;
+mod dialog;
+mod display;
+mod equipment;
+mod inputs;
+mod job;
+mod kept;
+mod keyboard;
+mod manifest;
+mod notes;
+mod offered;
+mod person;
+mod prompt;
+mod result;
+mod signals;
+mod tools;
+mod tuned;
+mod watch;
+mod web;
+
+pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
+pub(crate) use checkup::Checkup;
+pub(crate) use inputs::{Given, InputArguments};
+pub(crate) use job::{Job, Source};
+pub(crate) use kept::{Keeping, Kept};
+pub(crate) use manifest::Manifest;
+pub(crate) use notes::scratchpad_file;
+pub(crate) use prompt::Prompt;
+pub(crate) use result::give;
+pub(crate) use signals::Signals;
+pub(crate) use tools::Hands;

@@ -1,0 +1,126 @@
+//! What came of a run: the result on standard output, what to do next on standard error, and the exit code.
+
+use convoke_core::history::OpenQuestion;
+use convoke_core::store::Totals;
+use convoke_core::{Outcome, RunId, RunStatus};
+use convoke_goals::agentfile::Agentfile;
+use convoke_goals::{GoalState, Values};
+use serde::Serialize;
+
+use super::arguments::Format;
+use crate::failure::{Exit, Failure};
+use crate::human;
+use crate::session::Session;
+use crate::shell;
+use crate::terminal::text;
+
+/// The whole result as JSON.
+#[derive(Serialize)]
+struct Document<'a> {
+    /// Only where it is one line of several.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    run: &'a RunId,
+    status: RunStatus,
+    outputs: &'a Values,
+    unconverged: &'a std::collections::BTreeMap<String, u32>,
+    skipped: &'a [String],
+    totals: Totals,
+    error: Option<String>,
+}
+
+/// Gives the result of a run of this file, and says what can be done if it is not what was hoped for.
+pub(crate) async fn give(
+    session: &mut Session<'_>,
+    file: &Agentfile,
+    format: Format,
+    outcome: &Outcome<GoalState>,
+) -> Result<(), Failure> {
+    let format = if session.json && format == Format::Text { Format::Json } else { format };
+    let is_suspended = outcome.status == RunStatus::Suspended;
+    let document = Document {
+        kind: (format == Format::Ndjson).then_some("result"),
+        run: &outcome.run,
+        status: outcome.status,
+        outputs: &outcome.state.outputs,
+        unconverged: &outcome.state.unconverged,
+        skipped: &outcome.state.skipped,
+        totals: outcome.totals,
+        error: outcome.error.as_ref().filter(|_| !is_suspended).map(ToString::to_string),
+    };
+    let given = match format {
+        Format::Json => session.output.json(&document),
+        Format::Ndjson => session.output.json_line(&document),
+        Format::Text if outcome.status == RunStatus::Completed => {
+            last_text(file, &outcome.state).map_or(Ok(()), |text| session.output.verbatim(&text))
+        }
+        Format::Text => Ok(()),
+    };
+    match given.and_then(|()| session.output.flush()) {
+        // What to do next is said all the same.
+        Err(Failure::ClosedPipe) if outcome.status != RunStatus::Completed => {}
+        given => given?,
+    }
+    for (name, cap) in &outcome.state.unconverged {
+        session.output.note(&format!(
+            "`{name}` came to its limit of {} without an end",
+            human::count(u64::from(*cap), "iteration")
+        ));
+    }
+    let resume = session.command(&format!("resume {}", shell::quoted(outcome.run.as_str())));
+    match outcome.status {
+        RunStatus::Completed => Ok(()),
+        RunStatus::Suspended => {
+            tell_questions(session, outcome).await?;
+            session.output.note(&format!("then go on with `{resume}`, or add `--resume` to the answer"));
+            Err(Failure::Ended(Exit::Suspended))
+        }
+        RunStatus::Cancelled => {
+            session.output.note(&format!("run {} was stopped; go on with `{resume}`", outcome.run));
+            Err(Failure::Ended(Exit::Cancelled))
+        }
+        status => Err(failed(outcome, status, &resume)),
+    }
+}
+
+fn failed(outcome: &Outcome<GoalState>, status: RunStatus, resume: &str) -> Failure {
+    let message = outcome.error.as_ref().map_or_else(|| status.to_string(), ToString::to_string);
+    let run = &outcome.run;
+    match status {
+        RunStatus::BudgetExhausted => Failure::used_up(message)
+            .detail(format!("run {run}"))
+            .hint(format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts")),
+        RunStatus::TimedOut => Failure::used_up(message)
+            .detail(format!("run {run}"))
+            .hint(format!("go on with `{resume}`; with `--timeout` for a limit on the whole run")),
+        _ => Failure::failed(message).detail(format!("run {run}")).hint(format!(
+            "once the cause is mended, go on with `{resume}`: nothing that was done is done again"
+        )),
+    }
+}
+
+/// The questions a run waits for, and the commands that answer them.
+async fn tell_questions(session: &mut Session<'_>, outcome: &Outcome<GoalState>) -> Result<(), Failure> {
+    session.output.note(&format!("run {} waits for a person:", outcome.run));
+    for pending in session.store.questions(Some(&outcome.run)).await? {
+        let answers = session.store.answers(&pending.run, &pending.id).await?;
+        let open = OpenQuestion::new(pending, answers);
+        if open.verdict().is_some() {
+            continue;
+        }
+        let title = text::one_line(&open.pending.question.title);
+        let commands = session.answering(&open).into_iter().map(|command| format!("    {command}"));
+        let lines: Vec<String> = std::iter::once(format!("  {title}")).chain(commands).collect();
+        session.output.explanation(&text::clean(&lines.join("\n")));
+    }
+    Ok(())
+}
+
+/// What the last goal that was not skipped came to.
+fn last_text(file: &Agentfile, state: &GoalState) -> Option<String> {
+    let goals = file.steps.iter().flat_map(|step| &step.goals).map(|id| &file.goal(*id).name);
+    goals.rev().find_map(|name| {
+        let made = state.outputs.get(name)?;
+        Some(made.as_str().map_or_else(|| made.to_string(), str::to_owned))
+    })
+}

@@ -1,0 +1,186 @@
+//! The hands of agents: the built-in tools on the workspace that is configured, those of MCP servers, and the policy before
+//! every call of them.
+//!
+//! Tools hold handles, on the workspace's folder and on the private folder of its commands; both are let go when the last
+//! tool is dropped. What a policy opens for commands beyond the sandbox, only a policy of the user's own can open.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use convoke_config::Config;
+use convoke_core::{Limits, RuntimeBuilder, Tool, Toolset};
+use convoke_mcp::McpServers;
+use convoke_tools::files;
+use convoke_tools::policy::PolicyGate;
+use convoke_tools::workspace::{Protected, Workspace};
+
+use super::{notes, web};
+use crate::arguments::Arguments;
+use crate::failure::Failure;
+use crate::mcp;
+use crate::policies::Policies;
+use crate::terminal::{Output, text};
+
+/// The tools of a run, and what they may do.
+pub(crate) struct Hands {
+    pub(crate) tools: Toolset,
+    gate: PolicyGate,
+    policies: Arc<Policies>,
+    servers: McpServers,
+}
+
+impl Hands {
+    /// All tools there are; where nothing in the workspace may be changed, those that change nothing there. `policy` is the
+    /// file that was named.
+    ///
+    /// # Errors
+    /// If a policy is not valid, the workspace cannot be opened, or there is no place for what commands or agents write.
+    pub(crate) async fn prepare(
+        arguments: &Arguments,
+        config: &Config,
+        policy: Option<&Path>,
+        output: &mut Output,
+    ) -> Result<Self, Failure> {
+        let policies = Arc::new(Policies::load(arguments, policy, output)?);
+        let workspace = workspace(config, &arguments.store, &policies)?;
+        let mut built_in = match config.workspace().read_only {
+            true => files::reading(&workspace),
+            false => files::all(&workspace).into_iter().chain(commands(&workspace, &policies)?).collect(),
+        };
+        built_in.extend(web::tools(config.environment(), &policies)?);
+        built_in.extend(notes::tools(config, workspace.path(), &arguments.store)?);
+        let mut tools = toolset(built_in)?;
+        for note in policies.notes() {
+            output.note(&note);
+        }
+        let servers = servers(config, output).await?;
+        let taken: Vec<String> = tools.names().map(str::to_owned).collect();
+        let gate = servers
+            .table(taken.clone())
+            .into_iter()
+            .fold(policies.gate().workspace(&workspace), |gate, tool| {
+                gate.mcp(tool.exposed, tool.server, tool.tool)
+            });
+        for tool in servers.tools(taken).iter() {
+            tools.add(Arc::clone(tool)).map_err(|error| Failure::failed(error.to_string()))?;
+        }
+        Ok(Self { tools, gate, policies, servers })
+    }
+
+    /// Lets go of everything: servers are given a moment to end.
+    pub(crate) async fn finish(self) {
+        self.servers.close().await;
+    }
+
+    /// Has every call judged before it is made.
+    pub(crate) fn guard(&self, builder: RuntimeBuilder) -> RuntimeBuilder {
+        builder.gate(self.gate.clone())
+    }
+
+    /// These limits, lowered to what the policies allow.
+    pub(crate) fn limited(&self, limits: &Limits) -> Limits {
+        self.policies.iter().fold(limits.clone(), |limits, policy| policy.budget(&limits))
+    }
+}
+
+/// Starts the MCP servers that the user has agreed to. Those that are not there are said, and done without.
+async fn servers(config: &Config, output: &mut Output) -> Result<McpServers, Failure> {
+    let configured = mcp::configured(config);
+    for server in &configured.untrusted {
+        output.note(&text::clean(&server.to_string()));
+    }
+    let servers = mcp::start(config, configured.trusted).await?;
+    for warning in servers.warnings() {
+        output.note(&text::clean(&warning));
+    }
+    Ok(servers)
+}
+
+/// The folder that agents work in, with everything in it protected that is none of their business.
+pub(crate) fn workspace(config: &Config, store: &Path, policies: &Policies) -> Result<Workspace, Failure> {
+    let path = config.workspace().path;
+    let protected =
+        policies.iter().fold(own(config, store, policies), |protected, policy| policy.protect(protected));
+    Workspace::open_with(&path, protected).map_err(|error| {
+        Failure::failed(format!("agents cannot work in {}: {error}", path.display()))
+            .hint("`workspace.path` in convoke.toml, or CONVOKE_WORKSPACE, says where they work")
+    })
+}
+
+/// The files that this program goes by, whatever they are called.
+fn own(config: &Config, store: &Path, policies: &Policies) -> Protected {
+    let places = config.places();
+    let files = [&places.user, &places.named, &places.folder, &places.credentials];
+    let written = [Some(store.to_owned()), Some(notes::scratchpad_file(store)), notes::memory_file(config)];
+    let files = files.into_iter().flatten().chain(&policies.files).cloned();
+    let files = files.chain(written.into_iter().flatten());
+    files.fold(Protected::defaults(), Protected::store)
+}
+
+/// Tools that run programs in the sandbox.
+#[cfg(target_os = "linux")]
+fn commands(workspace: &Workspace, policies: &Policies) -> Result<Vec<Arc<dyn Tool>>, Failure> {
+    use convoke_tools::{git::git, shell::bash};
+
+    let sandbox = sandbox(workspace, policies)?;
+    Ok(vec![Arc::new(bash(&sandbox)), Arc::new(git(&sandbox))])
+}
+
+/// Where programs run.
+#[cfg(target_os = "linux")]
+pub(crate) fn sandbox(
+    workspace: &Workspace,
+    policies: &Policies,
+) -> Result<convoke_tools::sandbox::Sandbox, Failure> {
+    use convoke_tools::sandbox::{Confinement, Network, Sandbox};
+
+    let sandbox = Sandbox::new(workspace)
+        .map_err(|error| Failure::failed(format!("commands of agents have no place: {error}")))?;
+    let sandbox = policies.iter().fold(sandbox, |sandbox, policy| policy.confine(sandbox));
+    let confinement = if policies.open_sandbox() { Confinement::Off } else { Confinement::Best };
+    let network = if policies.open_network() { Network::Open } else { Network::None };
+    Ok(sandbox.confinement(confinement).network(network))
+}
+
+/// Runs a command that does nothing; says what confined it, or why nothing could.
+#[cfg(target_os = "linux")]
+pub(crate) async fn sandbox_works(workspace: &Workspace, policies: &Policies) -> Result<String, String> {
+    use convoke_tools::sandbox::{Confinement, Task};
+
+    let sandbox = sandbox(workspace, policies).map_err(|failure| failure.message())?;
+    if policies.open_sandbox() {
+        return Ok("off, as the policy says: commands can do whatever you can".to_owned());
+    }
+    let mut works = Vec::new();
+    let mut trouble = String::new();
+    for (confinement, name) in [(Confinement::Landlock, "Landlock"), (Confinement::Bubblewrap, "bubblewrap")]
+    {
+        let nothing = Task::new("true", std::iter::empty::<String>());
+        match sandbox.clone().confinement(confinement).run(nothing).await {
+            Ok(_) => works.push(name),
+            Err(error) if trouble.is_empty() => trouble = error.to_string(),
+            Err(_) => {}
+        }
+    }
+    if works.is_empty() { Err(trouble) } else { Ok(works.join(" and ")) }
+}
+
+/// There is none here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) async fn sandbox_works(_: &Workspace, _: &Policies) -> Result<String, String> {
+    Err("there is none on this system, so agents have no bash and no git".to_owned())
+}
+
+/// There is no sandbox here, and nothing is run without one.
+#[cfg(not(target_os = "linux"))]
+fn commands(_: &Workspace, _: &Policies) -> Result<Vec<Arc<dyn Tool>>, Failure> {
+    Ok(Vec::new())
+}
+
+fn toolset(tools: Vec<Arc<dyn Tool>>) -> Result<Toolset, Failure> {
+    let mut set = Toolset::new();
+    for tool in tools {
+        set.add(tool).map_err(|error| Failure::failed(error.to_string()))?;
+    }
+    Ok(set)
+}

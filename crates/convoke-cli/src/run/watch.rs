@@ -1,0 +1,161 @@
+//! A run under way: shows it, has a person answer its questions, and ends it when told to.
+
+use std::future::pending;
+use std::time::Duration;
+
+use convoke_core::{Error, Event, Outcome, Start, State, StoreError};
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+
+use super::dialog::{Dialog, Heard};
+use super::display::Display;
+use super::keyboard::Keyboard;
+use super::person::Asked;
+use super::signals::Signals;
+use crate::failure::Failure;
+use crate::progress::{Progress, Telling, Told};
+use crate::terminal::{Output, Screen};
+
+/// How often a picture is drawn.
+const FRAME: Duration = Duration::from_millis(100);
+
+/// How the shell calls a process that was interrupted.
+const INTERRUPTED: i32 = 130;
+
+/// What watches a run.
+pub(crate) struct Watch<'a> {
+    pub(crate) telling: Telling,
+    pub(crate) progress: Progress,
+    pub(crate) display: Display,
+    pub(crate) signals: Signals,
+    pub(crate) keyboard: Keyboard,
+    /// Questions, if somebody is there to answer them.
+    pub(crate) questions: Option<mpsc::Receiver<Asked>>,
+    /// Who answers.
+    pub(crate) by: String,
+    /// Whether every event is a result.
+    pub(crate) gives_events: bool,
+    pub(crate) output: &'a mut Output,
+}
+
+/// A question being answered.
+struct Conversation {
+    dialog: Dialog,
+    asked: Asked,
+}
+
+impl Watch<'_> {
+    /// Runs it to its end.
+    pub(crate) async fn run<S: State>(mut self, start: Start<S>) -> Result<Outcome<S>, Failure> {
+        let mut stream = start.stream();
+        let mut frames = tokio::time::interval(FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut conversation: Option<Conversation> = None;
+        // Whoever waits for an answer then is told that the run ends, not that nobody is there.
+        let mut broken_off = None;
+        let mut is_stopping = false;
+        loop {
+            let is_free = conversation.is_none();
+            tokio::select! {
+                biased;
+                by = self.signals.next() => {
+                    self.display.step_aside();
+                    if stream.canceller().is_cancelled() {
+                        // Whoever says it twice means it. What is journaled is safe.
+                        std::process::exit(INTERRUPTED);
+                    }
+                    stream.canceller().cancel(format!("stopped by {by}"));
+                    broken_off = conversation.take();
+                    is_stopping = true;
+                    self.output.note(&format!("{by}: stopping; once more to stop at once"));
+                }
+                event = stream.next() => {
+                    if let Err(failure) = self.hear() {
+                        // Events that nobody gets are not worth the money.
+                        self.gives_events = false;
+                        stream.canceller().cancel(failure.message());
+                    }
+                    if event.is_none() {
+                        break;
+                    }
+                }
+                asked = next(self.questions.as_mut()), if is_free && !is_stopping => {
+                    let Some(asked) = asked else { self.questions = None; continue };
+                    conversation = Some(self.begin(asked));
+                }
+                () = given_up(conversation.as_mut()), if !is_free => {
+                    conversation = None;
+                    self.output.note("the question was answered elsewhere, or is not asked any more");
+                }
+                line = self.keyboard.line(), if !is_free => {
+                    conversation = self.answer(conversation, line.as_deref());
+                }
+                _ = frames.tick(), if is_free && self.display.is_picture() => self.display.draw(&self.progress),
+            }
+        }
+        drop(broken_off);
+        self.display.finish(&self.progress);
+        stream.outcome().await.map_err(refused)
+    }
+
+    fn hear(&mut self) -> Result<(), Failure> {
+        for told in self.telling.take() {
+            self.progress.take_in(&told);
+            self.display.heard(&self.progress, &told);
+            if let Told::Event(event) = &told {
+                self.give(event)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, event: &Event) -> Result<(), Failure> {
+        if !self.gives_events {
+            return Ok(());
+        }
+        self.output.json_line(event)?;
+        self.output.flush()
+    }
+
+    fn begin(&mut self, asked: Asked) -> Conversation {
+        self.display.step_aside();
+        let (width, _) = Screen::size();
+        let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width);
+        self.display.ask(&dialog.opening(), &dialog.prompt());
+        Conversation { dialog, asked }
+    }
+
+    fn answer(&self, conversation: Option<Conversation>, line: Option<&str>) -> Option<Conversation> {
+        let Conversation { mut dialog, asked } = conversation?;
+        match dialog.hear(line) {
+            Heard::More(lines) => {
+                self.display.ask(&lines, &dialog.prompt());
+                return Some(Conversation { dialog, asked });
+            }
+            // If nobody waits for it any more, it is answered already.
+            Heard::Answered(answer) => drop(asked.answer.send(Some(answer))),
+            Heard::Later => drop(asked.answer.send(None)),
+        }
+        None
+    }
+}
+
+fn refused(error: Error) -> Failure {
+    let is_busy = matches!(&error, Error::Store(StoreError::Busy { .. }));
+    let failure = Failure::from(error);
+    if is_busy { failure.hint("`convoke resume RUN --take-over` takes it over") } else { failure }
+}
+
+async fn next(questions: Option<&mut mpsc::Receiver<Asked>>) -> Option<Asked> {
+    match questions {
+        Some(questions) => questions.recv().await,
+        None => pending().await,
+    }
+}
+
+async fn given_up(conversation: Option<&mut Conversation>) {
+    match conversation {
+        Some(conversation) => conversation.asked.answer.closed().await,
+        None => pending().await,
+    }
+}

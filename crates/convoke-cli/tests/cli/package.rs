@@ -1,0 +1,195 @@
+//! Packages: made, verified, installed, used like Agentfiles.
+
+use std::io::Write;
+
+use insta::assert_snapshot;
+use rawzip::{ZipArchive, ZipArchiveWriter};
+
+use crate::place::{Place, stderr, stdout};
+
+const AGENTFILE: &str = "NAME plan\nINPUT topic\nAGENT critic FROM agents/critic.md\nGOAL sort \"Sort $topic\" USING critic\nRUN main USING sort\n";
+
+/// A key for tests and nothing else: its seed is 32 times the byte 7.
+const PRIVATE: &str = "-----BEGIN ED25519 PRIVATE KEY-----\nBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwfqSmxj4pxSCr71UHsTLsX5\nlUd2rr6+e5JCHuppFEbSLA==\n-----END ED25519 PRIVATE KEY-----\n";
+const PUBLIC: &str = "-----BEGIN ED25519 PUBLIC KEY-----\n6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=\n-----END ED25519 PUBLIC KEY-----\n";
+
+/// The entries of a ZIP archive.
+fn entries(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let archive = ZipArchive::from_slice(bytes).unwrap();
+    let mut entries = archive.entries();
+    let mut all = Vec::new();
+    while let Some(header) = entries.next_entry().unwrap() {
+        let name = String::from_utf8(header.file_path().as_ref().to_vec()).unwrap();
+        all.push((name, archive.get_entry(header.wayfinder()).unwrap().data().to_vec()));
+    }
+    all
+}
+
+/// A ZIP archive of entries.
+fn zip(entries: &[&(String, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = ZipArchiveWriter::new(Vec::new());
+    for (name, bytes) in entries {
+        let (mut entry, config) = archive.new_file(name.as_str()).start().unwrap();
+        let mut writer = config.wrap(&mut entry);
+        writer.write_all(bytes).unwrap();
+        let (_, descriptor) = writer.finish().unwrap();
+        entry.finish(descriptor).unwrap();
+    }
+    archive.finish().unwrap()
+}
+
+/// A folder with a workflow in `plan/`, a home, and a key.
+struct Packing {
+    place: Place,
+    home: String,
+}
+
+impl Packing {
+    fn new() -> Self {
+        let place = Place::empty();
+        place.write("plan/Agentfile", AGENTFILE);
+        place.write("plan/agents/critic.md", "You are a critic.");
+        place.write("plan/.env", "KEY=1");
+        place.write("plan/server.pem", "x");
+        place.write("ada.key", PRIVATE);
+        place.write("ada.pub", PUBLIC);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(place.path().join("ada.key"), mode).unwrap();
+        }
+        let home = place.path().canonicalize().unwrap().join("home").display().to_string();
+        Self { place, home }
+    }
+
+    fn seen(&self, arguments: &[&str]) -> String {
+        self.place.seen_with(arguments, &[("COLUMNS", "80"), ("HOME", &self.home)])
+    }
+
+    fn convoke(&self, arguments: &[&str]) -> std::process::Output {
+        self.place.convoke_with(arguments, &[("COLUMNS", "80"), ("HOME", &self.home)])
+    }
+
+    /// Without a snapshot: it must work.
+    fn does(&self, arguments: &[&str]) {
+        let output = self.convoke(arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_folder_is_packed_signed_verified_and_installed() {
+    let here = Packing::new();
+    assert_snapshot!("pack", here.seen(&["pack", "plan", "--key", "ada.key", "--version", "1.0.0"]));
+    assert_snapshot!("verify_unknown", here.seen(&["verify", "plan.agent"]));
+    assert_snapshot!("install_unknown", here.seen(&["install", "plan.agent"]));
+    assert_snapshot!("trust", here.seen(&["trust", "ada.pub", "--as", "ada"]));
+    assert_snapshot!("verify", here.seen(&["verify", "plan.agent"]));
+    assert_snapshot!("verify_json", here.seen(&["--json", "verify", "plan.agent"]));
+    assert_snapshot!("install_dry", here.seen(&["install", "plan.agent", "--dry-run"]));
+    assert!(!here.place.path().join("home/.local").exists());
+    assert_snapshot!("install", here.seen(&["install", "plan.agent"]));
+    assert_snapshot!("install_again", here.seen(&["install", "plan.agent"]));
+    here.does(&["install", "plan.agent", "--force"]);
+    let installed = "home/.local/share/convoke/packages/plan/1.0.0";
+    assert_eq!(here.place.read(&format!("{installed}/Agentfile")), AGENTFILE);
+    assert!(!here.place.path().join(installed).join(".env").exists());
+}
+
+#[test]
+fn an_unsigned_package_is_never_called_verified() {
+    let here = Packing::new();
+    assert_snapshot!("pack_unsigned", here.seen(&["pack", "plan", "-o", "out.agent"]));
+    assert_snapshot!("verify_unsigned", here.seen(&["verify", "out.agent"]));
+    assert_snapshot!("verify_unsigned_with_key", here.seen(&["verify", "out.agent", "--key", "ada.pub"]));
+    assert_snapshot!("install_unsigned", here.seen(&["install", "out.agent", "--target", "to"]));
+    assert!(!here.place.path().join("to").exists());
+    assert_snapshot!(
+        "install_allowed",
+        here.seen(&["install", "out.agent", "--target", "to", "--allow-unsigned"])
+    );
+}
+
+#[test]
+fn a_changed_package_is_refused_everywhere() {
+    let here = Packing::new();
+    here.does(&["pack", "plan", "--key", "ada.key"]);
+    here.does(&["trust", "ada.pub", "--as", "ada"]);
+    here.place.write("plan/agents/critic.md", "You are somebody else.");
+    here.does(&["pack", "plan", "--key", "ada.key", "-o", "other.agent"]);
+    let read = |name| entries(&std::fs::read(here.place.path().join(name)).unwrap());
+    let (one, other) = (read("plan.agent"), read("other.agent"));
+    here.place.write("plan.agent", zip(&[&one[0], &other[1], &one[2]]));
+    assert_snapshot!("verify_changed", here.seen(&["verify", "plan.agent"]));
+    for command in
+        [&["verify"][..], &["install"], &["install", "--allow-unsigned"], &["validate"], &["inspect"]]
+    {
+        let output = here.convoke(&[command, &["plan.agent"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {}", stdout(&output));
+    }
+    assert!(!here.place.path().join("home/.local").exists());
+}
+
+#[test]
+fn a_package_is_used_like_an_agentfile() {
+    let here = Packing::new();
+    here.does(&["pack", "plan"]);
+    assert_snapshot!("validate_package", here.seen(&["validate", "plan.agent"]));
+    assert_snapshot!("inspect_package", here.seen(&["inspect", "plan.agent"]));
+    let outer =
+        "NAME outer\nAGENT planner FROM plan.agent\nGOAL g \"Plan my day\" USING planner\nRUN main USING g\n";
+    here.place.write("Agentfile", outer);
+    assert_snapshot!("inspect_agent_from_package", here.seen(&["inspect"]));
+    here.place.write("broken.agent", b"PK\x03\x04 and nothing");
+    assert_snapshot!("validate_broken_package", here.seen(&["validate", "broken.agent"]));
+}
+
+#[test]
+fn packing_says_what_is_missing() {
+    let here = Packing::new();
+    here.place.write(
+        "bad/Agentfile",
+        "NAME bad\nAGENT a FROM ../ada.pub\nGOAL g \"x\" USING a\nRUN main USING g\n",
+    );
+    assert_snapshot!("pack_outside", here.seen(&["pack", "bad"]));
+    assert_snapshot!("pack_nothing", here.seen(&["pack", "home"]));
+    here.place.write("plan.agent", "NAME precious\n");
+    assert_snapshot!("pack_over_a_file", here.seen(&["pack", "plan"]));
+    assert_eq!(here.place.read("plan.agent"), "NAME precious\n");
+    assert_snapshot!("pack_into_nowhere", here.seen(&["pack", "plan", "-o", "no/where.agent"]));
+    assert_snapshot!("pack_with_no_key", here.seen(&["pack", "plan", "--key", "ada.pub"]));
+}
+
+#[test]
+fn agent_190_the_same_folder_gives_the_same_file() {
+    let here = Packing::new();
+    here.does(&["pack", "plan", "-o", "one.agent", "--key", "ada.key"]);
+    here.does(&["pack", "plan", "-o", "two.agent", "--key", "ada.key"]);
+    let read = |name| std::fs::read(here.place.path().join(name)).unwrap();
+    assert_eq!(read("one.agent"), read("two.agent"));
+    let dated = [("HOME", here.home.as_str()), ("SOURCE_DATE_EPOCH", "1700000000")];
+    here.place.convoke_with(&["pack", "plan", "-o", "dated.agent"], &dated);
+    let seen = stdout(&here.convoke(&["--json", "verify", "dated.agent"]));
+    assert!(seen.contains("\"created_at\": \"2023-11-14T22:13:20Z\""), "{seen}");
+}
+
+#[test]
+fn agent_195_keygen_overwrites_nothing_and_keeps_the_private_key_private() {
+    let here = Packing::new();
+    let seen = here.seen(&["keygen", "mine.key"]);
+    assert!(seen.contains("mine.key  keep it to yourself") && seen.contains("mine.pub"), "{seen}");
+    assert!(!seen.contains("BEGIN"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |name| here.place.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("mine.key"), mode("mine.pub")), (0o600, 0o644));
+    }
+    assert_snapshot!("keygen_again", here.seen(&["keygen", "mine.key"]));
+    here.does(&["keygen"]);
+    assert!(here.place.path().join("home/.config/convoke/signing.key").exists());
+    here.does(&["pack", "plan", "--key", "home/.config/convoke/signing.key"]);
+    here.does(&["verify", "plan.agent", "--key", "home/.config/convoke/signing.pub"]);
+    assert_snapshot!("keygen_without_a_home", here.place.seen(&["keygen"]));
+}

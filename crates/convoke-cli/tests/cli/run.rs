@@ -1,0 +1,188 @@
+//! `convoke run`: inputs, results, exit codes.
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::place::{Place, stderr, stdout};
+use crate::workshop::{AGENTFILE, RESULT, RUN, Running, document, steady, unwatched, workshop};
+
+#[test]
+fn the_result_is_what_the_last_goal_came_to_and_nothing_else() {
+    let place = workshop(&unwatched());
+    assert_snapshot!(steady(&place.seen(&RUN)));
+    let shown = stdout(&place.convoke(&["show", "letter-1"]));
+    assert!(shown.contains("workflow  letter") && shown.contains("completed"), "{shown}");
+}
+
+#[test]
+fn agent_198_199_200_the_file_defaults_to_agentfile_and_standard_output_has_only_the_result() {
+    let place = workshop(&unwatched());
+    place.write("Agentfile", unwatched());
+    let output = place.convoke(&["run", "-m", "scripted/script.toml", "-i", "topic=looms", "-i", "words=3"]);
+    assert_eq!(stdout(&output), format!("{RESULT}\n"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("goal collect: done"), "{}", stderr(&output));
+    let quiet = place.convoke(&["run", "-q", "-m", "scripted/script.toml", "-i", "topic=looms"]);
+    assert_eq!((stdout(&quiet), stderr(&quiet)), (format!("{RESULT}\n"), String::new()));
+}
+
+/// A file whose only goal says what it was given.
+fn echo(inputs: &str, text: &str) -> Place {
+    let place = Place::empty();
+    place.write("Agentfile", format!("NAME echo\n{inputs}\nGOAL say \"{text}\"\nRUN main USING say\n"));
+    place.write("script.toml", "[[rule]]\nreply = \"Said.\"\n");
+    place
+}
+
+fn inputs_of(place: &Place, arguments: &[&str]) -> serde_json::Value {
+    let mut all = vec!["run", "--dry-run", "--json", "-m", "scripted/script.toml"];
+    all.extend(arguments);
+    let output = place.convoke(&all);
+    assert!(output.status.success(), "{}", stderr(&output));
+    document(&output)["inputs"].clone()
+}
+
+#[test]
+fn agent_054_198_inputs_come_as_words_from_files_and_as_json_and_arrive_as_they_are() {
+    let place = echo("INPUT a\nINPUT n:int DEFAULT 4\nINPUT list:[string] DEFAULT \"x\"", "$a $n $list");
+    let odd = "x=1, \"y\",\n'z' $a @b";
+    assert_eq!(
+        inputs_of(&place, &["-i", &format!("a={odd}"), "-i", "list=a,b"]),
+        json!({"a": odd, "n": 4, "list": ["a", "b"]})
+    );
+    place.write("a.txt", "from a file\n");
+    place.write("all.json", r#"{"a": "other", "n": 7, "list": ["p, q"]}"#);
+    assert_eq!(
+        inputs_of(&place, &["--inputs", "all.json", "-i", "a=@a.txt"]),
+        json!({"a": "from a file\n", "n": 7, "list": ["p, q"]}),
+        "what is said alone goes before the file"
+    );
+    assert_eq!(inputs_of(&place, &["-i", "a=@@b"])["a"], "@b");
+    let mut command = cargo_bin_cmd!("convoke");
+    let arguments = ["run", "--dry-run", "--json", "-m", "scripted/script.toml", "--inputs", "-"];
+    command.current_dir(place.path()).env_clear().args(arguments);
+    let output = command.write_stdin(r#"{"a": "piped"}"#).output().unwrap();
+    assert_eq!(document(&output)["inputs"]["a"], "piped", "{}", stderr(&output));
+}
+
+#[test]
+fn agent_054_055_everything_that_is_wrong_with_inputs_is_said_at_once() {
+    let place = echo("INPUT a\nINPUT n:int\nINPUT key SECRET\nINPUT kind:bug|wish", "$a $n $key $kind");
+    place.write("bad.json", r#"{"n": "7", "kind": "praise"}"#);
+    assert_snapshot!(place.seen(&["run", "-m", "scripted/script.toml"]));
+    assert_snapshot!(place.seen(&["run", "-i", "n=three", "-i", "nn=1", "-i", "key", "-i", "kind=@nowhere"]));
+    assert_snapshot!(place.seen(&["run", "--inputs", "bad.json", "-i", "a=1", "-i", "key=k"]));
+    place.write("list.json", "[1]");
+    assert_snapshot!(place.seen(&["run", "--inputs", "list.json", "-i", "a=@-", "-i", "n=@-"]));
+    assert!(!place.file().exists(), "nothing was started");
+}
+
+#[test]
+fn a_file_that_is_not_valid_is_explained_and_not_run() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME x\nGOAL a \"Say $b\"\nRUN main USING c\n");
+    assert_snapshot!(place.seen(&["run", "-m", "scripted/script.toml"]));
+    assert_snapshot!(place.seen(&["run", "nowhere.agent"]));
+}
+
+#[test]
+fn what_cannot_be_had_here_is_said_before_anything_is_done() {
+    let place = Place::empty();
+    place.write(
+        "Agentfile",
+        "NAME x\nAGENT a \"A\" REQUIRES \"fast\"\nGOAL b \"Say\" USING a MODEL \"antropic/claude\"\nRUN main USING b\n",
+    );
+    place.write("script.toml", "[[rule]]\nreply = \"Said.\"\n");
+    place.write("convoke.toml", "model = \"scripted/script.toml\"\n");
+    assert_snapshot!(place.seen(&["run"]));
+    assert_snapshot!(place.seen(&["run", "-m", "scripted/nowhere.toml"]));
+    assert!(!place.file().exists());
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+    let place = workshop(AGENTFILE);
+    assert_snapshot!(place.seen(&[
+        "run",
+        "letter.agent",
+        "--dry-run",
+        "-i",
+        "topic=looms",
+        "-m",
+        "scripted/script.toml"
+    ]));
+    assert!(!place.file().exists());
+}
+
+#[test]
+fn json_has_everything_a_program_wants_to_know() {
+    let place = workshop(&unwatched());
+    let mut arguments = RUN.to_vec();
+    arguments.extend(["--output", "json", "-q"]);
+    let mut whole = document(&place.convoke(&arguments));
+    assert_eq!(whole["totals"]["model_calls"], 7);
+    assert!(whole["totals"]["usage"]["cost"].as_u64() > Some(0), "{whole}");
+    whole["totals"] = json!("…");
+    insta::assert_json_snapshot!(whole);
+}
+
+#[test]
+fn every_event_is_a_line_and_the_last_one_is_the_result() {
+    let place = workshop(&unwatched());
+    let (events, code, _) = Running::start(&place, &RUN).finish();
+    assert_eq!(code, Some(0));
+    assert_eq!(events[0]["type"], "run_started");
+    assert_eq!(events[0]["resumed"], false, "a new run begins");
+    let seqs: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+    let last = events.last().unwrap();
+    assert_eq!((&last["type"], &last["status"]), (&json!("result"), &json!("completed")));
+    assert_eq!(last["outputs"]["send"], RESULT);
+    let text = serde_json::to_string(&events).unwrap();
+    assert!(!text.contains("You are a clerk"), "the file is not part of any event");
+}
+
+#[test]
+fn agent_062_a_goal_that_fails_ends_the_run_and_what_was_done_is_kept() {
+    let place = workshop(&unwatched());
+    let script = place.read("script.toml").replace(
+        "reply = \"Dear Ann, looms sing and weave. Ben\"",
+        "error = { status = 400, message = \"no ink\" }",
+    );
+    place.write("script.toml", &script);
+    let failed = place.convoke(&RUN);
+    assert_eq!((failed.status.code(), stdout(&failed)), (Some(1), String::new()));
+    let told = stderr(&failed);
+    assert!(told.contains("no ink") && told.contains("convoke resume letter-1"), "{told}");
+    place.write("script.toml", crate::workshop::SCRIPT);
+    let resumed = place.convoke(&["resume", "letter-1", "--output", "json"]);
+    let whole = document(&resumed);
+    assert_eq!((&whole["status"], &whole["outputs"]["send"]), (&json!("completed"), &json!(RESULT)));
+    assert!(stderr(&resumed).contains("goal collect: done before"), "{}", stderr(&resumed));
+}
+
+#[test]
+fn a_budget_that_is_used_up_can_be_raised() {
+    let place = workshop(&unwatched());
+    let mut arguments = RUN.to_vec();
+    arguments.extend(["--budget", "3 calls", "-q"]);
+    let stopped = place.convoke(&arguments);
+    assert_eq!(stopped.status.code(), Some(7), "{}", stderr(&stopped));
+    assert!(stderr(&stopped).contains("resume letter-1 --budget"), "{}", stderr(&stopped));
+    assert_eq!(place.convoke(&["resume", "letter-1", "-q"]).status.code(), Some(7), "the limit is kept");
+    let raised = place.convoke(&["resume", "letter-1", "--budget", "20 calls"]);
+    assert_eq!(stdout(&raised), format!("{RESULT}\n"), "{}", stderr(&raised));
+}
+
+#[test]
+fn a_limit_that_makes_no_sense_is_explained() {
+    let place = workshop(AGENTFILE);
+    assert_snapshot!(place.seen(&["run", "letter.agent", "--budget", "3 euros"]));
+}
+
+#[test]
+fn an_id_stands_for_one_run() {
+    let place = workshop(&unwatched());
+    assert!(place.convoke(&RUN).status.success());
+    assert_snapshot!(place.seen(&RUN));
+}

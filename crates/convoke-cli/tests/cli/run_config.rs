@@ -1,0 +1,98 @@
+//! What `convoke.toml` says about runs of Agentfiles.
+
+use crate::place::{stderr, stdout};
+use crate::workshop::{AGENTFILE, RESULT, RUN, unwatched, workshop};
+
+#[test]
+fn agents_get_the_model_of_the_profile_they_require() {
+    let place =
+        workshop(&unwatched().replace("\"You are a poet.\"", "\"You are a poet.\" REQUIRES \"fast\""));
+    place.write("convoke.toml", "[profiles.fast]\nmodel = \"scripted/fast.toml\"\nmax_tokens = 100\n");
+    place.write("fast.toml", "name = \"fast\"\n\n[[rule]]\nreply = \"Quick looms.\"\n");
+    let done = place.convoke(&RUN);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+    let shown = stdout(&place.convoke(&["show", "letter-1"]));
+    // Agents work side by side: either may be first.
+    let both =
+        ["models    fast, scripted", "models    scripted, fast"].iter().any(|models| shown.contains(models));
+    assert!(shown.contains("Quick looms.") && both, "{shown}");
+
+    let config = "model = \"scripted/script.toml\"\n[profiles.quick]\nmodel = \"scripted/fast.toml\"\n";
+    place.write("convoke.toml", config);
+    let run = ["run", "letter.agent", "-i", "topic=x", "-m", "scripted/script.toml"];
+    let missing = place.convoke(&run[..4]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("there is no profile `fast`"), "{}", stderr(&missing));
+    // Whoever names a model on the command line means all of it.
+    assert_eq!(place.convoke(&run).status.code(), Some(0));
+}
+
+#[test]
+fn configured_limits_hold_unless_the_command_line_says_otherwise() {
+    let place = workshop(&unwatched());
+    place.write("convoke.toml", "[budgets]\nmodel_calls = 3\ntokens = 100000\n");
+    let mut arguments = RUN.to_vec();
+    arguments.push("-q");
+    assert_eq!(place.convoke(&arguments).status.code(), Some(7));
+    let done = place.convoke(&["resume", "--budget", "20 calls"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+}
+
+#[test]
+fn a_run_is_told_of_its_folder_as_it_was_when_it_began() {
+    let place = workshop(AGENTFILE);
+    place.write("README.md", "Looms.");
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let told = stdout(&place.convoke(&["show", "letter-1", "--full"]));
+    assert!(told.contains("README.md"), "{told}");
+    // Told again, a prompt must be what it was.
+    place.write("CHANGELOG.md", "More.");
+    let done = place.convoke(&["answer", "letter-1", "--approve", "--resume"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+    assert!(!stdout(&place.convoke(&["show", "letter-1", "--full"])).contains("CHANGELOG.md"));
+
+    let place = workshop(&unwatched());
+    place.write("convoke.toml", "[workspace]\nsummary = false\n");
+    place.write("README.md", "Looms.");
+    assert_eq!(place.convoke(&RUN).status.code(), Some(0));
+    assert!(!stdout(&place.convoke(&["show", "letter-1", "--full"])).contains("README.md"));
+}
+
+#[test]
+fn a_supervisor_and_those_who_may_answer_are_configured() {
+    let place = workshop(AGENTFILE);
+    let config = "[supervision]\nmodel = \"scripted/judge.toml\"\nanswerers = [\"ben\"]\n";
+    place.write("convoke.toml", config);
+    place.write("judge.toml", "name = \"judge\"\n\n[[rule]]\njson = {}\n");
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let outsider = place.convoke(&["answer", "letter-1", "--approve"]);
+    assert!(stderr(&outsider).contains("this question is for ben"), "{}", stderr(&outsider));
+    let done = place.convoke(&["answer", "letter-1", "--approve", "--by", "ben", "--resume"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+}
+
+#[test]
+fn agent_052_skills_that_are_configured_are_found_by_run_validate_and_inspect_and_kept_with_the_run() {
+    let agentfile = AGENTFILE.replace("AGENT poet \"You are a poet.\"", "AGENT poet FROM rhymes");
+    let place = workshop(&agentfile);
+    place.write("convoke.toml", "[skills]\npaths = [\"known\"]\n");
+    place.write(
+        "known/rhymes/SKILL.md",
+        "---\nname: rhymes\ndescription: Finds rhymes.\n---\nRhyme on looms.\n",
+    );
+    for command in ["validate", "inspect"] {
+        let checked = place.convoke(&[command, "letter.agent"]);
+        assert!(checked.status.success(), "{command}: {}", stderr(&checked));
+    }
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    assert!(stdout(&place.convoke(&["show", "letter-1", "--full"])).contains("Rhyme on looms."));
+    std::fs::remove_dir_all(place.path().join("known")).unwrap();
+    let done = place.convoke(&["answer", "letter-1", "--approve", "--resume"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+
+    // What is named by an absolute path would not come with the file.
+    place.write("absolute.agent", agentfile.replace("FROM rhymes", "FROM /etc/hostname"));
+    let refused = place.convoke(&["run", "absolute.agent", "-i", "topic=x", "-m", "scripted/script.toml"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("the folder of the Agentfile"), "{}", stderr(&refused));
+}

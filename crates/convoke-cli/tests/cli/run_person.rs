@@ -1,0 +1,118 @@
+//! Runs that wait for a person, and go on with their answer.
+
+use insta::assert_snapshot;
+
+use crate::place::{Place, stderr, stdout};
+use crate::workshop::{AGENTFILE, RESULT, RUN, document, steady, workshop};
+
+#[test]
+fn a_run_that_needs_a_person_and_finds_none_suspends_and_says_how_to_answer() {
+    let place = workshop(AGENTFILE);
+    assert_snapshot!("run_suspends", steady(&place.seen(&RUN)));
+    let again = place.convoke(&["resume", "letter-1", "--output", "json", "-q"]);
+    assert_eq!((again.status.code(), &document(&again)["status"]), (Some(5), &"suspended".into()));
+    // The commands that were shown work.
+    let told = stderr(&again);
+    let answer = told.lines().find(|line| line.contains("--approve")).unwrap();
+    let words: Vec<&str> = answer.split_whitespace().skip(1).collect();
+    assert_snapshot!("run_answer", steady(&place.seen(&words)));
+    assert_snapshot!("run_resume", steady(&place.seen(&["resume"])));
+    let done = place.convoke(&["resume", "letter-1"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "what is completed gives its result again");
+}
+
+#[test]
+fn an_answer_can_let_the_run_go_on_at_once() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let revised = place.convoke(&["answer", "letter-1", "--revise", "in ink", "--resume"]);
+    assert_eq!(revised.status.code(), Some(5), "a revised result is shown again: {}", stderr(&revised));
+    let approved = place.convoke(&["answer", "letter-1", "--approve", "--resume"]);
+    assert_eq!(stdout(&approved), format!("{RESULT}\n"), "{}", stderr(&approved));
+}
+
+#[test]
+fn a_rejected_result_ends_the_run() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let rejected = place.convoke(&["answer", "letter-1", "--reject", "not to Ann", "--resume"]);
+    assert_eq!((rejected.status.code(), stdout(&rejected)), (Some(1), String::new()));
+    assert!(stderr(&rejected).contains("not to Ann"), "{}", stderr(&rejected));
+}
+
+#[test]
+fn a_run_goes_on_without_its_files_and_says_when_they_have_changed() {
+    let place = Place::empty();
+    place.write("agents/poet.md", "You are a poet of few words.");
+    let agentfile = AGENTFILE.replace("AGENT poet \"You are a poet.\"", "AGENT poet FROM agents/poet.md");
+    place.write("letter.agent", &agentfile);
+    place.write("script.toml", crate::workshop::SCRIPT);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    place.write("agents/poet.md", "You are a chatterbox.");
+    place.convoke(&["answer", "letter-1", "--approve"]);
+    let changed = place.seen(&["resume", "letter-1", "-q"]);
+    assert!(changed.contains("has changed since; the run goes on with the file as it was"), "{changed}");
+    assert!(changed.contains(RESULT), "{changed}");
+
+    std::fs::remove_dir_all(place.path().join("agents")).unwrap();
+    std::fs::remove_file(place.path().join("letter.agent")).unwrap();
+    assert_eq!(stdout(&place.convoke(&["resume", "letter-1"])), format!("{RESULT}\n"));
+}
+
+#[test]
+fn a_changed_file_is_taken_where_it_fits_what_was_done_and_refused_where_it_does_not() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    place.convoke(&["answer", "letter-1", "--approve"]);
+    place.write("letter.agent", AGENTFILE.replace("draft", "sketch"));
+    let refused = place.convoke(&["resume", "letter-1", "--changed-file", "-q"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("no longer has: `letter/main/draft`"), "{}", stderr(&refused));
+    place.write("letter.agent", AGENTFILE.replace("Address $sign", "Address $sign nicely"));
+    let taken = place.convoke(&["resume", "letter-1", "--changed-file", "-q"]);
+    assert_eq!(stdout(&taken), format!("{RESULT}\n"), "{}", stderr(&taken));
+}
+
+#[test]
+fn secrets_are_kept_nowhere_and_given_again() {
+    let place = workshop(
+        &AGENTFILE
+            .replace("Address $sign", "Address $sign with $key")
+            .replace("INPUT topic", "INPUT topic\nINPUT key SECRET"),
+    );
+    let mut arguments = RUN.to_vec();
+    arguments.extend(["-i", "key=s3cr3t-v4lue", "--output", "ndjson", "-v"]);
+    let suspended = place.convoke(&arguments);
+    assert_eq!(suspended.status.code(), Some(5), "{}", stderr(&suspended));
+    place.convoke(&["answer", "letter-1", "--approve"]);
+    assert_snapshot!("resume_without_secret", place.seen(&["resume", "letter-1"]));
+    let resumed = place.convoke(&["resume", "letter-1", "-i", "key=s3cr3t-v4lue", "-v"]);
+    assert_eq!(stdout(&resumed), format!("{RESULT}\n"), "{}", stderr(&resumed));
+    let written = [suspended.stdout, suspended.stderr, resumed.stderr];
+    let files = place.files().into_iter().map(|(_, contents, _)| contents);
+    for bytes in written.into_iter().chain(files) {
+        let found = bytes.windows(12).any(|window| window == b"s3cr3t-v4lue");
+        assert!(!found, "the secret is written down somewhere");
+    }
+}
+
+#[test]
+fn only_runs_of_agentfiles_can_be_resumed_here() {
+    let place = workshop(AGENTFILE);
+    assert_snapshot!("resume_nothing_there", place.seen(&["resume"]));
+    place.convoke(&["chat", "-m", "scripted/script.toml", "role=\"poet\""]);
+    assert_snapshot!("resume_nothing_left", place.seen(&["resume"]));
+    let chat = place.convoke(&["resume", "last"]);
+    assert!(stderr(&chat).contains("convoke chat --continue"), "{}", stderr(&chat));
+    let other = Place::with([crate::examples::refund()]);
+    assert_snapshot!("resume_other", other.seen(&["resume", "refund-7"]));
+}
+
+#[test]
+fn a_fork_of_a_run_can_be_resumed() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let forked = place.convoke(&["fork", "letter-1", "--at", "2", "--id", "letter-2"]);
+    assert!(stderr(&forked).contains("convoke resume letter-2"), "{}", stderr(&forked));
+    assert_eq!(place.convoke(&["resume", "letter-2"]).status.code(), Some(5));
+}

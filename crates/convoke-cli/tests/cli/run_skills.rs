@@ -1,0 +1,50 @@
+//! Skills that agents take up, and packages, in `convoke run`.
+
+use crate::place::{Place, stderr, stdout};
+
+#[test]
+fn a_skill_that_is_configured_is_taken_up_and_its_limits_hold() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME x\nGOAL tidy \"Tidy up\"\nRUN main USING tidy\n");
+    place.write(
+        "skills/sweeping/SKILL.md",
+        "---\nname: sweeping\ndescription: How to sweep.\nallowed-tools: read\n---\nSweep the corners first.\n",
+    );
+    place.write("convoke.toml", "[skills]\npaths = [\"skills\"]\n");
+    place.write(
+        "script.toml",
+        r#"
+[[rule]]
+when = { tool_result_of = "write" }
+reply = "Swept."
+
+[[rule]]
+when = { tool_result_contains = "Sweep the corners first." }
+reply = { tool_calls = [{ name = "write", arguments = { path = "x.txt", content = "x" } }] }
+
+[[rule]]
+when = { system_contains = "sweeping: How to sweep." }
+reply = { tool_calls = [{ name = "use_skill", arguments = { name = "sweeping" } }] }
+"#,
+    );
+    let output = place.convoke(&["run", "-m", "scripted/script.toml"]);
+    assert_eq!(stdout(&output), "Swept.\n", "{}", stderr(&output));
+    assert!(!place.path().join("x.txt").exists(), "the skill allows reading only");
+}
+
+#[test]
+fn a_package_is_run_like_a_file() {
+    let place = Place::empty();
+    place.write(
+        "plan/Agentfile",
+        "NAME plan\nAGENT a FROM agents/a.md\nGOAL b \"Say\" USING a\nRUN main USING b\n",
+    );
+    place.write("plan/agents/a.md", "You are terse.");
+    place.write("script.toml", "[[rule]]\nreply = \"Said.\"\n");
+    let packed = place.convoke(&["pack", "plan", "-o", "plan.agent"]);
+    assert!(packed.status.success(), "{}", stderr(&packed));
+    std::fs::remove_dir_all(place.path().join("plan")).unwrap();
+    let output = place.convoke(&["run", "plan.agent", "-m", "scripted/script.toml"]);
+    assert_eq!(stdout(&output), "Said.\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("not signed"), "nobody vouches for it: {}", stderr(&output));
+}

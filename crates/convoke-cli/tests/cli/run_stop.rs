@@ -1,0 +1,245 @@
+//! Runs that are stopped, killed and resumed: nothing is lost, and nothing is done twice.
+
+use std::collections::BTreeMap;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::place::{Place, stderr, stdout};
+use crate::workshop::{AGENTFILE, RESULT, RUN, Running, document, slow_workshop, unwatched};
+
+/// Agents that are at work at the same time: so many calls may be under way when the process dies.
+const AT_ONCE: usize = 2;
+
+fn goal_started(event: &Value) -> bool {
+    event["name"] == "goal_started" && event["value"]["goal"] == "draft"
+}
+
+#[test]
+fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let place = slow_workshop(&unwatched(), 200);
+        let mut running = Running::start(&place, &RUN);
+        running.until(goal_started);
+        running.signal(signal);
+        let (events, code, told) = running.finish();
+        assert_eq!(code, Some(6), "{told}");
+        let last = events.last().unwrap();
+        assert_eq!((&last["type"], &last["status"]), (&json!("result"), &json!("cancelled")));
+        assert_eq!(last["outputs"]["facts"], json!(["looms sing", "looms weave"]), "what was done is given");
+        assert!(told.contains("go on with `convoke resume letter-1`"), "{told}");
+        let resumed = place.convoke(&["resume", "letter-1"]);
+        assert_eq!(stdout(&resumed), format!("{RESULT}\n"), "{}", stderr(&resumed));
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_does_not_wait_for_anything() {
+    let place = slow_workshop(&unwatched(), 200);
+    // A run that waits for its reader cannot end cleanly: nobody reads.
+    let mut running = Running::start(&place, &RUN);
+    running.until(goal_started);
+    running.signal(Signal::INT);
+    running.signal(Signal::INT);
+    let (_, code, _) = running.finish();
+    assert!(matches!(code, Some(6 | 130)), "{code:?}");
+    assert_eq!(stdout(&place.convoke(&["resume"])), format!("{RESULT}\n"));
+}
+
+/// What processes did until a run was done.
+#[derive(Default)]
+struct Observed {
+    /// How often each reply was heard as it came, rather than from the journal.
+    replies: BTreeMap<String, usize>,
+    kills: usize,
+    result: Value,
+}
+
+impl Observed {
+    fn note(&mut self, event: &Value) {
+        if event["type"] == "message_ended" {
+            let times = self.replies.entry(event["id"].as_str().unwrap().to_owned()).or_default();
+            *times += usize::from(event["replayed"] != true);
+        }
+        if event["type"] == "result" {
+            self.result = event.clone();
+        }
+    }
+}
+
+/// Runs it; each process is killed after so many events, but for the last. Whoever is asked approves.
+fn survive(place: &Place, kills: &[usize]) -> Observed {
+    let mut observed = Observed::default();
+    let mut kills = kills.iter();
+    let mut arguments = RUN.to_vec();
+    loop {
+        let mut running = Running::start(place, &arguments);
+        let limit = kills.next().copied();
+        let mut seen = 0;
+        let mut is_over = false;
+        while limit.is_none_or(|limit| seen < limit) {
+            let Some(event) = running.next() else {
+                is_over = true;
+                break;
+            };
+            observed.note(&event);
+            seen += 1;
+        }
+        if !is_over {
+            running.child.kill().unwrap();
+            observed.kills += 1;
+        }
+        let (rest, code, told) = running.finish();
+        // What it wrote until the signal came.
+        rest.iter().for_each(|event| observed.note(event));
+        arguments = vec!["resume", "letter-1"];
+        match code {
+            Some(0) => return observed,
+            Some(5) => {
+                let answered = place.convoke(&["answer", "letter-1", "--approve"]);
+                assert!(answered.status.success(), "{}", stderr(&answered));
+            }
+            None => {
+                // Killed before it was made, it is run anew.
+                if place.convoke(&["show", "letter-1"]).status.code() != Some(0) {
+                    arguments = RUN.to_vec();
+                }
+            }
+            other => panic!("exit {other:?}: {told}"),
+        }
+    }
+}
+
+fn must_agree(observed: &Observed, undisturbed: &Observed, what: &str) {
+    assert_eq!(observed.result["outputs"], undisturbed.result["outputs"], "{what}: the results differ");
+    assert_eq!(
+        observed.result["totals"]["model_calls"], undisturbed.result["totals"]["model_calls"],
+        "{what}: calls were lost, or made for something else"
+    );
+    let is_known = |reply: &String| undisturbed.replies.contains_key(reply);
+    assert!(observed.replies.keys().all(is_known), "{what}: something else was asked");
+    // A reply that had come and was not yet written down when the process died is asked for again.
+    let repeated: usize = observed.replies.values().map(|times| times.saturating_sub(1)).sum();
+    assert!(repeated <= observed.kills * AT_ONCE, "{what}: {repeated} calls were made twice");
+}
+
+fn matrix(agentfile: &str, step: usize) {
+    let undisturbed = survive(&slow_workshop(agentfile, 4), &[]);
+    assert_eq!(undisturbed.result["outputs"]["send"], RESULT);
+    let events = {
+        let place = slow_workshop(agentfile, 4);
+        Running::start(&place, &RUN).finish().0.len()
+    };
+    assert!(events > 40, "{events}");
+    for after in (0..events).step_by(step) {
+        let observed = survive(&slow_workshop(agentfile, 4), &[after]);
+        must_agree(&observed, &undisturbed, &format!("killed after {after} events"));
+    }
+    for after in [3, 9, 17] {
+        let observed = survive(&slow_workshop(agentfile, 4), &[after, after + 7, after + 20, after + 31]);
+        must_agree(&observed, &undisturbed, &format!("killed again and again after {after} events"));
+    }
+}
+
+#[test]
+fn a_run_killed_after_any_event_ends_as_if_it_had_not_been() {
+    matrix(&unwatched(), 3);
+}
+
+#[test]
+fn a_supervised_run_killed_after_any_event_ends_as_if_it_had_not_been() {
+    matrix(AGENTFILE, 3);
+}
+
+/// Steps of supervision, in which models are asked without anybody being told.
+fn is_secret(event: &Value) -> bool {
+    event["type"] == "step_started"
+        && ["commit", "post", "supervise"].iter().any(|kind| event["kind"] == *kind)
+}
+
+/// Kills the run in the middle of each step of supervision. Whoever is asked approves.
+fn secret_matrix(agentfile: &str, script: &str, steps: usize) {
+    let place = slow_workshop(agentfile, 0);
+    place.write("script.toml", script);
+    let undisturbed = survive(&place, &[]);
+    assert_eq!(undisturbed.result["outputs"]["send"], RESULT);
+    let slow = script.replace("json = {", "delay = \"200ms\"\njson = {");
+    for nth in 1.. {
+        let place = slow_workshop(agentfile, 0);
+        place.write("script.toml", &slow);
+        let mut running = Running::start(&place, &RUN);
+        let mut secrets = 0;
+        while secrets < nth {
+            let Some(event) = running.next() else { break };
+            secrets += usize::from(is_secret(&event));
+        }
+        if secrets < nth {
+            running.finish();
+            assert_eq!(secrets, steps, "steps of supervision");
+            return;
+        }
+        running.child.kill().unwrap();
+        running.finish();
+        place.write("script.toml", script);
+        let mut done = place.convoke(&["resume", "letter-1", "-q"]);
+        while done.status.code() == Some(5) {
+            done = place.convoke(&["answer", "letter-1", "--approve", "--resume"]);
+        }
+        assert_eq!(stdout(&done), format!("{RESULT}\n"), "killed in {nth}: {}", stderr(&done));
+        let whole = document(&place.convoke(&["resume", "letter-1", "--output", "json", "-q"]));
+        assert_eq!(
+            whole["totals"]["model_calls"], undisturbed.result["totals"]["model_calls"],
+            "killed in {nth}: calls lost or made twice"
+        );
+    }
+}
+
+#[test]
+fn a_run_killed_while_a_person_is_to_watch_ends_as_if_it_had_not_been() {
+    secret_matrix(AGENTFILE, crate::workshop::SCRIPT, 2);
+}
+
+#[test]
+fn a_run_killed_while_a_model_watches_ends_as_if_it_had_not_been() {
+    // It is not sure of itself, is sent back once, and then let go on.
+    let judged = r#"
+[[rule]]
+when = { output = "judgement", any_contains = "in ink" }
+json = { verdict = "continue", reason = "In ink." }
+
+[[rule]]
+when.output = "judgement"
+json = { verdict = "reorient", correction = "Sign in ink.", reason = "Pencil." }
+
+[[rule]]
+when.output = "commitment""#;
+    let script = crate::workshop::SCRIPT.replace("confidence = \"high\"", "confidence = \"low\"").replacen(
+        "\n[[rule]]\nwhen.output = \"commitment\"",
+        judged,
+        1,
+    );
+    secret_matrix(&AGENTFILE.replace("SUPERVISED HUMAN", "SUPERVISED"), &script, 5);
+}
+
+#[test]
+fn a_run_whose_events_nobody_reads_stops_and_can_go_on() {
+    let place = slow_workshop(&unwatched(), 50);
+    let mut running = Running::start(&place, &RUN);
+    running.until(goal_started);
+    let (code, told) = running.hang_up();
+    assert_eq!(code, Some(6), "{told}");
+    assert!(told.contains("convoke resume letter-1"), "{told}");
+    assert_eq!(stdout(&place.convoke(&["resume"])), format!("{RESULT}\n"));
+}
+
+#[test]
+fn a_run_that_somebody_works_on_is_left_alone() {
+    let place = slow_workshop(&unwatched(), 300);
+    let mut running = Running::start(&place, &RUN);
+    running.until(goal_started);
+    let refused = place.convoke(&["resume", "letter-1"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("--take-over"), "{}", stderr(&refused));
+    let (events, code, told) = running.finish();
+    assert_eq!((code, &events.last().unwrap()["status"]), (Some(0), &json!("completed")), "{told}");
+}

@@ -1,0 +1,233 @@
+//! `convoke run` on a terminal: what is drawn, what is asked, and what is left behind.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::place::{Place, stdout};
+use crate::workshop::{AGENTFILE, RESULT, RUN, slow_workshop, unwatched, workshop};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const HIDE_CURSOR: &str = "\u{1b}[?25l";
+const SHOW_CURSOR: &str = "\u{1b}[?25h";
+
+/// A terminal of 80 columns and 24 lines with `convoke` on it.
+struct Terminal {
+    keyboard: File,
+    pieces: mpsc::Receiver<Vec<u8>>,
+    child: Child,
+    seen: String,
+    /// How much of it was waited for already.
+    waited: usize,
+}
+
+impl Terminal {
+    fn start(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let name = std::ffi::OsStr::from_bytes(name.as_bytes());
+        let terminal = OpenOptions::new().read(true).write(true).open(name).unwrap();
+        tcsetwinsize(&terminal, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        let child = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+            .current_dir(place.path())
+            .env_clear()
+            .envs([("USER", "ann"), ("TERM", "xterm-256color")])
+            .envs(variables.iter().copied())
+            .args(arguments)
+            .stdin(Stdio::from(terminal.try_clone().unwrap()))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::from(terminal))
+            .spawn()
+            .unwrap();
+        let keyboard = File::from(master);
+        let mut screen = keyboard.try_clone().unwrap();
+        let (sender, pieces) = mpsc::channel();
+        // Ends when nobody has the other end of the terminal open any more.
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4_096];
+            while let Ok(length) = screen.read(&mut buffer) {
+                if length == 0 || sender.send(buffer[..length].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { keyboard, pieces, child, seen: String::new(), waited: 0 }
+    }
+
+    /// Waits until this is seen, after whatever was waited for before.
+    fn wait_for(&mut self, text: &str) {
+        loop {
+            if let Some(at) = self.seen[self.waited..].find(text) {
+                self.waited += at + text.len();
+                return;
+            }
+            match self.pieces.recv_timeout(PATIENCE) {
+                Ok(piece) => self.seen.push_str(&String::from_utf8_lossy(&piece)),
+                Err(_) => panic!("`{text}` never came; seen so far:\n{}", self.seen),
+            }
+        }
+    }
+
+    fn types(&mut self, line: &str) {
+        self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Everything that was seen, the result, and the exit code.
+    fn finish(mut self) -> (String, String, Option<i32>) {
+        let output = self.child.wait_with_output().unwrap();
+        // Ends with the terminal, which nobody has any more.
+        while let Ok(piece) = self.pieces.recv_timeout(PATIENCE) {
+            self.seen.push_str(&String::from_utf8_lossy(&piece));
+        }
+        (self.seen, String::from_utf8(output.stdout).unwrap(), output.status.code())
+    }
+}
+
+fn must_have_cursor(seen: &str) {
+    let (hidden, shown) = (seen.rfind(HIDE_CURSOR), seen.rfind(SHOW_CURSOR));
+    assert!(shown >= hidden, "the cursor stays hidden:\n{seen}");
+}
+
+#[test]
+fn a_run_is_drawn_in_place_and_its_result_goes_to_standard_output() {
+    let place = slow_workshop(&unwatched(), 60);
+    let (seen, result, code) = Terminal::start(&place, &RUN, &[]).finish();
+    assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+    assert!("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏".chars().any(|turn| seen.contains(turn)), "a spinner turns:\n{seen}");
+    assert!(seen.contains("4 of 4 goals"), "{seen}");
+    assert!(seen.contains(HIDE_CURSOR));
+    must_have_cursor(&seen);
+    let last = seen.rsplit("\u{1b}[?2026h").next().unwrap();
+    assert!(last.contains("✓") && last.contains("collect") && last.contains("poet"), "{last}");
+}
+
+#[test]
+fn a_terminal_that_cannot_draw_gets_lines() {
+    for variable in [("TERM", "dumb"), ("NO_COLOR", "1")] {
+        let place = slow_workshop(&unwatched(), 20);
+        let (seen, _, code) = Terminal::start(&place, &RUN, &[variable]).finish();
+        assert_eq!(code, Some(0), "{seen}");
+        assert!(!seen.contains('\u{1b}'), "{seen}");
+        assert!(seen.contains("goal collect: done"), "{seen}");
+    }
+}
+
+#[test]
+fn missing_inputs_are_asked_for_and_secrets_are_not_shown() {
+    let agentfile = unwatched().replace("INPUT topic", "INPUT topic\nINPUT count:int\nINPUT key SECRET");
+    let place = workshop(&agentfile.replace("Address $sign", "Address $sign $count $key"));
+    let arguments = ["run", "letter.agent", "-m", "scripted/script.toml"];
+    let mut terminal = Terminal::start(&place, &arguments, &[]);
+    terminal.wait_for("topic (a text): ");
+    terminal.types("looms");
+    terminal.wait_for("count (a whole number): ");
+    terminal.types("three");
+    terminal.wait_for("must be a whole number");
+    terminal.wait_for("count (a whole number): ");
+    terminal.types("3");
+    terminal.wait_for("key (a text, not shown): ");
+    terminal.types("s3cr3t-v4lue");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+    assert!(seen.contains("looms") && !seen.contains("s3cr3t"), "{seen}");
+}
+
+#[test]
+fn a_person_sees_the_result_and_revises_and_approves_it() {
+    let place = workshop(AGENTFILE);
+    let mut terminal = Terminal::start(&place, &RUN, &[]);
+    terminal.wait_for("Is this what goal \"sign\" is to give?");
+    terminal.wait_for("Dear Ann, looms sing and weave. Ben");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("what?");
+    terminal.wait_for("type one of the letters");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("v");
+    terminal.wait_for("With a name.");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("r");
+    terminal.wait_for("what is to change? ");
+    terminal.types("in ink");
+    terminal.wait_for("Is this what goal \"sign\" is to give?");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("a");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+    must_have_cursor(&seen);
+    let shown = stdout(&place.convoke(&["show", "letter-1"]));
+    assert!(shown.contains("revise: in ink (by ann)") && shown.contains("approved (by ann)"), "{shown}");
+}
+
+#[test]
+fn a_person_who_has_no_time_leaves_a_run_that_waits() {
+    let place = workshop(AGENTFILE);
+    let mut terminal = Terminal::start(&place, &RUN, &[]);
+    terminal.wait_for("[l]ater? ");
+    terminal.types("l");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((&*result, code), ("", Some(5)), "{seen}");
+    assert!(seen.contains("convoke answer letter-1"), "{seen}");
+    must_have_cursor(&seen);
+
+    let mut terminal = Terminal::start(&place, &["resume"], &[]);
+    terminal.wait_for("[l]ater? ");
+    terminal.types("a");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+    assert!(seen.contains("before"), "what was done before is marked:\n{seen}");
+}
+
+#[test]
+fn nobody_is_asked_who_does_not_want_to_be() {
+    let place = workshop(AGENTFILE);
+    let mut arguments = RUN.to_vec();
+    arguments.push("--no-input");
+    let (seen, _, code) = Terminal::start(&place, &arguments, &[]).finish();
+    assert_eq!(code, Some(5), "{seen}");
+    assert!(!seen.contains("[l]ater"), "{seen}");
+}
+
+#[test]
+fn ctrl_c_at_a_question_stops_the_run_and_the_question_comes_again() {
+    let place = workshop(AGENTFILE);
+    let mut terminal = Terminal::start(&place, &RUN, &[]);
+    terminal.wait_for("[l]ater? ");
+    let id = Pid::from_raw(i32::try_from(terminal.child.id()).unwrap()).unwrap();
+    kill_process(id, Signal::INT).unwrap();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(6), "{seen}");
+    assert!(seen.contains("go on with `convoke resume letter-1`"), "{seen}");
+    must_have_cursor(&seen);
+
+    let mut terminal = Terminal::start(&place, &["resume"], &[]);
+    terminal.wait_for("[l]ater? ");
+    terminal.child.kill().unwrap();
+    terminal.finish();
+    let mut terminal = Terminal::start(&place, &["resume"], &[]);
+    terminal.wait_for("[l]ater? ");
+    terminal.types("approve");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+}
+
+#[test]
+fn a_question_answered_elsewhere_is_not_asked_any_more() {
+    let place = workshop(AGENTFILE);
+    let mut terminal = Terminal::start(&place, &RUN, &[]);
+    terminal.wait_for("[l]ater? ");
+    assert!(place.convoke(&["answer", "letter-1", "--approve"]).status.success());
+    terminal.wait_for("answered elsewhere");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+}

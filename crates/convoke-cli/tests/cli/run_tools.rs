@@ -1,0 +1,208 @@
+//! The tools that `convoke run` gives to agents, and the policy before every call of them.
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, stderr, stdout};
+use crate::workshop::document;
+
+/// A goal whose model makes these calls, one after the other, and then says what the last one gave.
+fn calling(calls: &[Value]) -> Place {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME work\nGOAL work \"Work\"\nRUN main USING work\n");
+    let mut replies: Vec<String> = calls
+        .iter()
+        .map(|call| {
+            format!(
+                "{{ tool_calls = [{{ name = {}, arguments = {} }}] }}",
+                call["name"],
+                table(&call["arguments"])
+            )
+        })
+        .collect();
+    replies.push("{ text = \"Done.\" }".to_owned());
+    // A later process begins with the reply to the first result, not with the first call.
+    let later = replies.split_off(1.min(replies.len() - 1)).join(",\n");
+    let first = replies.pop().unwrap_or_else(|| later.clone());
+    place.write(
+        "script.toml",
+        format!("[[rule]]\nwhen.has_tool_result = true\nreply = [{later}]\n\n[[rule]]\nreply = {first}\n"),
+    );
+    place
+}
+
+/// A flat object as TOML.
+fn table(object: &Value) -> String {
+    let pairs = object.as_object().unwrap().iter().map(|(key, value)| format!("{key} = {value}"));
+    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+}
+
+fn call(name: &str, arguments: Value) -> Value {
+    json!({"name": name, "arguments": arguments})
+}
+
+fn run(place: &Place, more: &[&str]) -> std::process::Output {
+    place.convoke(&[&["run", "-m", "scripted/script.toml", "--id", "work-1"], more].concat())
+}
+
+/// What tools gave to the model, in order.
+fn results(place: &Place) -> Vec<String> {
+    let shown = place.convoke(&["replay", "work-1", "--json"]);
+    let mut found = Vec::new();
+    collect(&document(&shown), &mut found);
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            if let (Some(Value::String(content)), Some(_)) = (object.get("content"), object.get("is_error")) {
+                found.push(content.clone());
+            }
+            object.values().for_each(|value| collect(value, found));
+        }
+        Value::Array(all) => all.iter().for_each(|value| collect(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn agents_read_and_write_the_workspace_and_nothing_else() {
+    let place = calling(&[
+        call("read", json!({"path": "notes.txt"})),
+        call("write", json!({"path": "out/copy.txt", "content": "copied"})),
+        call("read", json!({"path": ".env"})),
+        call("read", json!({"path": "runs.sqlite"})),
+        call("read", json!({"path": "../outside.txt"})),
+        call("write", json!({"path": "policy.toml", "content": "version = 1"})),
+    ]);
+    place.write("notes.txt", "a note");
+    place.write(".env", "KEY=s-e-c-r-e-t");
+    let output = run(&place, &["--store", "runs.sqlite", "--output", "ndjson"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let events: Vec<Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let results: Vec<&Value> = events.iter().filter(|event| event["type"] == "tool_call_result").collect();
+    assert_eq!(results.len(), 6, "{results:?}");
+    assert!(results[0]["content"].as_str().unwrap().contains("a note"), "{:?}", results[0]);
+    assert_eq!(place.read("out/copy.txt"), "copied");
+    for denied in &results[2..] {
+        assert_eq!(denied["is_error"], true, "{denied}");
+    }
+    assert!(!stdout(&output).contains("s-e-c-r-e-t") && !place.path().join("policy.toml").exists());
+    let told = stderr(&output);
+    assert!(told.contains("read") && told.contains("write"), "calls are part of the progress: {told}");
+}
+
+#[test]
+fn commands_run_in_the_sandbox_and_the_network_is_denied() {
+    let outside = tempfile::tempdir().unwrap();
+    let escape = format!("echo out > {}", outside.path().join("out.txt").display());
+    let place = calling(&[
+        call("bash", json!({"command": "echo in > in.txt; cat in.txt", "folder": "work"})),
+        call("bash", json!({"command": escape})),
+        call("bash", json!({"command": "curl https://example.com"})),
+    ]);
+    place.write("work/a.txt", "");
+    let output = run(&place, &["--output", "ndjson"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(place.read("work/in.txt"), "in\n");
+    assert!(!outside.path().join("out.txt").exists());
+    let told = stdout(&output);
+    assert!(told.contains("it talks to other machines"), "the model is told why: {told}");
+}
+
+#[test]
+fn a_folder_that_is_read_only_is_left_as_it_is() {
+    let place = calling(&[call("write", json!({"path": "x.txt", "content": "x"}))]);
+    place.write("convoke.toml", "[workspace]\nread_only = true\n");
+    let output = run(&place, &["--output", "ndjson"]);
+    assert!(!place.path().join("x.txt").exists());
+    assert!(stdout(&output).contains("write"), "{}", stdout(&output));
+}
+
+#[test]
+fn what_cannot_be_undone_is_asked_about_and_done_or_not_as_the_person_says() {
+    for (answer, is_gone) in [("--approve", true), ("--reject=keep it", false)] {
+        let place = calling(&[call("bash", json!({"command": "rm -r build", "folder": "work"}))]);
+        place.write("work/build/x.o", "");
+        let asked = run(&place, &[]);
+        let told = stderr(&asked);
+        assert_eq!(asked.status.code(), Some(5), "{told}");
+        assert!(told.contains("May `bash` be called?"), "{told}");
+        let questions = stdout(&place.convoke(&["questions"]));
+        assert!(questions.contains("rm -r build"), "whoever decides sees the command: {questions}");
+        assert!(place.path().join("work/build/x.o").exists(), "nothing is done before the answer");
+        let done = place.convoke(&["answer", "work-1", answer, "--resume"]);
+        assert_eq!(stdout(&done).lines().last(), Some("Done."), "{}", stderr(&done));
+        assert_eq!(!place.path().join("work/build").exists(), is_gone);
+        if !is_gone {
+            assert!(results(&place).iter().any(|result| result.contains("keep it")), "the model is told why");
+        }
+    }
+}
+
+#[test]
+fn a_policy_decides_and_names_its_rule() {
+    let place = calling(&[call("write", json!({"path": "src/x.rs", "content": "x"}))]);
+    place.write("policy.toml", "version = 1\n[tools.write]\ndecision = \"deny\"\n");
+    let output = run(&place, &["--output", "ndjson"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("policy.toml:3"), "{}", stdout(&output));
+    assert!(!place.path().join("src").exists());
+    // Another one, named on the command line, holds instead.
+    place.write("other.toml", "version = 1\n");
+    let rewriting = calling(&[call("write", json!({"path": "other.toml", "content": "sandbox = \"off\""}))]);
+    rewriting.write("other.toml", "version = 1\n");
+    let output = run(&rewriting, &["--policy", "other.toml"]);
+    assert_eq!(rewriting.read("other.toml"), "version = 1\n", "whatever it is called: {}", stderr(&output));
+    let output = place.convoke(&["run", "-m", "scripted/script.toml", "--policy", "other.toml"]);
+    assert_eq!((output.status.code(), &*place.read("src/x.rs")), (Some(0), "x"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_policy_that_is_not_valid_stops_the_run_before_it_begins() {
+    let place = calling(&[]);
+    place.write("policy.toml", "version = 1\n[tool.write]\n");
+    let output = run(&place, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("policy.toml"), "{}", stderr(&output));
+    assert!(!place.file().exists());
+}
+
+#[test]
+fn a_policy_limits_what_a_run_uses() {
+    let read = call("read", json!({"path": "a.txt"}));
+    let place = calling(&[read.clone(), read.clone(), read]);
+    place.write("a.txt", "a");
+    place.write("policy.toml", "version = 1\n[limits]\ntool_calls = 2\n");
+    let output = run(&place, &[]);
+    let told = stderr(&output);
+    assert_eq!(told.matches("read(").count(), 2, "{told}");
+    assert!(told.contains("what it may use was used up"), "{told}");
+}
+
+#[test]
+fn a_folder_cannot_turn_the_sandbox_off_for_somebody_else() {
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().join("out.txt");
+    let place = calling(&[call("bash", json!({"command": format!("echo out > {}", target.display())}))]);
+    place.write("policy.toml", "version = 1\nsandbox = \"off\"\n[commands]\ndefault = \"allow\"\n");
+    let output = run(&place, &[]);
+    let told = stderr(&output);
+    assert!(told.contains("turns the sandbox off, which only you can"), "{told}");
+    assert!(!target.exists(), "{told}");
+    // Whoever names the file means it.
+    let arguments = ["run", "-m", "scripted/script.toml", "--policy", "policy.toml"];
+    let output = place.convoke_with(&arguments, &[("PATH", "/usr/bin:/bin")]);
+    assert!(stderr(&output).contains("the sandbox is off"), "{}", stderr(&output));
+    assert!(target.exists(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_said_before_anything_is_done() {
+    let place = calling(&[]);
+    place.write("Agentfile", "NAME work\nGOAL work \"Work\" TOOLS reed\nRUN main USING work\n");
+    let output = run(&place, &[]);
+    let told = stderr(&output);
+    assert!(told.contains("reed") && told.contains("read"), "{told}");
+}

@@ -1,0 +1,160 @@
+//! Tools beyond the workspace in `convoke run`: of MCP servers, for the web, for notes and memories; and runs that go on with
+//! the tools they began with.
+
+use crate::place::{Place, stderr, stdout};
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../convoke-mcp/tests/fake_server.py");
+
+/// A goal, and what its model says.
+fn place(script: &str) -> Place {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME work\nGOAL work \"Work\"\nRUN main USING work\n");
+    place.write("script.toml", script);
+    place
+}
+
+fn at_home<'a>(place: &Place, more: &[(&'a str, &'a str)], arguments: &[&str]) -> std::process::Output {
+    let home = place.path().canonicalize().unwrap().display().to_string();
+    let path = std::env::var("PATH").unwrap();
+    let mut variables = vec![("COLUMNS", "80"), ("HOME", &*home), ("PATH", &*path)];
+    variables.extend(more);
+    place.convoke_with(arguments, &variables)
+}
+
+const RUN: [&str; 5] = ["run", "-m", "scripted/script.toml", "--id", "work-1"];
+
+#[test]
+fn tools_of_mcp_servers_are_asked_about_called_and_said_to_be_missing() {
+    let place = place(
+        r#"
+[[rule]]
+when = { tool_result_contains = "hello from a run" }
+reply = "Echoed."
+
+[[rule]]
+reply = { tool_calls = [{ name = "mcp_fake_echo", arguments = { text = "hello from a run" } }] }
+"#,
+    );
+    let servers = format!(
+        "[mcp.servers.fake]\ncommand = \"python3\"\nargs = ['{SERVER}', \"--only\", \"echo\"]\nprotocol = \"initialize\"\n\
+         [mcp.servers.gone]\ncommand = \"there-is-no-such-command\"\n"
+    );
+    place.write(".config/convoke/convoke.toml", servers);
+    let asked = at_home(&place, &[], &RUN);
+    let told = stderr(&asked);
+    assert_eq!(asked.status.code(), Some(5), "{told}");
+    assert!(told.contains("gone"), "what is not there is said: {told}");
+    assert!(told.contains("may") || told.contains("May"), "{told}");
+    let done = at_home(&place, &[], &["answer", "work-1", "--approve", "--resume"]);
+    assert_eq!(stdout(&done), "Echoed.\n", "{}", stderr(&done));
+    // A policy may allow it for good.
+    place.write("policy.toml", "version = 1\n[mcp]\nallow = [\"fake:echo\"]\n");
+    let done = at_home(&place, &[], &["run", "-m", "scripted/script.toml"]);
+    assert_eq!(stdout(&done), "Echoed.\n", "{}", stderr(&done));
+    let doctor = stdout(&at_home(&place, &[], &["doctor", "-m", "scripted/script.toml"]));
+    assert!(doctor.contains("✓ mcp fake") && doctor.contains("✗ mcp gone"), "{doctor}");
+}
+
+#[test]
+fn the_web_is_out_of_reach_unless_a_policy_opens_it_and_then_only_the_public_part() {
+    let script = r#"
+[[rule]]
+when = { tool_result_of = "web_fetch" }
+reply = "Tried."
+
+[[rule]]
+when = { offers_tool = "web_fetch" }
+reply = { tool_calls = [{ name = "web_fetch", arguments = { url = "http://127.0.0.1:8080/" } }] }
+
+[[rule]]
+reply = "There is no web."
+"#;
+    let place = place(script);
+    let output = at_home(&place, &[], &RUN);
+    assert_eq!(stdout(&output), "There is no web.\n", "{}", stderr(&output));
+    let made = |name: &str| place.path().join(name).exists();
+    assert!(!made("convoke.db-scratchpad") && !made(".local"), "what nobody needs is not made");
+    place.write("policy.toml", "version = 1\n[tools.web_fetch]\ndecision = \"allow\"\n");
+    let output = at_home(&place, &[], &["run", "-m", "scripted/script.toml", "--output", "ndjson"]);
+    let told = stdout(&output);
+    assert!(told.contains("Tried.") && told.contains("\"is_error\":true"), "{told}");
+}
+
+#[test]
+fn notes_are_for_a_run_and_memories_outlive_it() {
+    let script = r#"
+[[rule]]
+when = { tool_result_contains = "looms weave" }
+reply = "I remember."
+
+[[rule]]
+when = { tool_result_of = "recall" }
+reply = { tool_calls = [{ name = "remember", arguments = { findings = ["looms weave"] } }] }
+
+[[rule]]
+when = { tool_result_of = "remember" }
+reply = { tool_calls = [{ name = "scratchpad_write", arguments = { key = "a", value = "noted" } }] }
+
+[[rule]]
+when = { tool_result_of = "scratchpad_write" }
+reply = { tool_calls = [{ name = "scratchpad_read", arguments = { key = "a" } }] }
+
+[[rule]]
+when = { tool_result_contains = "noted" }
+reply = "Noted."
+
+[[rule]]
+reply = { tool_calls = [{ name = "recall", arguments = { query = "loom" } }] }
+"#;
+    let place = place(script);
+    let first = at_home(&place, &[], &RUN);
+    assert_eq!(stdout(&first), "Noted.\n", "{}", stderr(&first));
+    let second = at_home(&place, &[], &["run", "-m", "scripted/script.toml"]);
+    assert_eq!(stdout(&second), "I remember.\n", "{}", stderr(&second));
+    assert!(place.path().join(".local/share/convoke/memory.db").exists());
+    let notes = place.path().join("convoke.db-scratchpad");
+    let count = || {
+        let connection = rusqlite::Connection::open(&notes).unwrap();
+        let table: String = connection
+            .query_row(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%run%' LIMIT 1",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        connection
+            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    assert!(count() > 0);
+    let purged = at_home(&place, &[], &["purge", "--keep", "0"]);
+    assert!(purged.status.success(), "{}", stderr(&purged));
+    assert_eq!(count(), 0, "notes of deleted runs are deleted");
+}
+
+#[test]
+fn a_run_goes_on_with_the_tools_it_began_with() {
+    let script = r#"
+[[rule]]
+when = { tool_result_of = "write" }
+reply = "Done."
+
+[[rule]]
+when = { tool_result_of = "bash" }
+reply = { tool_calls = [{ name = "write", arguments = { path = "x.txt", content = "x" } }] }
+
+[[rule]]
+reply = { tool_calls = [{ name = "bash", arguments = { command = "rm -r old", folder = "work" } }] }
+"#;
+    let place = place(script);
+    place.write("work/old/a.txt", "");
+    let asked = at_home(&place, &[], &RUN);
+    assert_eq!(asked.status.code(), Some(5), "{}", stderr(&asked));
+    // There are other tools now, and fewer.
+    place.write("convoke.toml", "[workspace]\nread_only = true\n");
+    place.write("policy.toml", "version = 1\n[tools.web_fetch]\ndecision = \"allow\"\n");
+    let done = at_home(&place, &[], &["answer", "work-1", "--approve", "--resume"]);
+    assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
+    assert!(place.path().join("work/old").exists() && !place.path().join("x.txt").exists());
+    assert!(stderr(&done).contains("is not available any more"), "{}", stderr(&done));
+}

@@ -1,0 +1,149 @@
+//! Runs with hands that are killed at any moment: nothing is done twice, and what is not known is asked.
+
+use serde_json::Value;
+
+use crate::place::{Place, stderr};
+use crate::workshop::Running;
+
+const AGENTFILE: &str = r#"NAME mend
+GOAL mend "Mend it"
+GOAL note "Note it: $mend"
+RUN main USING mend, note
+"#;
+
+/// Every rule depends on what was just given back, so a process that goes on gets the same answers.
+const SCRIPT: &str = r#"
+[[rule]]
+when = { user_contains = '<current-goal id="note">', tool_result_of = "write" }
+reply = "Noted."
+delay = "3ms"
+
+[[rule]]
+when = { user_contains = '<current-goal id="note">' }
+reply = { tool_calls = [{ name = "write", arguments = { path = "work/notes.txt", content = "mended\n" } }] }
+delay = "3ms"
+
+[[rule]]
+when = { tool_result_of = "bash" }
+reply = "Mended."
+delay = "3ms"
+
+[[rule]]
+when = { tool_result_of = "edit" }
+reply = { tool_calls = [{ name = "bash", arguments = { command = "echo tested >> log.txt", folder = "work" } }] }
+delay = "3ms"
+
+[[rule]]
+when = { tool_result_of = "read" }
+reply = { tool_calls = [{ name = "edit", arguments = { path = "work/code.txt", old = "sum=x", new = "sum=y" } }] }
+delay = "3ms"
+
+[[rule]]
+reply = { tool_calls = [{ name = "read", arguments = { path = "work/code.txt" } }] }
+delay = "3ms"
+"#;
+
+const RUN: [&str; 6] = ["run", "mend.agent", "-m", "scripted/script.toml", "--id", "mend-1"];
+
+fn workshop() -> Place {
+    let place = Place::empty();
+    place.write("mend.agent", AGENTFILE);
+    place.write("script.toml", SCRIPT);
+    place.write("work/code.txt", "sum=0\nsum=x\n");
+    place
+}
+
+fn times_tested(place: &Place) -> usize {
+    std::fs::read_to_string(place.path().join("work/log.txt")).map_or(0, |log| log.lines().count())
+}
+
+/// Says truthfully what became of a command that was interrupted.
+fn answer_doubt(place: &Place) {
+    let (was_done, code) = (times_tested(place), place.read("work/code.txt"));
+    let open = place.convoke(&["questions", "--json"]);
+    let open: Value = serde_json::from_slice(&open.stdout).unwrap();
+    let title = open.to_string();
+    assert!(title.contains("was interrupted and may have acted already"), "{title}");
+    let done = match title.contains("`bash`") {
+        true => was_done > 0,
+        false => code.contains("sum=y"),
+    };
+    let chosen = if done { "done" } else { "again" };
+    let answered = place.convoke(&["answer", "mend-1", "--choose", chosen]);
+    assert!(answered.status.success(), "{}", stderr(&answered));
+}
+
+/// Runs it, killed after so many events, to its end; gives how often somebody was asked.
+fn survive(place: &Place, after: usize, what: &str) -> usize {
+    let mut running = Running::start(place, &RUN);
+    for _ in 0..after {
+        if running.next().is_none() {
+            break;
+        }
+    }
+    // It may be over already.
+    let _ = running.child.kill();
+    let (_, mut code, mut told) = running.finish();
+    let mut asked = 0;
+    loop {
+        match code {
+            Some(0) => return asked,
+            Some(5) => {
+                answer_doubt(place);
+                asked += 1;
+                assert!(asked < 4, "{what}: {told}");
+            }
+            None => {}
+            other => panic!("{what}: exit {other:?}: {told}"),
+        }
+        let is_there = place.convoke(&["show", "mend-1"]).status.code() == Some(0);
+        let arguments = if is_there { &["resume", "mend-1"][..] } else { &RUN };
+        (_, code, told) = Running::start(place, arguments).finish();
+    }
+}
+
+#[test]
+fn files_and_commands_survive_a_kill_after_any_event() {
+    let events = {
+        let place = workshop();
+        let (events, code, told) = Running::start(&place, &RUN).finish();
+        assert_eq!(code, Some(0), "{told}");
+        events.len()
+    };
+    assert!(events > 30, "{events}");
+    for after in 0..events {
+        let place = workshop();
+        let what = format!("killed after {after} of {events} events");
+        survive(&place, after, &what);
+        assert_eq!(place.read("work/code.txt"), "sum=0\nsum=y\n", "{what}");
+        assert_eq!(times_tested(&place), 1, "{what}: the command was run twice, or not at all");
+        assert_eq!(place.read("work/notes.txt"), "mended\n", "{what}");
+        let names =
+            std::fs::read_dir(place.path().join("work")).unwrap().map(|entry| entry.unwrap().file_name());
+        // Killed between writing a file and moving it into its place, a process leaves what it had written beside it.
+        let left: Vec<_> = names.filter(|name| !name.to_string_lossy().starts_with(".convoke-")).collect();
+        assert_eq!(left.len(), 3, "{what}: something was left behind: {left:?}");
+    }
+}
+
+#[test]
+fn a_command_that_was_under_way_is_asked_about() {
+    let place = workshop();
+    // It has acted, and does not end by itself.
+    let script = SCRIPT.replace("echo tested >> log.txt", "echo tested >> log.txt; sleep 600");
+    place.write("script.toml", script);
+    let mut running = Running::start(&place, &RUN);
+    running.until(|event| event["type"] == "tool_call_started" && event["tool"] == "bash");
+    while times_tested(&place) == 0 {
+        std::thread::yield_now();
+    }
+    running.child.kill().unwrap();
+    running.finish();
+    place.write("script.toml", SCRIPT);
+    let (_, code, told) = Running::start(&place, &["resume", "mend-1"]).finish();
+    assert_eq!(code, Some(5), "{told}");
+    assert!(told.contains("was interrupted and may have acted already"), "{told}");
+    answer_doubt(&place);
+    let (_, code, told) = Running::start(&place, &["resume", "mend-1"]).finish();
+    assert_eq!((code, times_tested(&place)), (Some(0), 1), "{told}");
+}

@@ -1,0 +1,58 @@
+//! `convoke runs --stats`
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::examples::{crashed, failed, forked, letter, odd, refund, release, supervised};
+use crate::place::{Place, stdout};
+
+fn all() -> Place {
+    Place::with([letter(), failed(), refund(), release(), crashed(), forked(), odd(), supervised()])
+}
+
+fn stats(place: &Place, arguments: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&place.convoke(&[&["runs", "--stats", "--json"], arguments].concat())))
+        .unwrap()
+}
+
+#[test]
+fn runs_are_summed_up_by_status_workflow_and_model() {
+    let place = all();
+    assert_snapshot!("stats", place.seen(&["runs", "--stats"]));
+    assert_snapshot!("stats_json", place.seen(&["runs", "--stats", "--json", "--workflow", "letters"]));
+    assert_snapshot!("stats_none", place.seen(&["runs", "--stats", "--workflow", "poems"]));
+    assert_snapshot!("stats_suspended", place.seen(&["runs", "--stats", "--status", "suspended"]));
+}
+
+#[test]
+fn what_a_fork_has_from_another_run_is_paid_once() {
+    let place = Place::with([letter(), forked()]);
+    let both = stats(&place, &[]);
+    assert_eq!((&both["spent"]["model_calls"], &both["spent"]["cost_usd"]), (&json!(4), &json!(0.01273)));
+    assert_eq!(both["models"]["scripted"]["model_calls"], 4);
+}
+
+#[test]
+fn calls_without_a_price_are_said_and_never_free() {
+    let one = stats(&Place::with([refund()]), &[]);
+    assert_eq!((&one["spent"]["cost_usd"], &one["spent"]["unpriced_calls"]), (&Value::Null, &json!(1)));
+    let shown = stdout(&Place::with([refund(), letter()]).convoke(&["runs", "--stats"]));
+    assert!(shown.contains("≥$0.0123; 1 call without a known price"), "{shown}");
+}
+
+#[test]
+fn runs_can_be_narrowed_to_a_time() {
+    let place = all();
+    assert_eq!(stats(&place, &[])["runs"], 8);
+    assert_eq!(stats(&place, &["--since", "2026-01-06"])["runs"], 1);
+    assert_eq!(stats(&place, &["--until", "2026-01-06"])["runs"], 7);
+    assert_eq!(stats(&place, &["--since", "2026-01-05T09:00", "--until", "2026-01-05T09:00:01"])["runs"], 7);
+    assert_eq!(stats(&place, &["--since", "1s"])["runs"], 0, "all of them are older");
+    assert_eq!(stats(&place, &["--until", "1s"])["runs"], 8);
+    assert_eq!(stats(&place, &["--limit", "3"])["runs"], 3);
+    let listed =
+        |arguments: &[&str]| stdout(&place.convoke(&[&["runs"], arguments].concat())).lines().count() - 1;
+    assert_eq!(listed(&["--since", "2026-01-06"]), 1);
+    assert_eq!(listed(&["--until", "2026-01-06", "--limit", "2"]), 2);
+    assert_snapshot!("runs_since_nonsense", place.seen(&["runs", "--since", "yesterday"]));
+}
