@@ -1,4 +1,7 @@
 //! What most programs need, in one line: `use convoke::prelude::*;`
+//!
+//! Names that both typed steps and goals have are those of the steps; of goals they are `goals::Workflow` and
+//! `goals::Agent`.
 
 pub use convoke_agent::{
     Agent, AgentResult, AgentStop, AgentTool, Approval, ClientTool, FunctionTool, WorkflowTool,
@@ -7,6 +10,10 @@ pub use convoke_core::{
     Answer, Canceller, Decision, Error, Event, EventKind, Fork, Limits, Message, Model, ModelParams, Money,
     Outcome, Question, Registry, RetryPolicy, RunId, RunStatus, Runner, Runtime, Scope, Step, StepEnd, Store,
     ToolEffect, ToolEffects, Toolset, Transcript, Workflow,
+};
+pub use convoke_goals as goals;
+pub use convoke_goals::{
+    Equipment, Goal, GoalState, Input, Prepared, Secrets, Sequence, Spawning, Supervision, Values, when,
 };
 pub use convoke_models::{Match, Reply, ScriptedModel};
 pub use convoke_steps::{

@@ -82,3 +82,19 @@ fn crash_and_resume_writes_every_part_once() {
     );
     assert_says(&text, &["The run is completed; 4 model calls in all.", "By morning the cloth was whole."]);
 }
+
+#[test]
+fn daily_plan_is_sent_back_once_and_then_approved() {
+    let text = run("daily_plan", &[]);
+    assert_eq!(text.matches("The run is suspended.").count(), 2, "{text}");
+    assert_says(
+        &text,
+        &[
+            "Weave until noon, then sleep.",
+            "Sleep comes first.",
+            r#"Chosen: ["weave","sleep"]"#,
+            "The plan: First sleep, then weave.",
+        ],
+    );
+    assert!(!text.contains("CONVERGED"), "{text}");
+}
