@@ -217,6 +217,27 @@ fn an_agentfile_can_be_an_agent() {
 }
 
 #[test]
+fn what_is_in_a_package_sees_nothing_else() {
+    // A loader that opens packages shows them as folders.
+    let inside = |statements: &str| {
+        let inner = format!("NAME inner\nINPUT task\n{statements}\nRUN r USING i");
+        MemoryLoader::default()
+            .with("p.agent/Agentfile", inner)
+            .with("/secret.md", "$task")
+            .with("kept/review/SKILL.md", SKILL)
+            .with_skills("kept")
+    };
+    for (statements, found) in [
+        ("GOAL i FROM /secret.md", "cannot-load 2"),
+        ("AGENT a FROM /secret.md\nGOAL i \"$task\" USING a", "cannot-load 2"),
+        ("AGENT a FROM review\nGOAL i \"$task\" USING a", "cannot-load 2"),
+    ] {
+        assert_eq!(errors_with(&agent_from("p.agent"), &inside(statements)), [found], "{statements}");
+    }
+    valid_with(&agent_from("p.agent"), &inside("GOAL i \"$task\""));
+}
+
+#[test]
 fn agentfiles_cannot_use_each_other_in_a_circle() {
     let inner = |other: &str| format!("{}\nINPUT task", agent_from(other).replace("\"x\"", "\"$task\""));
     let files = MemoryLoader::default().with("a.agent", inner("b.agent")).with("b.agent", inner("a.agent"));

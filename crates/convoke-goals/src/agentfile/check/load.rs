@@ -38,7 +38,7 @@ impl Checker<'_> {
     /// The text of a goal.
     pub(super) fn goal_file(&mut self, target: &str, from: Span) -> (Text, Vec<Use>) {
         let path = join(&self.nesting.folder, target);
-        match self.nesting.loader.find(&path) {
+        match self.find(target, &path) {
             Ok(Found::Text(text)) => return self.loaded(&text, target, from),
             Ok(Found::Nothing) => self.not_found(target, &path, from),
             Ok(Found::Folder) => {
@@ -82,7 +82,7 @@ impl Checker<'_> {
                 "instructions are in a `.md` file, skills in a folder, workflows in an `.agent` file",
             ),
             Ok(Found::Folder) => return self.skill(target, &path, from),
-            Ok(Found::Nothing) => match self.nesting.loader.skill(target) {
+            Ok(Found::Nothing) => match self.kept_skill(target) {
                 Some(folder) => return self.skill(target, &folder, from),
                 None => self.not_found(target, &path, from),
             },
@@ -105,6 +105,11 @@ impl Checker<'_> {
             return Err(LoadError::Outside { path: target.to_owned() });
         }
         self.nesting.loader.find(path)
+    }
+
+    /// The folder of a skill that is kept elsewhere. Out of a package, nothing elsewhere is seen.
+    fn kept_skill(&self, name: &str) -> Option<String> {
+        if self.nesting.packed { None } else { self.nesting.loader.skill(name) }
     }
 
     fn skill(&mut self, target: &str, folder: &str, from: Span) -> (Persona, Vec<Use>) {
