@@ -8,6 +8,7 @@ use common::{errors, errors_with, read_text, valid, valid_with, warnings};
 use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader, MemoryLoader};
 use convoke_goals::agentfile::model::{Agentfile, Persona};
 use convoke_goals::agentfile::{Source, read};
+use convoke_goals::{Equipment, Workflow};
 
 const SKILL: &str =
     "---\nname: review\ndescription: Reviews code.\nallowed-tools: read grep\n---\n\nLook closely.\n";
@@ -133,6 +134,21 @@ fn agent_050_a_goal_can_be_in_a_file_of_any_kind() {
     let error = diagnostics.iter().next().unwrap();
     assert!(error.message.contains("goal.txt"));
     assert_eq!(Source::new("x", text).position(error.span.start).line, 3);
+}
+
+#[test]
+fn what_validation_lets_pass_can_be_prepared() {
+    let empty = MemoryLoader::default().with("empty.md", " \n");
+    assert_eq!(errors_with(&agent_from("empty.md"), &empty), ["missing-text 2"]);
+    assert_eq!(errors_with("NAME n\nGOAL g FROM empty.md\nRUN r USING g", &empty), ["missing-text 2"]);
+    let long = |length: usize| {
+        let name = "n".repeat(length);
+        format!("NAME {name}\nAGENT {name} \"x\"\nGOAL {name} \"x\" USING {name}\nRUN {name} USING {name}")
+    };
+    assert_eq!(errors(&long(201)), ["bad-name 1", "bad-name 2", "bad-name 3", "bad-name 4"]);
+    assert!(Workflow::from(&valid(&long(200))).prepare(&Equipment::default()).is_ok());
+    let text = "NAME n\nINPUT a-\nAGENT p \"x\" -> b-\nGOAL g- \"${a-}\" -> c-, d USING p\nRUN r USING g-";
+    assert_eq!(errors(text), ["bad-name 2", "bad-name 3", "bad-name 4"]);
 }
 
 #[test]

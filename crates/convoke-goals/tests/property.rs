@@ -123,6 +123,7 @@ fn words() -> impl Strategy<Value = String> {
         "research",
         "a",
         "b-c",
+        "c-",
         "bug",
         "int",
         "tokens",

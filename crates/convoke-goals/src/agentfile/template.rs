@@ -3,6 +3,7 @@
 //! `$name` and `${name}` are variables, `$$` is a dollar. A text is read once; what a variable's value has in it is never
 //! looked at again.
 
+use super::lexer::{is_name, is_name_byte};
 use super::model::VariableId;
 
 /// A text with variables in it, which are referred to by a `V`: their id in a file, or their name in a tree.
@@ -147,24 +148,21 @@ pub(crate) fn candidates(longest: &str) -> impl Iterator<Item = &str> {
     std::iter::once(longest).chain(shorter)
 }
 
+/// Whether a text can refer to a value of this name.
+pub(crate) fn is_value_name(name: &str) -> bool {
+    is_name(name) && !name.ends_with('-')
+}
+
 fn closed_name(rest: &str) -> Option<&str> {
     let inner = rest.strip_prefix('{')?;
     let name = &inner[..inner.bytes().take_while(|byte| is_name_byte(*byte)).count()];
     let closed = inner.as_bytes().get(name.len()) == Some(&b'}');
-    (closed && begins_name(name)).then_some(name)
+    (closed && is_name(name)).then_some(name)
 }
 
 fn open_name(rest: &str) -> Option<&str> {
     let name = &rest[..rest.bytes().take_while(|byte| is_name_byte(*byte)).count()];
-    begins_name(name).then(|| name.trim_end_matches('-'))
-}
-
-fn begins_name(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+    is_name(name).then(|| name.trim_end_matches('-'))
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use convoke_core::suggest;
 
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::agentfile::model::{AgentId, GoalId, Type, Variable, VariableId};
+use crate::agentfile::model::{AgentId, GoalId, LONGEST_NAME, Type, Variable, VariableId};
 use crate::agentfile::syntax::{File, Spanned, Statement, StatementKind};
+use crate::agentfile::template::is_value_name;
 
 /// The names of a file. Of two things of the same kind with the same name only the first counts.
 pub(super) struct Names<'t> {
@@ -41,6 +42,7 @@ impl<'t> Names<'t> {
         };
         let mut seen: HashMap<(&str, &str), Span> = HashMap::new();
         for statement in &tree.statements {
+            unfit(statement, diagnostics);
             let Some(name) = &statement.name else { continue };
             let (kind, list) = match statement.kind {
                 StatementKind::Input => ("input", &mut names.inputs),
@@ -208,6 +210,30 @@ impl<'t> Names<'t> {
                 written(name)
             ))
         }
+    }
+}
+
+/// Reports names that are written as names are and cannot be used.
+fn unfit(statement: &Statement, diagnostics: &mut Diagnostics) {
+    let is_input = statement.kind == StatementKind::Input;
+    let outputs = statement.clauses.outputs.iter().flat_map(|outputs| &outputs.value);
+    let values = statement.name.iter().filter(|_| is_input).chain(outputs.map(|output| &output.name));
+    for value in values.filter(|value| !is_value_name(&value.value)) {
+        diagnostics.error(|| {
+            let message = format!("`{}` cannot be the name of a value", value.value);
+            Diagnostic::new(Code::BadName, value.span, message)
+                .label("ends with `-`")
+                .note("in a text the `-` would not be a part of it")
+                .replace("write", value.span, value.value.trim_end_matches('-'))
+        });
+    }
+    if let Some(name) = statement.name.as_ref().filter(|name| !is_input && name.value.len() > LONGEST_NAME) {
+        diagnostics.error(|| {
+            let message = format!("this name has {} characters", name.value.len());
+            Diagnostic::new(Code::BadName, name.span, message)
+                .label(format!("{LONGEST_NAME} are the most"))
+                .help("give it a shorter name, and say the rest in its text")
+        });
     }
 }
 

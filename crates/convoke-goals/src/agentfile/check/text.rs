@@ -28,6 +28,13 @@ impl Checker<'_> {
     /// A text from another file.
     pub(super) fn loaded(&mut self, text: &str, path: &str, from: Span) -> (Text, Vec<Use>) {
         let (template, uses) = self.resolve(text, Written::Elsewhere { path, from });
+        if template.is_blank() {
+            self.diagnostics.error(|| {
+                Diagnostic::new(Code::MissingText, from, format!("`{path}` has no text in it"))
+                    .label("says nothing")
+                    .help("write the text into that file, or here between quotes")
+            });
+        }
         (Text { template, path: Some(path.to_owned()) }, uses)
     }
 

@@ -49,6 +49,7 @@ codes! {
         UnknownStatement "unknown-statement" "A line begins with a word that begins no statement.",
         UnexpectedToken "unexpected-token" "Something stands where it has no meaning.",
         MissingName "missing-name" "A statement has no name, or a keyword for one.",
+        BadName "bad-name" "A name is too long, or no text could refer to it.",
         MissingText "missing-text" "A goal or an agent does not say what it is about.",
         MissingValue "missing-value" "A word that needs something after it has nothing.",
         MissingClause "missing-clause" "A part that a statement cannot do without is missing.",

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::string;
 use super::token::{Comment, Comparison, Illegal, Keyword, Token, TokenKind};
+use super::{is_name_byte, string};
 use crate::agentfile::Span;
 
 /// The tokens of a text, and its comments beside them.
@@ -181,8 +181,4 @@ impl<'a> Scanner<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.place..]
     }
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }

@@ -27,6 +27,9 @@ use serde_json::Value;
 use super::Template;
 use super::load::Skill;
 
+/// The longest name of a workflow, a step, a goal or an agent, in bytes.
+pub(crate) const LONGEST_NAME: usize = 200;
+
 /// A checked file.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -61,7 +64,7 @@ macro_rules! ids {
 
         impl Agentfile {
             $(
-                #[doc = concat!("What an id of this file stands for. Ids of other files have no meaning here.")]
+                /// What an id of this file stands for. Ids of other files have no meaning here.
                 #[must_use]
                 pub fn $method(&self, id: $id) -> &$of {
                     &self.$field[id.0]

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde_json::{Number, Value, json};
 
+use crate::agentfile::lexer::{Keyword, is_name};
+
 /// What a value may be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -174,9 +176,8 @@ impl fmt::Display for Type {
 
 /// A value as it is written: with quotes only if it needs them.
 pub(crate) fn written(value: &str) -> String {
-    let word = value.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-        && crate::agentfile::lexer::Keyword::from_word(value).is_none()
+    let word = is_name(value)
+        && Keyword::from_word(value).is_none()
         && Type::from_name(value).is_none()
         && !["NOT", "IS", "IN", "AND", "OR", "CONTAINS"].iter().any(|word| value.eq_ignore_ascii_case(word));
     let number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());

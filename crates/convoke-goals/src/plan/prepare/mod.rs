@@ -13,14 +13,15 @@ use super::problem::{InvalidWorkflow, ProblemKind};
 use super::{
     Plan, PlannedAgent, PlannedGoal, PlannedNode, PlannedPersona, PlannedSequence, Prepared, Watch, flow,
 };
-use crate::agentfile::model::{SecurityMode, Supervision, Type};
+use crate::agentfile::model::{LONGEST_NAME, SecurityMode, Supervision, Type};
+use crate::agentfile::template::is_value_name;
 use crate::equipment::Equipment;
 use crate::tree::{
     Agent, Goal, Input, Kind, Name, Node, NodeRef, Order, Output, Persona, Sequence, Workflow,
 };
 use layer::{Layer, bounds};
 pub(super) use place::{Place, Problems};
-pub(super) use symbols::{Symbols, is_value_name};
+pub(super) use symbols::Symbols;
 pub(super) use text::times;
 
 impl Workflow {
@@ -41,9 +42,6 @@ impl Workflow {
         Ok(Prepared::new(plan, equipment.clone(), warnings))
     }
 }
-
-/// The longest name of a node, in bytes.
-const LONGEST_NAME: usize = 200;
 
 fn plan(
     workflow: &Workflow,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::place::{Place, Problems};
 use crate::agentfile::model::Type;
+use crate::agentfile::template::is_value_name;
 use crate::plan::problem::ProblemKind;
 use crate::tree::{Input, Kind, Name, Node, NodeRef, Order, Output, Workflow};
 use convoke_core::suggest;
@@ -206,11 +207,4 @@ impl Symbol {
     pub(crate) fn maker(&self) -> &str {
         self.makers.first().map_or("", |maker| &maker.label)
     }
-}
-
-/// Whether a text can refer to a value of this name.
-pub(crate) fn is_value_name(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-        && !name.ends_with('-')
 }
