@@ -101,6 +101,22 @@ fn agentcore_024_customizing_again_replaces_what_was_said() {
 }
 
 #[test]
+fn every_node_says_in_the_same_words_who_watches() {
+    let (model, person) = (Supervision::Llm, Supervision::Human);
+    assert_eq!(critic().supervised(), critic().supervision(model));
+    assert_eq!(critic().supervised_by_human(), critic().supervision(person));
+    let goal = || Goal::new("g", "x");
+    assert_eq!(goal().supervised(), goal().supervision(model));
+    assert_eq!(goal().supervised_by_human(), goal().supervision(person));
+    let sequence = || Sequence::new("main");
+    assert_eq!(sequence().supervised(), sequence().supervision(model));
+    assert_eq!(sequence().supervised_by_human(), sequence().supervision(person));
+    let workflow = || Workflow::new("w");
+    assert_eq!(workflow().supervised(), workflow().supervision(model));
+    assert_eq!(workflow().supervised_by_human(), workflow().supervision(person));
+}
+
+#[test]
 fn conditions_are_written_as_they_are_read() {
     let both = when("kind").is("bug").and(when("size").at_least(3).or(when("size").less_than(1)));
     let test = |variable: &str, kind| Test { variable: variable.into(), kind };

@@ -1,5 +1,6 @@
 //! Somebody who pursues goals.
 
+use super::setters::setters;
 use super::{Name, Output, Overrides, Text, Workflow};
 use crate::agentfile::model::Supervision;
 
@@ -57,37 +58,6 @@ impl Agent {
         self.task = Some(text.into());
         self
     }
-
-    /// Adds something it is to give.
-    #[must_use]
-    pub fn output(mut self, output: impl Into<Output>) -> Self {
-        self.outputs.push(output.into());
-        self
-    }
-
-    /// Says who watches.
-    #[must_use]
-    pub fn supervision(mut self, supervision: Supervision) -> Self {
-        self.supervision = supervision;
-        self
-    }
-
-    /// Says what holds for it, instead of what was said before.
-    #[must_use]
-    pub fn customize(mut self, overrides: Overrides) -> Self {
-        self.overrides = overrides;
-        self
-    }
-
-    /// What it is called.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What it is to give.
-    #[must_use]
-    pub fn outputs(&self) -> &[Output] {
-        &self.outputs
-    }
 }
+
+setters!(Agent { name, outputs, supervision("it"), overrides("it") });

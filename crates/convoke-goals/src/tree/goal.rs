@@ -1,5 +1,6 @@
 //! Something to achieve.
 
+use super::setters::setters;
 use super::{Name, Node, Output, Overrides, Text};
 use crate::agentfile::model::{Condition, Supervision, Within};
 
@@ -49,62 +50,12 @@ impl Goal {
         Self { converge: Some(Within::Variable(variable.into())), ..Self::new(name, description) }
     }
 
-    /// Adds something it is to give: a name, or a name and a type.
-    #[must_use]
-    pub fn output(mut self, output: impl Into<Output>) -> Self {
-        self.outputs.push(output.into());
-        self
-    }
-
     /// Adds somebody who pursues it: an agent, or a goal of its own.
     #[must_use]
     pub fn using(mut self, node: impl Into<Node>) -> Self {
         self.using.push(node.into());
         self
     }
-
-    /// Says under which condition it is pursued at all.
-    #[must_use]
-    pub fn when(mut self, condition: Condition<Name>) -> Self {
-        self.when = Some(condition);
-        self
-    }
-
-    /// Says who watches.
-    #[must_use]
-    pub fn supervision(mut self, supervision: Supervision) -> Self {
-        self.supervision = supervision;
-        self
-    }
-
-    /// A model watches.
-    #[must_use]
-    pub fn supervised(self) -> Self {
-        self.supervision(Supervision::Llm)
-    }
-
-    /// A person approves, revises or rejects what comes of it.
-    #[must_use]
-    pub fn supervised_by_human(self) -> Self {
-        self.supervision(Supervision::Human)
-    }
-
-    /// Says what holds for it, instead of what was said before.
-    #[must_use]
-    pub fn customize(mut self, overrides: Overrides) -> Self {
-        self.overrides = overrides;
-        self
-    }
-
-    /// What it is called.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What it is to give.
-    #[must_use]
-    pub fn outputs(&self) -> &[Output] {
-        &self.outputs
-    }
 }
+
+setters!(Goal { name, outputs, when("pursued"), supervision("it"), overrides("it") });

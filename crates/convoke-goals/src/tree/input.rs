@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Name;
+use super::setters::setters;
 use crate::agentfile::model::Type;
 
 /// A value the workflow is given.
@@ -27,13 +28,6 @@ impl Input {
         Self { name: name.into(), ty: Type::String, default: None, secret: false }
     }
 
-    /// Says what it may be.
-    #[must_use]
-    pub fn typed(mut self, ty: Type) -> Self {
-        self.ty = ty;
-        self
-    }
-
     /// Says what it is if it is not given. An empty text is a default like any other.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
@@ -46,18 +40,6 @@ impl Input {
     pub fn secret(mut self) -> Self {
         self.secret = true;
         self
-    }
-
-    /// What it is called.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What it may be.
-    #[must_use]
-    pub fn ty(&self) -> &Type {
-        &self.ty
     }
 
     /// Whether it must be given.
@@ -85,25 +67,6 @@ impl Output {
     pub fn new(name: impl Into<Name>) -> Self {
         Self { name: name.into(), ty: Type::String }
     }
-
-    /// Says what it may be.
-    #[must_use]
-    pub fn typed(mut self, ty: Type) -> Self {
-        self.ty = ty;
-        self
-    }
-
-    /// What it is called.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What it may be.
-    #[must_use]
-    pub fn ty(&self) -> &Type {
-        &self.ty
-    }
 }
 
 impl From<&str> for Output {
@@ -117,3 +80,6 @@ impl From<(&str, Type)> for Output {
         Self::new(name).typed(ty)
     }
 }
+
+setters!(Input { name, ty });
+setters!(Output { name, ty });

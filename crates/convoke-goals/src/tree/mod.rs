@@ -36,6 +36,7 @@ mod input;
 mod node;
 mod overrides;
 mod sequence;
+mod setters;
 mod text;
 mod workflow;
 

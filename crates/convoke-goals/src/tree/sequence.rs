@@ -1,5 +1,6 @@
 //! Goals in an order.
 
+use super::setters::setters;
 use super::{Agent, Goal, Name, Node, Overrides};
 use crate::agentfile::model::{Condition, Supervision, Within};
 
@@ -67,43 +68,6 @@ impl Sequence {
         self.nodes.push(node.into());
         self
     }
-
-    /// Says under which condition it is run at all.
-    #[must_use]
-    pub fn when(mut self, condition: Condition<Name>) -> Self {
-        self.when = Some(condition);
-        self
-    }
-
-    /// Says who watches.
-    #[must_use]
-    pub fn supervision(mut self, supervision: Supervision) -> Self {
-        self.supervision = supervision;
-        self
-    }
-
-    /// A model watches.
-    #[must_use]
-    pub fn supervised(self) -> Self {
-        self.supervision(Supervision::Llm)
-    }
-
-    /// A person approves, revises or rejects what comes of every goal in it.
-    #[must_use]
-    pub fn supervised_by_human(self) -> Self {
-        self.supervision(Supervision::Human)
-    }
-
-    /// Says what holds for it, instead of what was said before.
-    #[must_use]
-    pub fn customize(mut self, overrides: Overrides) -> Self {
-        self.overrides = overrides;
-        self
-    }
-
-    /// What it is called.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
 }
+
+setters!(Sequence { name, when("run"), supervision("every goal in it"), overrides("it") });

@@ -1,5 +1,6 @@
 //! The whole.
 
+use super::setters::setters;
 use super::{Input, Name, Overrides, Sequence};
 use crate::agentfile::model::{SecurityMode, Supervision};
 
@@ -41,43 +42,11 @@ impl Workflow {
         self
     }
 
-    /// Says who watches.
-    #[must_use]
-    pub fn supervision(mut self, supervision: Supervision) -> Self {
-        self.supervision = supervision;
-        self
-    }
-
     /// Says how suspicious to be of what tools bring in.
     #[must_use]
     pub fn security(mut self, mode: SecurityMode) -> Self {
         self.security = Some(mode);
         self
-    }
-
-    /// A model watches.
-    #[must_use]
-    pub fn supervised(self) -> Self {
-        self.supervision(Supervision::Llm)
-    }
-
-    /// A person approves, revises or rejects what comes of every goal in it.
-    #[must_use]
-    pub fn supervised_by_human(self) -> Self {
-        self.supervision(Supervision::Human)
-    }
-
-    /// Says what holds for everything in it, instead of what was said before.
-    #[must_use]
-    pub fn customize(mut self, overrides: Overrides) -> Self {
-        self.overrides = overrides;
-        self
-    }
-
-    /// What it is called.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// What it is given.
@@ -86,3 +55,5 @@ impl Workflow {
         &self.inputs
     }
 }
+
+setters!(Workflow { name, supervision("every goal in it"), overrides("everything in it") });
