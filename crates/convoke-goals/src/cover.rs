@@ -43,22 +43,16 @@ impl<F> Cover<F> {
         Self { facts, left: Cell::new(ALL_CASES) }
     }
 
-    /// Whether at least one of `made` holds in every case in which all of `used`, and `also`, hold.
-    pub(crate) fn is_sure<V: Clone + Ord>(
-        &self,
-        made: &[Vec<&Condition<V>>],
-        used: &[&Condition<V>],
-        also: Option<&Condition<V>>,
-    ) -> bool
+    /// Whether at least one of `made` holds in every case in which all of `used` hold.
+    pub(crate) fn is_sure<V: Clone + Ord>(&self, made: &[Vec<&Condition<V>>], used: &[&Condition<V>]) -> bool
     where
         F: Facts<V>,
     {
         if made.is_empty() {
             return false;
         }
-        let used: Vec<&Condition<V>> = used.iter().copied().chain(also).collect();
         let mut questions: Vec<Question<V>> = Vec::new();
-        for test in made.iter().flatten().chain(&used).flat_map(|condition| condition.any.iter().flatten()) {
+        for test in made.iter().flatten().chain(used).flat_map(|condition| condition.tests()) {
             if self.facts.changes(&test.variable) {
                 return false;
             }
@@ -136,7 +130,7 @@ impl<'q, V: Ord> Answers<'q, V> {
     }
 
     fn holds(&self, condition: &Condition<V>) -> bool {
-        condition.any.iter().any(|all| all.iter().all(|test| self.passes(test)))
+        condition.holds_if(|test| self.passes(test))
     }
 
     fn passes(&self, test: &Test<V>) -> bool {

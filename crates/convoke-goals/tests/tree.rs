@@ -1,5 +1,6 @@
 //! Trees: building them, copying their nodes, finding a way through them.
 
+use convoke_goals::agentfile::lexer::Comparison;
 use convoke_goals::{
     Agent, Condition, Equipment, Goal, Input, Kind, NodeRef, Order, Overrides, Retry, SecurityMode, Sequence,
     Supervision, Test, TestKind, Tools, Type, Within, Workflow, when,
@@ -119,9 +120,15 @@ fn every_node_says_in_the_same_words_who_watches() {
 #[test]
 fn conditions_are_written_as_they_are_read() {
     let both = when("kind").is("bug").and(when("size").at_least(3).or(when("size").less_than(1)));
-    let test = |variable: &str, kind| Test { variable: variable.into(), kind };
-    assert_eq!(both.any.len(), 2);
-    assert_eq!(both.any[0][0], test("kind", TestKind::In(vec![json!("bug")])));
+    let test = |variable: &str, kind| Condition::Test(Test { variable: variable.into(), kind });
+    let size = |comparison, bound| test("size", TestKind::Compare(comparison, bound));
+    assert_eq!(
+        both,
+        Condition::All(vec![
+            test("kind", TestKind::In(vec![json!("bug")])),
+            Condition::Any(vec![size(Comparison::AtLeast, 3.0), size(Comparison::Less, 1.0)]),
+        ])
+    );
     let holds = |condition: &Condition<_>, kind: &str, size: i64| {
         let (kind, size) = (json!(kind), json!(size));
         condition.holds(|name: &convoke_goals::Name| Some(if &**name == "kind" { &kind } else { &size }))
@@ -134,6 +141,50 @@ fn conditions_are_written_as_they_are_read() {
         "y",
         2
     ));
+}
+
+#[test]
+fn conditions_take_no_more_room_than_what_is_said() {
+    let either = |n: usize| when(format!("a{n}")).is("x").or(when(format!("b{n}")).is("y"));
+    let all = (1..40).fold(either(0), |all, n| all.and(either(n)));
+    assert_eq!(all.tests().count(), 80);
+    let (x, no) = (json!("x"), json!("no"));
+    assert!(all.holds(|name| Some(if name.starts_with('a') { &x } else { &no })));
+    assert!(!all.holds(|name| Some(if **name == *"a39" || name.starts_with('b') { &no } else { &x })));
+
+    // Said in one go or bit by bit, it is the same.
+    assert_eq!(all, Condition::all((0..40).map(either)));
+    let any = (0..40).flat_map(|n| [when(format!("a{n}")).is("x"), when(format!("b{n}")).is("y")]);
+    assert_eq!(Condition::any(any), (1..40).fold(either(0), |any, n| any.or(either(n))));
+
+    // And it can be run.
+    let inputs = (0..40).flat_map(|n| [Input::new(format!("a{n}")), Input::new(format!("b{n}"))]);
+    let workflow = inputs.fold(Workflow::new("w"), Workflow::input);
+    let goal = Goal::new("g", "x").when(all);
+    let prepared = workflow.sequence(Sequence::new("main").goal(goal)).prepare(&Equipment::default());
+    assert!(prepared.is_ok(), "{:?}", prepared.err());
+}
+
+#[test]
+fn conditions_are_not_as_deep_as_one_likes() {
+    let deep = |levels: usize| {
+        let test = || when("a").is("x");
+        let condition = (0..levels).fold(test(), |all, n| match n % 2 {
+            0 => all.and(test()),
+            _ => all.or(test()),
+        });
+        let goal = Goal::new("g", "x");
+        let (inner, whole) = (goal.clone().when(condition.clone()), Sequence::new("main"));
+        [whole.clone().goal(inner), whole.goal(goal).when(condition)]
+    };
+    let prepare = |sequence: Sequence| {
+        Workflow::new("w").input(Input::new("a")).sequence(sequence).prepare(&Equipment::default())
+    };
+    assert!(deep(64).into_iter().all(|sequence| prepare(sequence).is_ok()));
+    let errors = deep(65).map(|sequence| prepare(sequence).err().map(|error| error.to_string()));
+    let text = "in its condition `and` and `or` stand more than 64 deep within each other; let a goal decide it, and test \
+                what that says";
+    assert_eq!(errors, [Some(format!("goal `g`: {text}")), Some(format!("sequence `main`: {text}"))]);
 }
 
 /// Whatever an Agentfile can say can be built, and is the same then.

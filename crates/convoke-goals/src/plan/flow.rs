@@ -110,7 +110,7 @@ impl<'p> Flow<'p> {
         }
     }
 
-    /// Checks a condition, each test of which may rely on those before it, and makes it hold from here on.
+    /// Checks a condition, each test of which may rely on what holds before it, and makes it hold from here on.
     fn condition(
         &mut self,
         condition: Option<&'p Condition<Name>>,
@@ -119,27 +119,20 @@ impl<'p> Flow<'p> {
         top: Option<&'p PlannedNode>,
     ) {
         let Some(condition) = condition else { return };
-        for all in &condition.any {
-            for (index, test) in all.iter().enumerate() {
-                let before = Condition { any: vec![all[..index].to_vec()] };
-                if !self.is_there(&test.variable, guards, Some(&before)) {
-                    self.report(&test.variable, place, top);
-                }
-            }
-        }
+        let outer = guards.len();
+        condition.each_test(&mut |test, before| {
+            guards.extend(before);
+            self.wanted(&test.variable, guards, place, top);
+            guards.truncate(outer);
+        });
         guards.push(condition);
     }
 
     fn wanted(&mut self, name: &Name, guards: &Guards<'p>, place: &Place, top: Option<&'p PlannedNode>) {
-        if !self.is_there(name, guards, None) {
+        let known = self.known.get(name);
+        if !known.is_some_and(|known| known.always || self.cover.is_sure(&known.under, guards)) {
             self.report(name, place, top);
         }
-    }
-
-    fn is_there(&self, name: &Name, guards: &Guards<'p>, also: Option<&Condition<Name>>) -> bool {
-        self.known
-            .get(name)
-            .is_some_and(|known| known.always || self.cover.is_sure(&known.under, guards, also))
     }
 
     /// A node is run, if its conditions hold.

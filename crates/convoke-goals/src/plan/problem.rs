@@ -91,6 +91,11 @@ pub enum ProblemKind {
         /// How deep it may stand.
         most: usize,
     },
+    /// Its condition has too many others within each other.
+    TooDeepCondition {
+        /// How many it may have.
+        most: usize,
+    },
     /// Two inputs have the same name.
     DuplicateInput {
         /// The name.
@@ -330,6 +335,11 @@ impl fmt::Display for ProblemKind {
             Self::TooDeep { most } => write!(
                 formatter,
                 "it stands more than {most} deep below others of its kind; divide the work less, or into sequences"
+            ),
+            Self::TooDeepCondition { most } => write!(
+                formatter,
+                "in its condition `and` and `or` stand more than {most} deep within each other; let a goal decide it, and \
+                 test what that says"
             ),
             Self::Unwatched => formatter.write_str(
                 "nobody would watch over it, and a person is to watch over the whole workflow; let a person watch only \

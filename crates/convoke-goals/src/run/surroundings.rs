@@ -55,23 +55,14 @@ impl Surroundings {
         when: Option<&Condition<Name>>,
         state: &GoalState,
     ) -> Result<bool, Error> {
-        let passes = |test: &Test<Name>| {
+        let mut passes = |test: &Test<Name>| {
             let (name, variable) = (name.to_owned(), test.variable.to_string());
             let value = state.get(&test.variable);
             value.map(|value| test.kind.holds(value)).ok_or(GoalError::NoValue { kind, name, variable })
         };
         let Some(when) = when else { return Ok(true) };
-        for all in &when.any {
-            let mut holds = true;
-            for test in all {
-                // What comes after a test that fails may well have no value.
-                holds = holds && passes(test)?;
-            }
-            if holds {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        // What comes after a test that fails may well have no value, and is not looked at.
+        Ok(when.decide(&mut passes)?)
     }
 
     /// What those before `name` came to, in the order it was made: the results of what stands in sequences. What they

@@ -70,7 +70,7 @@ impl Subject {
     }
 
     fn test(self, kind: TestKind) -> Condition<Name> {
-        Condition { any: vec![vec![Test { variable: self.0, kind }]] }
+        Condition::Test(Test { variable: self.0, kind })
     }
 }
 
@@ -78,17 +78,12 @@ impl Condition<Name> {
     /// Both hold. The other one is looked at only if this one holds.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        let both = self
-            .any
-            .iter()
-            .flat_map(|left| other.any.iter().map(move |right| left.iter().chain(right).cloned().collect()));
-        Self { any: both.collect() }
+        Self::all([self, other])
     }
 
-    /// At least one of them holds.
+    /// At least one of them holds. The other one is looked at only if this one does not hold.
     #[must_use]
-    pub fn or(mut self, other: Self) -> Self {
-        self.any.extend(other.any);
-        self
+    pub fn or(self, other: Self) -> Self {
+        Self::any([self, other])
     }
 }

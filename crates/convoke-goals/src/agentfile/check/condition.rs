@@ -14,18 +14,19 @@ impl Checker<'_> {
     pub(super) fn condition(
         &mut self,
         condition: Option<&Spanned<syntax::Condition>>,
-    ) -> (Option<Condition>, Vec<Vec<Span>>) {
+    ) -> (Option<Condition>, Vec<Span>) {
         let Some(condition) = condition else { return (None, Vec::new()) };
-        let mut any = Vec::new();
-        let mut spans = Vec::new();
-        for all in &condition.value.any {
-            let tests =
-                all.iter().filter_map(|test| Some((self.test(&test.value)?, test.value.variable.span)));
-            let (tests, places): (Vec<Test>, Vec<Span>) = tests.unzip();
-            any.push(tests);
-            spans.push(places);
-        }
-        (Some(Condition { any }), spans)
+        let mut places = Vec::new();
+        let any = condition.value.any.iter().map(|all| {
+            let tests = all.iter().filter_map(|test| {
+                let checked = self.test(&test.value)?;
+                places.push(test.value.variable.span);
+                Some(Condition::Test(checked))
+            });
+            Condition::all(tests)
+        });
+        let condition = Condition::any(any);
+        (Some(condition), places)
     }
 
     fn test(&mut self, test: &syntax::Test) -> Option<Test> {

@@ -86,8 +86,7 @@ impl<'f> Flow<'f> {
             let step_uses = std::mem::take(&mut uses.steps[index]);
             let mut guards = Guards::new();
             if let Some(condition) = &step.when {
-                self.condition(condition, &step_uses.tests, &guards);
-                guards.push(condition);
+                self.condition(condition, &step_uses.tests, &mut guards);
             }
             for wanted in &step_uses.values {
                 self.wanted(*wanted, &guards);
@@ -97,8 +96,7 @@ impl<'f> Flow<'f> {
                 let goal = self.file.goal(*id);
                 let mut guards = guards.clone();
                 if let Some(condition) = &goal.when {
-                    self.condition(condition, &uses.goals[id.0].tests, &guards);
-                    guards.push(condition);
+                    self.condition(condition, &uses.goals[id.0].tests, &mut guards);
                 }
                 self.all(&mut uses.goals[id.0].values, &guards);
                 for agent in &goal.agents {
@@ -124,25 +122,22 @@ impl<'f> Flow<'f> {
         });
     }
 
-    /// Checks a condition: each test may rely on those before it in its list.
-    fn condition(&mut self, condition: &'f Condition, places: &[Vec<Span>], outer: &[&'f Condition]) {
-        for (all, places) in condition.any.iter().zip(places) {
-            for (index, (test, span)) in all.iter().zip(places).enumerate() {
-                let wanted = Use { variable: test.variable, span: *span };
-                if self.values[wanted.variable.0].always {
-                    continue;
-                }
-                let before = Condition { any: vec![all[..index].to_vec()] };
-                if !self.cover.is_sure(&self.values[wanted.variable.0].under, outer, Some(&before)) {
-                    self.report(wanted);
-                }
-            }
-        }
+    /// Checks a condition, each test of which may rely on what holds before it, and makes it hold from here on.
+    fn condition(&mut self, condition: &'f Condition, places: &[Span], guards: &mut Guards<'f>) {
+        let outer = guards.len();
+        let mut places = places.iter();
+        condition.each_test(&mut |test, before| {
+            let Some(span) = places.next() else { return };
+            guards.extend(before);
+            self.wanted(Use { variable: test.variable, span: *span }, guards);
+            guards.truncate(outer);
+        });
+        guards.push(condition);
     }
 
     fn wanted(&mut self, wanted: Use, guards: &[&'f Condition]) {
         let value = &self.values[wanted.variable.0];
-        if !value.always && !self.cover.is_sure(&value.under, guards, None) {
+        if !value.always && !self.cover.is_sure(&value.under, guards) {
             self.report(wanted);
         }
     }

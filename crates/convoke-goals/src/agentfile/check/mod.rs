@@ -57,8 +57,8 @@ struct Use {
 struct Uses {
     /// In its text, and in `WITHIN`; each variable once.
     values: Vec<Use>,
-    /// Where the tests of its condition are.
-    tests: Vec<Vec<Span>>,
+    /// Where the tests of its condition are, in order.
+    tests: Vec<Span>,
 }
 
 impl Checker<'_> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use convoke_core::Limits;
 
-use super::model::{Agentfile, Condition, Output, TestKind, Within, written};
+use super::model::{Agentfile, Condition, Output, Test, TestKind, Within, written};
 use super::{Piece, Template};
 
 /// A text as it is written, variables as `$name`.
@@ -48,27 +48,36 @@ fn within(file: &Agentfile, within: Within) -> String {
     }
 }
 
-fn condition(file: &Agentfile, condition: &Condition) -> String {
+fn condition(file: &Agentfile, whole: &Condition) -> String {
+    let parts = |parts: &[Condition], between: &str| {
+        let part = |part: &Condition| match (whole, part) {
+            (Condition::All(_), Condition::Any(_)) => format!("({})", condition(file, part)),
+            _ => condition(file, part),
+        };
+        parts.iter().map(part).collect::<Vec<_>>().join(between)
+    };
+    match whole {
+        Condition::Test(one) => test(file, one),
+        Condition::All(all) => parts(all, " AND "),
+        Condition::Any(any) => parts(any, " OR "),
+    }
+}
+
+fn test(file: &Agentfile, test: &Test) -> String {
     let value = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => written(text),
         other => other.to_string(),
     };
     let list = |values: &[serde_json::Value]| values.iter().map(value).collect::<Vec<_>>().join(", ");
-    let lists = condition.any.iter().map(|all| {
-        let tests = all.iter().map(|test| {
-            let name = &file.variable(test.variable).name;
-            match &test.kind {
-                TestKind::In(values) if values.len() == 1 => format!("${name} IS {}", list(values)),
-                TestKind::In(values) => format!("${name} IN {}", list(values)),
-                TestKind::NotIn(values) if values.len() == 1 => format!("${name} IS NOT {}", list(values)),
-                TestKind::NotIn(values) => format!("${name} NOT IN {}", list(values)),
-                TestKind::Contains(part) => format!("${name} CONTAINS {}", value(part)),
-                TestKind::Compare(comparison, bound) => format!("${name} {} {bound}", comparison.sign()),
-            }
-        });
-        tests.collect::<Vec<_>>().join(" AND ")
-    });
-    lists.collect::<Vec<_>>().join(" OR ")
+    let name = &file.variable(test.variable).name;
+    match &test.kind {
+        TestKind::In(values) if values.len() == 1 => format!("${name} IS {}", list(values)),
+        TestKind::In(values) => format!("${name} IN {}", list(values)),
+        TestKind::NotIn(values) if values.len() == 1 => format!("${name} IS NOT {}", list(values)),
+        TestKind::NotIn(values) => format!("${name} NOT IN {}", list(values)),
+        TestKind::Contains(part) => format!("${name} CONTAINS {}", value(part)),
+        TestKind::Compare(comparison, bound) => format!("${name} {} {bound}", comparison.sign()),
+    }
 }
 
 /// Limits as they are written.

@@ -1,5 +1,6 @@
 //! How deep a tree is. Everything else goes through it by calling itself, so this must come first, and must not.
 
+use crate::agentfile::model::Condition;
 use crate::plan::problem::{Problem, ProblemKind};
 use crate::tree::{Kind, Name, Node, NodeRef, Persona, Workflow};
 
@@ -8,6 +9,9 @@ const GOALS: usize = 32;
 
 /// How deep workflows may be agents of workflows.
 const WORKFLOWS: usize = 8;
+
+/// How deep conditions may stand within conditions.
+const CONDITIONS: usize = 64;
 
 /// Somewhere in a tree.
 struct Level<'w> {
@@ -19,35 +23,45 @@ struct Level<'w> {
 }
 
 /// # Errors
-/// The first node that is too deep.
-pub(super) fn check(workflow: &Workflow) -> Result<(), Problem> {
-    let too_deep = |name: &Name, node: Kind, most: usize| {
+/// The first node that is too deep, or has a condition that is.
+pub(super) fn check<'w>(workflow: &'w Workflow) -> Result<(), Problem> {
+    let problem = |name: &Name, node: Kind, kind: ProblemKind| {
         // The whole way would be as long as it is deep.
-        let path = vec![workflow.name.clone(), name.clone()];
-        Err(Problem { path, node, kind: ProblemKind::TooDeep { most } })
+        Problem { path: vec![workflow.name.clone(), name.clone()], node, kind }
     };
-    let mut left = below(workflow, 0);
+    let condition = |when: Option<&Condition<Name>>, name: &Name, node: Kind| match when {
+        Some(when) if when.depth() > CONDITIONS => {
+            Err(problem(name, node, ProblemKind::TooDeepCondition { most: CONDITIONS }))
+        }
+        _ => Ok(()),
+    };
+    let below = |workflow: &'w Workflow, workflows: usize| {
+        let mut levels = Vec::new();
+        for sequence in &workflow.sequences {
+            condition(sequence.when.as_ref(), &sequence.name, Kind::Sequence)?;
+            levels.extend(sequence.nodes.iter().map(|node| Level { node, workflows, goals: 0 }));
+        }
+        Ok(levels)
+    };
+    let mut left = below(workflow, 0)?;
     while let Some(Level { node, workflows, goals }) = left.pop() {
         match node {
-            Node::Goal(goal) if goals > GOALS => {
-                return too_deep(&goal.name, NodeRef::from(node).kind(), GOALS);
-            }
             Node::Goal(goal) => {
+                let kind = NodeRef::from(node).kind();
+                if goals > GOALS {
+                    return Err(problem(&goal.name, kind, ProblemKind::TooDeep { most: GOALS }));
+                }
+                condition(goal.when.as_ref(), &goal.name, kind)?;
                 left.extend(goal.using.iter().map(|node| Level { node, workflows, goals: goals + 1 }));
             }
             Node::Agent(agent) => match &agent.persona {
                 Persona::Prompt(_) => {}
                 Persona::Workflow { .. } if workflows >= WORKFLOWS => {
-                    return too_deep(&agent.name, Kind::Agent, WORKFLOWS);
+                    return Err(problem(&agent.name, Kind::Agent, ProblemKind::TooDeep { most: WORKFLOWS }));
                 }
-                Persona::Workflow { workflow, .. } => left.extend(below(workflow, workflows + 1)),
+                Persona::Workflow { workflow, .. } => left.extend(below(workflow, workflows + 1)?),
             },
         }
     }
     Ok(())
-}
-
-fn below(workflow: &Workflow, workflows: usize) -> Vec<Level<'_>> {
-    let nodes = workflow.sequences.iter().flat_map(|sequence| &sequence.nodes);
-    nodes.map(|node| Level { node, workflows, goals: 0 }).collect()
 }

@@ -56,21 +56,20 @@ impl Preparer<'_> {
         }
     }
 
-    /// A condition; tests that make no sense are reported and left out.
+    /// A condition; tests that make no sense are reported and taken to hold.
     pub(super) fn condition(
         &mut self,
         condition: Option<&Condition<Name>>,
         place: &Place,
     ) -> Option<Condition<Name>> {
-        let mut sensible = |test: &&Test<Name>| match self.why_not(test) {
-            None => true,
+        let sensible = condition?.replace(&mut |test| match self.why_not(test) {
+            None => Condition::Test(test.clone()),
             Some(problem) => {
                 self.problems.add(place, problem);
-                false
+                Condition::all([])
             }
-        };
-        let any = condition?.any.iter().map(|all| all.iter().filter(&mut sensible).cloned().collect());
-        Some(Condition { any: any.collect() })
+        });
+        Some(sensible)
     }
 
     fn why_not(&self, test: &Test<Name>) -> Option<ProblemKind> {
