@@ -18,7 +18,6 @@ impl<'a> Parser<'a> {
 
     /// All clauses of a statement.
     pub(super) fn clauses(&mut self, statement: &mut Statement) {
-        let allowed = statement.kind.clauses();
         loop {
             if self.at(TokenKind::End) {
                 break;
@@ -33,7 +32,7 @@ impl<'a> Parser<'a> {
             }
             match self.clause_here() {
                 // A word may begin a clause and a statement. In the same line it is a clause if it can be one.
-                Some(clause) if allowed.contains(&clause) => self.clause(clause, statement),
+                Some(clause) if statement.kind.takes(clause) => self.clause(clause, statement),
                 _ if self.statement_here().is_some() => break,
                 Some(clause) => self.misplaced(clause, statement),
                 None => self.unexpected(statement.kind),
@@ -45,13 +44,13 @@ impl<'a> Parser<'a> {
     fn goes_on(&self, kind: StatementKind) -> bool {
         let next = self.ahead(1);
         let begins_statement =
-            StatementKind::WORDS.iter().any(|(word, _)| *word == next.text) && next.kind != TokenKind::String;
+            StatementKind::from_word(&next.text).is_some() && next.kind != TokenKind::String;
         match clause_of(next) {
             // In a line of its own it has always been a statement.
             Some(ClauseKind::Supervised) | None => false,
             Some(clause) => {
                 self.indented(next)
-                    && (kind.clauses().contains(&clause) || !begins_statement && !kind.clauses().is_empty())
+                    && (kind.takes(clause) || !begins_statement && kind.clauses().next().is_some())
             }
         }
     }
@@ -191,7 +190,7 @@ impl<'a> Parser<'a> {
     fn unexpected(&mut self, kind: StatementKind) {
         let token = self.peek().clone();
         if let TokenKind::Illegal(illegal) = token.kind {
-            if illegal == Illegal::BrokenArrow && kind.clauses().contains(&ClauseKind::Outputs) {
+            if illegal == Illegal::BrokenArrow && kind.takes(ClauseKind::Outputs) {
                 // What it would be with a space before it.
                 self.diagnostics.error(|| {
                     let arrow = Span::new(token.span.start - 1, token.span.end);
@@ -207,7 +206,7 @@ impl<'a> Parser<'a> {
         }
         let words = ClauseKind::WORDS
             .iter()
-            .filter(|(_, clause)| kind.clauses().contains(clause))
+            .filter(|(_, clause)| kind.takes(*clause))
             .map(|(word, _)| *word)
             .filter(|word| *word != "->");
         let meant = if token.kind == TokenKind::Ident { nearest(&token.text, words) } else { None };
@@ -245,9 +244,7 @@ impl<'a> Parser<'a> {
 fn clause_of(token: &Token<'_>) -> Option<ClauseKind> {
     match token.kind {
         TokenKind::String => Some(ClauseKind::Text),
-        TokenKind::Arrow | TokenKind::Ident | TokenKind::Keyword(_) => {
-            ClauseKind::WORDS.iter().find(|(word, _)| *word == token.text).map(|(_, kind)| *kind)
-        }
+        TokenKind::Arrow | TokenKind::Ident | TokenKind::Keyword(_) => ClauseKind::from_word(&token.text),
         _ => None,
     }
 }
@@ -256,7 +253,6 @@ fn clause_of(token: &Token<'_>) -> Option<ClauseKind> {
 fn listed(kind: StatementKind) -> String {
     let words: Vec<String> = kind
         .clauses()
-        .iter()
         .filter(|clause| !matches!(clause, ClauseKind::Text))
         .map(|clause| format!("`{}`", clause.word()))
         .collect();

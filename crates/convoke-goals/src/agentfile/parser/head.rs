@@ -19,7 +19,7 @@ impl<'a> Parser<'a> {
         // Nothing forbids to indent a statement, but this one is then easily mistaken for a part of the one above.
         if self.indented(&word)
             && let Some(above) = self.file.statements.last()
-            && above.kind.clauses().contains(&ClauseKind::Supervised)
+            && above.kind.takes(ClauseKind::Supervised)
             && !self.text[above.span.end..word.span.start].contains("\n\n")
         {
             let above = above.keyword;

@@ -37,9 +37,7 @@ impl Parser<'_> {
                 TokenKind::End => return,
                 TokenKind::Newline => {
                     let next = self.ahead(1);
-                    if StatementKind::WORDS.iter().any(|(word, _)| *word == next.text)
-                        || next.kind == TokenKind::End
-                    {
+                    if StatementKind::from_word(&next.text).is_some() || next.kind == TokenKind::End {
                         return;
                     }
                 }
@@ -54,8 +52,7 @@ impl Parser<'_> {
         while self.at(TokenKind::Newline) {
             let next = self.ahead(1).clone();
             let word = next.text.as_ref();
-            let known = StatementKind::WORDS.iter().any(|(known, _)| *known == word)
-                || ClauseKind::WORDS.iter().any(|(known, _)| *known == word);
+            let known = StatementKind::from_word(word).is_some() || ClauseKind::from_word(word).is_some();
             if known || !self.indented(&next) || next.kind == TokenKind::String {
                 return;
             }

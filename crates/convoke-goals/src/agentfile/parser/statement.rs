@@ -27,7 +27,7 @@ impl<'a> Parser<'a> {
         if !matches!(token.kind, TokenKind::Ident | TokenKind::Keyword(_)) {
             return None;
         }
-        StatementKind::WORDS.iter().find(|(word, _)| *word == token.text).map(|(_, kind)| *kind)
+        StatementKind::from_word(&token.text)
     }
 
     fn statement(&mut self) {
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
                 format!("no statement begins with {}", describe(&token)),
             );
             match above {
-                Some((kind, above)) if kind.clauses().contains(&clause) && !indented => diagnostic
+                Some((kind, above)) if kind.takes(clause) && !indented => diagnostic
                     .label("begins a line")
                     .related(above, "may belong to this statement")
                     .replace("indent it to go on with the statement above", Span::at(token.span.start), "  "),
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
             }
         });
         match self.file.statements.pop() {
-            Some(mut statement) if statement.kind.clauses().contains(&clause) => {
+            Some(mut statement) if statement.kind.takes(clause) => {
                 self.clauses(&mut statement);
                 statement.continued = true;
                 statement.span.end = self.last_end();

@@ -1,49 +1,48 @@
-//! Which statements there are, and which clauses each of them takes.
+//! Which statements there are, and which clauses each of them takes: one table of either.
 
-/// What a statement is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum StatementKind {
+macro_rules! statements {
+    ($($(#[$doc:meta])* $kind:ident $($word:literal)|+,)*) => {
+        /// What a statement is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum StatementKind { $($(#[$doc])* $kind,)* }
+
+        impl StatementKind {
+            /// The words that begin statements.
+            pub const WORDS: &[(&str, StatementKind)] = &[$($(($word, Self::$kind),)+)*];
+        }
+    };
+}
+
+statements! {
     /// `NAME`: what the workflow is called.
-    Name,
+    Name "NAME",
     /// `INPUT`: a value the workflow is given.
-    Input,
+    Input "INPUT",
     /// `AGENT`: somebody who pursues goals.
-    Agent,
+    Agent "AGENT",
     /// `GOAL`: something to achieve.
-    Goal,
+    Goal "GOAL",
     /// `CONVERGE`: something to achieve by improving on it.
-    Converge,
+    Converge "CONVERGE",
     /// `LOOP`: with a text the same as `CONVERGE`; without one a `RUN` that is repeated.
-    Loop,
+    Loop "LOOP",
     /// `RUN`: goals to pursue now.
-    Run,
+    Run "RUN",
     /// `SUPERVISED`: everything is.
-    Supervised,
+    Supervised "SUPERVISED",
     /// `SECURITY`: how suspicious to be.
-    Security,
+    Security "SECURITY",
     /// `MODEL`, `TOOLS`, `TIMEOUT`, `RETRY` or `BUDGET` for the whole file.
-    Setting,
+    Setting "MODEL" | "TOOLS" | "TIMEOUT" | "RETRY" | "BUDGET",
 }
 
 impl StatementKind {
-    /// The words that begin statements.
-    pub const WORDS: &[(&str, StatementKind)] = &[
-        ("NAME", Self::Name),
-        ("INPUT", Self::Input),
-        ("AGENT", Self::Agent),
-        ("GOAL", Self::Goal),
-        ("CONVERGE", Self::Converge),
-        ("LOOP", Self::Loop),
-        ("RUN", Self::Run),
-        ("SUPERVISED", Self::Supervised),
-        ("SECURITY", Self::Security),
-        ("MODEL", Self::Setting),
-        ("TOOLS", Self::Setting),
-        ("TIMEOUT", Self::Setting),
-        ("RETRY", Self::Setting),
-        ("BUDGET", Self::Setting),
-    ];
+    /// The statement that begins with a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        find(Self::WORDS, word)
+    }
 
     /// Its first word.
     #[must_use]
@@ -60,119 +59,76 @@ impl StatementKind {
         !matches!(self, Self::Supervised | Self::Security | Self::Setting)
     }
 
-    /// The clauses it may have.
+    /// Whether it may have a clause.
     #[must_use]
-    pub fn clauses(self) -> &'static [ClauseKind] {
-        use ClauseKind as C;
-        match self {
-            Self::Name | Self::Supervised | Self::Security | Self::Setting => &[],
-            Self::Input => &[C::Default, C::Secret],
-            Self::Agent => &[
-                C::Text,
-                C::From,
-                C::Outputs,
-                C::Requires,
-                C::Model,
-                C::Tools,
-                C::Timeout,
-                C::Retry,
-                C::Budget,
-                C::Supervised,
-                C::Unsupervised,
-            ],
-            Self::Goal => &[
-                C::Text,
-                C::From,
-                C::Outputs,
-                C::Using,
-                C::Model,
-                C::Tools,
-                C::Timeout,
-                C::Retry,
-                C::Budget,
-                C::When,
-                C::Supervised,
-                C::Unsupervised,
-            ],
-            Self::Converge | Self::Loop => &[
-                C::Text,
-                C::From,
-                C::Outputs,
-                C::Using,
-                C::Within,
-                C::Model,
-                C::Tools,
-                C::Timeout,
-                C::Retry,
-                C::Budget,
-                C::When,
-                C::Supervised,
-                C::Unsupervised,
-            ],
-            Self::Run => &[
-                C::Using,
-                C::Parallel,
-                C::Model,
-                C::Tools,
-                C::Timeout,
-                C::Retry,
-                C::Budget,
-                C::When,
-                C::Supervised,
-                C::Unsupervised,
-            ],
-        }
+    pub fn takes(self, clause: ClauseKind) -> bool {
+        clause.statements().contains(&self)
+    }
+
+    /// The clauses it may have.
+    pub fn clauses(self) -> impl Iterator<Item = ClauseKind> {
+        ClauseKind::ALL.iter().copied().filter(move |clause| self.takes(*clause))
     }
 }
 
-/// What a clause is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-#[allow(missing_docs, reason = "each is the word itself")]
-pub enum ClauseKind {
-    Text,
-    From,
-    Outputs,
-    Using,
-    Requires,
-    Within,
-    Default,
-    Secret,
-    Model,
-    Tools,
-    Timeout,
-    Retry,
-    Budget,
-    When,
-    Parallel,
-    Supervised,
-    Unsupervised,
+macro_rules! clauses {
+    ($($kind:ident $($word:literal)? [$($statement:ident)*],)*) => {
+        /// What a clause is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        #[allow(missing_docs, reason = "each is the word itself")]
+        pub enum ClauseKind { $($kind,)* }
+
+        impl ClauseKind {
+            /// All of them.
+            pub const ALL: &[ClauseKind] = &[$(Self::$kind,)*];
+
+            /// The words that begin clauses.
+            pub const WORDS: &[(&str, ClauseKind)] = &[$($(($word, Self::$kind),)?)*];
+
+            /// The statements that may have it.
+            #[must_use]
+            pub fn statements(self) -> &'static [StatementKind] {
+                match self { $(Self::$kind => &[$(StatementKind::$statement,)*],)* }
+            }
+        }
+    };
+}
+
+clauses! {
+    Text                        [Agent Goal Converge Loop],
+    From "FROM"                 [Agent Goal Converge Loop],
+    Outputs "->"                [Agent Goal Converge Loop],
+    Using "USING"               [Goal Converge Loop Run],
+    Requires "REQUIRES"         [Agent],
+    Within "WITHIN"             [Converge Loop],
+    Parallel "PARALLEL"         [Run],
+    Default "DEFAULT"           [Input],
+    Secret "SECRET"             [Input],
+    Model "MODEL"               [Agent Goal Converge Loop Run],
+    Tools "TOOLS"               [Agent Goal Converge Loop Run],
+    Timeout "TIMEOUT"           [Agent Goal Converge Loop Run],
+    Retry "RETRY"               [Agent Goal Converge Loop Run],
+    Budget "BUDGET"             [Agent Goal Converge Loop Run],
+    When "WHEN"                 [Goal Converge Loop Run],
+    Supervised "SUPERVISED"     [Agent Goal Converge Loop Run],
+    Unsupervised "UNSUPERVISED" [Agent Goal Converge Loop Run],
 }
 
 impl ClauseKind {
-    /// The words that begin clauses.
-    pub const WORDS: &[(&str, ClauseKind)] = &[
-        ("FROM", Self::From),
-        ("->", Self::Outputs),
-        ("USING", Self::Using),
-        ("REQUIRES", Self::Requires),
-        ("WITHIN", Self::Within),
-        ("DEFAULT", Self::Default),
-        ("SECRET", Self::Secret),
-        ("MODEL", Self::Model),
-        ("TOOLS", Self::Tools),
-        ("TIMEOUT", Self::Timeout),
-        ("RETRY", Self::Retry),
-        ("BUDGET", Self::Budget),
-        ("WHEN", Self::When),
-        ("PARALLEL", Self::Parallel),
-        ("SUPERVISED", Self::Supervised),
-        ("UNSUPERVISED", Self::Unsupervised),
-    ];
+    /// The clause that begins with a word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        find(Self::WORDS, word)
+    }
 
     /// Its first word, or what it is if it has none.
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(_, kind)| *kind == self).map_or("a text", |(word, _)| word)
     }
+}
+
+fn find<K: Copy>(words: &[(&str, K)], word: &str) -> Option<K> {
+    words.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
 }
