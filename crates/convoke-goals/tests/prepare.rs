@@ -321,6 +321,26 @@ fn agentcore_130_two_goals_of_one_name_are_refused() {
 }
 
 #[test]
+fn those_who_pursue_a_goal_are_told_apart_by_their_names() {
+    let (agent, goal) = (Agent::new("x", "You are x."), Goal::new("x", "Do x"));
+    let shared = Goal::new("g", "x").using(agent.clone()).using(goal.clone());
+    let expected = "goal `x` in `w/main/g`: whoever uses it uses the agent of this name too, and they could not be told \
+                    apart; give one of them another name";
+    assert_eq!(problems(main_with([shared])), [expected]);
+    let converging = Goal::converging("x", "Do x", 2);
+    let shared = Goal::new("g", "x").using(Goal::new("h", "y").using(converging).using(agent.clone()));
+    let expected = "agent `x` in `w/main/g/h`: whoever uses it uses the convergence of this name too";
+    assert_says(&problems(main_with([shared])), &[expected]);
+
+    // Elsewhere an agent and a goal may well be called the same, and who is named twice counts once.
+    let first = Goal::new("first", "x").using(agent.clone()).using(agent.clone());
+    let second = Goal::new("second", "x").using(goal.using(agent));
+    assert!(warnings(main_with([first, second])).is_empty());
+    let file = valid("NAME x\nAGENT x \"You are x.\"\nGOAL x \"Do x\" USING x\nRUN x USING x");
+    assert!(warnings(Workflow::from(&file)).is_empty());
+}
+
+#[test]
 fn agentcore_107_research_needs_a_scope() {
     let research = |scope: &str| SecurityMode::Research { scope: scope.into() };
     let tree = |scope: &str| main_with([Goal::new("g", "x")]).security(research(scope));

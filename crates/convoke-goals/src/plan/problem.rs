@@ -86,6 +86,11 @@ pub enum ProblemKind {
         /// Where the other one is.
         first: String,
     },
+    /// The goal that uses it uses something else of the same name too.
+    SharedName {
+        /// What the other one is.
+        other: Kind,
+    },
     /// It stands too deep below others of its kind.
     TooDeep {
         /// How deep it may stand.
@@ -247,6 +252,11 @@ impl fmt::Display for ProblemKind {
             Self::DuplicateName { first } => {
                 write!(formatter, "the name is taken by `{}`, which is not the same; give one of them another name", one_line(first))
             }
+            Self::SharedName { other } => write!(
+                formatter,
+                "whoever uses it uses the {other} of this name too, and they could not be told apart; give one of them \
+                 another name"
+            ),
             Self::DuplicateInput { input } => {
                 write!(formatter, "the input `{}` is declared more than once; keep one of them", one_line(input))
             }

@@ -177,6 +177,19 @@ impl<'w> Preparer<'w> {
         }
     }
 
+    /// Those that pursue the same goal are known by their names, whatever they are.
+    fn told_apart(&mut self, using: &[Node], place: &Place) {
+        let mut first: HashMap<&str, Kind> = HashMap::new();
+        for node in using.iter().map(NodeRef::from) {
+            let kind = node.kind();
+            let other = *first.entry(node.name()).or_insert(kind);
+            if (other == Kind::Agent) != (kind == Kind::Agent) {
+                let place = place.below(&node.name().into(), kind);
+                self.problems.add(&place, ProblemKind::SharedName { other });
+            }
+        }
+    }
+
     fn goal(&mut self, goal: &'w Goal, outer: &Layer, whole: Option<&str>, place: &Place) -> PlannedGoal {
         self.name(&goal.name, place);
         self.outputs(&goal.outputs, place);
@@ -189,6 +202,7 @@ impl<'w> Preparer<'w> {
         let text = self.text(&goal.text, place, "description");
         let converge = goal.converge.as_ref().map(|within| self.within(within, place));
         let when = self.condition(goal.when.as_ref(), place);
+        self.told_apart(&goal.using, place);
         let inside = layer.inside();
         let using = goal.using.iter().map(|node| self.node(node, &inside, whole.as_deref(), place, true));
         PlannedGoal {
