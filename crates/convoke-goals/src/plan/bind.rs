@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Prepared;
 use super::prepare::times;
+use super::problem::lines;
 use crate::agentfile::model::{Type, Within};
 use crate::secret::{SHORTEST, Seals, is_long_enough, mark, nonce};
 use crate::state::{GoalState, Values};
@@ -31,13 +32,7 @@ pub struct InvalidInputs {
 
 impl fmt::Display for InvalidInputs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                formatter.write_str("\n")?;
-            }
-            problem.fmt(formatter)?;
-        }
-        Ok(())
+        lines(&self.problems, formatter)
     }
 }
 

@@ -14,13 +14,7 @@ pub struct InvalidWorkflow {
 
 impl fmt::Display for InvalidWorkflow {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
-            if index > 0 {
-                formatter.write_str("\n")?;
-            }
-            problem.fmt(formatter)?;
-        }
-        Ok(())
+        lines(&self.problems, formatter)
     }
 }
 
@@ -360,6 +354,17 @@ impl fmt::Display for ProblemKind {
             }
         }
     }
+}
+
+/// Problems, one a line.
+pub(super) fn lines(problems: &[impl fmt::Display], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (index, problem) in problems.iter().enumerate() {
+        if index > 0 {
+            formatter.write_str("\n")?;
+        }
+        problem.fmt(formatter)?;
+    }
+    Ok(())
 }
 
 /// A text that may have anything in it, for one line.

@@ -1,12 +1,11 @@
 //! Conditions: their variables resolved and their values typed.
 
-use convoke_core::suggest;
 use serde_json::Value;
 
 use super::Checker;
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic};
-use crate::agentfile::model::{Condition, Test, TestKind, Type};
+use crate::agentfile::model::{Condition, Test, TestKind, Type, VariableId};
 use crate::agentfile::syntax::{self, Operator, Spanned};
 
 impl Checker<'_> {
@@ -32,12 +31,7 @@ impl Checker<'_> {
     fn test(&mut self, test: &syntax::Test) -> Option<Test> {
         let name = &test.variable.value;
         let span = test.variable.span;
-        let Some(variable) = self.names.variable(name) else {
-            let names = &self.names;
-            self.diagnostics.error(|| names.no_variable(name, span, name.contains('-')));
-            return None;
-        };
-        self.used[variable.0] = true;
+        let variable = self.looked_up(name, span)?;
         if self.names.variables[variable.0].secret {
             self.diagnostics.error(|| {
                 Diagnostic::new(
@@ -84,6 +78,16 @@ impl Checker<'_> {
         Some(Test { variable, kind })
     }
 
+    /// A variable that is used outside of a text. If there is none, that is reported.
+    pub(super) fn looked_up(&mut self, name: &str, span: Span) -> Option<VariableId> {
+        let variable = self.names.variable(name);
+        match variable {
+            Some(variable) => self.used[variable.0] = true,
+            None => self.diagnostics.error(|| self.names.no_variable(name, span, name.contains('-'))),
+        }
+        variable
+    }
+
     /// The values a variable is compared with, if all of them are values it can have.
     fn values(&mut self, name: &str, ty: &Type, written: &[Spanned<String>]) -> Option<Vec<Value>> {
         let mut values = Vec::new();
@@ -91,19 +95,13 @@ impl Checker<'_> {
             match ty.read(&value.value) {
                 Ok(value) => values.push(value),
                 Err(why) => self.diagnostics.error(|| {
-                    let meant = match ty {
-                        Type::OneOf(values) => {
-                            suggest::nearest(&value.value, values.iter().map(String::as_str))
-                        }
-                        _ => None,
-                    };
                     Diagnostic::new(
                         Code::BadValue,
                         value.span,
                         format!("`${name}` is never `{}`", value.value),
                     )
                     .label(why)
-                    .suggest(meant, crate::agentfile::model::written)
+                    .suggest(ty.nearest(&value.value), crate::agentfile::model::written)
                     .help(format!("its type is `{ty}`"))
                 }),
             }

@@ -22,18 +22,11 @@ impl<'c> Checker<'c> {
         let (persona, values) = match &clauses.body {
             Some(Spanned { value: Body::From(target), span }) => self.agent_source(target, *span),
             Some(Spanned { value: Body::Text(quoted), span }) => {
+                self.not_empty(&quoted.value, *span, || {
+                    let help = "say who it is, for instance `\"You are a rigorous critic.\"`";
+                    (format!("the agent `{name}` has an empty text"), help)
+                });
                 let (text, uses) = self.quoted(quoted);
-                if text.template.is_blank() {
-                    self.diagnostics.error(|| {
-                        Diagnostic::new(
-                            Code::MissingText,
-                            *span,
-                            format!("the agent `{name}` has an empty text"),
-                        )
-                        .label("says nothing")
-                        .help("say who it is, for instance `\"You are a rigorous critic.\"`")
-                    });
-                }
                 (Persona::Prompt(text), uses)
             }
             None => (Persona::Prompt(Text { template: Default::default(), path: None }), Vec::new()),
@@ -69,18 +62,15 @@ impl<'c> Checker<'c> {
         let clauses = &statement.clauses;
         let (text, mut values) = match &clauses.body {
             Some(Spanned { value: Body::From(target), span }) => self.goal_file(target, *span),
-            Some(Spanned { value: Body::Text(quoted), .. }) => self.quoted(quoted),
+            Some(Spanned { value: Body::Text(quoted), span }) => {
+                self.not_empty(&quoted.value, *span, || {
+                    let help = "say what is to be achieved, for instance `\"Summarize $report\"`";
+                    (format!("the goal `{name}` has an empty text"), help)
+                });
+                self.quoted(quoted)
+            }
             None => (Text { template: Default::default(), path: None }, Vec::new()),
         };
-        if let Some(Spanned { value: Body::Text(quoted), span }) = &clauses.body
-            && quoted.value.trim().is_empty()
-        {
-            self.diagnostics.error(|| {
-                Diagnostic::new(Code::MissingText, *span, format!("the goal `{name}` has an empty text"))
-                    .label("says nothing")
-                    .help("say what is to be achieved, for instance `\"Summarize $report\"`")
-            });
-        }
         let converge = clauses.within.as_ref().and_then(|within| self.within(within, &mut values));
         let (when, tests) = self.condition(clauses.when.as_ref());
         let goal = Goal {
@@ -265,12 +255,7 @@ impl<'c> Checker<'c> {
             syntax::Within::Variable(variable) => variable,
         };
         let span = *span;
-        let Some(variable) = self.names.variable(name) else {
-            let names = &self.names;
-            self.diagnostics.error(|| names.no_variable(name, span, name.contains('-')));
-            return None;
-        };
-        self.used[variable.0] = true;
+        let variable = self.looked_up(name, span)?;
         uses.push(Use { variable, span });
         let (ty, secret) = (&self.names.variables[variable.0].ty, self.names.variables[variable.0].secret);
         let input =

@@ -188,15 +188,9 @@ impl Checker<'_> {
 
     fn bad_value(&mut self, name: &str, text: &str, span: Span, ty: &model::Type, why: &str) {
         self.diagnostics.error(|| {
-            let meant = match ty {
-                model::Type::OneOf(values) => {
-                    convoke_core::suggest::nearest(text, values.iter().map(String::as_str))
-                }
-                _ => None,
-            };
             Diagnostic::new(Code::BadValue, span, format!("`{name}` cannot be `{text}`"))
                 .label(why.to_owned())
-                .suggest(meant, model::written)
+                .suggest(ty.nearest(text), model::written)
                 .help(format!("the type of `{name}` is `{ty}`"))
         });
     }

@@ -80,7 +80,7 @@ impl<'t> Names<'t> {
         for (name, statement) in self.inputs.clone() {
             let clauses = &statement.clauses;
             let ty = clauses.ty.as_ref().map(|ty| ty.value.clone()).unwrap_or_default();
-            let span = statement.name.as_ref().map_or(statement.keyword, |name| name.span);
+            let span = statement.name_span();
             self.define(name, ty, span, None, diagnostics);
             if let (Some(_), Some(variable)) = (&clauses.secret, self.variables.last_mut()) {
                 variable.secret = true;
@@ -90,7 +90,7 @@ impl<'t> Names<'t> {
             let goal = GoalId(index);
             let outputs = statement.clauses.outputs.as_ref().map_or(&[][..], |outputs| &outputs.value);
             if !outputs.iter().any(|output| output.name.value == *name) {
-                let span = statement.name.as_ref().map_or(statement.keyword, |name| name.span);
+                let span = statement.name_span();
                 self.define(name, Type::String, span, Some(goal), diagnostics);
             }
             for output in outputs {

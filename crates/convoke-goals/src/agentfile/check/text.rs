@@ -28,14 +28,26 @@ impl Checker<'_> {
     /// A text from another file.
     pub(super) fn loaded(&mut self, text: &str, path: &str, from: Span) -> (Text, Vec<Use>) {
         let (template, uses) = self.resolve(text, Written::Elsewhere { path, from });
-        if template.is_blank() {
+        self.not_empty(text, from, || {
+            let help = "write the text into that file, or here between quotes";
+            (format!("`{path}` has no text in it"), help)
+        });
+        (Text { template, path: Some(path.to_owned()) }, uses)
+    }
+
+    /// Reports a text that says nothing.
+    pub(super) fn not_empty(
+        &mut self,
+        text: &str,
+        span: Span,
+        problem: impl FnOnce() -> (String, &'static str),
+    ) {
+        if text.trim().is_empty() {
             self.diagnostics.error(|| {
-                Diagnostic::new(Code::MissingText, from, format!("`{path}` has no text in it"))
-                    .label("says nothing")
-                    .help("write the text into that file, or here between quotes")
+                let (message, help) = problem();
+                Diagnostic::new(Code::MissingText, span, message).label("says nothing").help(help)
             });
         }
-        (Text { template, path: Some(path.to_owned()) }, uses)
     }
 
     fn resolve(&mut self, text: &str, written: Written<'_>) -> (Template, Vec<Use>) {

@@ -17,7 +17,7 @@ impl Checker<'_> {
         let goals = std::mem::take(&mut self.names.goals);
         for ((name, statement), run) in goals.iter().zip(run) {
             if !run {
-                let span = statement.name.as_ref().map_or(statement.keyword, |name| name.span);
+                let span = statement.name_span();
                 self.diagnostics.warning(|| {
                     Diagnostic::new(Code::UnusedGoal, span, format!("nothing runs the goal `{name}`"))
                         .label("not named by any `RUN`")
@@ -28,7 +28,7 @@ impl Checker<'_> {
         let agents = std::mem::take(&mut self.names.agents);
         for ((name, statement), used) in agents.iter().zip(used) {
             if !used {
-                let span = statement.name.as_ref().map_or(statement.keyword, |name| name.span);
+                let span = statement.name_span();
                 self.diagnostics.warning(|| {
                     Diagnostic::new(Code::UnusedAgent, span, format!("no goal uses the agent `{name}`"))
                         .label("not named by any goal")

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use convoke_core::suggest;
 use serde_json::{Number, Value, json};
 
 use crate::agentfile::lexer::{Keyword, is_name};
@@ -30,6 +31,14 @@ pub enum Type {
 impl Type {
     /// The types that have names.
     pub const NAMES: &[&str] = &["string", "int", "number", "bool", "json"];
+
+    /// The value that was perhaps meant by a text which is none, if it has few.
+    pub(crate) fn nearest(&self, text: &str) -> Option<&str> {
+        match self {
+            Self::OneOf(values) => suggest::nearest(text, values.iter().map(String::as_str)),
+            _ => None,
+        }
+    }
 
     /// The type of a name.
     #[must_use]

@@ -8,19 +8,16 @@ use crate::agentfile::syntax::{ClauseKind, StatementKind};
 impl Parser<'_> {
     /// Skips to the end of the line.
     pub(super) fn skip_line(&mut self) {
-        while !self.at_line_end() {
-            if matches!(self.peek().kind, TokenKind::Illegal(Illegal::OpenString | Illegal::OpenTripleString))
-            {
-                self.illegal();
-                return;
-            }
-            self.advance();
-        }
+        self.skip_until(|_| false);
     }
 
     /// Skips to where a clause or a statement may begin, or to the end of the line.
     pub(super) fn skip_to_clause(&mut self) {
-        while !self.at_line_end() && self.clause_here().is_none() && self.statement_here().is_none() {
+        self.skip_until(|parser| parser.clause_here().is_some() || parser.statement_here().is_some());
+    }
+
+    fn skip_until(&mut self, there: impl Fn(&Self) -> bool) {
+        while !self.at_line_end() && !there(self) {
             if matches!(self.peek().kind, TokenKind::Illegal(Illegal::OpenString | Illegal::OpenTripleString))
             {
                 self.illegal();

@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
         if kind.is_named() && statement.name.is_none() && *clauses == Clauses::default() {
             return;
         }
-        let named = statement.name.as_ref().map_or(statement.keyword, |name| name.span);
+        let named = statement.name_span();
         let word = kind.word();
         let end = Span::at(statement.span.end);
         let is_goal = matches!(kind, StatementKind::Agent | StatementKind::Goal | StatementKind::Converge);

@@ -9,44 +9,59 @@ use crate::agentfile::Span;
 use crate::agentfile::lexer::Comparison;
 use crate::agentfile::model::{SecurityMode, Type};
 
-/// All parts a statement can have. The span of each has its first word too.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Clauses {
+macro_rules! clauses {
+    ($($(#[$doc:meta])* $clause:ident: $value:ty,)*) => {
+        /// All parts a statement can have. The span of each has its first word too.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        #[non_exhaustive]
+        pub struct Clauses { $($(#[$doc])* pub $clause: Option<Spanned<$value>>,)* }
+
+        impl Clauses {
+            /// Adds the one clause that `other` has. If it is there already: where.
+            pub(crate) fn merge(&mut self, other: Clauses, span: Span) -> Option<Span> {
+                let mut before = None;
+                $(put(&mut self.$clause, other.$clause, span, &mut before);)*
+                before
+            }
+        }
+    };
+}
+
+clauses! {
     /// `"text"` or `FROM path`.
-    pub body: Option<Spanned<Body>>,
+    body: Body,
     /// `:type` after an input's name.
-    pub ty: Option<Spanned<Type>>,
+    ty: Type,
     /// `DEFAULT value`.
-    pub default: Option<Spanned<Spanned<String>>>,
+    default: Spanned<String>,
     /// `SECRET`.
-    pub secret: Option<Spanned<()>>,
+    secret: (),
     /// `-> name:type, name`.
-    pub outputs: Option<Spanned<Vec<OutputField>>>,
+    outputs: Vec<OutputField>,
     /// `USING name, name`.
-    pub using: Option<Spanned<Vec<Spanned<String>>>>,
+    using: Vec<Spanned<String>>,
     /// `REQUIRES "profile"`.
-    pub requires: Option<Spanned<String>>,
+    requires: String,
     /// `WITHIN 5` or `WITHIN $rounds`.
-    pub within: Option<Spanned<Within>>,
+    within: Within,
     /// `MODEL "service/model"`.
-    pub model: Option<Spanned<String>>,
+    model: String,
     /// `TOOLS read, grep` or `TOOLS none`.
-    pub tools: Option<Spanned<Tools>>,
+    tools: Tools,
     /// `TIMEOUT 5m`.
-    pub timeout: Option<Spanned<Duration>>,
+    timeout: Duration,
     /// `RETRY 3` or `RETRY 3 AFTER 10s`.
-    pub retry: Option<Spanned<Retry>>,
+    retry: Retry,
     /// `BUDGET 20000 tokens, 0.50 usd`.
-    pub budget: Option<Spanned<Budget>>,
+    budget: Budget,
     /// `WHEN $kind IS bug`.
-    pub when: Option<Spanned<Condition>>,
+    when: Condition,
     /// `PARALLEL`.
-    pub parallel: Option<Spanned<()>>,
+    parallel: (),
     /// `SUPERVISED`, `SUPERVISED HUMAN` or `UNSUPERVISED`.
-    pub supervise: Option<Spanned<Supervise>>,
+    supervise: Supervise,
     /// What `SECURITY` says.
-    pub security: Option<Spanned<SecurityMode>>,
+    security: SecurityMode,
 }
 
 /// What a goal or an agent is about.
@@ -197,50 +212,6 @@ pub enum Operator {
     Contains,
     /// `$x < 3`
     Compare(Comparison),
-}
-
-impl Clauses {
-    /// Adds the one clause that `other` has. If it is there already: where.
-    pub(crate) fn merge(&mut self, other: Clauses, span: Span) -> Option<Span> {
-        let mut before = None;
-        let Clauses {
-            body,
-            ty,
-            default,
-            secret,
-            outputs,
-            using,
-            requires,
-            within,
-            model,
-            tools,
-            timeout,
-            retry,
-            budget,
-            when,
-            parallel,
-            supervise,
-            security,
-        } = other;
-        put(&mut self.body, body, span, &mut before);
-        put(&mut self.ty, ty, span, &mut before);
-        put(&mut self.default, default, span, &mut before);
-        put(&mut self.secret, secret, span, &mut before);
-        put(&mut self.outputs, outputs, span, &mut before);
-        put(&mut self.using, using, span, &mut before);
-        put(&mut self.requires, requires, span, &mut before);
-        put(&mut self.within, within, span, &mut before);
-        put(&mut self.model, model, span, &mut before);
-        put(&mut self.tools, tools, span, &mut before);
-        put(&mut self.timeout, timeout, span, &mut before);
-        put(&mut self.retry, retry, span, &mut before);
-        put(&mut self.budget, budget, span, &mut before);
-        put(&mut self.when, when, span, &mut before);
-        put(&mut self.parallel, parallel, span, &mut before);
-        put(&mut self.supervise, supervise, span, &mut before);
-        put(&mut self.security, security, span, &mut before);
-        before
-    }
 }
 
 fn put<T>(slot: &mut Option<Spanned<T>>, new: Option<Spanned<T>>, span: Span, before: &mut Option<Span>) {

@@ -67,6 +67,13 @@ pub struct Statement {
     pub continued: bool,
 }
 
+impl Statement {
+    /// Where its name is, or its first word if it has none.
+    pub(crate) fn name_span(&self) -> Span {
+        self.name.as_ref().map_or(self.keyword, |name| name.span)
+    }
+}
+
 impl PartialEq for Statement {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind && self.name == other.name && self.clauses == other.clauses
