@@ -6,11 +6,12 @@ mod common;
 use common::{Diary, agent, call, echo, outcome, result, results, streamed};
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation, FunctionTool, InvalidAgent};
 use convoke_core::{
-    Error, FinishReason, Limits, ModelParams, ModelRequest, Money, Price, Resource, RunStatus, Runtime,
-    ToolChoice, Usage, Workflow,
+    Error, FinishReason, Limits, Message, ModelParams, ModelRequest, Money, Price, Resource, RunStatus,
+    Runtime, ToolChoice, Usage, Workflow,
 };
 use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
+use convoke_store::MemoryStore;
 use serde_json::json;
 
 /// A model that calls a tool, always with other arguments, as long as it may; and then answers.
@@ -144,6 +145,28 @@ async fn a_tool_whose_calls_are_used_up_says_so_and_the_agent_goes_on() {
     );
     let (content, is_error) = results(&result).swap_remove(1);
     assert!(is_error && content.contains("1 of 1 calls of `echo`"), "{content}");
+}
+
+#[tokio::test]
+async fn a_call_that_the_budget_refuses_is_never_told_as_made_not_when_replayed_either() {
+    let model = common::calls_then_done(call("echo", "a").and_tool("echo", json!({"text": "b"})));
+    let workflow = Workflow::new(agent(&model).tool(echo("echo", &Diary::default())).build().unwrap());
+    let runtime = Runtime::builder().store(MemoryStore::new()).build();
+    let start =
+        runtime.start(&workflow, Conversation::from("go")).limits(Limits::default().calls_of("echo", 1));
+    let (live, outcome) = start.stream().collect().await;
+    let outcome = outcome.unwrap();
+    let made = live.iter().filter(|event| common::kind(&event.kind) == "tool_call_executing").count();
+    assert_eq!(made, 1);
+
+    let replayed = runtime.replay(&workflow, &outcome.run).await.unwrap().events;
+    let result = outcome.completed().unwrap().result.unwrap();
+    let ids: Vec<String> =
+        result.transcript.iter().flat_map(Message::tool_calls).map(|c| c.id.to_string()).collect();
+    assert_eq!(ids.len(), 2);
+    for id in ids {
+        assert_eq!(common::call_events(&replayed, &id), common::call_events(&live, &id));
+    }
 }
 
 #[tokio::test]

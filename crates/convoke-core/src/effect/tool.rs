@@ -129,9 +129,9 @@ impl Scope {
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
             Past::Finished(outcome) => {
-                self.tell_fate(call, outcome.as_ref().ok(), true).await;
                 // A call that the budget did not allow was never made.
                 if !matches!(outcome, Err(Error::Budget(_))) {
+                    self.tell_fate(call, outcome.as_ref().ok(), true).await;
                     self.count_tool_call(&charge);
                 }
                 if spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty() {
