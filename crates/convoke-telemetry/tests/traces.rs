@@ -181,17 +181,19 @@ async fn hidden_calls_and_failed_ones_have_spans_too() {
 async fn a_cancelled_run_ends_all_its_spans() {
     let collector = Collector::start();
     let telemetry = Telemetry::start(&collector.config()).unwrap();
-    let model = ScriptedModel::builder().name("scripted").otherwise(Reply::text("never").hangs()).build();
+    let canceller = Canceller::new();
+    // The model itself cancels: its call has begun by then, whatever the machine is busy with.
+    let inside = canceller.clone();
+    let hanging = Reply::with(move |_| {
+        inside.cancel("enough");
+        Reply::text("never").hangs()
+    });
+    let model = ScriptedModel::builder().name("scripted").otherwise(hanging).build();
     let agent = Agent::builder("sleeper").build().unwrap();
     let step = AgentStep::new("sleeper", agent, |_: &u8| "hello").discard();
     let runtime = telemetry.watch(Runtime::builder()).model(model).build();
-    let canceller = Canceller::new();
-    let mut stream = runtime.start(&Workflow::new(step), 0).canceller(&canceller).stream();
-    while let Some(event) = stream.next().await {
-        if event.path.as_str().ends_with("/turn") {
-            canceller.cancel("enough");
-        }
-    }
+    let outcome = runtime.start(&Workflow::new(step), 0).canceller(&canceller).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Cancelled);
     telemetry.shutdown_async().await;
 
     let spans = collector.spans();
