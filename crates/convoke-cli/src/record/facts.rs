@@ -5,7 +5,7 @@ use std::time::Duration;
 use convoke_core::Usage;
 use convoke_core::history::{Attempt, Detail, History, Moment, Spent};
 
-use super::kind::waits_to_retry;
+use super::part;
 use crate::human;
 use crate::terminal::{Ink, text};
 
@@ -16,16 +16,16 @@ const PROMPT: Duration = Duration::from_secs(1);
 pub(super) fn circumstances(history: &History, moment: &Moment<'_>) -> Vec<(Ink, String)> {
     let path = &moment.effect.path;
     let mut facts = Vec::new();
-    if let Some(phase) = history.steps.supervision(path) {
+    if let Some(phase) = part::supervision(&history.steps, path) {
         facts.push((Ink::Accent, format!("supervision: {}", phase.name())));
     }
-    if let Some(attempt) = history.steps.attempt(path).filter(|attempt| *attempt > 1) {
+    if let Some(attempt) = part::attempt(&history.steps, path).filter(|attempt| *attempt > 1) {
         facts.push((Ink::Caution, format!("attempt {attempt}")));
     }
     if moment.number > 1 {
         facts.push((Ink::Caution, format!("done again, {}", human::ordinal(moment.number))));
     }
-    if waits_to_retry(history, moment) {
+    if part::waits_to_retry(history, moment) {
         facts.push((Ink::Caution, "before it is tried again".to_owned()));
     }
     if history.is_inherited(moment.mark()) {

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use convoke_core::history::{History, Moment, What};
 use convoke_core::{EffectKind, Phase};
 
+use super::part;
 use crate::terminal::Ink;
 
 /// What something that happened is about. It may be about several things.
@@ -90,13 +91,13 @@ impl Kind {
     fn all_of_moment(history: &History, moment: &Moment<'_>) -> Vec<Self> {
         let path = &moment.effect.path;
         let mut kinds = vec![Self::of(moment.effect.kind)];
-        if history.steps.supervision(path).is_some() {
+        if part::supervision(&history.steps, path).is_some() {
             kinds.push(Self::Supervision);
         }
         let is_again = moment.number > 1
             || moment.phase == Phase::Superseded
-            || history.steps.attempt(path).is_some_and(|attempt| attempt > 1)
-            || waits_to_retry(history, moment);
+            || part::attempt(&history.steps, path).is_some_and(|attempt| attempt > 1)
+            || part::waits_to_retry(history, moment);
         if is_again {
             kinds.push(Self::Retry);
         }
@@ -105,12 +106,6 @@ impl Kind {
         }
         kinds
     }
-}
-
-/// Whether this is the wait between two attempts.
-pub(super) fn waits_to_retry(history: &History, moment: &Moment<'_>) -> bool {
-    moment.effect.kind == EffectKind::Sleep
-        && history.steps.along(&moment.effect.path).last().is_some_and(|stop| stop.kind == Some("retry"))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod filter;
 mod json;
 mod kind;
 mod page;
+mod part;
 mod session_log;
 mod text;
 mod told;

@@ -47,7 +47,7 @@ impl History {
         let conversations = Conversations::new(stored);
         let effects = effect::gather(entries, &conversations);
         let tree = Tree::new(&record, &effects);
-        let steps = Steps::of(&record);
+        let steps = record.outline.as_deref().map(Steps::declared_in).unwrap_or_default();
         let ending = record.outcome.as_deref().map(Ending::read);
         Self { record, ending, effects, tree, steps, questions, conversations }
     }

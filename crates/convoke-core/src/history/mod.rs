@@ -44,7 +44,7 @@ pub use detail::{Detail, ToolOutcome};
 pub use effect::{Effect, Standing};
 pub use ending::Ending;
 pub use spent::Spent;
-pub use steps::{Steps, Stop, Supervision};
+pub use steps::{Steps, Stop};
 pub use tally::Tally;
 pub use timeline::Moment;
 pub use tree::{Item, Node, Tree};

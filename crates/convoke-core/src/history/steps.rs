@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use crate::Path;
-use crate::store::RunRecord;
 
 /// The kinds of a run's steps. A run without an outline has none: then nothing is known, and nothing is guessed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -28,40 +27,13 @@ pub struct Stop<'a> {
     pub kind: Option<&'a str>,
 }
 
-/// What a step that watches over a goal does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Supervision {
-    /// Says before the work what it is going to do.
-    Commit,
-    /// Says after the work what it did.
-    Post,
-    /// Judges whether that is good enough.
-    Supervise,
-}
-
-impl Supervision {
-    /// The name of such steps.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Commit => "commit",
-            Self::Post => "post",
-            Self::Supervise => "supervise",
-        }
-    }
-
-    fn named(name: &str) -> Option<Self> {
-        [Self::Commit, Self::Post, Self::Supervise].into_iter().find(|phase| phase.name() == name)
-    }
-}
-
 impl Steps {
-    pub(super) fn of(record: &RunRecord) -> Self {
-        // An outline that cannot be read was written by another version of this code.
-        let outline = record.outline.as_deref().and_then(|json| serde_json::from_slice::<Shape>(json).ok());
+    /// The kinds that an outline declares, as it is kept with a run: JSON. Nothing, if it cannot be read: then another
+    /// version of this code wrote it.
+    #[must_use]
+    pub fn declared_in(outline: &[u8]) -> Self {
         let mut steps = Self::default();
-        if let Some(outline) = outline {
+        if let Ok(outline) = serde_json::from_slice::<Shape>(outline) {
             steps.add(&Path::from(""), outline);
         }
         steps
@@ -101,29 +73,6 @@ impl Steps {
     pub fn innermost<'a>(&'a self, path: &'a Path, kinds: &[&str]) -> Option<Stop<'a>> {
         self.along(path).into_iter().rev().find(|stop| stop.kind.is_some_and(|kind| kinds.contains(&kind)))
     }
-
-    /// What part in the supervision of a goal something at this path has. Goals make these steps as they go, so they
-    /// are known by their names below a goal; elsewhere a step may be called as it likes.
-    #[must_use]
-    pub fn supervision(&self, path: &Path) -> Option<Supervision> {
-        let stops = self.along(path);
-        stops.iter().enumerate().rev().find_map(|(index, stop)| match stop.kind {
-            Some(kind) => Supervision::named(kind),
-            None => {
-                let is_watched = stops[..index]
-                    .iter()
-                    .any(|outer| matches!(outer.kind, Some("goal" | "convergence" | "agent")));
-                Supervision::named(stop.name).filter(|_| is_watched)
-            }
-        })
-    }
-
-    /// Which attempt of the innermost retried step something at this path belongs to, from 1.
-    #[must_use]
-    pub fn attempt(&self, path: &Path) -> Option<u32> {
-        let stops = self.along(path);
-        stops.windows(2).rev().find(|pair| pair[0].kind == Some("retry")).map(|pair| pair[1].repetition)
-    }
 }
 
 /// An outline as it is stored.
@@ -145,42 +94,16 @@ fn split(segment: &str) -> (&str, u32) {
 mod tests {
     use super::*;
 
-    fn steps() -> Steps {
-        let outline = serde_json::json!({"name": "main", "kind": "workflow", "children": [
-            {"name": "post", "kind": "func"},
-            {"name": "a/b", "kind": "goal", "children": [{"name": "critic", "kind": "agent"}]},
-            {"name": "again", "kind": "retry", "children": [{"name": "draft", "kind": "prompt"}]},
-        ]});
-        let mut steps = Steps::default();
-        steps.add(&Path::from(""), serde_json::from_value(outline).unwrap());
-        steps
-    }
-
     #[test]
     fn steps_are_found_by_path_whatever_their_repetition() {
-        let (steps, path) = (steps(), Path::from("main/a%2fb#3/critic/search"));
+        let steps = Steps::declared_in(
+            br#"{"name": "main", "kind": "workflow", "children": [
+                {"name": "a/b", "kind": "goal", "children": [{"name": "critic", "kind": "agent"}]}]}"#,
+        );
+        let path = Path::from("main/a%2fb#3/critic/search");
         let kinds: Vec<_> = steps.along(&path).iter().map(|stop| stop.kind).collect();
         assert_eq!(kinds, [Some("workflow"), Some("goal"), Some("agent"), None]);
         let goal = steps.innermost(&path, &["goal", "convergence"]).unwrap();
         assert_eq!((goal.path, goal.name, goal.repetition), ("main/a%2fb#3", "a%2fb", 3));
-    }
-
-    #[test]
-    fn supervision_is_known_below_goals_only() {
-        let steps = steps();
-        let of = |path: &str| steps.supervision(&Path::from(path));
-        assert_eq!(of("main/a%2fb/commit"), Some(Supervision::Commit));
-        assert_eq!(of("main/a%2fb/supervise#2"), Some(Supervision::Supervise));
-        assert_eq!(of("main/a%2fb/critic/post"), Some(Supervision::Post));
-        assert_eq!(of("main/post"), None, "somebody's own step of that name");
-        assert_eq!(Steps::default().supervision(&Path::from("main/commit")), None, "nothing is guessed");
-    }
-
-    #[test]
-    fn attempts_are_counted_below_retries_only() {
-        let steps = steps();
-        let of = |path: &str| steps.attempt(&Path::from(path));
-        assert_eq!([of("main/again/draft"), of("main/again/draft#2/x")], [Some(1), Some(2)]);
-        assert_eq!([of("main/again"), of("main/post#2")], [None, None]);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use convoke_core::history::{Detail, Happening, History, Moment, Prompts, Supervision, What};
+use convoke_core::history::{Detail, Happening, History, Moment, Prompts, What};
 use convoke_core::{Decision, ModelReply, Part, Phase, Role, RunStatus, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::event::{Event, millis};
 use super::span::{self, Span, Spans};
+use crate::record::part::{self, Supervision};
 
 /// A log under construction.
 pub(super) struct Log<'a> {
@@ -139,7 +140,9 @@ impl<'a> Log<'a> {
             }
         }
         self.push(moment.at, event);
-        if let (Some(phase), Some(reply)) = (self.history.steps.supervision(&moment.effect.path), reply) {
+        if let (Some(phase), Some(reply)) =
+            (part::supervision(&self.history.steps, &moment.effect.path), reply)
+        {
             let said: Value = serde_json::from_str(&reply.text()).unwrap_or_default();
             let mut meta = Map::new();
             for key in ["commitment", "confidence", "verdict", "correction"] {
@@ -154,7 +157,7 @@ impl<'a> Log<'a> {
     /// A person's answer that decides about a goal.
     fn answer(&mut self, moment: Moment<'a>) {
         let Detail::Ask { question, answer: Some(answer) } = &moment.attempt.detail else { return };
-        let Some(phase) = self.history.steps.supervision(&moment.effect.path) else { return };
+        let Some(phase) = part::supervision(&self.history.steps, &moment.effect.path) else { return };
         let (verdict, text) = match &answer.decision {
             Decision::Approve => ("approve", None),
             Decision::Revise { text } => ("revise", Some(text)),
@@ -185,7 +188,7 @@ impl<'a> Log<'a> {
         let (kind, name, checkpoint) = match phase {
             Supervision::Commit => ("phase_commit", "commit", "pre"),
             Supervision::Post => ("phase_execute", "execute", "post"),
-            _ => ("phase_supervise", "supervise", "supervise"),
+            Supervision::Supervise => ("phase_supervise", "supervise", "supervise"),
         };
         let mut event = self.at(moment, kind);
         event.content = Some(content.clone());
