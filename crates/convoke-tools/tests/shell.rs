@@ -51,8 +51,8 @@ async fn ordinary_tools_work() {
         ("cat <(echo sub)", "sub\n"),
         ("sed -i s/3/4/ a.txt && head -n1 a.txt", "4\n"),
         ("(sleep 0.01 & wait); echo done", "done\n"),
-        ("timeout 5 echo quick", "quick\n"),
-        ("timeout 0.1 sleep 5; echo $?", "124\n"),
+        ("timeout 600 echo quick", "quick\n"),
+        ("timeout 0.1 sleep 600; echo $?", "124\n"),
         ("awk 'BEGIN { print 6*7 }'", "42\n"),
         ("find . -name a.txt", "./a.txt\n"),
         ("tar cf t.tar a.txt && tar tf t.tar", "a.txt\n"),
@@ -66,8 +66,17 @@ async fn ordinary_tools_work() {
 #[tokio::test]
 async fn a_command_that_takes_too_long_is_a_result() {
     let hands = with_bash(|sandbox| sandbox);
-    let result = hands.done("bash", json!({"command": "echo begun; sleep 100", "timeout": 1})).await;
-    assert_eq!(result, "begun\ncommand timed out after 1 seconds, and was killed");
+    // A busy machine may take a second to begin.
+    for seconds in [1, 10, 60] {
+        let result =
+            hands.done("bash", json!({"command": "echo begun; sleep 1000", "timeout": seconds})).await;
+        let late = format!("command timed out after {seconds} seconds, and was killed");
+        if result != late {
+            assert_eq!(result, format!("begun\n{late}"));
+            return;
+        }
+    }
+    panic!("it never began");
 }
 
 #[tokio::test]
@@ -97,7 +106,7 @@ async fn dropping_the_call_kills_the_command() {
         result = call => panic!("it ended: {result:?}"),
         process = begun => process,
     };
-    for _ in 0..200 {
+    for _ in 0..6_000 {
         if !is_alive(process) {
             return;
         }

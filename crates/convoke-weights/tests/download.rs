@@ -230,9 +230,10 @@ async fn refusals_and_absent_servers_are_told_without_passwords() {
     assert!(matches!(error, WeightsError::Refused { status: 500, .. }), "{error}");
     assert_eq!(server.ranges("/x.gguf").len(), 2);
 
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    // Bound, so that nobody else is given its port, and without anybody who listens.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(std::net::SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let port = socket.local_addr().unwrap().port();
     let error = pull(&library, &format!("http://me:secret-word@127.0.0.1:{port}/x.gguf"), options())
         .await
         .unwrap_err();

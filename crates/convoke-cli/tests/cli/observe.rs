@@ -41,7 +41,8 @@ fn a_run_is_one_trace_in_which_agents_are_below_their_goal() {
 #[test]
 fn a_collector_that_is_not_there_changes_nothing_but_a_note() {
     let place = workshop(&unwatched());
-    place.write("convoke.toml", format!("[telemetry]\nendpoint = \"{}\"\n", Sink::nobody()));
+    let (_socket, url) = Sink::nobody();
+    place.write("convoke.toml", format!("[telemetry]\nendpoint = \"{url}\"\n"));
     let output = place.convoke(&RUN);
     assert_eq!((output.status.code(), stdout(&output)), (Some(0), format!("{RESULT}\n")));
     let told = stderr(&output);

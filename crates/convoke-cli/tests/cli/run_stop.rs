@@ -6,7 +6,9 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::place::{Place, stderr, stdout};
-use crate::workshop::{AGENTFILE, RESULT, RUN, Running, document, slow_workshop, unwatched};
+use crate::workshop::{
+    AGENTFILE, RESULT, RUN, Running, SCRIPT, document, slow_workshop, unwatched, workshop,
+};
 
 /// Agents that are at work at the same time: so many calls may be under way when the process dies.
 const AT_ONCE: usize = 2;
@@ -15,10 +17,28 @@ fn goal_started(event: &Value) -> bool {
     event["name"] == "goal_started" && event["value"]["goal"] == "draft"
 }
 
+/// What the model says to the goal at which runs are stopped here.
+const DRAFT: &str = "when = { user_contains = '<current-goal id=\"draft\">' }\nreply = \"Looms.\"\n";
+
+/// A model that does not answer there, so that the run is not over before a signal comes, however late that is.
+fn hanging() -> Place {
+    let place = workshop(&unwatched());
+    place.write("script.toml", SCRIPT.replace(DRAFT, &format!("{DRAFT}delay = \"600s\"\n")));
+    place
+}
+
+/// A model that says more there than a pipe holds, so that the run is not over before somebody reads it all.
+fn talkative() -> Place {
+    let place = workshop(&unwatched());
+    let long = DRAFT.replace("Looms.", &"Looms. ".repeat(30_000));
+    place.write("script.toml", SCRIPT.replace(DRAFT, &long));
+    place
+}
+
 #[test]
 fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
     for signal in [Signal::INT, Signal::TERM] {
-        let place = slow_workshop(&unwatched(), 200);
+        let place = hanging();
         let mut running = Running::start(&place, &RUN);
         running.until(goal_started);
         running.signal(signal);
@@ -28,6 +48,7 @@ fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
         assert_eq!((&last["type"], &last["status"]), (&json!("result"), &json!("cancelled")));
         assert_eq!(last["outputs"]["facts"], json!(["looms sing", "looms weave"]), "what was done is given");
         assert!(told.contains("go on with `convoke resume letter-1`"), "{told}");
+        place.write("script.toml", SCRIPT);
         let resumed = place.convoke(&["resume", "letter-1"]);
         assert_eq!(stdout(&resumed), format!("{RESULT}\n"), "{}", stderr(&resumed));
     }
@@ -35,7 +56,7 @@ fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
 
 #[test]
 fn a_second_ctrl_c_does_not_wait_for_anything() {
-    let place = slow_workshop(&unwatched(), 200);
+    let place = hanging();
     // A run that waits for its reader cannot end cleanly: nobody reads.
     let mut running = Running::start(&place, &RUN);
     running.until(goal_started);
@@ -43,6 +64,7 @@ fn a_second_ctrl_c_does_not_wait_for_anything() {
     running.signal(Signal::INT);
     let (_, code, _) = running.finish();
     assert!(matches!(code, Some(6 | 130)), "{code:?}");
+    place.write("script.toml", SCRIPT);
     assert_eq!(stdout(&place.convoke(&["resume"])), format!("{RESULT}\n"));
 }
 
@@ -196,7 +218,7 @@ fn secret_matrix(agentfile: &str, script: &str, steps: usize) {
 
 #[test]
 fn a_run_killed_while_a_person_is_to_watch_ends_as_if_it_had_not_been() {
-    secret_matrix(AGENTFILE, crate::workshop::SCRIPT, 2);
+    secret_matrix(AGENTFILE, SCRIPT, 2);
 }
 
 #[test]
@@ -213,7 +235,7 @@ json = { verdict = "reorient", correction = "Sign in ink.", reason = "Pencil." }
 
 [[rule]]
 when.output = "commitment""#;
-    let script = crate::workshop::SCRIPT.replace("confidence = \"high\"", "confidence = \"low\"").replacen(
+    let script = SCRIPT.replace("confidence = \"high\"", "confidence = \"low\"").replacen(
         "\n[[rule]]\nwhen.output = \"commitment\"",
         judged,
         1,
@@ -223,7 +245,7 @@ when.output = "commitment""#;
 
 #[test]
 fn a_run_whose_events_nobody_reads_stops_and_can_go_on() {
-    let place = slow_workshop(&unwatched(), 50);
+    let place = talkative();
     let mut running = Running::start(&place, &RUN);
     running.until(goal_started);
     let (code, told) = running.hang_up();
@@ -234,7 +256,7 @@ fn a_run_whose_events_nobody_reads_stops_and_can_go_on() {
 
 #[test]
 fn a_run_that_somebody_works_on_is_left_alone() {
-    let place = slow_workshop(&unwatched(), 300);
+    let place = talkative();
     let mut running = Running::start(&place, &RUN);
     running.until(goal_started);
     let refused = place.convoke(&["resume", "letter-1"]);

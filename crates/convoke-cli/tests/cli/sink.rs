@@ -32,10 +32,12 @@ impl Sink {
         Self { address, requests }
     }
 
-    /// An address at which nobody listens.
-    pub(crate) fn nobody() -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("http://{}", listener.local_addr().unwrap())
+    /// An address at which nobody listens, as long as the socket is kept: nobody else is given its port meanwhile.
+    pub(crate) fn nobody() -> (tokio::net::TcpSocket, String) {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let url = format!("http://{}", socket.local_addr().unwrap());
+        (socket, url)
     }
 
     pub(crate) fn url(&self) -> String {
