@@ -76,7 +76,7 @@ impl<'a> Briefing<'a> {
         let iterations: Vec<String> = (1..=self.history.len()).map(|n| format!("iteration {n}")).collect();
         let history = iterations.iter().zip(self.history).map(|(name, text)| (name.as_str(), text.as_str()));
         let texts: Vec<(&str, &str)> = self.prior.iter().copied().chain(history).collect();
-        let (kept, cuts) = fit(&texts, budget);
+        let (kept, cuts) = fit(&texts, budget.beside(self.description));
         let (prior, history) = kept.split_at(self.prior.len());
 
         let mut text = format!("<workflow name={}>\n", quoted(self.workflow));

@@ -1,10 +1,11 @@
 //! What to leave out when it is too much.
 
-/// How much of what came before a prompt may hold.
+/// How much a prompt may hold of what others made: the values in the text of a goal come first, and what that text leaves is
+/// for earlier results and iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextBudget {
-    /// At most so many bytes of earlier results and iterations together.
+    /// At most so many bytes of values in a text; and at most so many of that text, earlier results and iterations together.
     pub bytes: usize,
 }
 
@@ -13,6 +14,11 @@ impl ContextBudget {
     #[must_use]
     pub fn bytes(bytes: usize) -> Self {
         Self { bytes }
+    }
+
+    /// What a text leaves of it.
+    pub(crate) fn beside(self, text: &str) -> Self {
+        Self { bytes: self.bytes.saturating_sub(text.len()) }
     }
 }
 
@@ -48,7 +54,7 @@ const LEAST: usize = 200;
 
 /// Cuts texts, oldest first in the list, so that together they fit. The largest are cut first; of equally large ones the
 /// oldest; the newest keeps half of what there is before the others get anything.
-pub(super) fn fit(texts: &[(&str, &str)], budget: ContextBudget) -> (Vec<String>, Vec<Cut>) {
+pub(crate) fn fit(texts: &[(&str, &str)], budget: ContextBudget) -> (Vec<String>, Vec<Cut>) {
     let allowed = allowances(&texts.iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), budget.bytes);
     let mut cuts = Vec::new();
     let mut kept = Vec::with_capacity(texts.len());

@@ -39,6 +39,11 @@ impl Fence {
         text.replace(&self.nonce, "(mark)")
     }
 
+    /// Whether a text has marks in it, and so was put together by us: nobody else knows them when a run begins.
+    pub(super) fn marked(&self, text: &str) -> bool {
+        text.contains(&self.nonce)
+    }
+
     /// What the marks mean, for whoever is to read texts between them.
     #[must_use]
     pub fn explanation(&self) -> String {

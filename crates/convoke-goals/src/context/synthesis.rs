@@ -19,7 +19,7 @@ pub fn synthesis(
     fence: &Fence,
     budget: ContextBudget,
 ) -> Written {
-    let (kept, cuts) = fit(answers, budget);
+    let (kept, cuts) = fit(answers, budget.beside(description));
     let mut text = format!(
         "<current-goal id={}>\n{}\n</current-goal>\n\n<answers>\n",
         quoted(goal),

@@ -45,7 +45,7 @@ impl<'a> Task<'a> {
 
     /// The message.
     pub fn write(&self, fence: &Fence, budget: ContextBudget) -> Written {
-        let (kept, cuts) = fit(self.prior, budget);
+        let (kept, cuts) = fit(self.prior, budget.beside(self.text));
         let mut objective = self.text.trim_end().to_owned();
         if let Some(instruction) = instruction(self.outputs) {
             objective.push_str(&format!("\n\n{instruction}"));

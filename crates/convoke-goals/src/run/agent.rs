@@ -45,9 +45,10 @@ impl Step<GoalState> for AgentStep {
         Box::pin(async move {
             let Self { around, agent, standing } = self;
             let no_task = || GoalError::NoTask { agent: agent.name.to_string() };
-            let task =
+            let Written { text: task, cuts } =
                 around.fill(("agent", &agent.name), agent.task.as_ref().ok_or_else(no_task)?, state)?;
             tell::goal_started(scope, &agent.name, "agent", &task).await;
+            tell::context_cut(scope, &agent.name, &cuts).await;
             let brief =
                 Brief { goal: Arc::clone(&agent.name), text: task, standing: true, ..Brief::default() };
             let product = answer(around, agent, (&brief, standing), scope, state).await?.product;
@@ -188,12 +189,14 @@ impl AgentAttempt<'_> {
             level: self.brief.level(around),
         };
         let (tools, spawning) = spawner.tools()?;
+        let mut prompt = self.prompt(corrections);
+        prompt.cuts.splice(0..0, persona.cuts);
         let asked = Asked {
             name: &agent.name,
             model: around.model(&agent.kit, scope)?,
             kit: &agent.kit,
             system: system(&SystemParts {
-                role: Role::Agent { persona: &persona },
+                role: Role::Agent { persona: &persona.text },
                 context: &agent.kit.context,
                 workspace: "",
                 skills: &around.equipment.skills.introduction(&tools),
@@ -203,7 +206,7 @@ impl AgentAttempt<'_> {
             }),
             tools,
             skills: around.equipment.skills.clone(),
-            prompt: self.prompt(corrections),
+            prompt,
             outputs: self.outputs,
             converging: self.brief.history.is_some(),
             max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),

@@ -12,7 +12,7 @@ use super::surroundings::{Surroundings, borrowed};
 use super::watch::Watched;
 use super::{fan_out, tell};
 use crate::agentfile::model::Type;
-use crate::context::{Briefing, Guidance, Role, SystemParts, system};
+use crate::context::{Briefing, Guidance, Role, SystemParts, Written, system};
 use crate::plan::{PlannedGoal, PlannedNode};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, Standing};
@@ -77,8 +77,10 @@ pub(super) async fn pursue(
         tell::goal_skipped(scope, &goal.name, "its condition does not hold").await;
         return Ok(None);
     }
-    let description = around.fill((goal.kind().name(), &goal.name), &goal.text, state)?;
+    let Written { text: description, cuts } =
+        around.fill((goal.kind().name(), &goal.name), &goal.text, state)?;
     tell::goal_started(scope, &goal.name, goal.kind().name(), &description).await;
+    tell::context_cut(scope, &goal.name, &cuts).await;
     let mut attempt = GoalAttempt {
         around,
         goal,

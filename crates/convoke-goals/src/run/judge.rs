@@ -1,14 +1,13 @@
 //! Somebody who judges whether work is finished, where those who do it do not say.
 
-use std::borrow::Cow;
-
 use convoke_agent::{Shape, UnmarshalError};
 use convoke_core::{Error, Message, ModelRequest, Scope, Visibility};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::surroundings::Surroundings;
-use crate::context::{excerpt, quoted};
+use super::tell;
+use crate::context::{fit, quoted};
 use crate::plan::Kit;
 
 /// Whether another round would make a difference.
@@ -16,11 +15,6 @@ use crate::plan::Kit;
 struct RoundVerdict {
     /// Whether another round would improve the results in a way that matters.
     improvable: bool,
-}
-
-/// As much of a text as there is room for.
-fn within(text: &str, allowed: usize) -> Cow<'_, str> {
-    if text.len() <= allowed { text.into() } else { excerpt(text, allowed).0.into() }
 }
 
 /// Results with names.
@@ -34,15 +28,18 @@ pub(super) async fn improvable(
     (before, now): (&Results, &Results),
     scope: &Scope,
 ) -> Result<bool, Error> {
-    let allowed = around.equipment.context_budget.bytes / (before.len() + now.len()).max(1);
+    let all: Vec<(&str, &str)> = before.iter().chain(now).map(|(name, text)| (&**name, &**text)).collect();
+    let (kept, cuts) = fit(&all, around.equipment.context_budget);
+    tell::context_cut(scope, name, &cuts).await;
+    let (before_kept, now_kept) = kept.split_at(before.len());
     let mut text = format!("<loop name={}>\n", quoted(name));
-    for (round, results) in [("previous", before), ("latest", now)] {
+    for (round, results, kept) in [("previous", before, before_kept), ("latest", now, now_kept)] {
         if results.is_empty() {
             continue;
         }
         text.push_str(&format!("<round which=\"{round}\">\n"));
-        for (name, result) in results {
-            let result = around.fence.wrap(&within(result, allowed));
+        for ((name, _), result) in results.iter().zip(kept) {
+            let result = around.fence.wrap(result);
             text.push_str(&format!("<goal id={}>\n{result}\n</goal>\n", quoted(name)));
         }
         text.push_str("</round>\n");

@@ -10,7 +10,7 @@ use super::outputs::typed;
 use super::surroundings::Surroundings;
 use super::tell;
 use super::workflow::WorkflowStep;
-use crate::context;
+use crate::context::{self, Written};
 use crate::plan::Plan;
 use crate::state::{GoalState, Values, text_of};
 use crate::supervise::{Correction, Product};
@@ -31,7 +31,9 @@ pub(super) struct SubWorkflow<'a> {
 impl SubWorkflow<'_> {
     pub(super) async fn run(&self, scope: &Scope, corrections: &[Correction]) -> Result<Product, Error> {
         let agent = || self.agent.to_string();
-        let mut state = GoalState { inputs: self.inputs(corrections)?, ..GoalState::default() };
+        let Written { text: task, cuts } = self.whole_task(corrections);
+        tell::context_cut(scope, self.agent, &cuts).await;
+        let mut state = GoalState { inputs: self.inputs(&task)?, ..GoalState::default() };
         let inner = WorkflowStep::within(self.around, self.plan, self.brief.level(self.around));
         scope.run(&inner, &mut state).await?;
         let text = self.result(&state).ok_or_else(|| GoalError::NoResult { agent: agent() })?;
@@ -40,11 +42,11 @@ impl SubWorkflow<'_> {
         Ok(product)
     }
 
-    fn inputs(&self, corrections: &[Correction]) -> Result<Values, Error> {
+    fn inputs(&self, task: &str) -> Result<Values, Error> {
         let mut inputs = Values::new();
         for input in &self.plan.inputs {
             if input.name == *self.task {
-                inputs.set(Arc::clone(self.task), self.whole_task(corrections));
+                inputs.set(Arc::clone(self.task), task);
             } else if let Some(default) = &input.default {
                 inputs.set(Arc::clone(&input.name), default.clone());
             } else {
@@ -56,15 +58,21 @@ impl SubWorkflow<'_> {
     }
 
     /// What it is to do: the text, what there is already, and what is to be done differently.
-    fn whole_task(&self, corrections: &[Correction]) -> String {
+    fn whole_task(&self, corrections: &[Correction]) -> Written {
         let mut text = self.brief.text.clone();
+        let mut cuts = Vec::new();
         let fence = &self.around.fence;
-        if let Some(previous) = self.brief.history.as_ref().and_then(|history| history.last()) {
-            text.push_str(&format!("\n\nImprove on this:\n{}", fence.wrap(previous)));
+        let history = self.brief.history.as_deref().unwrap_or_default();
+        if let Some(previous) = history.last() {
+            let name = format!("iteration {}", history.len());
+            let budget = self.around.equipment.context_budget.beside(&text);
+            let kept;
+            (kept, cuts) = context::fit(&[(&name, previous)], budget);
+            text.push_str(&format!("\n\nImprove on this:\n{}", fence.wrap(&kept.concat())));
         }
         // Not fenced: what stands in a fence is not followed.
         text.push_str(context::corrections(corrections, fence).trim_end());
-        text
+        Written { text, cuts }
     }
 
     /// What the last of its goals came to that was not skipped.

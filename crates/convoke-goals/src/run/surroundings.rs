@@ -9,7 +9,7 @@ use convoke_steps::Chain;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
-use crate::context::{Fence, NoValue, fill};
+use crate::context::{Fence, NoValue, Written, fill};
 use crate::equipment::Equipment;
 use crate::plan::{Kit, Plan};
 use crate::state::{GoalState, text_of};
@@ -41,8 +41,8 @@ impl Surroundings {
         (kind, name): (&'static str, &str),
         text: &Template<Name>,
         state: &GoalState,
-    ) -> Result<String, Error> {
-        fill(text, state, &self.fence).map_err(|NoValue { name: variable }| {
+    ) -> Result<Written, Error> {
+        fill(text, state, &self.fence, self.equipment.context_budget).map_err(|NoValue { name: variable }| {
             GoalError::NoValue { kind, name: name.to_owned(), variable }.into()
         })
     }
