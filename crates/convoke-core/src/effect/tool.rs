@@ -54,15 +54,18 @@ struct Outcome {
     /// Whether it was not made because a gate did not let it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     denied: bool,
+    /// What the tool left with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<Box<Value>>,
 }
 
 impl Outcome {
     fn done(content: String) -> Self {
-        Self { content, is_error: false, denied: false }
+        Self { content, is_error: false, denied: false, note: None }
     }
 
     fn failed(content: String) -> Self {
-        Self { content, is_error: true, denied: false }
+        Self { content, is_error: true, denied: false, note: None }
     }
 }
 
@@ -100,16 +103,26 @@ impl Scope {
         if self.is_heard() && result.is_ok() {
             self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
-        let Outcome { content, is_error, denied } = result?;
+        let Outcome { content, is_error, denied, note } = result?;
         if self.is_heard() {
             let result =
                 EventKind::ToolCallResult { id: call.id.clone(), content: content.clone(), is_error };
             self.emit_as(result, replayed).await;
         }
+        // Last of all: whoever is told of a note has the result too, or neither.
+        if let Some(note) = note {
+            tool.noted(&note);
+        }
         if is_error && !denied && tool.spec().fatal {
             return Err(Error::failed(format!("tool `{}` failed: {content}", call.name)));
         }
         Ok(ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error })
+    }
+
+    /// In a tool's call: leaves a note with its outcome, which the tool [is told](Tool::noted) when the call is over, and
+    /// again when the journal answers it. There is one note a call, the first.
+    pub fn leave_note(&self, note: Value) {
+        let _ = self.node.note.set(Box::new(note));
     }
 
     /// Reports a call that no model streamed: a step of the user's makes it.
@@ -203,7 +216,7 @@ impl Scope {
                 },
             };
             let content = format!("`{}` was not called: {reason}", call.name);
-            return Ok(Some(Outcome { content, is_error: true, denied: true }));
+            return Ok(Some(Outcome { denied: true, ..Outcome::failed(content) }));
         }
         Ok(None)
     }
@@ -248,7 +261,7 @@ impl Scope {
                 _ => return effect.finish(request, Err(stop), Attached::default()),
             },
         };
-        let outcome = match outcome {
+        let mut outcome = match outcome {
             Ok(Ok(content)) if content.len() > tool.spec().max_output => Outcome::failed(format!(
                 "`{}` gave {} bytes, more than the {} it may give; ask for less, or let it write to a file and give its \
                  name. (For whoever built this: `ToolSpec::max_output` sets the limit.)",
@@ -264,6 +277,7 @@ impl Scope {
             Ok(Err(error)) => Outcome::failed(error.to_string()),
             Err(panic) => Outcome::failed(Error::panicked(self.path(), &*panic).to_string()),
         };
+        outcome.note = self.node.note.get().cloned();
         effect.finish(request, Ok(outcome), Attached::default())
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Node {
     pub(crate) suspended: AtomicBool,
     /// Nothing new may happen here: the first time, the step was out of time at this point.
     pub(crate) replay_only: AtomicBool,
+    /// What a call of a tool leaves with its outcome.
+    pub(crate) note: OnceLock<Box<serde_json::Value>>,
 }
 
 /// When a scope's time is up, and whose limit it is.
@@ -126,6 +128,7 @@ impl Node {
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
             replay_only: AtomicBool::new(false),
+            note: OnceLock::new(),
         }
     }
 
@@ -166,6 +169,7 @@ impl Node {
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
             replay_only: AtomicBool::new(self.replay_only.load(std::sync::atomic::Ordering::Relaxed)),
+            note: OnceLock::new(),
         }
     }
 

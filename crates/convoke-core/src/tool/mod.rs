@@ -51,6 +51,12 @@ pub trait Tool: Send + Sync {
         Box::pin(async { Ok(Reconciled::Unknown) })
     }
 
+    /// Hears what a call [left](Scope::leave_note) with its outcome, once that has counted: for tools that are workflows
+    /// and gather what was done in them. A call that the journal answers is not made again, but its note is heard.
+    fn noted(&self, note: &Value) {
+        let _ = note;
+    }
+
     /// What a call with these arguments touches, so that conflicting calls never run at once.
     fn accesses(&self, arguments: &Value) -> Vec<Access> {
         let _ = arguments;
