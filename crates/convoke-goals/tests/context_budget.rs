@@ -1,11 +1,13 @@
 //! However much there is, what somebody is told has a size, and what is left out is said.
 
 mod run_support;
+mod supervised;
 
 use convoke_goals::{Agent, Goal, Input, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use run_support::{Rig, prompts, systems};
 use serde_json::json;
+use supervised::{Script, broken, one};
 
 const BUDGET: usize = 2_000;
 
@@ -104,4 +106,16 @@ async fn a_workflow_that_is_an_agent_is_told_within_the_size_and_no_mark_is_cut_
     assert_eq!(second.matches("[data ").count(), second.matches("[end ").count(), "{second}");
     let told = ran.customs("context_cut");
     assert!(told.iter().any(|cut| cut["parts"][0]["name"] == "iteration 1"), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_those_who_assess_and_judge_do_not_see_is_said() {
+    let output = "x".repeat(100_000);
+    let script = Script { work: output.into(), post: one(broken()), ..Script::default() };
+    let goal = Goal::new("g", "Write a lot").supervised();
+    let ran = Rig::new(&script.model()).run(Workflow::new("w").sequence(Sequence::new("s").goal(goal))).await;
+    ran.completed();
+    let cut =
+        |kept: usize| json!({"goal": "g", "parts": [{"name": "output", "bytes": 100_000, "kept": kept}]});
+    assert_eq!(ran.customs("context_cut"), [cut(64 * 1024), cut(24 * 1024)]);
 }

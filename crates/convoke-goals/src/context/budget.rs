@@ -107,7 +107,7 @@ fn allowances(lengths: &[usize], budget: usize) -> Vec<usize> {
 }
 
 /// The beginning and the end of a text with a note between them, and how much of the text that is.
-pub(crate) fn excerpt(text: &str, allowed: usize) -> (String, usize) {
+fn excerpt(text: &str, allowed: usize) -> (String, usize) {
     let head = floor(text, allowed - allowed / 3);
     let tail = ceil(text, text.len() - (allowed - head).min(text.len() - head));
     let kept = head + (text.len() - tail);

@@ -46,6 +46,7 @@ impl Watched<'_> {
             watch: self.watch,
             tools: &tools,
             model: &around.model(self.kit, scope)?,
+            params: &self.kit.params,
             supervisor,
             max_reorients: equipment.max_reorients.unwrap_or(USUAL_REORIENTS),
             human: &equipment.human,

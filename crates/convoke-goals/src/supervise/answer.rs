@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use convoke_agent::Shape;
-use convoke_core::{Error, Message, Model, ModelRequest, Scope, Visibility};
+use convoke_core::{Error, Message, Model, ModelParams, ModelRequest, Scope, Visibility};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub(super) enum Heard<T> {
 /// is wrong with it.
 pub(super) async fn ask<R, T>(
     scope: &Scope,
-    model: &Arc<dyn Model>,
+    (model, params): (&Arc<dyn Model>, &ModelParams),
     messages: [Message; 2],
     check: impl Fn(R) -> Result<T, String>,
 ) -> Result<Heard<T>, Error>
@@ -35,6 +35,7 @@ where
     let shape = Shape::<R>::of().map_err(Error::failed)?;
     let mut request = ModelRequest::new(Vec::from(messages));
     request.output = Some(shape.output().clone());
+    request.params = params.clone();
     let (said, problem) = match hear(scope, model, &request, &shape, &check).await? {
         Ok(answer) => return Ok(Heard::Answer(answer)),
         Err(unusable) => unusable,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Model, Scope};
+use convoke_core::{BoxFuture, Error, Model, ModelParams, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,10 +15,13 @@ const SHOWN: usize = 500;
 /// Lets a model judge: its own, or that of the goal it judges. A judge of its own is the better one, since nobody sees
 /// their own mistakes.
 ///
+/// With the goal's model the goal's [parameters](Review::params) hold too; a model of its own has its own.
+///
 /// A verdict that cannot be read, even after the model was told what is wrong with it, makes a person decide.
 #[derive(Clone, Default)]
 pub struct ModelSupervisor {
     model: Option<Arc<dyn Model>>,
+    params: ModelParams,
     thresholds: Thresholds,
 }
 
@@ -32,7 +35,14 @@ impl ModelSupervisor {
     /// Judges with this model.
     #[must_use]
     pub fn with_model(model: Arc<dyn Model>) -> Self {
-        Self { model: Some(model), thresholds: Thresholds::default() }
+        Self { model: Some(model), ..Self::default() }
+    }
+
+    /// Judges with these parameters, whatever those of the goal are.
+    #[must_use]
+    pub fn params(mut self, params: ModelParams) -> Self {
+        self.params = params;
+        self
     }
 
     /// Says from where on what was said beforehand is a reason to look.
@@ -54,8 +64,13 @@ impl Supervisor for ModelSupervisor {
         review: &'a Review<'a>,
     ) -> BoxFuture<'a, Result<Verdict, Error>> {
         Box::pin(async move {
-            let model = self.model.as_ref().unwrap_or(review.model);
-            let heard = ask(scope, model, prompts::supervise(review), Judgement::verdict).await?;
+            let (model, params) = match &self.model {
+                Some(model) => (model, self.params.clone()),
+                None => (review.model, review.params.overridden_by(&self.params)),
+            };
+            let asking = prompts::supervise(review);
+            asking.tell_cuts(scope, review.step).await;
+            let heard = ask(scope, (model, &params), asking.messages, Judgement::verdict).await?;
             Ok(match heard {
                 Heard::Answer(verdict) => verdict,
                 Heard::Unreadable { said, problem } => Verdict::AskHuman {
@@ -76,6 +91,7 @@ impl std::fmt::Debug for ModelSupervisor {
         formatter
             .debug_struct("ModelSupervisor")
             .field("model", &model)
+            .field("params", &self.params)
             .field("thresholds", &self.thresholds)
             .finish()
     }

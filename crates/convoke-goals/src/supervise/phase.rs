@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Message, Model, Path, Scope, Step};
+use convoke_core::{BoxFuture, Error, Message, Model, ModelParams, Path, Scope, Step};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -68,13 +68,13 @@ pub(super) async fn run<W: Work>(scope: &Scope, work: W) -> Result<Ended<W::Outp
 pub(super) async fn stated<T>(
     scope: &Scope,
     kind: &'static str,
-    model: &Arc<dyn Model>,
+    (model, params): (&Arc<dyn Model>, &ModelParams),
     messages: [Message; 2],
 ) -> Result<Stated<T>, Error>
 where
     T: DeserializeOwned + JsonSchema + Send + Sync,
 {
-    let question = Question { kind, model, messages, answer: std::marker::PhantomData };
+    let question = Question { kind, model, params, messages, answer: std::marker::PhantomData };
     Ok(match run(scope, question).await? {
         Ended::Well(Heard::Answer(answer)) => Ok(answer),
         Ended::Well(Heard::Unreadable { problem, .. }) => Err(format!("it could not be read: {problem}")),
@@ -88,6 +88,7 @@ where
 struct Question<'a, T> {
     kind: &'static str,
     model: &'a Arc<dyn Model>,
+    params: &'a ModelParams,
     messages: [Message; 2],
     answer: std::marker::PhantomData<fn() -> T>,
 }
@@ -100,7 +101,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + Sync> Work for Question<'_, T> {
     }
 
     fn work<'a>(&'a self, scope: &'a Scope) -> BoxFuture<'a, Result<Heard<T>, Error>> {
-        Box::pin(ask(scope, self.model, self.messages.clone(), Ok::<T, String>))
+        Box::pin(ask(scope, (self.model, self.params), self.messages.clone(), Ok::<T, String>))
     }
 }
 

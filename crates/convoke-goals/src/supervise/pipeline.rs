@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, EventKind, Model, Scope};
+use convoke_core::{BoxFuture, Error, EventKind, Model, ModelParams, Scope};
 use serde_json::{Value, json};
 
 use super::human::noticed;
@@ -12,6 +12,9 @@ use super::{
     Supervisor, Verdict, Watch, prompts,
 };
 use crate::context::Fence;
+
+/// As many tokens as a commitment, an assessment or a verdict may need. Fewer would be a limit on another text.
+const LEAST_TOKENS: u32 = 2_048;
 
 /// One attempt after the other at the same thing.
 pub trait Attempt: Send {
@@ -41,6 +44,9 @@ pub struct Supervised<'a> {
     pub tools: &'a [String],
     /// The model that commits and assesses.
     pub model: &'a Arc<dyn Model>,
+    /// The parameters it works with. They hold for what it says about the work too, except for what shapes an answer:
+    /// texts at which to stop, and fewer tokens than saying it takes.
+    pub params: &'a ModelParams,
     /// Who judges.
     pub supervisor: &'a dyn Supervisor,
     /// How often it is sent back by the supervisor, at most.
@@ -95,11 +101,12 @@ impl Supervised<'_> {
             }
             Watch::Model | Watch::Human => {}
         }
-        let commitment = self.commit(scope).await?;
+        let params = self.params_about_it();
+        let commitment = self.commit(scope, &params).await?;
         loop {
             let corrections = standing.all();
             let product = attempt.attempt(scope, &corrections).await?;
-            let assessment = self.assess(scope, &commitment, &product, &corrections).await?;
+            let assessment = self.assess(scope, &params, &commitment, &product, &corrections).await?;
             let mut review = Review {
                 step: self.step,
                 kind: self.kind,
@@ -111,6 +118,7 @@ impl Supervised<'_> {
                 inherited: standing.inherited(),
                 triggers: Vec::new(),
                 model: self.model,
+                params: &params,
                 fence: self.fence,
             };
             review.triggers = self.supervisor.reconcile(&review);
@@ -122,9 +130,17 @@ impl Supervised<'_> {
         }
     }
 
-    async fn commit(&self, scope: &Scope) -> Result<Stated<Commitment>, Error> {
+    /// The parameters for what is said about the work.
+    fn params_about_it(&self) -> ModelParams {
+        let mut params = self.params.clone();
+        params.stop.clear();
+        params.max_tokens = params.max_tokens.map(|most| most.max(LEAST_TOKENS));
+        params
+    }
+
+    async fn commit(&self, scope: &Scope, params: &ModelParams) -> Result<Stated<Commitment>, Error> {
         let messages = prompts::commit(self.kind, self.step, self.goal, self.tools, self.fence);
-        let commitment = phase::stated(scope, "commit", self.model, messages).await?;
+        let commitment = phase::stated(scope, "commit", (self.model, params), messages).await?;
         self.tell_stated(scope, "commit", "commitment", &commitment).await;
         Ok(commitment)
     }
@@ -132,13 +148,15 @@ impl Supervised<'_> {
     async fn assess(
         &self,
         scope: &Scope,
+        params: &ModelParams,
         commitment: &Stated<Commitment>,
         product: &Product,
         corrections: &[Correction],
     ) -> Result<Stated<Assessment>, Error> {
         let what = (self.kind, self.step, self.goal);
-        let messages = prompts::post(what, commitment, product, corrections, self.fence);
-        let assessment = phase::stated(scope, "post", self.model, messages).await?;
+        let asking = prompts::post(what, commitment, product, corrections, self.fence);
+        asking.tell_cuts(scope, self.step).await;
+        let assessment = phase::stated(scope, "post", (self.model, params), asking.messages).await?;
         self.tell_stated(scope, "post", "assessment", &assessment).await;
         Ok(assessment)
     }

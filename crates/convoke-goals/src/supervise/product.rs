@@ -12,7 +12,7 @@ pub struct Product {
     pub fields: Values,
     /// Outputs that are missing, and why.
     pub missing: Vec<String>,
-    /// The tools that were called, each once, in order.
+    /// The tools that were called, each once: those of whoever was asked in order, then those of agents called in.
     pub tools: Vec<String>,
     /// Why the work was cut short, if it was: a limit on turns, time or budget.
     pub incomplete: Option<String>,

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use convoke_core::Message;
+use convoke_core::{EventKind, Message, Scope};
+use serde_json::json;
 
 use super::{Assessment, Commitment, Correction, Product, Review, Stated};
-use crate::context::{Fence, excerpt};
+use crate::context::{ContextBudget, Cut, Fence, fit};
 use crate::state::text_of;
 
 /// How much of an output is shown to whoever assesses it.
@@ -18,9 +19,9 @@ const COMMIT: &str = "You are about to work on a step of a workflow. Do not begi
     so that it can be compared with what you will have done. Be specific and honest: a low confidence is better than a \
     promise that is not kept, and whatever you would have to guess is an assumption.\n\nAnswer with one JSON object and \
     nothing else: interpretation (text), scope_in (list of texts: what belongs to the step), scope_out (list of texts: \
-    what you will leave alone), approach (text), tools_planned (list of names of tools you are going to use), \
-    predicted_output (text: what the result will look like), confidence (\"high\", \"medium\" or \"low\"), assumptions \
-    (list of texts).";
+    what you will leave alone), approach (text), tools_planned (list of names of tools that are going to be used, by \
+    you or by agents you call in), predicted_output (text: what the result will look like), confidence (\"high\", \
+    \"medium\" or \"low\"), assumptions (list of texts).";
 
 const POST: &str = "A step of a workflow is over. Compare what came of it with what was said beforehand. Be strict: report \
     every departure from the commitment even if the result is good, every doubt about the result, and everything that \
@@ -39,6 +40,22 @@ const SUPERVISE: &str = "You supervise a workflow. Something about one of its st
     - \"ask_human\": a person must decide; question says what, understandable without knowing the workflow.\n\
     - \"halt\": going on would do harm; reason says why.";
 
+/// What a model is asked about a result, and what was left out of it.
+pub(super) struct Asking {
+    pub(super) messages: [Message; 2],
+    pub(super) cuts: Vec<Cut>,
+}
+
+impl Asking {
+    /// Tells listeners what was left out, if anything was.
+    pub(super) async fn tell_cuts(&self, scope: &Scope, step: &str) {
+        if !self.cuts.is_empty() && scope.is_heard() {
+            let value = json!({"goal": step, "parts": self.cuts});
+            scope.emit(EventKind::Custom { name: "context_cut".to_owned(), value }).await;
+        }
+    }
+}
+
 /// What somebody is asked before they begin.
 pub(super) fn commit(kind: &str, step: &str, goal: &str, tools: &[String], fence: &Fence) -> [Message; 2] {
     let mut text = format!("THE STEP ({kind} {step:?})\n{}\n", fence.wrap(goal));
@@ -55,16 +72,16 @@ pub(super) fn post(
     product: &Product,
     corrections: &[Correction],
     fence: &Fence,
-) -> [Message; 2] {
+) -> Asking {
     let mut text = format!("THE STEP ({kind} {step:?})\n{}\n", fence.wrap(goal));
     committed(&mut text, commitment, fence);
     corrected(&mut text, corrections, fence);
-    done(&mut text, product, ASSESSED, fence);
-    messages(POST, fence, text)
+    let cuts = done(&mut text, product, ASSESSED, fence);
+    Asking { messages: messages(POST, fence, text), cuts }
 }
 
 /// What whoever judges is told.
-pub(super) fn supervise(review: &Review<'_>) -> [Message; 2] {
+pub(super) fn supervise(review: &Review<'_>) -> Asking {
     let fence = review.fence;
     let Review { kind, step, goal, .. } = review;
     let mut text = format!("THE GOAL ({kind} {step:?})\n{}\n", fence.wrap(goal));
@@ -73,8 +90,8 @@ pub(super) fn supervise(review: &Review<'_>) -> [Message; 2] {
     let triggers: Vec<String> = review.triggers.iter().map(|trigger| format!("- {trigger}")).collect();
     section(&mut text, "REASONS TO LOOK", &triggers.join("\n"), fence);
     corrected(&mut text, review.corrections, fence);
-    done(&mut text, review.product, JUDGED, fence);
-    messages(SUPERVISE, fence, text)
+    let cuts = done(&mut text, review.product, JUDGED, fence);
+    Asking { messages: messages(SUPERVISE, fence, text), cuts }
 }
 
 fn messages(task: &str, fence: &Fence, text: String) -> [Message; 2] {
@@ -135,7 +152,8 @@ fn corrected(text: &mut String, corrections: &[Correction], fence: &Fence) {
     section(text, "CORRECTIONS MADE SO FAR, OLDEST FIRST", &lines.join("\n"), fence);
 }
 
-fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) {
+/// What came of it, each part with a size; gives what was left out.
+fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) -> Vec<Cut> {
     let mut facts = Lines::new().list("Tools used", &product.tools).list("Outputs missing", &product.missing);
     if let Some(why) = &product.incomplete {
         facts = facts.line("Cut short", why);
@@ -145,9 +163,17 @@ fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) {
     }
     section(text, "FACTS", &facts.0, fence);
     let output = if product.text.trim().is_empty() { "(nothing)" } else { &product.text };
-    section(text, "THE ACTUAL OUTPUT", &excerpt_of(output.to_owned(), most), fence);
-    let values = excerpt_of(values_elsewhere(product), most);
-    section(text, "VALUES THAT COUNT AND DO NOT STAND IN IT", &values, fence);
+    let values = values_elsewhere(product);
+    let mut cuts = Vec::new();
+    for (title, name, part) in [
+        ("THE ACTUAL OUTPUT", "output", output),
+        ("VALUES THAT COUNT AND DO NOT STAND IN IT", "values", &values),
+    ] {
+        let (kept, cut) = fit(&[(name, part)], ContextBudget::bytes(most));
+        section(text, title, &kept.concat(), fence);
+        cuts.extend(cut);
+    }
+    cuts
 }
 
 /// Outputs that were not read from the text: asked for once more, or made by a workflow. Others will work with them, so
@@ -161,10 +187,6 @@ fn values_elsewhere(product: &Product) -> String {
         }
     }
     lines.0
-}
-
-fn excerpt_of(text: String, most: usize) -> String {
-    if text.len() > most { excerpt(&text, most).0 } else { text }
 }
 
 /// Lines of names and values; those without a value are left out.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_core::Model;
+use convoke_core::{Model, ModelParams};
 
 use super::{Assessment, Commitment, Correction, Product, Trigger};
 use crate::context::Fence;
@@ -34,6 +34,9 @@ pub struct Review<'a> {
     pub triggers: Vec<Trigger>,
     /// The goal's model, for those who have none of their own.
     pub model: &'a Arc<dyn Model>,
+    /// How that model is asked about the goal: with the goal's parameters, but without what shapes the goal's own answer
+    /// (texts at which to stop, very few tokens).
+    pub params: &'a ModelParams,
     /// The marks around what was written by others.
     pub fence: &'a Fence,
 }

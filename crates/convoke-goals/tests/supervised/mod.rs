@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use convoke_core::{
-    Answer, BoxFuture, Error, Event, EventKind, Model, ModelRequest, Nature, Outcome, PendingQuestion,
-    Responder, RunId, Runtime, Scope, Step, Store, Visibility, Workflow,
+    Answer, BoxFuture, Error, Event, EventKind, Model, ModelParams, ModelRequest, Nature, Outcome,
+    PendingQuestion, Responder, RunId, Runtime, Scope, Step, Store, Visibility, Workflow,
 };
 use convoke_goals::context::Fence;
 use convoke_goals::supervise::{
@@ -111,6 +111,7 @@ pub struct Watched {
     pub name: &'static str,
     pub watch: Watch,
     pub model: Arc<dyn Model>,
+    pub params: ModelParams,
     pub supervisor: Arc<dyn Supervisor>,
     pub max_reorients: u32,
     pub human: HumanPolicy,
@@ -130,6 +131,7 @@ impl Watched {
             name: "haiku",
             watch,
             model: Arc::new(model.clone()),
+            params: ModelParams::default(),
             supervisor: Arc::new(ModelSupervisor::new()),
             max_reorients: 2,
             human: HumanPolicy::default(),
@@ -221,6 +223,7 @@ impl Step<String> for Watched {
                 watch: self.watch,
                 tools: &["look".to_owned()],
                 model: &self.model,
+                params: &self.params,
                 supervisor: &*self.supervisor,
                 max_reorients: self.max_reorients,
                 human: &self.human,
