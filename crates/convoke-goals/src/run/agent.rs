@@ -5,13 +5,14 @@ use std::sync::Arc;
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 
 use super::ask::{Asked, Said};
+use super::called::Called;
 use super::error::GoalError;
 use super::goal::accept;
 use super::spawn::Spawner;
 use super::subworkflow::SubWorkflow;
 use super::surroundings::{Surroundings, borrowed};
-use super::tell;
 use super::watch::Watched;
+use super::{offered, tell};
 use crate::agentfile::Template;
 use crate::context::{Briefing, Guidance, Role, SystemParts, Task, Written, system};
 use crate::plan::{PlannedAgent, PlannedNode, PlannedPersona};
@@ -128,7 +129,8 @@ pub(super) async fn answer(
         kit: &agent.kit,
         standing,
     };
-    let product = watched.run(around, scope, &mut attempt).await?;
+    let tools = || offered::for_agent(around, agent, brief.level(around));
+    let product = watched.run(around, tools, scope, &mut attempt).await?;
     Ok(Said { product, converged: attempt.converged, beside: GoalState::default() })
 }
 
@@ -151,11 +153,11 @@ impl Attempt for AgentAttempt<'_> {
         corrections: &'a [Correction],
     ) -> BoxFuture<'a, Result<Product, Error>> {
         Box::pin(async move {
-            match &self.agent.persona {
+            let product = match &self.agent.persona {
                 PlannedPersona::Prompt(persona) => {
                     let said = self.ask(persona, scope, corrections).await?;
                     self.converged = said.converged;
-                    Ok(said.product)
+                    said.product
                 }
                 PlannedPersona::Workflow { plan, task } => {
                     let inner = SubWorkflow {
@@ -166,9 +168,11 @@ impl Attempt for AgentAttempt<'_> {
                         brief: self.brief,
                         outputs: self.outputs,
                     };
-                    inner.run(scope, corrections).await
+                    inner.run(scope, corrections).await?
                 }
-            }
+            };
+            self.around.called.add(product.tools.iter().cloned());
+            Ok(product)
         })
     }
 }
@@ -187,6 +191,7 @@ impl AgentAttempt<'_> {
             goal: Arc::clone(&self.brief.goal),
             kit: agent.kit.clone(),
             level: self.brief.level(around),
+            called: Called::default(),
         };
         let (tools, spawning) = spawner.tools()?;
         let mut prompt = self.prompt(corrections);
@@ -210,6 +215,8 @@ impl AgentAttempt<'_> {
             outputs: self.outputs,
             converging: self.brief.history.is_some(),
             max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            called: spawner.called.clone(),
+            watched: None,
         };
         asked.ask(scope).await
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convoke_agent::{Agent, AgentResult, AgentStop};
 use convoke_core::{Error, Message, Model, ModelRequest, Role, Scope, Toolset, Transcript, Visibility};
 
+use super::called::{Called, merge};
 use super::error::GoalError;
 use super::outputs::{self, Read};
 use super::tell;
@@ -32,6 +33,10 @@ pub(super) struct Asked<'a> {
     /// It may say that nothing is left to improve.
     pub(super) converging: bool,
     pub(super) max_turns: u32,
+    /// The tools that those it calls in have called.
+    pub(super) called: Called,
+    /// Told of every call it makes, for when it fails and leaves nothing else behind.
+    pub(super) watched: Option<Called>,
 }
 
 /// What somebody, or several together, came to.
@@ -56,6 +61,7 @@ impl Asked<'_> {
         } else {
             self.with_tools(scope).await?
         };
+        self.called.add_to(&mut product.tools);
         if product.text.trim().is_empty() && product.incomplete.is_none() {
             return Err(GoalError::Empty { name: self.name.to_owned() }.into());
         }
@@ -109,11 +115,19 @@ impl Asked<'_> {
             .tools(self.tools.clone())
             .params(self.kit.params.clone())
             .max_turns(turns);
-        if !self.skills.is_empty() {
-            let (marks, limits) = (taken_up.clone(), taken_up.clone());
-            agent = agent
-                .stop_when(move |_, reply| marks.marked(&reply.text()).is_some())
-                .refuse_when(move |conversation, call| limits.refusal(conversation, call));
+        let (limited, watched) = (!self.skills.is_empty(), self.watched.clone());
+        if limited {
+            let marks = taken_up.clone();
+            agent = agent.stop_when(move |_, reply| marks.marked(&reply.text()).is_some());
+        }
+        if limited || watched.is_some() {
+            let limits = taken_up.clone();
+            agent = agent.refuse_when(move |conversation, call| {
+                if let Some(watched) = &watched {
+                    watched.add([call.name.clone()]);
+                }
+                limits.refusal(conversation, call)
+            });
         }
         Ok(agent.build()?)
     }
@@ -182,11 +196,7 @@ impl Asked<'_> {
 /// Adds the tools that were called, each once, in order.
 fn tools_called(result: &AgentResult, tools: &mut Vec<String>) {
     for message in result.transcript.iter().filter(|message| message.role == Role::Assistant) {
-        for call in message.tool_calls() {
-            if !tools.contains(&call.name) {
-                tools.push(call.name.clone());
-            }
-        }
+        merge(tools, message.tool_calls().map(|call| call.name.clone()));
     }
 }
 

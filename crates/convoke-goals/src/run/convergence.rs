@@ -3,6 +3,7 @@
 use convoke_core::{BoxFuture, Error, EventKind, Nature, Scope, Step};
 
 use super::ask::Said;
+use super::called::merge;
 use super::error::GoalError;
 use super::goal::Pursuit;
 use super::{judge, tell};
@@ -78,11 +79,7 @@ impl Improving {
         scope.emit(EventKind::LoopIteration { iteration: self.iterations }).await;
         let mut said = iterate(pursuit, &self.history, scope, state).await?;
         self.beside.absorb(std::mem::take(&mut said.beside));
-        for tool in said.product.tools.drain(..) {
-            if !self.tools.contains(&tool) {
-                self.tools.push(tool);
-            }
-        }
+        merge(&mut self.tools, said.product.tools.drain(..));
         let converged = match said.converged {
             Some(converged) => converged,
             None => !improvable(pursuit, &self.history, &said.product.text, scope).await?,

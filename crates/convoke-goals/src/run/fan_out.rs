@@ -7,6 +7,7 @@ use convoke_steps::{Join, Parallel};
 
 use super::agent::{self, Brief};
 use super::ask::Said;
+use super::called::merge;
 use super::error::GoalError;
 use super::goal::{self, Pursuit};
 use super::retry::retried;
@@ -28,6 +29,10 @@ pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState)
     // Everybody who was asked says so; what is made of their answers says nothing about it.
     let verdicts: Vec<bool> = answers.iter().filter_map(|answer| answer.said.converged).collect();
     let converged = (!verdicts.is_empty()).then(|| verdicts.iter().all(|converged| *converged));
+    let mut tools = Vec::new();
+    for answer in &answers {
+        merge(&mut tools, answer.said.product.tools.iter().cloned());
+    }
     let mut together = if answers.is_empty() {
         return Err(GoalError::NobodyAnswered { goal: pursuit.goal.name.to_string() }.into());
     } else if pursuit.goal.used().len() == 1 && answers[0].gives_what_is_asked_of(pursuit.goal) {
@@ -35,6 +40,7 @@ pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState)
     } else {
         synthesis::run(pursuit, scope, &mut answers).await?
     };
+    together.product.tools = tools;
     together.converged = converged;
     together.beside = beside;
     Ok(together)

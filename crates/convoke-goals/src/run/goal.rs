@@ -5,12 +5,13 @@ use std::sync::Arc;
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 
 use super::ask::{Asked, Said};
+use super::called::Called;
 use super::convergence::Improving;
 use super::error::GoalError;
 use super::spawn::Spawner;
 use super::surroundings::{Surroundings, borrowed};
 use super::watch::Watched;
-use super::{fan_out, tell};
+use super::{fan_out, offered, tell};
 use crate::agentfile::model::Type;
 use crate::context::{Briefing, Guidance, Role, SystemParts, Written, system};
 use crate::plan::{PlannedGoal, PlannedNode};
@@ -97,7 +98,8 @@ pub(super) async fn pursue(
         kit: &goal.kit,
         standing,
     };
-    let mut product = watched.run(around, scope, &mut attempt).await?;
+    let tools = || offered::for_goal(around, goal, around.level);
+    let mut product = watched.run(around, tools, scope, &mut attempt).await?;
     // Whoever sends it back knows that it did not converge; that it did not is on record all the same.
     product.unconverged = attempt.improving.unconverged;
     let beside = attempt.beside;
@@ -174,6 +176,7 @@ impl Attempt for GoalAttempt<'_> {
                 Some(within) => self.improving.run(&pursuit, within, scope, self.state).await?,
             };
             self.beside = said.beside;
+            self.around.called.add(said.product.tools.iter().cloned());
             Ok(said.product)
         })
     }
@@ -207,6 +210,7 @@ impl Pursuit<'_> {
             goal: Arc::clone(&goal.name),
             kit: goal.kit.clone(),
             level: around.level,
+            called: Called::default(),
         };
         let (tools, spawning) = spawner.tools()?;
         let prior = around.prior(state, &goal.name);
@@ -235,6 +239,8 @@ impl Pursuit<'_> {
             outputs: &goal.outputs,
             converging: self.history.is_some(),
             max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            called: spawner.called.clone(),
+            watched: None,
         };
         asked.ask(scope).await
     }

@@ -8,17 +8,20 @@
 //! | several at the same goal | `fan_out.rs`, `synthesis.rs`, `agent.rs`, `subworkflow.rs` |
 //! | a goal that is improved on | `convergence.rs`, `judge.rs` |
 //! | agents that are called in at run time | `spawn/` |
+//! | who watches, and what they know of tools | `watch.rs`, `offered.rs`, `called.rs` |
 //!
 //! Nothing here is done but through the scope, prompts are pure functions of the state, and order is declared order. So a
 //! run that was cut short anywhere goes on where it was.
 
 mod agent;
 mod ask;
+mod called;
 mod convergence;
 mod error;
 mod fan_out;
 mod goal;
 mod judge;
+mod offered;
 mod outputs;
 mod retry;
 mod rounds;

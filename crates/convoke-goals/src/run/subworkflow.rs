@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convoke_core::{Error, Scope};
 
 use super::agent::Brief;
+use super::called::Called;
 use super::error::GoalError;
 use super::outputs::typed;
 use super::surroundings::Surroundings;
@@ -34,10 +35,12 @@ impl SubWorkflow<'_> {
         let Written { text: task, cuts } = self.whole_task(corrections);
         tell::context_cut(scope, self.agent, &cuts).await;
         let mut state = GoalState { inputs: self.inputs(&task)?, ..GoalState::default() };
-        let inner = WorkflowStep::within(self.around, self.plan, self.brief.level(self.around));
+        let called = Called::default();
+        let level = self.brief.level(self.around);
+        let inner = WorkflowStep::within(self.around, self.plan, level, called.clone());
         scope.run(&inner, &mut state).await?;
         let text = self.result(&state).ok_or_else(|| GoalError::NoResult { agent: agent() })?;
-        let mut product = Product { text, ..Product::default() };
+        let mut product = Product { text, tools: called.names(), ..Product::default() };
         self.read(scope, &state, &mut product).await;
         Ok(product)
     }

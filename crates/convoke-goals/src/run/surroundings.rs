@@ -6,6 +6,7 @@ use std::sync::Arc;
 use convoke_core::{Error, Model, Scope};
 use convoke_steps::Chain;
 
+use super::called::Called;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
@@ -32,6 +33,8 @@ pub(super) struct Surroundings {
     pub(super) level: u32,
     /// Goals are pursued again and again, and see what they made before.
     pub(super) again: bool,
+    /// The tools that were called in this workflow.
+    pub(super) called: Called,
 }
 
 impl Surroundings {

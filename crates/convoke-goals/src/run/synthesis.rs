@@ -3,6 +3,7 @@
 use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Toolset};
 
 use super::ask::{Asked, Said};
+use super::called::Called;
 use super::fan_out::Answer;
 use super::goal::Pursuit;
 use crate::context::{Guidance, Role, SystemParts, synthesis, system};
@@ -29,11 +30,6 @@ pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, answers: &mut [Ans
     let child = scope.open(&step)?;
     child.enter(&step, &mut said).await.map_err(|error| error.in_step("synthesis", child.path()))?;
     for answer in answers.iter() {
-        for tool in &answer.said.product.tools {
-            if !said.product.tools.contains(tool) {
-                said.product.tools.push(tool.clone());
-            }
-        }
         if let Some(reason) = &answer.said.product.incomplete {
             said.product.incomplete.get_or_insert_with(|| format!("`{}`: {reason}", answer.name));
         }
@@ -87,6 +83,8 @@ impl Step<Said> for Synthesis<'_> {
                 outputs: &goal.outputs,
                 converging: false,
                 max_turns: 1,
+                called: Called::default(),
+                watched: None,
             };
             *said = asked.ask(scope).await?;
             Ok(())

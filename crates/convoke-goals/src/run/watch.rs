@@ -22,10 +22,11 @@ pub(super) struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    /// Does it, under the eyes of whoever watches.
+    /// Does it, under the eyes of whoever watches. `tools` are those that may be used, for whoever asks.
     pub(super) async fn run(
         &self,
         around: &Surroundings,
+        tools: impl FnOnce() -> Result<Vec<String>, Error>,
         scope: &Scope,
         attempt: &mut dyn Attempt,
     ) -> Result<Product, Error> {
@@ -38,7 +39,7 @@ impl Watched<'_> {
             Some(supervisor) => &**supervisor,
             None => &own,
         };
-        let tools: Vec<String> = self.kit.tools.names().map(str::to_owned).collect();
+        let tools = tools()?;
         let supervised = Supervised {
             step: self.name,
             kind: self.kind,

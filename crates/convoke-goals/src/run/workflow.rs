@@ -5,6 +5,7 @@ use std::sync::Arc;
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 use convoke_steps::Chain;
 
+use super::called::Called;
 use super::sequence::SequenceStep;
 use super::surroundings::Surroundings;
 use super::tell;
@@ -22,6 +23,8 @@ pub(super) struct WorkflowStep {
     run: Option<OfTheRun>,
     nesting: u32,
     level: u32,
+    /// The tools that are called in it.
+    called: Called,
 }
 
 /// What is the same for all workflows of a run.
@@ -33,17 +36,18 @@ struct OfTheRun {
 
 impl WorkflowStep {
     pub(super) fn outermost(plan: Arc<Plan>, equipment: Arc<Equipment>) -> Self {
-        Self { plan, equipment, run: None, nesting: 0, level: 0 }
+        Self { plan, equipment, run: None, nesting: 0, level: 0, called: Called::default() }
     }
 
     /// A workflow that is an agent of another one.
-    pub(super) fn within(around: &Surroundings, plan: &Arc<Plan>, level: u32) -> Self {
+    pub(super) fn within(around: &Surroundings, plan: &Arc<Plan>, level: u32, called: Called) -> Self {
         Self {
             plan: Arc::clone(plan),
             equipment: Arc::clone(&around.equipment),
             run: Some(OfTheRun { fence: around.fence.clone(), workspace: Arc::clone(&around.workspace) }),
             nesting: around.nesting + 1,
             level,
+            called,
         }
     }
 
@@ -70,6 +74,7 @@ impl WorkflowStep {
             nesting: self.nesting,
             level: self.level,
             again: false,
+            called: self.called.clone(),
         })
     }
 }

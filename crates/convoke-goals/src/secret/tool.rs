@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    Access, BoxFuture, Categorised, Error, Execution, IdempotencyKey, Invocation, Reconciled, Repeat, Tool,
-    ToolSpec, Toolset,
+    Access, BoxFuture, Categorised, Error, Execution, IdempotencyKey, Invocation, Origin, Reconciled, Repeat,
+    Tool, ToolSpec, Toolset,
 };
 use serde_json::Value;
 
@@ -68,8 +68,17 @@ impl Tool for SealedTool {
         })
     }
 
+    fn noted(&self, note: &Value) {
+        self.inner.noted(note);
+    }
+
     fn accesses(&self, arguments: &Value) -> Vec<Access> {
         self.inner.accesses(&self.seals.unseal_value(arguments))
+    }
+
+    /// It is written down, so it is told with marks in place of secrets.
+    fn origin(&self, arguments: &Value) -> Origin {
+        self.inner.origin(arguments)
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use convoke_core::{Error, Toolset};
 
+use super::called::Called;
 use super::surroundings::Surroundings;
 use crate::equipment::Spawning;
 use crate::plan::Kit;
@@ -34,6 +35,8 @@ pub(super) struct Spawner {
     pub(super) kit: Kit,
     /// How deep whoever calls in others is: 0 for those who were not called in.
     pub(super) level: u32,
+    /// The tools that those it calls in have called.
+    pub(super) called: Called,
 }
 
 impl Spawner {

@@ -8,6 +8,7 @@ use super::Spawner;
 use super::arguments::Order;
 use crate::context::{Guidance, Role, SystemParts, Task, system};
 use crate::run::ask::Asked;
+use crate::run::called::Called;
 use crate::run::tell;
 
 /// How many turns those have who are called in, unless something else is said.
@@ -19,12 +20,15 @@ pub(super) struct Spawned {
     pub(super) order: Order,
     /// Whoever called them in.
     pub(super) by: Arc<Spawner>,
+    /// Told of the tools they call, and those they call in, whatever becomes of them.
+    pub(super) called: Called,
 }
 
 impl Spawned {
     async fn work(&self, scope: &Scope) -> Result<String, Error> {
         let Order { role, task, outputs } = &self.order;
-        let own = Spawner { level: self.by.level + 1, ..(*self.by).clone() };
+        let called = self.called.clone();
+        let own = Spawner { level: self.by.level + 1, called: called.clone(), ..(*self.by).clone() };
         let (around, kit) = (&own.around, &own.kit);
         let (tools, spawning) = own.tools()?;
         let asked = Asked {
@@ -48,6 +52,8 @@ impl Spawned {
             outputs,
             converging: false,
             max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            called: called.clone(),
+            watched: Some(called),
         };
         let product = asked.ask(scope).await?.product;
         match product.incomplete {

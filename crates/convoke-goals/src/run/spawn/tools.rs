@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::arguments::{Order, schema_of_one, schema_of_several};
 use super::spawned::Spawned;
 use super::{SPAWN_AGENT, SPAWN_AGENTS, Spawner};
+use crate::run::called::Called;
 
 /// Calls in an agent, or several at once.
 pub(super) struct SpawnTool {
@@ -52,20 +53,25 @@ impl SpawnTool {
         }
     }
 
-    async fn spawn_one(&self, scope: &Scope, order: Order) -> Result<String, Error> {
+    async fn spawn_one(&self, scope: &Scope, order: Order, called: &Called) -> Result<String, Error> {
         let mut said = String::new();
-        let spawned = Spawned { name: order.name(), order, by: Arc::clone(&self.by) };
+        let spawned = Spawned { name: order.name(), order, by: Arc::clone(&self.by), called: called.clone() };
         scope.run(&spawned, &mut said).await?;
         Ok(said)
     }
 
-    async fn spawn_several(&self, scope: &Scope, orders: Vec<Order>) -> Result<String, Error> {
+    async fn spawn_several(
+        &self,
+        scope: &Scope,
+        orders: Vec<Order>,
+        called: &Called,
+    ) -> Result<String, Error> {
         let mut parallel = Parallel::builder("spawned", Join::keep_succeeded());
         let mut names: Vec<String> = Vec::new();
         for (index, order) in orders.into_iter().enumerate() {
             let name = unique(order.name(), &names);
             names.push(name.clone());
-            let spawned = Spawned { name, order, by: Arc::clone(&self.by) };
+            let spawned = Spawned { name, order, by: Arc::clone(&self.by), called: called.clone() };
             parallel = parallel.project(
                 spawned,
                 |_: &Vec<String>| String::new(),
@@ -113,12 +119,17 @@ impl Tool for SpawnTool {
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
         Box::pin(async move {
             self.allowed()?;
+            let called = Called::default();
             let result = match self.several {
-                None => self.spawn_one(call.scope, Order::read(call.arguments)?).await,
+                None => self.spawn_one(call.scope, Order::read(call.arguments)?, &called).await,
                 Some(at_once) => {
-                    self.spawn_several(call.scope, Order::read_all(call.arguments, at_once)?).await
+                    self.spawn_several(call.scope, Order::read_all(call.arguments, at_once)?, &called).await
                 }
             };
+            let called = called.names();
+            if !called.is_empty() {
+                call.scope.leave_note(called.into());
+            }
             match result {
                 // About the run, not about whoever was called in.
                 Err(stop) if stop.passes(call.scope.path()) => Err(stop),
@@ -126,6 +137,13 @@ impl Tool for SpawnTool {
                 Ok(answer) => Ok(answer),
             }
         })
+    }
+
+    /// The tools that were called by those called in. A call that the journal answers is not made again, but what was
+    /// called in it is known all the same.
+    fn noted(&self, note: &Value) {
+        let tools = note.as_array().into_iter().flatten().filter_map(Value::as_str);
+        self.by.called.add(tools.map(str::to_owned));
     }
 
     /// What they do besides calling in each other: two calls in one turn may be made at the same time.
