@@ -8,6 +8,7 @@ use super::error::GoalError;
 use super::goal::Pursuit;
 use super::{judge, tell};
 use crate::agentfile::model::Within;
+use crate::plan::Watch;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
 
@@ -27,7 +28,7 @@ pub(super) struct Improving {
 
 impl Improving {
     /// Pursues a goal again and again, each time with all that came of it before, until nothing is left to improve. The
-    /// newest version is in the state as soon as it is made.
+    /// newest version is in the state as soon as it is made, and told unless somebody has to accept it first.
     ///
     /// Whoever was not content with what came of it gets one iteration more, with the corrections.
     ///
@@ -87,7 +88,9 @@ impl Improving {
         if !said.product.text.trim().is_empty() {
             self.history.push(said.product.text.clone());
             state.outputs.set(name.clone(), said.product.text.as_str());
-            pursuit.around.publish(scope, state).await?;
+            if pursuit.goal.watch == Watch::Nobody {
+                pursuit.around.publish(scope, state).await?;
+            }
             self.best = Some(said);
         }
         // Whoever has nothing and says that nothing is left to improve is not done.

@@ -14,7 +14,7 @@ use super::watch::Watched;
 use super::{fan_out, offered, tell};
 use crate::agentfile::model::Type;
 use crate::context::{Briefing, Guidance, Role, SystemParts, Written, system};
-use crate::plan::{PlannedGoal, PlannedNode};
+use crate::plan::{PlannedGoal, PlannedNode, Watch};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, Standing};
 use crate::tree::Output;
@@ -82,11 +82,20 @@ pub(super) async fn pursue(
         around.fill((goal.kind().name(), &goal.name), &goal.text, state)?;
     tell::goal_started(scope, &goal.name, goal.kind().name(), &description).await;
     tell::context_cut(scope, &goal.name, &cuts).await;
+    // What somebody watches over is no result before they accept it, however the goal ends: drafts are kept apart.
+    let mut apart;
+    let drafts = match goal.watch {
+        Watch::Nobody => &mut *state,
+        Watch::Model | Watch::Human => {
+            apart = state.clone();
+            &mut apart
+        }
+    };
     let mut attempt = GoalAttempt {
         around,
         goal,
         description: &description,
-        state,
+        state: drafts,
         improving: Improving::default(),
         beside: GoalState::default(),
     };
@@ -103,13 +112,24 @@ pub(super) async fn pursue(
     // Whoever sends it back knows that it did not converge; that it did not is on record all the same.
     product.unconverged = attempt.improving.unconverged;
     let beside = attempt.beside;
+    usable(&goal.name, &product)?;
     state.absorb(beside);
     accept(scope, &goal.name, &goal.outputs, &product, state).await?;
     tell::goal_ended(scope, &goal.name, &product.text).await;
     Ok(Some(product))
 }
 
-/// Puts what somebody came to into the state.
+/// Whether there is a result to speak of.
+fn usable(name: &str, product: &Product) -> Result<(), GoalError> {
+    let name = || name.to_owned();
+    match &product.incomplete {
+        _ if !product.text.trim().is_empty() => Ok(()),
+        Some(reason) => Err(GoalError::Incomplete { name: name(), reason: reason.clone() }),
+        None => Err(GoalError::Empty { name: name() }),
+    }
+}
+
+/// Puts what somebody came to into the state; nothing of it if it is not usable.
 pub(super) async fn accept(
     scope: &Scope,
     name: &str,
@@ -117,14 +137,9 @@ pub(super) async fn accept(
     product: &Product,
     state: &mut GoalState,
 ) -> Result<(), Error> {
-    let has_text = !product.text.trim().is_empty();
-    match &product.incomplete {
-        Some(reason) if has_text => tell::goal_incomplete(scope, name, reason).await,
-        Some(reason) => {
-            return Err(GoalError::Incomplete { name: name.to_owned(), reason: reason.clone() }.into());
-        }
-        None if has_text => {}
-        None => return Err(GoalError::Empty { name: name.to_owned() }.into()),
+    usable(name, product)?;
+    if let Some(reason) = &product.incomplete {
+        tell::goal_incomplete(scope, name, reason).await;
     }
     for output in outputs {
         match product.fields.get(output.name()) {
