@@ -129,7 +129,7 @@ async fn agent_083_a_goal_is_told_from_its_start_over_its_tools_to_its_end() {
 const TEAM: &str = "NAME team\nAGENT critic \"You find every flaw.\"\nAGENT optimist \"You see the good in it.\"\n\
                     GOAL g \"Judge it\" USING critic, optimist\nRUN r USING g\n";
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn agent_091_098_agents_have_their_personas_and_are_put_together_as_they_are_declared() {
     let model = ScriptedModel::builder()
         .when(Match::system_contains("every flaw"), Reply::text("bad").delay(Duration::from_millis(30)))

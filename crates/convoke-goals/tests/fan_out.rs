@@ -32,7 +32,7 @@ fn down(why: &str) -> Reply {
     Reply::error(ModelError::new(ModelErrorKind::InvalidRequest, why))
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn agentcore_063_068_answers_are_put_together_in_declared_order() {
     let model = ScriptedModel::builder()
         .when(is("critic"), Reply::text("bad").delay(Duration::from_millis(30)))

@@ -97,7 +97,7 @@ async fn agentcore_029_the_innermost_tools_hold_and_restrictions_hold_together()
     assert_eq!(seen, [vec![], vec!["read"], vec!["read", "write"], vec!["special"], vec!["write"]]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_part_never_gets_more_time_or_budget_than_the_whole() {
     let model = always("x");
     let goal = Goal::new("g", "x").customize(Overrides::new().budget(Limits::default().model_calls(5)));

@@ -1,0 +1,152 @@
+//! Goals that fail: where and why, what is left of them, and limits that are reached.
+
+mod run_support;
+
+use std::time::Duration;
+
+use convoke_core::{Canceller, EventKind, Limits, ModelError, ModelErrorKind, RunStatus, StepEnd};
+use convoke_goals::{Agent, Goal, GoalError, GoalState, Overrides, Sequence, Workflow};
+use convoke_models::{Match, Reply, ScriptedModel};
+use run_support::{Echo, Rig, text};
+use serde_json::json;
+
+fn one(goal: Goal) -> Workflow {
+    Workflow::new("w").sequence(Sequence::new("s").goal(goal))
+}
+
+fn down() -> Reply {
+    Reply::error(ModelError::new(ModelErrorKind::InvalidRequest, "model down"))
+}
+
+#[tokio::test]
+async fn agentcore_054_062_failures_say_where_and_why() {
+    let model = ScriptedModel::builder().otherwise(down()).build();
+    let tree = Workflow::new("w").sequence(Sequence::new("s").agent(Agent::new("a", "P").task("T")));
+    let ran = Rig::new(&model).run(tree).await;
+    let error = ran.failed().to_string();
+    assert!(error.contains("`a`") && error.contains("model down"), "{error}");
+
+    let ran = Rig::new(&model).run(one(Goal::new("g", "Do"))).await;
+    let error = ran.failed().to_string();
+    assert!(error.contains("`g`") && error.contains("model down"), "{error}");
+}
+
+#[tokio::test]
+async fn agentcore_075_106_a_failure_keeps_what_was_done_and_nothing_of_itself() {
+    let model = ScriptedModel::builder().replies([Reply::from("first"), down()]).build();
+    let tree = Workflow::new("w").sequence(
+        Sequence::new("s").goal(Goal::new("a", "A")).goal(Goal::new("b", "B")).goal(Goal::new("c", "C")),
+    );
+    let ran = Rig::new(&model).run(tree).await;
+    assert_eq!(ran.outcome.status, RunStatus::Failed);
+    assert!(ran.failed().to_string().contains("model down"));
+    assert_eq!(text(&ran.outcome.state, "a"), "first");
+    assert_eq!(ran.outcome.state.get("b"), None);
+    assert_eq!(model.calls(), 2);
+    assert_eq!(ran.custom("goal_ended", "goal"), ["a"]);
+    let ended = ran.events.iter().find(|event| {
+        event.path.as_str() == "w" && matches!(&event.kind, EventKind::StepEnded(StepEnd::Failed { .. }))
+    });
+    assert!(ended.is_some(), "the workflow's end says that it failed");
+}
+
+#[tokio::test]
+async fn agentcore_103_nothing_begins_after_a_cancellation() {
+    let model = ScriptedModel::replies(["never"]);
+    let rig = Rig::new(&model);
+    let prepared = rig.prepare(one(Goal::new("g", "Do")));
+    let canceller = Canceller::new();
+    canceller.cancel("enough");
+    let outcome =
+        rig.runtime.start(&prepared.workflow(), GoalState::default()).canceller(&canceller).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Cancelled);
+    assert_eq!(model.calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn agent_064_time_that_runs_out_during_a_call_is_said_to_have() {
+    let model =
+        ScriptedModel::builder().otherwise(Reply::text("late").delay(Duration::from_secs(60))).build();
+    let goal = Goal::new("g", "Do").customize(Overrides::new().timeout(Duration::from_secs(5)));
+    let ran = Rig::new(&model).run(one(goal)).await;
+    assert_eq!(ran.outcome.status, RunStatus::TimedOut);
+    assert!(ran.failed().to_string().contains("did not finish within 5s"), "{}", ran.failed());
+}
+
+#[tokio::test]
+async fn agent_082_limits_end_in_an_answer_that_is_known_to_be_incomplete_or_in_an_error_of_their_own() {
+    let echo = Echo::default();
+    let model = ScriptedModel::builder()
+        .when(!Match::offers_tools(), "what I have")
+        .otherwise(Reply::with({
+            let echo = echo.clone();
+            move |request| echo.call(&request.messages.len().to_string())
+        }))
+        .build();
+    let rig = Rig::new(&model).with(|equipment| {
+        equipment.tools = echo.tools();
+        equipment.max_turns = Some(3);
+    });
+    let ran = rig.run(one(Goal::new("g", "Do"))).await;
+    assert_eq!(text(&ran.completed(), "g"), "what I have");
+    assert_eq!(
+        ran.customs("goal_incomplete"),
+        [json!({"goal": "g", "reason": "it reached its limit of 3 turns"})]
+    );
+    assert_eq!(model.calls(), 3);
+
+    let goal = Goal::new("g", "Do").customize(Overrides::new().budget(Limits::default().model_calls(0)));
+    let ran = rig.run(one(goal)).await;
+    assert_eq!(ran.outcome.status, RunStatus::BudgetExhausted);
+}
+
+#[tokio::test]
+async fn a_reply_that_is_empty_is_no_answer() {
+    let model = ScriptedModel::replies(["  \n"]);
+    let ran = Rig::new(&model).run(one(Goal::new("g", "Do"))).await;
+    let error = ran.failed().downcast_ref::<GoalError>();
+    assert_eq!(error, Some(&GoalError::Empty { name: "g".into() }), "{}", ran.failed());
+}
+
+#[tokio::test]
+async fn a_value_that_was_not_made_fails_whoever_needs_it_by_name() {
+    let model = ScriptedModel::builder().otherwise("no JSON here").build();
+    let tree = Workflow::new("w").sequence(
+        Sequence::new("s")
+            .goal(Goal::new("look", "Look").output("found"))
+            .goal(Goal::new("use", "Use $found")),
+    );
+    let ran = Rig::new(&model).run(tree).await;
+    let expected = GoalError::NoValue { kind: "goal", name: "use".into(), variable: "found".into() };
+    assert_eq!(ran.failed().downcast_ref::<GoalError>(), Some(&expected), "{}", ran.failed());
+    assert_eq!(text(&ran.outcome.state, "look"), "no JSON here");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_nearer_of_two_time_limits_holds() {
+    let model = ScriptedModel::builder().otherwise(Reply::text("late").hangs()).build();
+    let goal = Goal::new("g", "Do").customize(Overrides::new().timeout(Duration::from_secs(60)));
+    let sequence =
+        Sequence::new("s").goal(goal).customize(Overrides::new().timeout(Duration::from_millis(20)));
+    let ran = Rig::new(&model).run(Workflow::new("w").sequence(sequence)).await;
+    assert_eq!(ran.outcome.status, RunStatus::TimedOut);
+    assert!(ran.failed().to_string().contains("`w/s` did not finish within 20ms"), "{}", ran.failed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_reply_is_a_failure_that_may_pass() {
+    let echo = run_support::Echo::default();
+    for goal in [Goal::new("g", "Do it"), Goal::new("g", "Do it").output("a")] {
+        for with_tools in [false, true] {
+            let model = ScriptedModel::replies(["", r#"{"a": "x"}"#]);
+            let rig = Rig::new(&model).with(|equipment| {
+                if with_tools {
+                    equipment.tools = echo.tools();
+                }
+            });
+            let overrides = convoke_goals::Overrides::new().retry(convoke_goals::Retry::times(1));
+            let state = rig.run(one(goal.clone().customize(overrides))).await.completed();
+            assert_eq!(text(&state, "g"), r#"{"a": "x"}"#);
+        }
+    }
+}
