@@ -4,12 +4,17 @@
 
 mod common;
 
+use std::sync::{Arc, Mutex};
+
 use common::stored::{Home, asks, echo, says};
 use common::{Trail, add, millis};
-use convoke_core::{Answer, RunStatus, Workflow};
+use convoke_core::{
+    Answer, BoxFuture, Error, Invocation, RunStatus, Tool, ToolEffect, ToolSpec, Toolset, Workflow,
+};
 use convoke_models::{Match, Reply, ScriptedModel};
-use convoke_steps::{Chain, Classifier, Join, Loop, Map, Parallel};
+use convoke_steps::{Chain, Classifier, Join, Loop, Map, Parallel, ToolStep};
 use convoke_store::SqliteStore;
+use serde_json::{Value, json};
 
 /// What a branch starts from.
 fn nothing(_: &Trail) -> Trail {
@@ -168,4 +173,55 @@ async fn a_run_that_was_killed_in_a_fan_out_repeats_only_what_had_not_finished()
     let done = home.resume(&workflow, &id).await.completed().unwrap();
     assert_eq!(done.steps, ["fine", "now"]);
     assert_eq!(home.model.calls(), 3, "quick once, stuck twice");
+}
+
+/// A tool that leaves a note, and hears it when the call has counted.
+struct Noting {
+    spec: ToolSpec,
+    heard: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Tool for Noting {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        Box::pin(async move {
+            call.scope.leave_note(json!({"called with": call.arguments}));
+            match call.arguments["fail"] == true {
+                true => Err("no".into()),
+                false => Ok("yes".to_owned()),
+            }
+        })
+    }
+
+    fn noted(&self, note: &Value) {
+        self.heard.lock().unwrap().push(note.clone());
+    }
+}
+
+#[tokio::test]
+async fn a_note_of_a_call_is_heard_again_when_the_call_is_not_made_again() {
+    for (fails, status) in [(false, RunStatus::Suspended), (true, RunStatus::Failed)] {
+        let arguments = json!({"fail": fails});
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let workflow = || {
+            let spec = ToolSpec::new("noting", "", ToolEffect::Reads.into());
+            let tools = Toolset::new().with(Noting { spec, heard: Arc::clone(&heard) }).unwrap();
+            let arguments = arguments.clone();
+            let call =
+                ToolStep::new("call", &tools, "noting", move |_: &Trail| Ok::<_, Error>(arguments.clone()));
+            Workflow::new(Chain::new("main").then(call.discard()).then(asks("well?")))
+        };
+        let home = Home::new(echo());
+        let begun = home.start(&workflow(), Trail::default()).await;
+        let note = json!({"called with": arguments});
+        assert_eq!((begun.status, heard.lock().unwrap().as_slice()), (status, [note.clone()].as_slice()));
+        if !fails {
+            home.answer(&begun.run, "well?", Answer::text("yes")).await;
+            home.resume(&workflow(), &begun.run).await.completed().unwrap();
+            assert_eq!(*heard.lock().unwrap(), [note.clone(), note]);
+        }
+    }
 }
