@@ -140,6 +140,23 @@ async fn agentcore_083_a_description_reaches_the_model_as_it_is_written() {
 }
 
 #[tokio::test]
+async fn what_those_a_goal_uses_gave_before_does_not_stay_when_they_do_not_give_it_again() {
+    let model = ScriptedModel::builder()
+        .replies([r#"{"mood": "calm", "score": "3"}"#, r#"{"mood": "wild"}"#, r#"{"mood": "wild"}"#])
+        .build();
+    let ann = Agent::new("ann", "You are Ann.").output("mood").output("score");
+    let inner = Goal::new("inner", "Ask her").using(ann);
+    let goal = Goal::new("g", "Have her asked").using(inner);
+    let tree = Workflow::new("w")
+        .sequence(Sequence::new("a").goal(goal.clone()))
+        .sequence(Sequence::new("b").goal(goal));
+    let ran = Rig::new(&model).run(tree).await;
+    let names: Vec<&str> = ran.outcome.state.outputs.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["g.inner.ann.mood", "g"]);
+    assert_eq!(text(&ran.completed(), "g.inner.ann.mood"), "wild");
+}
+
+#[tokio::test]
 async fn agentcore_107_the_scope_of_research_is_told() {
     let model = ScriptedModel::replies(["x"]);
     let tree = one(Goal::new("g", "Do"))

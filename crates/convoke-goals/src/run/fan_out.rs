@@ -111,6 +111,22 @@ async fn gather(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Resu
     Ok(all)
 }
 
+/// The names of all values that those a goal uses may make.
+pub(super) fn values_below(goal: &PlannedGoal) -> Vec<String> {
+    let mut names = Vec::new();
+    for node in goal.used() {
+        let own = node.outputs().iter().map(|output| output.name().to_owned());
+        let made: Vec<String> = match node {
+            PlannedNode::Agent(_) => own.collect(),
+            PlannedNode::Goal(inner) => {
+                own.filter(|name| **name != *inner.name).chain(values_below(inner)).collect()
+            }
+        };
+        names.extend(made.iter().map(|value| inner_name(&goal.name, node.name(), value)));
+    }
+    names
+}
+
 impl PlannedGoal {
     /// Those it uses. Whoever it names twice counts once.
     fn used(&self) -> Vec<&PlannedNode> {
@@ -174,13 +190,16 @@ impl Member {
         Ok(Done { answer, beside })
     }
 
-    /// What a value made below a goal is called: no text refers to it, so its name is one that no text can have.
     fn inner_name(&self, value: &str) -> String {
-        let (goal, node) = (&self.brief.goal, self.node.name());
-        match value.strip_prefix(&**node).filter(|rest| rest.starts_with('.')) {
-            Some(rest) => format!("{goal}.{node}{rest}"),
-            None => format!("{goal}.{node}.{value}"),
-        }
+        inner_name(&self.brief.goal, self.node.name(), value)
+    }
+}
+
+/// What a value made below a goal is called: no text refers to it, so its name is one that no text can have.
+fn inner_name(goal: &str, node: &str, value: &str) -> String {
+    match value.strip_prefix(node).filter(|rest| rest.starts_with('.')) {
+        Some(rest) => format!("{goal}.{node}{rest}"),
+        None => format!("{goal}.{node}.{value}"),
     }
 }
 

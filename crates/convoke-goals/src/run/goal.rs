@@ -113,6 +113,10 @@ pub(super) async fn pursue(
     product.unconverged = attempt.improving.unconverged;
     let beside = attempt.beside;
     usable(&goal.name, &product)?;
+    // It may have been pursued before, and those it uses may have given more then.
+    for stale in fan_out::values_below(goal).iter().filter(|name| beside.outputs.get(name).is_none()) {
+        state.outputs.unset(stale);
+    }
     state.absorb(beside);
     accept(scope, &goal.name, &goal.outputs, &product, state).await?;
     tell::goal_ended(scope, &goal.name, &product.text).await;
