@@ -1,7 +1,6 @@
 //! Finding the model to use, and saying why.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -24,13 +23,11 @@ const LARGEST_LIST: usize = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Chooser {
     asked: Option<String>,
-    in_file: Option<(String, String)>,
     environment: Environment,
     config: ModelConfig,
     credentials: Credentials,
     ollama: Option<String>,
     local: Option<String>,
-    transport: Arc<dyn Transport>,
 }
 
 /// The model to use, and how it was found.
@@ -98,13 +95,11 @@ impl Chooser {
     pub fn new(environment: Environment, credentials: Credentials) -> Self {
         Self {
             asked: None,
-            in_file: None,
             ollama: None,
             environment,
             config: ModelConfig::default(),
             credentials,
             local: None,
-            transport: HttpTransport::shared(),
         }
     }
 
@@ -119,13 +114,6 @@ impl Chooser {
     #[must_use]
     pub fn config(mut self, config: ModelConfig) -> Self {
         self.config = config;
-        self
-    }
-
-    /// The file with this name, an Agentfile say, asks for this model. It goes before the configuration.
-    #[must_use]
-    pub fn in_file(mut self, file: impl Into<String>, model: Option<String>) -> Self {
-        self.in_file = model.map(|model| (file.into(), model));
         self
     }
 
@@ -181,7 +169,7 @@ impl Chooser {
         let asked = self.asked.clone().map(|model| ("--model".to_owned(), model));
         let in_environment = || Some((format!("environment variable {MODEL}"), self.environment.get(MODEL)?));
         let configured = || Some(("convoke.toml".to_owned(), self.config.model.clone()?));
-        asked.or_else(|| self.in_file.clone()).or_else(configured).or_else(in_environment)
+        asked.or_else(configured).or_else(in_environment)
     }
 
     fn by_key(&self) -> (Finding, Option<ModelName>) {
@@ -213,8 +201,7 @@ impl Chooser {
         let known = || self.config.base_url(service, &self.environment).unwrap_or_default();
         let base_url = self.ollama.clone().unwrap_or_else(known);
         let place = format!("Ollama at {}", address::shown(&base_url));
-        let models =
-            tokio::time::timeout(OLLAMA_PATIENCE, self.ollama_models(&base_url)).await.ok().flatten();
+        let models = tokio::time::timeout(OLLAMA_PATIENCE, ollama_models(&base_url)).await.ok().flatten();
         let Some(models) = models else { return (nothing(&place, "not running"), None) };
         let Some(model) = models.into_iter().next() else {
             return (nothing(&place, "running, but it has no model; `ollama pull` one"), None);
@@ -222,36 +209,36 @@ impl Chooser {
         let name = ModelName::Remote { service, model };
         (Finding { place, found: Reason::Running(name.to_string()) }, Some(name))
     }
+}
 
-    /// What an Ollama has, in its own order.
-    async fn ollama_models(&self, base_url: &str) -> Option<Vec<String>> {
-        #[derive(Deserialize)]
-        struct List {
-            models: Vec<Entry>,
-        }
-        #[derive(Deserialize)]
-        struct Entry {
-            name: String,
-        }
-        let request = HttpRequest {
-            method: Method::GET,
-            url: format!("{base_url}/api/tags"),
-            headers: HeaderMap::new(),
-            body: bytes::Bytes::new(),
-        };
-        let mut reply = self.transport.send(request).await.ok()?;
-        let mut body = Vec::new();
-        while let Some(bytes) = reply.body.next().await {
-            body.extend_from_slice(&bytes.ok()?);
-            if body.len() > LARGEST_LIST {
-                return None;
-            }
-        }
-        let list: List = serde_json::from_slice(&body).ok()?;
-        // Models that only embed cannot talk.
-        let talking = list.models.into_iter().map(|entry| entry.name).filter(|name| !name.contains("embed"));
-        Some(talking.collect())
+/// What an Ollama has, in its own order.
+async fn ollama_models(base_url: &str) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct List {
+        models: Vec<Entry>,
     }
+    #[derive(Deserialize)]
+    struct Entry {
+        name: String,
+    }
+    let request = HttpRequest {
+        method: Method::GET,
+        url: format!("{base_url}/api/tags"),
+        headers: HeaderMap::new(),
+        body: bytes::Bytes::new(),
+    };
+    let mut reply = HttpTransport::shared().send(request).await.ok()?;
+    let mut body = Vec::new();
+    while let Some(bytes) = reply.body.next().await {
+        body.extend_from_slice(&bytes.ok()?);
+        if body.len() > LARGEST_LIST {
+            return None;
+        }
+    }
+    let list: List = serde_json::from_slice(&body).ok()?;
+    // Models that only embed cannot talk.
+    let talking = list.models.into_iter().map(|entry| entry.name).filter(|name| !name.contains("embed"));
+    Some(talking.collect())
 }
 
 fn nothing(place: &str, why: &str) -> Finding {

@@ -157,7 +157,7 @@ impl Credentials {
         let sections: BTreeMap<String, Section> =
             toml::from_str(&text).map_err(|error| CredentialsError::Malformed {
                 path: path.to_owned(),
-                line: super::line_of(&text, error.span().map_or(0, |span| span.start)),
+                line: line_of(&text, error.span().map_or(0, |span| span.start)),
             })?;
         let known =
             |name: &String| plain(name) == GENERIC || Service::ALL.iter().any(|service| is_of(service, name));
@@ -207,4 +207,9 @@ impl Credentials {
 /// `open-router` and `openrouter` are the same section.
 fn plain(name: &str) -> String {
     name.chars().filter(|letter| *letter != '-').collect::<String>().to_ascii_lowercase()
+}
+
+/// The line that this position of a text is in.
+fn line_of(text: &str, position: usize) -> usize {
+    text.bytes().take(position).filter(|byte| *byte == b'\n').count() + 1
 }

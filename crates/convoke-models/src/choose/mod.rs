@@ -3,7 +3,7 @@
 //! **What it is for.** [`Chooser`] finds the model to use, in this order:
 //!
 //! 1. the one that is asked for: a command's flag;
-//! 2. the one that a file asks for: an Agentfile, then `convoke.toml` in this folder, then the user's own;
+//! 2. the one that the configuration names: `convoke.toml` in this folder, then the user's own;
 //! 3. the environment: `CONVOKE_MODEL`;
 //! 4. a key that is found, in the environment or the credentials file: that service's usual model;
 //! 5. an Ollama that is running and has a model;
@@ -34,8 +34,3 @@ pub use credentials::{Credentials, CredentialsError, KeyPlace};
 pub use environment::Environment;
 pub use name::{LOCAL, ModelName, REHEARSAL, SCRIPTED, UnknownModel};
 pub use service::Service;
-
-/// The line that this position of a text is in.
-fn line_of(text: &str, position: usize) -> usize {
-    text.bytes().take(position).filter(|byte| *byte == b'\n').count() + 1
-}
