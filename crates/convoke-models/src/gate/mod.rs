@@ -43,6 +43,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub use ceilings::Ceilings;
 use news::News;
+pub(crate) use news::retry_after;
 use state::{Asked, Passed, State, Verdict};
 
 use crate::http::ApiKey;

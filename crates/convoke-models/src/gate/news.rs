@@ -113,8 +113,7 @@ pub(super) struct Reading {
 impl News {
     /// Reads a reply. Times in it are by the provider's clock, if it says what that shows, and otherwise by ours.
     pub(super) fn read(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Self {
-        let date = text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok());
-        let now = date.unwrap_or(now);
+        let now = provider_clock(headers, now);
         let readings = HEADERS.iter().enumerate().filter_map(|(quota, (unit, [limit, remaining, reset]))| {
             Some(Reading {
                 quota,
@@ -128,8 +127,14 @@ impl News {
     }
 }
 
+/// What the provider's clock shows, if it says so, and otherwise what ours does.
+fn provider_clock(headers: &HeaderMap, now: SystemTime) -> SystemTime {
+    text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now)
+}
+
 fn outcome(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Outcome {
-    let wait = wait(headers, now);
+    // No time at all says nothing about how long.
+    let wait = retry_after(headers, now).filter(|wait| !wait.is_zero());
     match status.as_u16() {
         200..=299 => Outcome::Accepted,
         // An empty account is refused with the same status, and some say that waiting will not help.
@@ -140,11 +145,10 @@ fn outcome(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Outcome 
     }
 }
 
-/// How long the provider asks us to wait, if at all.
-fn wait(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+/// How long the provider asks us to wait, if at all. The gate and the error of whoever asked must say the same.
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let milliseconds = count(headers, "retry-after-ms").map(Duration::from_millis);
-    let wait = milliseconds.or_else(|| until::read(text(headers, "retry-after")?, now));
-    wait.filter(|wait| !wait.is_zero())
+    milliseconds.or_else(|| until::read(text(headers, "retry-after")?, provider_clock(headers, now)))
 }
 
 /// A whole number at the beginning of a header; some say more after it.
@@ -162,12 +166,16 @@ fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 mod tests {
     use super::*;
 
-    fn read(status: u16, pairs: &[(&'static str, &'static str)]) -> News {
-        let headers = pairs.iter().map(|(name, value)| {
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let header = |(name, value): &(&'static str, &'static str)| {
             (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
-        });
+        };
+        pairs.iter().map(header).collect()
+    }
+
+    fn read(status: u16, pairs: &[(&'static str, &'static str)]) -> News {
         let status = StatusCode::from_u16(status).unwrap();
-        News::read(status, &headers.collect(), SystemTime::UNIX_EPOCH)
+        News::read(status, &headers(pairs), SystemTime::UNIX_EPOCH)
     }
 
     fn readings(pairs: &[(&'static str, &'static str)]) -> Vec<(Unit, Option<u64>, u64, f64)> {
@@ -232,5 +240,30 @@ mod tests {
         assert_eq!(outcome(503, &[]), Outcome::Neither);
         assert_eq!(outcome(529, &[("retry-after", "3")]), refused(Some(3)));
         assert_eq!(outcome(401, &[]), Outcome::Neither);
+    }
+
+    #[test]
+    fn waits_are_read_in_every_form() {
+        let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
+        let wait = |pairs: &[(&'static str, &'static str)]| retry_after(&headers(pairs), now);
+        assert_eq!(wait(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
+        assert_eq!(wait(&[("retry-after", "1.5")]), Some(Duration::from_millis(1_500)));
+        assert_eq!(
+            wait(&[("retry-after", "7"), ("retry-after-ms", "250")]),
+            Some(Duration::from_millis(250))
+        );
+        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 10:00:30 GMT")]), Some(Duration::from_secs(30)));
+        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT")]), Some(Duration::ZERO));
+        assert_eq!(wait(&[("retry-after", "soon")]), None);
+        assert_eq!(wait(&[("retry-after", "-3")]), None);
+        assert_eq!(wait(&[("retry-after", "1m30s")]), Some(Duration::from_secs(90)));
+        assert_eq!(wait(&[("retry-after", "1794736830")]), Some(Duration::from_secs(30)));
+        let date = ("date", "Sun, 15 Nov 2026 10:00:20 GMT");
+        assert_eq!(
+            wait(&[date, ("retry-after", "Sun, 15 Nov 2026 10:00:30 GMT")]),
+            Some(Duration::from_secs(10)),
+            "by the provider's clock"
+        );
+        assert_eq!(wait(&[]), None);
     }
 }

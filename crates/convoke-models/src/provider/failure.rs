@@ -1,6 +1,6 @@
 //! Replies that are refusals: status, headers and body into one typed error.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use convoke_core::{Category, ModelError, ModelErrorKind};
 use http::header::LOCATION;
@@ -8,6 +8,7 @@ use http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
 
 use super::Protocol;
+use crate::gate::retry_after;
 
 /// How much of a body that is no JSON is shown.
 const SHOWN: usize = 300;
@@ -123,44 +124,4 @@ fn advice(kind: ModelErrorKind) -> &'static str {
 /// The provider's id for the request.
 pub(super) fn request_id(headers: &HeaderMap) -> Option<String> {
     REQUEST_IDS.iter().find_map(|name| Some(headers.get(*name)?.to_str().ok()?.to_owned()))
-}
-
-/// How long the provider wants us to wait: milliseconds, seconds, or until a date.
-pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let value = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    let milliseconds = value("retry-after-ms").and_then(number).map(|number| number / 1_000.0);
-    let wait = value("retry-after");
-    if let Some(seconds) = milliseconds.or_else(|| wait.and_then(number)) {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = httpdate::parse_http_date(wait?).ok()?;
-    Some(date.duration_since(now).unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_are_read_in_all_three_forms() {
-        let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
-        let wait = |pairs: &[(&'static str, &'static str)]| {
-            let headers = pairs.iter().map(|(name, value)| {
-                (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
-            });
-            retry_after(&headers.collect(), now)
-        };
-        assert_eq!(wait(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
-        assert_eq!(wait(&[("retry-after", "1.5")]), Some(Duration::from_millis(1_500)));
-        assert_eq!(
-            wait(&[("retry-after", "7"), ("retry-after-ms", "250")]),
-            Some(Duration::from_millis(250))
-        );
-        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 10:00:30 GMT")]), Some(Duration::from_secs(30)));
-        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT")]), Some(Duration::ZERO));
-        assert_eq!(wait(&[("retry-after", "soon")]), None);
-        assert_eq!(wait(&[("retry-after", "-3")]), None);
-        assert_eq!(wait(&[]), None);
-    }
 }
