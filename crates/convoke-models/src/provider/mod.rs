@@ -16,6 +16,7 @@ mod gemini;
 mod json;
 mod model;
 mod ollama;
+mod origin;
 mod responses;
 mod settings;
 mod unframed;

@@ -46,8 +46,7 @@ pub(crate) trait Protocol: Send + Sync {
     /// Reads the reply to this request.
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder>;
 
-    /// What a reply with this status means, if the body says more than the status does. `message` is the body's own
-    /// words.
+    /// What a reply with this status means, if the body says more than the status does.
     fn failure(&self, status: StatusCode, body: &Value) -> Option<ModelError>;
 }
 

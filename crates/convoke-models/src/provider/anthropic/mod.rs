@@ -21,7 +21,7 @@ use convoke_core::{CallContext, ModelError, ModelRequest, Price};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 
-use super::chat::common::fingerprint;
+use super::origin::fingerprint;
 use super::{Decoder, Protocol, ProviderSettings, WireRequest};
 use family::Family;
 
@@ -39,7 +39,7 @@ pub(super) struct Messages {
 impl Messages {
     /// The protocol of this model with these settings.
     pub(super) fn new(model: &str, settings: &ProviderSettings) -> Self {
-        let origin = fingerprint(&[&settings.base_url, model]);
+        let origin = fingerprint(&settings.base_url, model);
         Self { origin, family: Family::of(model), price: settings.price }
     }
 }

@@ -1,7 +1,5 @@
 //! What requests in both of OpenAI's protocols have in common.
 
-use std::fmt::Write;
-
 use convoke_core::{
     CallContext, Digest, Media, MediaSource, ModelError, ModelParams, ModelRequest, ReasoningEffort,
     ToolChoice, ToolResult,
@@ -127,20 +125,6 @@ pub(in crate::provider) fn file_name(media: &Media) -> String {
 pub(in crate::provider) fn result_text(result: &ToolResult) -> String {
     let says_so = result.content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
     if result.is_error && !says_so { format!("Error: {}", result.content) } else { result.content.clone() }
-}
-
-/// A short name for where something came from that does not tell what it is: addresses may carry passwords.
-pub(in crate::provider) fn fingerprint(parts: &[&str]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for part in parts {
-        hasher.update(part.as_bytes());
-        hasher.update(&[0]);
-    }
-    hasher.finalize().as_bytes()[..4].iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// A text within a value; an empty one if there is none.

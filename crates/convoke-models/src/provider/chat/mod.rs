@@ -30,6 +30,7 @@ use convoke_core::{CallContext, ModelError, ModelRequest};
 use http::StatusCode;
 use serde_json::Value;
 
+use super::origin::fingerprint;
 use super::{Decoder, Protocol, ProviderSettings, WireRequest};
 use decoder::ChatDecoder;
 use dialect::Dialect;
@@ -44,7 +45,7 @@ pub(super) struct ChatCompletions {
 impl ChatCompletions {
     /// The protocol of this model at this address.
     pub(super) fn new(base_url: &str, model: &str) -> Self {
-        Self { dialect: Dialect::of(base_url, model), origin: common::fingerprint(&[base_url, model]) }
+        Self { dialect: Dialect::of(base_url, model), origin: fingerprint(base_url, model) }
     }
 }
 

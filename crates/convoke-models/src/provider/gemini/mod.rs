@@ -25,7 +25,7 @@ use convoke_core::{CallContext, ModelError, ModelRequest};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use super::chat::common::fingerprint;
+use super::origin::fingerprint;
 use super::{Decoder, Protocol, ProviderSettings, WireRequest};
 
 /// The protocol, as one model at one address speaks it.
@@ -37,7 +37,7 @@ pub(super) struct GenerateContent {
 impl GenerateContent {
     /// The protocol of this model at this address.
     pub(super) fn new(base_url: &str, model: &str) -> Self {
-        Self { origin: fingerprint(&[base_url, model]) }
+        Self { origin: fingerprint(base_url, model) }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Ollama gives thoughts without any proof. So that they go back to the model they came from and to no other, each carries
 //! a mark as its signature: `ollama:ORIGIN`, with the fingerprint of the server and model.
 
-use crate::provider::chat::common::fingerprint;
+use crate::provider::origin::fingerprint;
 
 /// The mark of one model's thoughts.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ pub(super) struct Mark(String);
 impl Mark {
     /// The mark of this model at this address.
     pub(super) fn of(base_url: &str, model: &str) -> Self {
-        Self(format!("ollama:{}\n", fingerprint(&[base_url, model])))
+        Self(format!("ollama:{}\n", fingerprint(base_url, model)))
     }
 
     /// As the signature of a thought. Joined ones stay readable: each is a line.

@@ -1,12 +1,13 @@
 //! Sealed thoughts as signatures, and back.
 //!
-//! A signature is one or more lines, each `openai:ORIGIN:ID:ENCRYPTED`: a fingerprint of the address and model
-//! that gave the thought (no other can read it, and models that do not think refuse any), the item's id and its encrypted content. Lines, because thoughts without a summary
-//! that follow one another become one part, and their signatures are joined.
+//! A signature is one or more lines, each `openai:ORIGIN:ID:ENCRYPTED`: a fingerprint of the address and model that gave
+//! the thought (no other can read it, and models that do not think refuse any), the item's id and its encrypted content.
+//! Lines, because thoughts without a summary that follow one another become one part, and their signatures are joined.
 
 use serde_json::{Map, Value, json};
 
-use crate::provider::chat::common::{fingerprint, is_at, put, text};
+use crate::provider::chat::common::{is_at, put, text};
+use crate::provider::origin::fingerprint;
 
 const PREFIX: &str = "openai:";
 
@@ -20,7 +21,7 @@ pub(super) struct Seal {
 
 impl Seal {
     pub(super) fn of(base_url: &str, model: &str) -> Self {
-        Self { origin: fingerprint(&[base_url, model]), with_ids: !is_at(base_url, "azure.com") }
+        Self { origin: fingerprint(base_url, model), with_ids: !is_at(base_url, "azure.com") }
     }
 
     /// The signature of an item. One without encrypted content cannot be sent back, and gets none.
