@@ -36,6 +36,7 @@ mod partial;
 mod pursuit;
 mod retry;
 mod tally;
+mod within;
 
 pub use attempts::Attempts;
 pub use cache::{MemoryReplies, ReplyStore, ResponseCache};

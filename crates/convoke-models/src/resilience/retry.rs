@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{CallContext, Category, Model, ModelError, ModelRequest, Price, Reality, ReplyStream};
+use convoke_core::{CallContext, Category, Model, ModelError, ModelRequest, ReplyStream};
 
 use super::pursuit::{Failed, Plan, Try, pursue};
+use super::within::passed_for_the_model_within;
 use super::{Attempts, PartialReply};
 
 /// A model that is asked again when a failure [may pass](Category::Transient).
@@ -40,25 +41,11 @@ impl Retrying {
 }
 
 impl Model for Retrying {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
+    passed_for_the_model_within!();
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
         let plan = Again { model: &*self.model, attempts: &self.attempts, failed: 0, waited: Duration::ZERO };
         pursue(plan, request, call)
-    }
-
-    fn reality(&self) -> Reality {
-        self.model.reality()
-    }
-
-    fn price(&self) -> Option<Price> {
-        self.model.price()
-    }
-
-    fn highest_price(&self) -> Option<Price> {
-        self.model.highest_price()
     }
 }
 

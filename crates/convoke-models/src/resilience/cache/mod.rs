@@ -8,12 +8,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use convoke_core::{
-    BoxFuture, CallContext, Digest, Model, ModelReply, ModelRequest, Money, Price, Reality, ReplyStream,
-    Usage,
+    BoxFuture, CallContext, Digest, Model, ModelReply, ModelRequest, Money, ReplyStream, Usage,
 };
 
 use flight::Flights;
 pub use memory::MemoryReplies;
+
+use super::within::passed_for_the_model_within;
 
 /// Keeps replies. Implement it to keep them longer than a process lives: a [`ModelReply`] is plain data for serde.
 ///
@@ -93,9 +94,7 @@ impl ResponseCache {
 }
 
 impl Model for ResponseCache {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
+    passed_for_the_model_within!();
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
         if !self.is_for(&request) {
@@ -103,18 +102,6 @@ impl Model for ResponseCache {
         }
         let key = Digest::of_parts(&[self.model.name().as_bytes(), request.digest().as_bytes()]);
         self.flights.join(key, &self.model, &self.store, request, call)
-    }
-
-    fn reality(&self) -> Reality {
-        self.model.reality()
-    }
-
-    fn price(&self) -> Option<Price> {
-        self.model.price()
-    }
-
-    fn highest_price(&self) -> Option<Price> {
-        self.model.highest_price()
     }
 }
 

@@ -1,0 +1,25 @@
+//! Passing for the model one is wrapped around.
+
+/// What a wrapper around one `model` tells of itself: all that the model tells. It stands inside `impl Model`, and
+/// leaves nothing but the replies to write.
+macro_rules! passed_for_the_model_within {
+    () => {
+        fn name(&self) -> &str {
+            self.model.name()
+        }
+
+        fn reality(&self) -> convoke_core::Reality {
+            self.model.reality()
+        }
+
+        fn price(&self) -> Option<convoke_core::Price> {
+            self.model.price()
+        }
+
+        fn highest_price(&self) -> Option<convoke_core::Price> {
+            self.model.highest_price()
+        }
+    };
+}
+
+pub(super) use passed_for_the_model_within;
