@@ -439,9 +439,10 @@ async fn a_reply_that_is_not_read_to_the_end_is_kept_as_far_as_it_was_read() {
 #[tokio::test]
 async fn a_request_that_gets_no_reply_is_not_recorded() {
     let (_folder, path) = place();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // Bound, so that nobody else gets the port, and not listening.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}", socket.local_addr().unwrap());
     let cassette = Cassette::record(&path, live());
     let error = cassette.send(ask(&url, "x")).await.unwrap_err();
     assert_eq!(error.failure, TransportFailure::Connect);

@@ -17,7 +17,7 @@ use convoke_models::{ApiKey, Provider, ProviderEmbedder, ProviderSettings, Trans
 use futures_util::stream;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
-use server::{Answer, Server};
+use server::{Answer, SOON_SILENT, SOON_STALLED, Server};
 
 const KEY: &str = "sk-very-secret";
 
@@ -264,16 +264,16 @@ async fn failures_are_typed_as_a_model_s_are() {
         )
         .header("retry-after", "5")
     };
-    let limits = TimeLimits { first_token: Duration::from_millis(200), idle: Duration::from_millis(200) };
     let half = || Answer::new(200, "application/json", vec!["{\"embeddings\": [".into()]);
-    for (answer, kind) in [
-        (fault(401, "UNAUTHENTICATED"), ModelErrorKind::Authentication),
-        (fault(429, "RESOURCE_EXHAUSTED"), ModelErrorKind::RateLimited),
-        (fault(503, "UNAVAILABLE"), ModelErrorKind::Overloaded),
-        (half(), ModelErrorKind::Malformed),
-        (half().cut(), ModelErrorKind::Interrupted),
-        (half().hang(), ModelErrorKind::TimedOut),
-        (Answer::new(200, "application/json", Vec::new()).hang(), ModelErrorKind::TimedOut),
+    let limits = TimeLimits::default();
+    for (answer, limits, kind) in [
+        (fault(401, "UNAUTHENTICATED"), limits, ModelErrorKind::Authentication),
+        (fault(429, "RESOURCE_EXHAUSTED"), limits, ModelErrorKind::RateLimited),
+        (fault(503, "UNAVAILABLE"), limits, ModelErrorKind::Overloaded),
+        (half(), limits, ModelErrorKind::Malformed),
+        (half().cut(), limits, ModelErrorKind::Interrupted),
+        (half().hang(), SOON_STALLED, ModelErrorKind::TimedOut),
+        (Answer::new(200, "application/json", Vec::new()).hang(), SOON_SILENT, ModelErrorKind::TimedOut),
     ] {
         let server = Server::start([answer]).await;
         let settings = settings(Provider::Gemini, &server.url).time_limits(limits);

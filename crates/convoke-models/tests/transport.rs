@@ -78,9 +78,10 @@ async fn a_body_that_is_cut_off_is_an_error_and_not_an_end() {
 
 #[tokio::test]
 async fn nobody_there_is_a_failure_to_connect_that_names_the_place_but_no_password() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
+    // Bound, so that nobody else gets the port, and not listening.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let port = socket.local_addr().unwrap().port();
     let url = format!("http://user:secret-word@127.0.0.1:{port}/v1");
     let error = HttpTransport::shared().send(request(&url)).await.unwrap_err();
     assert_eq!(error.failure, TransportFailure::Connect);

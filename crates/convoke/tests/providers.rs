@@ -53,6 +53,7 @@ fn conversation() -> Vec<Answer> {
     let usage = json!({"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}).to_string();
     let ended = |pieces: Vec<String>| {
         Answer::events(pieces.into_iter().chain([usage.clone(), "[DONE]".to_owned()]))
+            .at_once()
             .header("x-request-id", "req-7")
     };
     let call = |id: &str, city: &str| {

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use convoke_core::{Category, Model, ModelErrorKind, ModelRequest, ReplyDelta};
 use convoke_models::ProviderModel;
-use convoke_models::provider::TimeLimits;
 use serde_json::json;
 
-use crate::server::{Answer, Server, ask, pieces};
+use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask, pieces};
 use crate::{KEY, OPUS, model, rich, settings};
 
 #[tokio::test]
@@ -126,13 +125,12 @@ async fn what_makes_no_sense_is_shown_in_part() {
 async fn silence_ends_in_time() {
     let mut begun = rich();
     begun.truncate(5);
-    for (answer, words) in [
-        (Answer::typed_events([]).hang(), "nothing came within"),
-        (Answer::typed_events(begun).hang(), "stopped for"),
+    for (answer, limits, words) in [
+        (Answer::typed_events([]).hang(), SOON_SILENT, "nothing came within"),
+        (Answer::typed_events(begun).hang(), SOON_STALLED, "stopped for"),
     ] {
         let server = Server::start([answer]).await;
-        let limit = Duration::from_millis(300);
-        let settings = settings(&server).time_limits(TimeLimits { first_token: limit, idle: limit });
+        let settings = settings(&server).time_limits(limits);
         let model = ProviderModel::new(OPUS, settings).unwrap();
         let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
         assert_eq!((error.kind, error.category()), (ModelErrorKind::TimedOut, Category::Transient));

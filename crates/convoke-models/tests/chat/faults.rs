@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use convoke_core::{ModelError, ModelErrorKind, ModelRequest};
-use convoke_models::provider::TimeLimits;
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Server, ask};
+use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask};
 use crate::{KEY, chunk, finish, hello, model};
 
 async fn error(answer: Answer) -> ModelError {
@@ -150,13 +149,12 @@ async fn a_call_without_a_name_is_malformed() {
 
 #[tokio::test]
 async fn silence_is_noticed_before_the_first_chunk_and_after_it() {
-    let limits = TimeLimits { first_token: Duration::from_millis(300), idle: Duration::from_millis(300) };
     let begun = Answer::events([chunk(json!({"content": "Hel"}))]);
     let role = Answer::events([chunk(json!({"role": "assistant", "content": ""}))]);
-    for (answer, words) in [
-        (Answer::events(Vec::<String>::new()).hang(), "nothing came"),
-        (role.hang(), "stopped for"),
-        (begun.hang(), "stopped for"),
+    for (answer, limits, words) in [
+        (Answer::events(Vec::<String>::new()).hang(), SOON_SILENT, "nothing came"),
+        (role.hang(), SOON_STALLED, "stopped for"),
+        (begun.hang(), SOON_STALLED, "stopped for"),
     ] {
         let server = Server::start([answer]).await;
         let settings = ProviderSettings::new(Provider::OpenAiCompatible).base_url(&server.url);

@@ -23,10 +23,14 @@ use server::{Answer, Server};
 /// The key of all tests. It must be seen nowhere.
 const KEY: &str = "sk-compatible-secret";
 
+/// How a server at an address is reached.
+fn settings_at(url: &str) -> ProviderSettings {
+    ProviderSettings::new(Provider::OpenAiCompatible).base_url(url).key(ApiKey::new(KEY))
+}
+
 /// A model at an address.
 fn model_at(url: &str) -> ProviderModel {
-    let settings = ProviderSettings::new(Provider::OpenAiCompatible).base_url(url).key(ApiKey::new(KEY));
-    ProviderModel::new("qwen3", settings).unwrap()
+    ProviderModel::new("qwen3", settings_at(url)).unwrap()
 }
 
 /// A model at a server.
@@ -82,10 +86,7 @@ impl Transport for Elsewhere {
 /// What a server at this address is asked.
 async fn asked_at(url: &str, name: &str, request: ModelRequest) -> Value {
     let transport = Arc::new(Elsewhere::default());
-    let settings = ProviderSettings::new(Provider::OpenAiCompatible)
-        .base_url(url)
-        .key(ApiKey::new(KEY))
-        .transport(Arc::clone(&transport) as Arc<dyn Transport>);
+    let settings = settings_at(url).transport(Arc::clone(&transport) as Arc<dyn Transport>);
     let reply = server::ask(&ProviderModel::new(name, settings).unwrap(), request).await.unwrap();
     assert_eq!(reply.text(), "Hello.");
     transport.asked.lock().unwrap().pop().unwrap()

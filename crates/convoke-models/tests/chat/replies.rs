@@ -1,10 +1,13 @@
 //! What comes back.
 
+use std::sync::Arc;
+
 use convoke_core::{FinishReason, ModelReply, ModelRequest, Money, ReplyDelta, Usage};
+use convoke_models::ProviderModel;
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Server, ask, pieces};
-use crate::{chunk, finish, model, stream_of};
+use crate::{chunk, finish, model, settings_at, stream_of};
 
 async fn reply(answer: Answer) -> ModelReply {
     let server = Server::start([answer]).await;
@@ -55,7 +58,11 @@ async fn a_reply_is_the_same_however_its_bytes_are_cut() {
     let letters: Vec<char> = body.chars().collect();
     for size in [5, 23, 190, letters.len()] {
         let cut = letters.chunks(size).map(|piece| piece.iter().collect()).collect();
-        let reply = reply(Answer::new(200, "text/event-stream; charset=utf-8", cut)).await;
+        let answer = Answer::new(200, "text/event-stream; charset=utf-8", cut);
+        // What was used comes after the answer, and is waited for a short time only.
+        let settings = settings_at("http://cut.example/v1").transport(Arc::new(answer));
+        let model = ProviderModel::new("qwen3", settings).unwrap();
+        let reply = ask(&model, ModelRequest::new("Hi")).await.unwrap();
         assert_eq!(reply.text(), "Grüße aus Malmö. 🌦");
         let calls: Vec<_> =
             reply.tool_calls().into_iter().map(|call| (call.id, call.name, call.arguments)).collect();

@@ -23,13 +23,12 @@ fn llmock() -> Option<Running> {
 }
 
 /// Our clients, each of which the server judges by itself.
-fn models(server: &Running) -> Vec<Arc<dyn Model>> {
+fn models(server: &Running, limits: TimeLimits) -> Vec<Arc<dyn Model>> {
     let protocols = [
         (Provider::OpenAiCompatible, "/v1", "some-model"),
         (Provider::Anthropic, "/anthropic", "claude-sonnet-4-5"),
         (Provider::Gemini, "/gemini/v1beta", "gemini-2.5-flash"),
     ];
-    let limits = TimeLimits { first_token: Duration::from_secs(2), idle: Duration::from_millis(700) };
     let model = |(provider, path, model): (Provider, &str, &str)| -> Arc<dyn Model> {
         let settings = ProviderSettings::new(provider)
             .base_url(format!("{}{path}", server.url()))
@@ -41,9 +40,9 @@ fn models(server: &Running) -> Vec<Arc<dyn Model>> {
 }
 
 /// The server's judgement after a client got one answer in spite of these faults.
-async fn judged(behaviours: Value) {
+async fn judged(behaviours: Value, limits: TimeLimits) {
     let Some(server) = llmock() else { return };
-    for model in models(&server) {
+    for model in models(&server, limits) {
         server.control("POST", "/_llmock/reset", &json!({}));
         server.control("POST", "/_llmock/scenario", &json!({"behaviors": behaviours}));
         let reply = ask(&*model, ModelRequest::new("hello")).await;
@@ -58,38 +57,51 @@ async fn judged(behaviours: Value) {
 
 #[tokio::test]
 async fn a_wait_that_is_asked_for_is_kept() {
-    judged(json!([{"type": "fail", "status": 429, "retry_after": 1, "times": 2}])).await;
+    judged(json!([{"type": "fail", "status": 429, "retry_after": 1, "times": 2}]), TimeLimits::default())
+        .await;
 }
 
 #[tokio::test]
 async fn a_broken_server_is_tried_again() {
-    judged(json!([{"type": "fail", "status": 500}, {"type": "fail", "status": 503}])).await;
+    judged(json!([{"type": "fail", "status": 500}, {"type": "fail", "status": 503}]), TimeLimits::default())
+        .await;
 }
 
 #[tokio::test]
 async fn a_stream_that_just_ends_is_tried_again() {
-    judged(json!([{"type": "stream_fault", "kind": "truncate", "after_chunks": 2}])).await;
+    judged(json!([{"type": "stream_fault", "kind": "truncate", "after_chunks": 2}]), TimeLimits::default())
+        .await;
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_tried_again() {
-    judged(json!([{"type": "stream_fault", "kind": "disconnect", "after_chunks": 2}])).await;
+    judged(json!([{"type": "stream_fault", "kind": "disconnect", "after_chunks": 2}]), TimeLimits::default())
+        .await;
 }
 
 #[tokio::test]
 async fn a_stream_that_stalls_is_given_up_and_tried_again() {
-    judged(json!([{"type": "stream_fault", "kind": "stall", "after_chunks": 2, "stall_seconds": 5}])).await;
+    // Long enough that only the stall is given up, however busy the machine is, and that it is no matter of luck which
+    // ends first.
+    let limits = TimeLimits { idle: Duration::from_secs(6), ..TimeLimits::default() };
+    judged(
+        json!([{"type": "stream_fault", "kind": "stall", "after_chunks": 2, "stall_seconds": 600}]),
+        limits,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_slow_first_token_is_waited_for() {
-    judged(json!([{"type": "slow_first_token", "seconds": 1}])).await;
+    // It takes longer than a pause within the reply may.
+    let limits = TimeLimits { idle: Duration::from_secs(6), ..TimeLimits::default() };
+    judged(json!([{"type": "slow_first_token", "seconds": 8}]), limits).await;
 }
 
 #[tokio::test]
 async fn a_malformed_piece_is_an_error_that_says_so() {
     let Some(server) = llmock() else { return };
-    for model in models(&server) {
+    for model in models(&server, TimeLimits::default()) {
         server.control("POST", "/_llmock/reset", &json!({}));
         let fault = json!({"type": "stream_fault", "kind": "malformed", "after_chunks": 1, "times": 9});
         server.control("POST", "/_llmock/scenario", &json!({"behaviors": [fault]}));
@@ -101,7 +113,7 @@ async fn a_malformed_piece_is_an_error_that_says_so() {
 #[tokio::test]
 async fn a_wrong_key_is_not_tried_again() {
     let Some(server) = llmock() else { return };
-    for model in models(&server) {
+    for model in models(&server, TimeLimits::default()) {
         server.control("POST", "/_llmock/reset", &json!({}));
         let fault = json!({"type": "fail", "status": 401, "times": 9});
         server.control("POST", "/_llmock/scenario", &json!({"behaviors": [fault]}));

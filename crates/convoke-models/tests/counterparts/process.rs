@@ -1,12 +1,13 @@
 //! Servers of others, as child processes that end with the value.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::net::TcpSocket;
 
 /// Names the folder the counterparts are in.
 const PLACE: &str = "CONVOKE_COUNTERPARTS";
@@ -30,7 +31,12 @@ pub(crate) struct Running {
 impl Running {
     /// Starts a server on a free port, and waits until it listens.
     pub(crate) fn start(command: impl FnOnce(u16) -> Command) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // Kept until the server listens, so that nobody else gets the port meanwhile: servers may share an address with a
+        // socket that does not listen.
+        let reserved = TcpSocket::new_v4().unwrap();
+        reserved.set_reuseaddr(true).unwrap();
+        reserved.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let port = reserved.local_addr().unwrap().port();
         let mut command = command(port);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let child = child.unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));

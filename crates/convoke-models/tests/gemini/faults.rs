@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use convoke_core::{Model, ModelErrorKind, ModelRequest, ReplyDelta};
-use convoke_models::provider::TimeLimits;
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Server, ask, pieces};
+use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask, pieces};
 use crate::{KEY, chunk, error_of, model_named};
 
 fn fault(code: u16, status: &str, message: &str, details: Value) -> Value {
@@ -130,10 +129,10 @@ async fn half_a_reply_is_not_a_reply() {
 
 #[tokio::test]
 async fn silence_before_and_within_a_reply_is_bounded() {
-    let limits = TimeLimits { first_token: Duration::from_millis(200), idle: Duration::from_millis(200) };
     let silent = Answer::events(Vec::<String>::new()).hang();
     let stalled = Answer::events([chunk(json!([{"text": "Half"}]))]).hang();
-    for (answer, sign) in [(silent, "nothing came"), (stalled, "stopped")] {
+    for (answer, limits, sign) in [(silent, SOON_SILENT, "nothing came"), (stalled, SOON_STALLED, "stopped")]
+    {
         let server = Server::start([answer]).await;
         let settings = ProviderSettings::new(Provider::Gemini).base_url(&server.url).key(ApiKey::new(KEY));
         let model = ProviderModel::new("gemini-3-flash", settings.time_limits(limits)).unwrap();

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use convoke_core::{Category, Model, ModelErrorKind, ModelRequest, ReplyDelta};
-use convoke_models::provider::TimeLimits;
 use convoke_models::{ApiKey, ProviderModel};
 use serde_json::json;
 
-use crate::server::{Answer, Server, ask, pieces};
+use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask, pieces};
 use crate::{KEY, hello, model, said, settings};
 
 #[tokio::test]
@@ -76,13 +75,12 @@ async fn what_makes_no_sense_is_shown_in_part() {
 
 #[tokio::test]
 async fn silence_ends_in_time() {
-    for (answer, words) in [
-        (Answer::lines([]).hang(), "nothing came within"),
-        (Answer::lines([said("Hel")]).hang(), "stopped for"),
+    for (answer, limits, words) in [
+        (Answer::lines([]).hang(), SOON_SILENT, "nothing came within"),
+        (Answer::lines([said("Hel")]).hang(), SOON_STALLED, "stopped for"),
     ] {
         let server = Server::start([answer]).await;
-        let limit = Duration::from_millis(300);
-        let settings = settings(&server).time_limits(TimeLimits { first_token: limit, idle: limit });
+        let settings = settings(&server).time_limits(limits);
         let model = ProviderModel::new("qwen3:8b", settings).unwrap();
         let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
         assert_eq!((error.kind, error.category()), (ModelErrorKind::TimedOut, Category::Transient));

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use convoke_core::{Category, ModelError, ModelErrorKind, ModelRequest};
-use convoke_models::provider::TimeLimits;
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Server, ask};
+use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask};
 use crate::{KEY, created, delta, hello, model, spoken};
 
 async fn error(answer: Answer) -> ModelError {
@@ -128,11 +127,14 @@ async fn nonsense_is_malformed_and_shown_in_short() {
 
 #[tokio::test]
 async fn silence_is_noticed_before_the_first_event_and_after_it() {
-    let limits = TimeLimits { first_token: Duration::from_millis(300), idle: Duration::from_millis(300) };
-    for (answer, words) in [
-        (Answer::typed_events([]).hang(), "nothing came"),
-        (Answer::typed_events([created()]).hang(), "stopped for"),
-        (Answer::typed_events([created(), delta("output_text", 0, "Hel")]).hang(), "stopped for"),
+    for (answer, limits, words) in [
+        (Answer::typed_events([]).hang(), SOON_SILENT, "nothing came"),
+        (Answer::typed_events([created()]).hang(), SOON_STALLED, "stopped for"),
+        (
+            Answer::typed_events([created(), delta("output_text", 0, "Hel")]).hang(),
+            SOON_STALLED,
+            "stopped for",
+        ),
     ] {
         let server = Server::start([answer]).await;
         let settings = ProviderSettings::new(Provider::OpenAi).base_url(&server.url).key(ApiKey::new(KEY));

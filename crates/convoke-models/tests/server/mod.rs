@@ -13,11 +13,14 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::response::Response;
 use convoke_core::{
-    CallContext, IdempotencyKey, Model, ModelError, ModelReply, ModelRequest, Path, ReplyBuilder, ReplyDelta,
-    RunId,
+    BoxFuture, CallContext, IdempotencyKey, Model, ModelError, ModelReply, ModelRequest, Path, ReplyBuilder,
+    ReplyDelta, RunId,
 };
+use convoke_models::Transport;
+use convoke_models::http::{HttpReply, HttpRequest, TransportError};
+use convoke_models::provider::TimeLimits;
 use futures_util::{StreamExt, stream};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::Value;
 use tokio::task::AbortHandle;
 
@@ -29,6 +32,15 @@ pub(crate) struct Asked {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
 }
+
+/// Limits that are noticed soon if nothing comes at all, and never once something came: however busy the machine is, it
+/// is clear which of the two ends a wait.
+pub(crate) const SOON_SILENT: TimeLimits =
+    TimeLimits { first_token: Duration::from_millis(300), idle: Duration::from_hours(1) };
+
+/// Limits that are noticed soon once something came, and never before.
+pub(crate) const SOON_STALLED: TimeLimits =
+    TimeLimits { first_token: Duration::from_hours(1), idle: Duration::from_millis(300) };
 
 /// One answer.
 #[derive(Debug, Clone)]
@@ -85,6 +97,13 @@ impl Answer {
         self
     }
 
+    /// All pieces as one: nothing can come between them, however busy the machine is. Some of what follows an answer is
+    /// waited for a short time only.
+    pub(crate) fn at_once(mut self) -> Self {
+        self.pieces = vec![self.pieces.concat().into()];
+        self
+    }
+
     /// After the pieces, the connection breaks.
     pub(crate) fn cut(mut self) -> Self {
         self.ending = Ending::Cut;
@@ -112,6 +131,22 @@ impl Answer {
             ),
             Ending::Hang => Body::from_stream(pieces.chain(stream::pending())),
         }
+    }
+}
+
+/// The same answer without a network: all its pieces are there already, and no wait between them can be too long.
+impl Transport for Answer {
+    fn send<'a>(&'a self, _: HttpRequest) -> BoxFuture<'a, Result<HttpReply, TransportError>> {
+        assert!(matches!(self.ending, Ending::Whole), "breaks and silence need a network");
+        let header = |(name, value): &(String, String)| {
+            (HeaderName::try_from(name).unwrap(), HeaderValue::try_from(value).unwrap())
+        };
+        let reply = HttpReply {
+            status: StatusCode::from_u16(self.status).unwrap(),
+            headers: self.headers.iter().map(header).collect(),
+            body: Box::pin(stream::iter(self.pieces.clone().into_iter().map(Ok))),
+        };
+        Box::pin(async { Ok(reply) })
     }
 }
 
