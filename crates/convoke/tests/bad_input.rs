@@ -102,10 +102,18 @@ async fn a_step_that_panics_fails_alone() {
     assert_says(&error, &["`panics` panicked", "the shuttle broke"]);
 }
 
+/// A function that blocks its thread until the sender is dropped, however long it takes to notice that.
+fn blocking() -> (std::sync::mpsc::Sender<()>, impl Fn() + Send + Sync) {
+    let (end, ended) = std::sync::mpsc::channel();
+    let ended = std::sync::Mutex::new(ended);
+    (end, move || assert!(ended.lock().unwrap().recv().is_err()))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_blocks_its_thread_is_given_up_and_named() {
-    let blocks = func("blocks", |_: &mut u64| {
-        std::thread::sleep(Duration::from_secs(4));
+    let (_end, block) = blocking();
+    let blocks = func("blocks", move |_: &mut u64| {
+        block();
         Ok::<_, Error>(())
     });
     let workflow = Workflow::new(Chain::new("main").then(step("before")).then(blocks));
@@ -122,13 +130,18 @@ async fn a_step_that_blocks_its_thread_is_given_up_and_named() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_step_that_blocks_after_it_has_waited_is_noticed_too() {
-    async fn naps_then_blocks(_: &Scope, _: &mut u64) -> Result<(), Error> {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        std::thread::sleep(Duration::from_secs(4));
-        Ok(())
-    }
+    let (_end, block) = blocking();
+    let block = Arc::new(block);
+    let naps_then_blocks = task_boxed("naps", move |_, _: &mut u64| {
+        let block = Arc::clone(&block);
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            block();
+            Ok(())
+        })
+    });
     let runtime = Runtime::builder().leaf_timeout(Some(Duration::from_millis(200))).build();
-    let error = runtime.start(&Workflow::new(task("naps", naps_then_blocks)), 0).await.map(drop).unwrap_err();
+    let error = runtime.start(&Workflow::new(naps_then_blocks), 0).await.map(drop).unwrap_err();
     assert_says(&error, &["`naps` blocks its thread"]);
 }
 

@@ -9,6 +9,7 @@ use convoke::core::store::{Batch, NewRun};
 use convoke::core::{OnDoubt, Phase, StoreError, WhenBusy};
 use convoke::prelude::*;
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 fn id(text: &str) -> RunId {
     text.parse().unwrap()
@@ -225,24 +226,38 @@ async fn only_those_a_question_is_for_can_answer_it_and_later_those_it_escalates
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_start_of_a_run_under_way_is_refused_waits_or_takes_over() {
-    async fn slow(scope: &Scope, number: &mut i64) -> Result<(), Error> {
-        scope.sleep(Duration::from_millis(400)).await?;
-        *number += scope.custom("one").repeatable().perform(|_| async { Ok::<_, Error>(1) }).await?;
-        Ok(())
-    }
+    // Says that it is under way, and waits until it may go on.
+    let (begun, may_end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (beginning, ending) = (Arc::clone(&begun), Arc::clone(&may_end));
+    let waits = task_boxed("main", move |scope, number: &mut i64| {
+        let (begun, may_end) = (Arc::clone(&beginning), Arc::clone(&ending));
+        Box::pin(async move {
+            scope.sleep(Duration::from_millis(1)).await?;
+            begun.add_permits(1);
+            may_end.acquire().await.unwrap().forget();
+            *number += scope.custom("one").repeatable().perform(|_| async { Ok::<_, Error>(1) }).await?;
+            Ok(())
+        })
+    });
     let (store, model) = (Arc::new(MemoryStore::new()), ScriptedModel::replies([""; 0]));
-    let (runtime, workflow) = (runtime(&store, &model), Workflow::new(task("main", slow)));
+    let (runtime, workflow) = (runtime(&store, &model), Workflow::new(waits));
     let first = tokio::spawn(runtime.start(&workflow, 0).id(id("run")).into_future());
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    begun.acquire().await.unwrap().forget();
     let refused = runtime.start(&workflow, 0).id(id("run")).await.map(drop).unwrap_err();
     assert!(matches!(refused, Error::Store(StoreError::Busy { .. })), "{refused}");
-    let waited = runtime.start(&workflow, 0).id(id("run")).when_busy(WhenBusy::Wait).await.unwrap();
-    assert_eq!(waited.completed().unwrap(), 1);
+    let mut waited = runtime.start(&workflow, 0).id(id("run")).when_busy(WhenBusy::Wait).into_future();
+    assert!(futures_util::poll!(&mut waited).is_pending(), "the first is still under way");
+    may_end.add_permits(1);
+    assert_eq!(waited.await.unwrap().completed().unwrap(), 1);
     assert_eq!(first.await.unwrap().unwrap().completed().unwrap(), 1);
 
     let first = tokio::spawn(runtime.start(&workflow, 0).id(id("other")).into_future());
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let taken = runtime.start(&workflow, 0).id(id("other")).when_busy(WhenBusy::TakeOver).await.unwrap();
+    begun.acquire().await.unwrap().forget();
+    let second = runtime.start(&workflow, 0).id(id("other")).when_busy(WhenBusy::TakeOver);
+    let second = tokio::spawn(second.into_future());
+    begun.acquire().await.unwrap().forget();
+    may_end.add_permits(2);
+    let taken = second.await.unwrap().unwrap();
     assert_eq!(taken.completed().unwrap(), 1);
     let fenced = first.await.unwrap().unwrap();
     assert!(matches!(fenced.error, Some(Error::Store(StoreError::Fenced { .. }))), "{:?}", fenced.error);
