@@ -22,6 +22,7 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::metrics::v1::Metric;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
+use tokio::net::TcpSocket;
 use tokio::sync::{oneshot, watch};
 
 /// What the collector was given, and how it answers.
@@ -46,6 +47,8 @@ struct Shared {
 
 pub struct Collector {
     pub address: SocketAddr,
+    /// Bound to the address and never listening: nobody else gets it after the collector died.
+    _reserved: TcpSocket,
     shared: Shared,
     gate: watch::Sender<bool>,
     stop: Option<oneshot::Sender<()>>,
@@ -58,6 +61,10 @@ impl Collector {
     }
 
     pub fn at(address: SocketAddr) -> Self {
+        let reserved = TcpSocket::new_v4().unwrap();
+        reserved.set_reuseaddr(true).unwrap();
+        reserved.bind(address).unwrap();
+        let address = reserved.local_addr().unwrap();
         let (gate, open) = watch::channel(true);
         let (seen, _) = watch::channel(0);
         let shared = Shared { desk: Arc::default(), open, seen };
@@ -79,7 +86,7 @@ impl Collector {
             runtime.shutdown_timeout(Duration::ZERO);
         });
         let address = told.recv().unwrap();
-        Self { address, shared, gate, stop: Some(stop), thread: Some(thread) }
+        Self { address, _reserved: reserved, shared, gate, stop: Some(stop), thread: Some(thread) }
     }
 
     pub fn url(&self) -> String {
@@ -91,6 +98,7 @@ impl Collector {
         TelemetryConfig {
             batch_delay: Duration::from_millis(1),
             metrics_interval: Duration::from_secs(3600),
+            timeout: Duration::from_secs(60),
             shutdown_timeout: Duration::from_secs(60),
             ..TelemetryConfig::to(self.url())
         }
