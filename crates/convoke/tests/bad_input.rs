@@ -106,7 +106,7 @@ async fn a_step_that_panics_fails_alone() {
 fn blocking() -> (std::sync::mpsc::Sender<()>, impl Fn() + Send + Sync) {
     let (end, ended) = std::sync::mpsc::channel();
     let ended = std::sync::Mutex::new(ended);
-    (end, move || assert!(ended.lock().unwrap().recv().is_err()))
+    (end, move || assert!(ended.lock().expect("nobody panics with it").recv().is_err()))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
