@@ -9,8 +9,8 @@ use common::work::{ARGUMENT, Notes, PROMPT, REPLY, RESULT, fan_out, model, notes
 use common::{Collector, attribute, is_error};
 use convoke_agent::{Agent, Approval};
 use convoke_core::{
-    Answer, Canceller, Error, Event, EventKind, Model, ModelError, ModelErrorKind, ModelRequest, RunId,
-    RunStatus, Runtime, Store, Visibility, Workflow,
+    Answer, Canceller, Error, EventKind, Model, ModelError, ModelErrorKind, ModelRequest, RunId, RunStatus,
+    Runtime, Store, Visibility, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{AgentStep, Chain, func, task_boxed};
@@ -381,21 +381,18 @@ async fn what_waits_for_a_person_deep_within_a_tool_is_no_error() {
 async fn a_run_that_is_dropped_in_the_middle_ends_all_its_spans() {
     let collector = Collector::start();
     let telemetry = Telemetry::start(&collector.config()).unwrap();
-    let model = ScriptedModel::builder().name("scripted").otherwise(Reply::text("never").hangs()).build();
-    let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let runtime = telemetry
-        .watch(Runtime::builder())
-        .observer(move |event: &Event| {
-            let _ = tell.send(event.path.as_str().to_owned());
-        })
-        .model(model)
-        .build();
+    let called = Arc::new(tokio::sync::Notify::new());
+    let calling = Arc::clone(&called);
+    let hanging = Reply::with(move |_| {
+        calling.notify_one();
+        Reply::text("never").hangs()
+    });
+    let model = ScriptedModel::builder().name("scripted").otherwise(hanging).build();
+    let runtime = telemetry.watch(Runtime::builder()).model(model).build();
     let agent = Agent::builder("sleeper").build().unwrap();
     let workflow = Workflow::new(AgentStep::new("sleeper", agent, |_: &u8| "hello").discard());
     let run = tokio::spawn(async move { runtime.start(&workflow, 0).await });
-    while told.recv().await.is_some_and(|path| !path.ends_with("/turn")) {}
-    // The turn has begun; once more round, and the model is being called.
-    tokio::task::yield_now().await;
+    called.notified().await;
     run.abort();
     assert!(run.await.unwrap_err().is_cancelled());
     telemetry.shutdown_async().await;
