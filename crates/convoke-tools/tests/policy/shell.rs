@@ -208,3 +208,62 @@ fn words_are_what_bash_makes_of_them() {
         assert_eq!(ours, bash, "{words}");
     }
 }
+
+/// Each of these starts `evil` in bash, and reading it must not say that nothing but harmless programs is started.
+#[test]
+fn what_bash_would_run_is_never_read_as_something_else() {
+    for text in [
+        "echo \"$\\\n(evil)\"",
+        "echo ${x:-$\\\n(evil)}",
+        "A=evil; $\\\nA",
+        "ev$\\\n{z}il",
+        "BASH_CMDS[ls]=evil; ls",
+        "x='a[$(evil)]'; echo $((x))",
+        "x=\"a[\\$(evil)]\"; echo $((x))",
+        "set -- 'a[$(evil)]'; echo $(($1))",
+        "for i in 'a[$(evil)]'; do [[ $i -eq 1 ]]; done",
+        "a=('x[$(evil)]'); echo $((a))",
+        "read x <<< 'a[$(evil)]'; echo $((x))",
+        "mapfile -tC evil -c 1 <<< a",
+        "sh <<B 3<<A\nevil\nB\nls\nA",
+        "bash <<<evil 3<<<ls",
+        "bash <<<ls <evil.sh",
+        "{x}>out evil",
+        "for PATH in evil; do ls; done",
+        "unset PATH; : ${PATH:=evil}; ls",
+        "printf -vPATH evil; ls",
+        "read -aPATH <<< evil; ls",
+        "read -raPATH <<< evil; ls",
+        "declare -n r=PATH; r=evil; ls",
+        ". /dev/stdin <<< evil",
+        "source <(echo evil)",
+        "echo evil | bash /dev/stdin",
+        "find f -exe[c] evil \\;",
+        "find f [-]ok evil \\;",
+        "HOME=evil git status",
+        "PAGER=evil git log",
+        "TAR_OPTIONS=--to-command=evil tar xf t.tar",
+    ] {
+        let (programs, clear) = programs(text);
+        assert!(!clear || programs.iter().any(|program| program == "evil"), "{text}: {programs:?}");
+    }
+    reads("if a; th\\\nen evil; fi", &["a", "evil"]);
+    reads("trap -- '-x; evil' EXIT", &["-x", "evil", "trap"]);
+    reads("xargs --replace evil ls; xargs --max-lines evil ls", &["evil", "xargs", "evil", "xargs"]);
+}
+
+#[test]
+fn what_only_looks_like_it_stays_clear() {
+    reads("x=1; y=$((x + 1)); echo $y", &["echo"]);
+    reads("sh <<A 3<<B\nls\nA\nx\nB", &["sh", "ls"]);
+    reads("bash 3<<<x <<<ls", &["ls", "bash"]);
+    reads("trap - EXIT; trap -p; trap '' INT", &["trap", "trap", "trap"]);
+    reads("find . -name *.rs -print; find src* -type f", &["find", "find"]);
+    reads(
+        "printf -v text '%s' a; read -r line; unset x; declare -i n=1",
+        &["printf", "read", "unset", "declare"],
+    );
+    reads("for f in a b; do echo {x} > out; done", &[">", "echo"]);
+    reads("xargs --replace=X echo X", &["echo", "xargs"]);
+    reads(". ./env.sh; source \"$HOME/.cargo/env\"", &[".", "source"]);
+}

@@ -1,7 +1,7 @@
 //! What encloses commands: `(…)`, `((…))`, `for`, `case`, functions, `[[…]]`, arrays.
 
 use super::parser::{Parser, Until};
-use super::{Unclear, expansion};
+use super::{Unclear, expansion, wrapper};
 
 impl Parser<'_, '_> {
     /// A subshell, or an arithmetic command.
@@ -56,7 +56,10 @@ impl Parser<'_, '_> {
         if self.rest().starts_with("((") {
             return self.arithmetic(2);
         }
-        self.word()?;
+        let name = self.word()?;
+        if wrapper::steers_programs(name.known()) {
+            self.reading.unclear.push(wrapper::sets(name.known()));
+        }
         self.blanks_and_lines()?;
         if self.next_word_is("in") {
             self.at += 2;
@@ -74,9 +77,16 @@ impl Parser<'_, '_> {
                 Some('<' | '>') if !self.at_process_substitution() => {
                     return Err(Unclear::because("there is a redirection in a list of words"));
                 }
-                Some(_) => drop(self.word()?),
+                Some(_) => self.value()?,
             }
         }
+    }
+
+    /// A word that becomes the value of a variable.
+    fn value(&mut self) -> Result<(), Unclear> {
+        let word = self.word()?;
+        self.may_be_computed(&word);
+        Ok(())
     }
 
     pub(super) fn case(&mut self) -> Result<(), Unclear> {
@@ -180,7 +190,7 @@ impl Parser<'_, '_> {
                 Some('<' | '>') if !self.at_process_substitution() => {
                     return Err(Unclear::because("there is a redirection in a list of words"));
                 }
-                Some(_) => drop(self.word()?),
+                Some(_) => self.value()?,
             }
         }
     }

@@ -61,6 +61,10 @@ impl Parser<'_, '_> {
             }
         }
         self.text[start..self.at].clone_into(&mut word.source);
+        // Joined lines are one before anything else: `th\\⏎en` is `then`.
+        if !word.quoted {
+            word.source = word.source.replace("\\\n", "");
+        }
         // `{a,b}` becomes two words. `[` alone is a program.
         if braces && (word.source.contains(',') || word.source.contains("..")) {
             word.dynamic = true;
@@ -121,6 +125,9 @@ impl Parser<'_, '_> {
     /// What `$` or a backtick puts in.
     fn substituted(&mut self, word: &mut Word) -> Result<(), Unclear> {
         let rest = self.rest();
+        if rest.starts_with("$\\\n") {
+            return Err(Unclear::because("a line ends between a `$` and what it is about"));
+        }
         if rest.starts_with('`') {
             word.dynamic = true;
             return self.backticks();

@@ -70,16 +70,18 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ..wrapper("watch", "n", "dtbegcx", 0)
     },
     Wrapper {
-        long_with_value: &[
-            "arg-file",
-            "delimiter",
-            "max-args",
-            "max-procs",
+        long_with_value: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars"],
+        // A value of the first two can only stand behind a `=`.
+        long_flags: &[
             "max-lines",
-            "max-chars",
             "replace",
+            "null",
+            "no-run-if-empty",
+            "verbose",
+            "interactive",
+            "exit",
+            "open-tty",
         ],
-        long_flags: &["null", "no-run-if-empty", "verbose", "interactive", "exit", "open-tty"],
         ..wrapper("xargs", "adEILnPs", "0prtxo", 0)
     },
     wrapper("busybox", "", "", 0),

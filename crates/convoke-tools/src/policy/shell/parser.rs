@@ -3,6 +3,7 @@
 //! Precedence does not matter here: everything that could run is wanted. So a text is a flat sequence of simple commands
 //! with operators and reserved words between them, and only what encloses text (`$(…)`, `(…)`, `case`) is nested.
 
+use super::expansion::hides_a_substitution;
 use super::redirect::Here;
 use super::word::Word;
 use super::{Reading, SimpleCommand, Unclear, wrapper};
@@ -120,6 +121,12 @@ impl<'t, 'r> Parser<'t, 'r> {
             }
             let begins = draft.words.is_empty() && draft.variables.is_empty();
             let word = self.word()?;
+            if word.source.starts_with('{')
+                && word.source.ends_with('}')
+                && self.rest().starts_with(['<', '>'])
+            {
+                return Err(Unclear::because("a variable gets the number of a redirection"));
+            }
             if begins && !word.quoted {
                 if BEFORE_A_COMMAND.contains(&word.source.as_str()) {
                     // What may stand between the reserved word and the command.
@@ -144,6 +151,7 @@ impl<'t, 'r> Parser<'t, 'r> {
                 && let Some(name) = word.assigned()
             {
                 draft.variables.push(name.to_owned());
+                self.may_be_computed(&word);
                 if self.rest().starts_with('(') && word.source.ends_with('=') {
                     self.array()?;
                 }
@@ -179,7 +187,18 @@ impl<'t, 'r> Parser<'t, 'r> {
         self.finish(draft)
     }
 
+    /// What becomes the value of a variable is run by the shell if it computes the variable: `$((x))`, `[[ $x -eq 1 ]]`.
+    pub(super) fn may_be_computed(&mut self, word: &Word) {
+        if hides_a_substitution(word.known()) {
+            let why = "a variable gets a `$(…)` as text, which is run if the variable is computed";
+            self.reading.unclear.push(Unclear::because(why));
+        }
+    }
+
     fn finish(&mut self, draft: Draft) -> Result<(), Unclear> {
+        if let Some(input) = &draft.input {
+            self.may_be_computed_if_read(&draft.words, input);
+        }
         for name in &draft.variables {
             if wrapper::steers_programs(name) {
                 self.reading.unclear.push(wrapper::sets(name));
@@ -200,6 +219,13 @@ impl<'t, 'r> Parser<'t, 'r> {
         }
         wrapper::unwrap(command, input.as_ref(), self.reading);
         Ok(())
+    }
+
+    fn may_be_computed_if_read(&mut self, words: &[Word], input: &Word) {
+        let program = words.first().and_then(Word::fixed);
+        if matches!(program, Some("read" | "mapfile" | "readarray")) {
+            self.may_be_computed(input);
+        }
     }
 
     pub(super) fn rest(&self) -> &'t str {

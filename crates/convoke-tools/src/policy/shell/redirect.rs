@@ -33,12 +33,19 @@ impl Parser<'_, '_> {
         self.at = start + digits + operator.len();
         self.blanks();
         draft.redirected = true;
+        // The last one counts, and only what a program reads without being told to.
+        let is_input = operator.starts_with('<') && matches!(&self.text[start..start + digits], "" | "0");
+        if is_input {
+            (draft.input, draft.here) = (None, None);
+        }
         if matches!(operator, "<<" | "<<-") {
             let word = self.word()?;
             if word.dynamic {
                 return Err(Unclear::because("the end of a here-document is only known when it runs"));
             }
-            draft.here = Some(self.awaited.len());
+            if is_input {
+                draft.here = Some(self.awaited.len());
+            }
             self.awaited.push(Here {
                 delimiter: word.text,
                 literal: word.quoted,
@@ -49,7 +56,8 @@ impl Parser<'_, '_> {
         }
         let target = self.word()?;
         match operator {
-            "<<<" => draft.input = Some(target),
+            "<<<" if is_input => draft.input = Some(target),
+            "<<<" => {}
             "<&" | ">&" if is_descriptor(&target) => {}
             "<&" => return Err(Unclear::because("a descriptor is only known when it runs")),
             "<" => self.touches("<", target),

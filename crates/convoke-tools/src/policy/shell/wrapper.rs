@@ -37,6 +37,7 @@ const COMPUTE: &[&str] = &[
     "wait",
     "mapfile",
     "readarray",
+    "set",
 ];
 
 /// Whether a variable decides which programs are started, or what they do.
@@ -44,7 +45,23 @@ pub(super) fn steers_programs(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "PATH",
         "BASH_ENV",
+        "BASH_CMDS",
+        "BASH_ALIASES",
+        "BASH_LOADABLES_PATH",
         "ENV",
+        "HOME",
+        "XDG_CONFIG_HOME",
+        "PAGER",
+        "MANPAGER",
+        "LESSOPEN",
+        "LESSCLOSE",
+        "TAR_OPTIONS",
+        "RIPGREP_CONFIG_PATH",
+        "GIT_DIR",
+        "GIT_COMMON_DIR",
+        "GIT_WORK_TREE",
+        "GIT_PAGER",
+        "GIT_TEMPLATE_DIR",
         "SHELLOPTS",
         "BASHOPTS",
         "PROMPT_COMMAND",
@@ -113,6 +130,7 @@ fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) ->
             fixed_text(arguments).map(drop).ok_or_else(|| only_then("`eval`"))
         }
         "trap" => trap(command, reading),
+        "source" | "." => sourced(program, arguments),
         "find" => find(command, reading),
         "env" => environment(command, reading),
         "parallel" | "su" | "runuser" | "script" | "systemd-run" | "nsenter" | "unshare" => {
@@ -169,11 +187,12 @@ fn environment(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unc
 }
 
 fn trap(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
-    let Some(first) = command.arguments().iter().find(|word| word.fixed() != Some("--")) else {
-        return Ok(());
-    };
+    let is_marked = command.arguments().first().and_then(Word::fixed) == Some("--");
+    let Some(first) = command.arguments().get(usize::from(is_marked)) else { return Ok(()) };
     let text = first.fixed().ok_or_else(|| only_then("`trap`"))?;
-    if !text.is_empty() && !text.starts_with('-') {
+    // `-` puts back what was; what else begins like that is an option, unless options have ended.
+    let is_option = text == "-" || (text.starts_with('-') && !is_marked);
+    if !text.is_empty() && !is_option {
         read_within(text, &inside(command, "trap"), reading);
     }
     Ok(())
@@ -183,6 +202,9 @@ fn find(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
     let mut rest = command.arguments();
     if rest.iter().any(|word| word.dynamic && !word.quoted) {
         return Err(Unclear::because("a word of `find` that is only known when it runs could be `-exec`"));
+    }
+    if rest.iter().any(could_become_exec) {
+        return Err(Unclear::because("a pattern among the words of `find` could become `-exec`"));
     }
     while let Some((word, after)) = rest.split_first() {
         rest = after;
@@ -204,6 +226,16 @@ fn find(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
         rest = &after[end + 1..];
     }
     Ok(())
+}
+
+/// Whether the shell could put one of find's own words in the place of a pattern, if there is a file of that name.
+fn could_become_exec(word: &Word) -> bool {
+    let glob = || globset::Glob::new(word.known()).map(|glob| glob.compile_matcher());
+    // A whole folder's names are no way to hide one.
+    word.pattern
+        && word.known() != "*"
+        && glob()
+            .map_or(true, |glob| ["-exec", "-execdir", "-ok", "-okdir"].iter().any(|own| glob.is_match(own)))
 }
 
 /// What a shell runs.
@@ -242,6 +274,7 @@ fn shell_script(arguments: &[Word]) -> Result<Script<'_>, Unclear> {
             None if word.known().is_empty() || word.known().starts_with(['-', '+']) => {
                 return Err(only_then("a shell"));
             }
+            Some(file) if is_handed_over(file) => return Ok(Script::Input),
             _ => return Ok(Script::File),
         }
     }
@@ -261,6 +294,19 @@ fn shell(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -
     text.fixed().map(drop).ok_or_else(|| only_then("a shell"))
 }
 
+/// Whether this is not a file but what the program was given to read.
+fn is_handed_over(file: &str) -> bool {
+    file == "/dev/stdin" || file.starts_with("/dev/fd/") || file.starts_with("/proc/")
+}
+
+/// A file whose commands are run: that is known only then if it is none.
+fn sourced(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
+    let handed_over = arguments
+        .first()
+        .is_some_and(|word| word.written().contains("<(") || word.fixed().is_some_and(is_handed_over));
+    if handed_over { Err(only_then(&format!("`{program}`"))) } else { Ok(()) }
+}
+
 fn computed(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
     // These only compute the names of variables: what is in their brackets.
     let only_names = matches!(program, "test" | "[" | "printf");
@@ -269,17 +315,31 @@ fn computed(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
     if arguments.iter().any(runs) {
         return Err(Unclear::because(format!("`{program}` may run what is in its words")));
     }
-    let can_set = !matches!(program, "test" | "[" | "let" | "unset" | "wait");
-    let name = |word: &Word| word.known().split(['=', '+']).next().unwrap_or_default().to_owned();
-    if let Some(name) = arguments.iter().map(name).find(|name| can_set && steers_programs(name)) {
-        return Err(sets(&name));
+    let can_set = !matches!(program, "test" | "[" | "let" | "wait" | "set");
+    if let Some(name) = arguments.iter().filter(|_| can_set).find_map(named_by) {
+        return Err(sets(name));
     }
-    if matches!(program, "mapfile" | "readarray")
-        && arguments.iter().any(|word| word.known().starts_with("-C"))
-    {
+    let has_letter = |letter: char| {
+        let options = arguments.iter().map(Word::known).filter(|text| text.starts_with('-'));
+        options.into_iter().any(|text| text.contains(letter))
+    };
+    if matches!(program, "declare" | "typeset" | "local") && has_letter('n') {
+        return Err(Unclear::because("a variable becomes another name of one that is not looked for"));
+    }
+    if matches!(program, "mapfile" | "readarray") && has_letter('C') {
         return Err(Unclear::because(format!("what `{program} -C` starts is not looked into")));
     }
     Ok(())
+}
+
+/// The variable among those that steer programs that a word names: by itself, or behind the letters of an option (`-vPATH`).
+fn named_by(word: &Word) -> Option<&str> {
+    let name = word.known().split(['=', '+']).next().unwrap_or_default();
+    let from = |at: usize| name.get(at..).filter(|name| steers_programs(name));
+    match name.strip_prefix('-') {
+        Some(_) => (2..name.len()).find_map(from),
+        None => from(0),
+    }
 }
 
 fn start(
