@@ -383,3 +383,29 @@ async fn agent_067_a_missing_file_is_a_result_for_the_model() {
     let words = hands.refused("read", json!({"path": "nowhere.txt"})).await;
     assert_eq!(words, "`nowhere.txt` does not exist; list the folder to see what does");
 }
+
+#[tokio::test]
+async fn an_edit_of_millions_of_places_is_neither_slow_nor_endless() {
+    let hands = Hands::new();
+    hands.put("many.txt", &"a\n".repeat(1 << 20));
+    let words = hands.refused("edit", json!({"path": "many.txt", "old": "a", "new": "b"})).await;
+    assert!(words.contains("1048576 times"), "{words}");
+    let long = "x".repeat(100_000);
+    let words =
+        hands.refused("edit", json!({"path": "many.txt", "old": "a", "new": long, "all": true})).await;
+    assert!(words.contains("longer than"), "{words}");
+    hands.done("edit", json!({"path": "many.txt", "old": "a\n", "new": "b\n", "all": true})).await;
+    assert!(hands.content("many.txt").starts_with("b\nb\n"));
+}
+
+#[tokio::test]
+async fn a_patch_for_a_line_beyond_all_numbers_is_refused() {
+    let hands = Hands::new();
+    hands.put("a.txt", "one\ntwo\n");
+    for start in ["18446744073709551615", "18446744073709551614", "999999999999"] {
+        let patch = format!("@@ -{start},2 +1,2 @@\n-one\n-two\n+three\n+four\n");
+        let words = hands.refused("patch", json!({"path": "a.txt", "patch": patch})).await;
+        assert!(words.contains("was not changed") && !words.contains("panicked"), "{words}");
+    }
+    assert_eq!(hands.content("a.txt"), "one\ntwo\n");
+}

@@ -8,6 +8,9 @@ use serde::Deserialize;
 use super::{About, plural, reconciled, tool};
 use crate::workspace::{Existing, FileError, Workspace};
 
+/// The longest file that comes of it, in bytes.
+const LONGEST: usize = 16 << 20;
+
 /// Arguments of `edit`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -67,8 +70,7 @@ fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError>
     }
     let _alone = workspace.changing();
     let content = workspace.open_file(path)?.read_text()?;
-    let places: Vec<usize> =
-        content.match_indices(old.as_str()).map(|(at, _)| line_of(&content, at)).collect();
+    let places = lines_of(&content, old);
     match places.len() {
         0 => return Err(FileError::Unfit(not_found(path, &content, old))),
         1 => {}
@@ -81,12 +83,26 @@ fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError>
             )));
         }
     }
+    let left = content.len() - places.len() * old.len();
+    if places.len().saturating_mul(new.len()).saturating_add(left) > LONGEST {
+        return Err(FileError::Unfit(format!(
+            "{path} was not changed: {} replaced would make it longer than {LONGEST} bytes",
+            plural(places.len(), "occurrence")
+        )));
+    }
     workspace.write_file(path, content.replace(old.as_str(), new).as_bytes(), Existing::Replace)?;
     Ok(format!("replaced {} in {path}, {}", plural(places.len(), "occurrence"), at_lines(&places)))
 }
 
-fn line_of(content: &str, at: usize) -> usize {
-    content[..at].bytes().filter(|byte| *byte == b'\n').count() + 1
+/// The lines that a text begins at, each time it is there. Counted on from the one before: there may be millions.
+fn lines_of(content: &str, text: &str) -> Vec<usize> {
+    let (mut line, mut counted) = (1, 0);
+    let places = content.match_indices(text).map(|(at, _)| {
+        line += content[counted..at].bytes().filter(|byte| *byte == b'\n').count();
+        counted = at;
+        line
+    });
+    places.collect()
 }
 
 fn at_lines(places: &[usize]) -> String {

@@ -1,5 +1,8 @@
 //! Unified diffs: read, and applied as a whole or not at all.
 
+/// No file that is patched has more lines: it would be too long to be read.
+const MOST_LINES: usize = 100_000_000;
+
 /// One file's part of a unified diff.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Patch {
@@ -174,5 +177,6 @@ fn header_of(header: &str) -> Option<(usize, usize, usize)> {
     };
     let (start, old) = range(parts.next()?.strip_prefix('-')?)?;
     let (_, new) = range(parts.next()?.strip_prefix('+')?)?;
-    (parts.next()?.starts_with("@@") && old < 1_000_000 && new < 1_000_000).then_some((start, old, new))
+    let is_sane = start < MOST_LINES && old < 1_000_000 && new < 1_000_000;
+    (parts.next()?.starts_with("@@") && is_sane).then_some((start, old, new))
 }
