@@ -1,7 +1,7 @@
 //! What git may be told.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use super::subcommands::{Content, SUBCOMMANDS, Subcommand, Words};
 use crate::workspace::Protected;
@@ -23,7 +23,8 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    pub(super) fn of(arguments: &[String], protected: &Protected) -> Result<Self, String> {
+    /// Reads what git is to be told in this folder, named from the top of the workspace.
+    pub(super) fn of(arguments: &[String], folder: &Path, protected: &Protected) -> Result<Self, String> {
         let (name, rest) = arguments.split_first().ok_or("denied: there is no subcommand")?;
         let subcommand = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name);
         let subcommand = subcommand
@@ -42,7 +43,7 @@ impl Parsed {
                 parsed.words.push(argument.clone());
             }
         }
-        parsed.check(protected)?;
+        parsed.check(folder, protected)?;
         Ok(parsed)
     }
 
@@ -80,13 +81,18 @@ impl Parsed {
         ))
     }
 
-    fn check(&self, protected: &Protected) -> Result<(), String> {
+    fn check(&self, folder: &Path, protected: &Protected) -> Result<(), String> {
         let name = self.subcommand.name;
+        let may_read = |path: &Path| protected.may_read(&plain(path)).map_err(|error| error.to_string());
         for path in &self.paths {
             if path.starts_with(':') {
                 return Err(format!("denied: `{path}` is not a plain path"));
             }
-            protected.may_read(Path::new(path)).map_err(|error| error.to_string())?;
+            may_read(&folder.join(path))?;
+        }
+        // A folder of a commit would lose its name: what is protected by it would be so no more.
+        if let Some(source) = self.source().filter(|source| source.contains(':')) {
+            return Err(format!("denied: `{source}` is not a commit; paths come after `--`"));
         }
         if self.subcommand.words == Words::None && !self.words.is_empty() {
             return Err(format!(
@@ -103,7 +109,10 @@ impl Parsed {
                     if self.subcommand.words == Words::CommitsOrFiles && !commit.is_empty() =>
                 {
                     let path = path.trim_start_matches("./");
-                    protected.may_read(Path::new(path)).map_err(|error| error.to_string())?;
+                    // From the folder it is run in, or from the top of the repository, which is somewhere above.
+                    for above in folder.ancestors() {
+                        may_read(&above.join(path))?;
+                    }
                     if path.split('/').any(|name| name == "..") || path.contains(':') {
                         return Err(format!("denied: `{word}` is not a plain path in a commit"));
                     }
@@ -115,10 +124,16 @@ impl Parsed {
         Ok(())
     }
 
+    /// Where `restore` takes content from, if that is said.
+    fn source(&self) -> Option<&str> {
+        let mut options = self.options.iter().filter(|_| self.subcommand.name == "restore");
+        options.find_map(|option| option.strip_prefix("--source=").or_else(|| option.strip_prefix("-s")))
+    }
+
     /// The words that must be commits.
     pub(super) fn commits(&self) -> Vec<String> {
         let skipped = match self.subcommand.words {
-            Words::None | Words::Names => return Vec::new(),
+            Words::None | Words::Names => return self.source().map(str::to_owned).into_iter().collect(),
             Words::PatternThenCommits => 1,
             Words::Commits | Words::CommitsOrFiles => 0,
         };
@@ -165,4 +180,17 @@ impl Parsed {
         }
         all.into_iter().map(Into::into).collect()
     }
+}
+
+/// A path without `.` and `..`, as git takes it.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(plain.pop()),
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    plain
 }

@@ -11,6 +11,7 @@ mod subcommands;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use convoke_agent::FunctionTool;
@@ -83,7 +84,10 @@ pub fn git(sandbox: &Sandbox) -> FunctionTool {
 
 async fn run(sandbox: &Sandbox, arguments: Git) -> Result<String, Error> {
     let protected = sandbox.workspace().protected();
-    let parsed = Parsed::of(&arguments.args, protected).map_err(Error::failed)?;
+    // Where a link leads, if the folder is one: names of what is protected may begin there.
+    let folder =
+        sandbox.workspace().real(&arguments.folder).unwrap_or_else(|| PathBuf::from(&arguments.folder));
+    let parsed = Parsed::of(&arguments.args, &folder, protected).map_err(Error::failed)?;
     for commit in parsed.commits() {
         // An object of another kind could be the content of any file.
         let check = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{commit}^{{commit}}")]
