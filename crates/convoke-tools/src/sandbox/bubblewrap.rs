@@ -11,10 +11,18 @@ use super::landlock::{SETTINGS, SYSTEM};
 use super::{Network, Sandbox, SandboxError};
 use crate::workspace::{Kind, Workspace};
 
-/// Where bubblewrap is.
-pub(super) fn on_path() -> Option<PathBuf> {
+/// Where bubblewrap is. A program of that name in the workspace, or in a folder that depends on where one is, is none: the
+/// model may have put it there, and it would be started unconfined.
+pub(super) fn on_path(workspace: &Path) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join("bwrap")).find(|program| program.is_file())
+    found_in(std::env::split_paths(&path), workspace)
+}
+
+fn found_in(folders: impl Iterator<Item = PathBuf>, workspace: &Path) -> Option<PathBuf> {
+    let programs = folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join("bwrap"));
+    programs
+        .filter_map(|program| program.canonicalize().ok())
+        .find(|real| real.is_file() && !real.starts_with(workspace))
 }
 
 /// Whether it works here: where namespaces are forbidden it is installed and of no use.
@@ -145,5 +153,35 @@ impl Arguments {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_a_model_could_have_put_there_is_not_bubblewrap() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let top = folder.path().canonicalize().expect("a path");
+        let place = |name: &str| {
+            let folder = top.join(name);
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(folder.join("bwrap"), "").expect("a file");
+            folder
+        };
+        let (inside, outside) = (place("work/.venv/bin"), place("usr/bin"));
+        let linked = top.join("linked");
+        std::os::unix::fs::symlink(&inside, &linked).expect("a link");
+        let find = |folders: &[&Path]| {
+            found_in(folders.iter().map(|folder| folder.to_path_buf()), &top.join("work"))
+        };
+        assert_eq!(find(&[&inside, &linked, &outside]), Some(outside.join("bwrap")));
+        assert_eq!(find(&[&inside, &linked]), None);
+        let here = std::env::current_dir().expect("a folder");
+        let up: PathBuf = here.components().skip(1).map(|_| "..").collect();
+        let relative = up.join(outside.strip_prefix("/").expect("an absolute path"));
+        assert!(relative.join("bwrap").is_file());
+        assert_eq!(find(&[&relative]), None);
     }
 }

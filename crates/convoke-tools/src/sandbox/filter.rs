@@ -86,6 +86,30 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
+/// Memory and messages that programs share by number, not by path: everybody's, and there after a command has ended. Where
+/// a command has a namespace of its own for them they are harmless.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Everybody that a process may send signals to.
+const EVERYBODY: u64 = 0xffff_ffff;
+
+/// Where the kind of a socket stands; the other bits are flags.
+const KIND_OF_SOCKET: u64 = 0xf;
+
 /// `ioctl`s that write into a terminal as if somebody typed.
 const TERMINAL: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
@@ -131,17 +155,33 @@ fn rules(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
     rules.insert(libc::SYS_ioctl, typing.collect::<Result<_, _>>()?);
     // The mark by which a command's processes are found.
     let locks = u64::from(libc::RLIMIT_LOCKS);
-    rules.insert(libc::SYS_prlimit64, vec![rule_wide(&[(1, locks, Width::Half), (2, 0, Width::NotZero)])?]);
+    // And nobody else's limits: to have no processor time left is to be killed.
+    let own_mark = rule_wide(&[(1, locks, Width::Half), (2, 0, Width::NotZero)])?;
+    let of_others = rule_wide(&[(0, 0, Width::HalfNotZero), (2, 0, Width::NotZero)])?;
+    rules.insert(libc::SYS_prlimit64, vec![own_mark, of_others]);
+    rules.insert(libc::SYS_kill, vec![rule(&[(0, SeccompCmpOp::Eq, EVERYBODY)])?]);
     #[cfg(not(target_arch = "riscv64"))]
     rules.insert(libc::SYS_setrlimit, vec![rule(&[(0, SeccompCmpOp::Eq, locks)])?]);
     let (unix, internet, internet_6, netlink) =
         [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
             .map(|family| u64::from(family.unsigned_abs()))
             .into();
+    if sockets != Sockets::Any {
+        rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+        // One of a pair for datagrams can send to any other socket by its path; one for a stream is bound to its twin.
+        let datagrams = [libc::SOCK_DGRAM, libc::SOCK_RAW].map(|kind| {
+            let kind = u64::from(kind.unsigned_abs());
+            rule(&[(1, SeccompCmpOp::MaskedEq(KIND_OF_SOCKET), kind)])
+        });
+        let mut pairs = vec![rule(&[(0, SeccompCmpOp::Ne, unix)])?];
+        for datagrams in datagrams {
+            pairs.push(datagrams?);
+        }
+        rules.insert(libc::SYS_socketpair, pairs);
+    }
     match sockets {
         Sockets::None => {
             rules.insert(libc::SYS_socket, Vec::new());
-            rules.insert(libc::SYS_socketpair, vec![rule(&[(0, SeccompCmpOp::Ne, unix)])?]);
         }
         Sockets::Internet => {
             let other = [internet, internet_6, netlink].map(|family| (0, SeccompCmpOp::Ne, family));
@@ -172,6 +212,7 @@ fn also_by_their_other_numbers(_: &mut Rules) {}
 
 enum Width {
     Half,
+    HalfNotZero,
     NotZero,
 }
 
@@ -185,6 +226,9 @@ fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompil
 fn rule_wide(conditions: &[(u8, u64, Width)]) -> Result<SeccompRule, seccompiler::BackendError> {
     let conditions = conditions.iter().map(|(argument, value, width)| match width {
         Width::Half => SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *value),
+        Width::HalfNotZero => {
+            SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, *value)
+        }
         Width::NotZero => SeccompCondition::new(*argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, *value),
     });
     SeccompRule::new(conditions.collect::<Result<_, _>>()?)

@@ -5,6 +5,7 @@
 //! for Linux for twenty years; each command gets a number of its own there, and the filter keeps it from being set
 //! again. So everything a command has started can be found, whatever it has done to hide.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
@@ -121,6 +122,7 @@ impl Members {
     /// What they use now. It stops counting when there are more than enough.
     pub(super) fn usage(&self, enough: u64) -> Usage {
         let mut usage = Usage::default();
+        let mut counted = BTreeSet::new();
         for process in self.candidates().filter(|process| bears(*process, self.mark)) {
             usage.processes += 1;
             if usage.processes > enough {
@@ -128,10 +130,20 @@ impl Members {
             }
             let pages = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
             let resident: u64 = pages.split(' ').nth(1).and_then(|field| field.parse().ok()).unwrap_or(0);
-            usage.memory += resident * rustix::param::page_size() as u64;
+            usage.memory += resident * rustix::param::page_size() as u64 + nameless(process, &mut counted);
         }
         usage
     }
+}
+
+/// Memory in files without a name that a process has open, in bytes. It is nobody's until it is mapped, and may be many's.
+fn nameless(process: i32, counted: &mut BTreeSet<u64>) -> u64 {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().filter_map(Result::ok);
+    let nameless = files.filter(|file| {
+        fs::read_link(file.path()).is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"/memfd:"))
+    });
+    let sizes = nameless.filter_map(|file| fs::metadata(file.path()).ok());
+    sizes.filter(|file| counted.insert(file.ino())).map(|file| file.blocks() * 512).sum()
 }
 
 /// Whether it lives and has this mark. One that is dead and waits for its parent does not live.

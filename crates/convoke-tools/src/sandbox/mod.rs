@@ -142,7 +142,7 @@ impl Sandbox {
             limits: Limits::default(),
             readable: Vec::new(),
             variables: BTreeMap::new(),
-            bubblewrap: bubblewrap::on_path(),
+            bubblewrap: bubblewrap::on_path(workspace.path()),
             private: Arc::new(Private::make()?),
         })
     }

@@ -5,6 +5,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use rustix::fs::StatVfs;
 use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 use tokio::sync::oneshot;
@@ -41,6 +42,7 @@ impl Watcher {
             limits,
             members,
             free: free_disk(workspace),
+            temporary: free_for_temporary_files(),
             tasks: tasks_on_this_machine(),
         };
         let thread = std::thread::Builder::new().name("sandbox-limits".to_owned()).spawn(move || {
@@ -64,6 +66,8 @@ struct Watch {
     members: Members,
     /// Space on the disk when it began.
     free: u64,
+    /// The same where commands have their temporary files: it may be another disk, or memory.
+    temporary: u64,
     /// Everybody's processes when it began.
     tasks: u64,
 }
@@ -90,7 +94,9 @@ impl Watch {
             Some(Exceeded::Processes)
         } else if usage.memory > self.limits.memory {
             Some(Exceeded::Memory)
-        } else if free < self.limits.free_disk && free < self.free {
+        } else if free < self.limits.free_disk && free < self.free
+            || is_filled(self.temporary, free_for_temporary_files(), self.limits.free_disk)
+        {
             Some(Exceeded::Disk)
         } else {
             None
@@ -98,7 +104,33 @@ impl Watch {
     }
 }
 
+/// Whether a place for temporary files gets too full. One that was smaller from the start is not worth guarding: nothing
+/// large can be put there.
+fn is_filled(before: u64, now: u64, limit: u64) -> bool {
+    before >= limit && now < limit
+}
+
 fn free_disk(workspace: &Workspace) -> u64 {
-    let space = rustix::fs::fstatvfs(&**workspace.root());
+    free(rustix::fs::fstatvfs(&**workspace.root()))
+}
+
+fn free_for_temporary_files() -> u64 {
+    free(rustix::fs::statvfs(std::env::temp_dir()))
+}
+
+fn free(space: rustix::io::Result<StatVfs>) -> u64 {
     space.map_or(u64::MAX, |space| space.f_bavail.saturating_mul(space.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_files_are_bounded_where_there_is_room_for_large_ones() {
+        assert!(is_filled(1_000, 99, 100));
+        assert!(!is_filled(1_000, 100, 100));
+        assert!(!is_filled(60, 10, 100), "a small place of its own");
+        assert!(free_for_temporary_files() < u64::MAX, "it is known how much room there is");
+    }
 }
