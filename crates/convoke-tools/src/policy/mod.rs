@@ -346,11 +346,10 @@ impl Policy {
                 if secret { protected.clone().secret(pattern) } else { protected.clone().read_only(pattern) };
             added.unwrap_or(protected)
         };
+        let denied = self.paths.deny.iter();
+        let protected = denied.fold(protected, |protected, (_, pattern)| pattern.protect(protected));
         let secret = self.protected.iter().map(|pattern| (pattern, true));
-        let denied: Vec<String> =
-            self.paths.deny.iter().filter_map(|(_, pattern)| pattern.as_protected()).collect();
-        let denied = denied.iter().map(|pattern| (pattern, true));
-        secret.chain(denied).chain(self.read_only.iter().map(|pattern| (pattern, false))).fold(protected, add)
+        secret.chain(self.read_only.iter().map(|pattern| (pattern, false))).fold(protected, add)
     }
 
     fn place(&self, line: Option<usize>) -> RulePlace {

@@ -4,6 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::workspace::Protected;
+
 /// One pattern, as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Written {
@@ -97,11 +99,16 @@ impl PathPattern {
         Ok(Self { reach, globs })
     }
 
-    /// As a pattern of protected files, which holds at any depth. None if it is not about the workspace.
-    pub(super) fn as_protected(&self) -> Option<String> {
-        let glob = self.globs.last().filter(|_| self.reach != Reach::Absolute)?;
-        let text = glob.glob().glob().trim_start_matches("**/");
-        (!matches!(text, "" | "**" | "*")).then(|| text.to_owned())
+    /// Protects what it names, which is then protected at any depth, or by its whole path if that is what it names.
+    pub(super) fn protect(&self, protected: Protected) -> Protected {
+        let Some(text) = self.globs.last().map(|glob| glob.glob().glob()) else { return protected };
+        let added = match (self.reach, text.trim_start_matches("**/")) {
+            (Reach::Absolute, _) => protected.clone().secret_at(text),
+            (_, "" | "**" | "*") => return protected,
+            (_, text) => protected.clone().secret(text),
+        };
+        // It was a pattern when the policy was read.
+        added.unwrap_or(protected)
     }
 
     pub(super) fn matches(&self, name: &PathName) -> bool {

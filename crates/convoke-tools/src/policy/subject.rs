@@ -81,6 +81,9 @@ const BUILT_IN: &[(&str, &[(&str, SubjectKind)])] = &[
     ("web_fetch", &[("url", SubjectKind::Url)]),
 ];
 
+/// Those that take the whole workspace if they are told no path.
+const RECURSIVE: &[&str] = &["ls", "tree", "glob", "grep"];
+
 /// Whether a tool of this name comes with Convoke.
 pub(super) fn is_built_in(name: &str) -> bool {
     effects(name).is_some()
@@ -113,6 +116,10 @@ pub(super) fn subjects(
             Value::String(text) => subjects.push(kind.of(text)),
             Value::Array(items) => {
                 subjects.extend(items.iter().filter_map(Value::as_str).map(|text| kind.of(text)))
+            }
+            // What is not said is the workspace itself.
+            Value::Null if RECURSIVE.contains(&tool) && name == "path" => {
+                subjects.push(Subject::Path(".".to_owned()));
             }
             _ => {}
         }

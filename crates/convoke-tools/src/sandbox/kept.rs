@@ -1,15 +1,17 @@
-//! Files that a command may read but not change, where nothing can keep it from changing them.
+//! Files that a command may read but not change, and those it may not make, where nothing can keep it from doing so.
 //!
 //! Landlock cannot take a single file out of a folder that may be written, and nothing can keep a file from being made
 //! whose name is protected. What is read-only is remembered before the command and put back after it, when none of its
-//! processes lives any more. It can do no harm in between: what executes these files (git) would have to be run by
-//! somebody else in that moment.
+//! processes lives any more; and what Convoke itself goes by, made by a command, goes again. It can do no harm in between:
+//! what follows these files (git, another Convoke) would have to be run by somebody else in that moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, Mode, chmodat, fchmod, fstat, symlinkat};
+
 use super::holes::Holes;
-use crate::workspace::{Entry, FileError, Follow, Kind, Protection, Visit, Workspace};
+use crate::workspace::{Entry, FileError, Follow, Kind, Protected, Protection, Target, Visit, Workspace};
 
 /// The most that is remembered, in bytes.
 const MOST: usize = 8 << 20;
@@ -18,6 +20,8 @@ const MOST: usize = 8 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     files: BTreeMap<PathBuf, Was>,
+    /// What Convoke itself goes by, and was there.
+    followed: BTreeSet<PathBuf>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -30,9 +34,11 @@ enum Was {
 impl Kept {
     /// Remembers what is read-only now.
     pub(super) fn of(workspace: &Workspace, holes: &Holes) -> Result<Self, FileError> {
-        let mut kept = Self::default();
+        let mut kept = Self { files: BTreeMap::new(), followed: followed(holes).cloned().collect() };
         for (path, _) in &holes.read_only {
-            kept.files.extend(now(workspace, path)?);
+            for (path, was) in now(workspace, path)? {
+                kept.files.insert(path, was?);
+            }
         }
         let bytes: usize = kept
             .files
@@ -48,45 +54,96 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Puts back what was changed, and says what that was.
+    /// Puts back what was changed, and says what that was. What cannot be put back keeps nothing else from being it.
     pub(super) fn put_back(&self, workspace: &Workspace) -> Result<Vec<PathBuf>, FileError> {
+        self.open_up(workspace);
         let holes = Holes::of(workspace)?;
         let mut after = BTreeMap::new();
+        let mut failed = None;
         for (path, _) in &holes.read_only {
-            after.extend(now(workspace, path)?);
+            match now(workspace, path) {
+                // What cannot be read is not what it was.
+                Ok(found) => after.extend(found.into_iter().map(|(path, was)| (path, was.ok()))),
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
         }
         let mut changed = Vec::new();
+        let mut put = |path: &Path, done: Result<(), FileError>| {
+            changed.push(path.to_owned());
+            if let Err(error) = done {
+                failed.get_or_insert(error);
+            }
+        };
         // What is new goes first, the deepest before the folders it is in.
         for path in after.keys().rev().filter(|path| !self.files.contains_key(*path)) {
             // A repository that the command has made is its own; git cannot do without its configuration.
-            if self.is_in_a_new_repository(path) {
-                continue;
+            if !self.is_in_a_new_repository(path) {
+                put(path, workspace.put_back(path, None));
             }
-            workspace.put_back(path, None)?;
-            changed.push(path.clone());
         }
-        for (path, was) in self.files.iter().filter(|(path, was)| after.get(*path) != Some(was)) {
-            match was {
-                Was::File { content, mode } => workspace.put_back(path, Some((content, *mode)))?,
-                Was::Folder => drop(workspace.put_back_folder(path)?),
-                // Where a link led is not worth following; that it is gone is said.
-                Was::Link(_) => {}
-            }
-            changed.push(path.clone());
+        for path in followed(&holes).filter(|path| !self.followed.contains(*path)) {
+            put(path, workspace.put_back(path, None));
+        }
+        let is_same = |path: &PathBuf, was: &Was| after.get(path).is_some_and(|is| is.as_ref() == Some(was));
+        for (path, was) in self.files.iter().filter(|(path, was)| !is_same(path, was)) {
+            put(
+                path,
+                match was {
+                    Was::File { content, mode } => workspace.put_back(path, Some((content, *mode))),
+                    Was::Folder => workspace.put_back_folder(path).map(drop),
+                    Was::Link(to) => put_back_link(workspace, path, to),
+                },
+            );
         }
         changed.sort();
-        Ok(changed)
+        failed.map_or(Ok(changed), Err)
+    }
+
+    /// Makes sure that we can look into the folders we look after: their mode is not what Landlock rules over.
+    fn open_up(&self, workspace: &Workspace) {
+        let whole = |mode: u32| (mode & 0o700 != 0o700).then(|| Mode::from_raw_mode((mode & 0o7777) | 0o700));
+        // What fails here is noticed when it is looked into.
+        if let Some(mode) = fstat(&**workspace.root()).ok().and_then(|stat| whole(stat.st_mode)) {
+            let _ = fchmod(&**workspace.root(), mode);
+        }
+        let folders: BTreeSet<&Path> = self.files.keys().flat_map(|path| path.ancestors()).collect();
+        for folder in folders {
+            let Ok(place) = workspace.resolve(folder, Follow::Nothing) else { continue };
+            if let (Some(Kind::Folder), Target::There { name, stat }) = (place.kind(), &place.target)
+                && let Some(mode) = whole(stat.st_mode)
+            {
+                let _ = chmodat(&*place.parent, name, mode, AtFlags::empty());
+            }
+        }
     }
 
     fn is_in_a_new_repository(&self, path: &Path) -> bool {
-        let repository =
-            |path: &Path| path.ancestors().find(|above| above.ends_with(".git")).map(Path::to_owned);
         let Some(mine) = repository(path) else { return false };
-        !self.files.keys().any(|known| repository(known).as_ref() == Some(&mine))
+        !self.files.keys().any(|known| repository(known) == Some(mine))
     }
 }
 
-fn now(workspace: &Workspace, path: &Path) -> Result<BTreeMap<PathBuf, Was>, FileError> {
+/// The folder of git's that something is in. A working tree has one of its own in its repository's.
+fn repository(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|above| {
+        above.ends_with(".git") || above.parent().is_some_and(|above| above.ends_with(".git/worktrees"))
+    })
+}
+
+/// What Convoke itself goes by.
+fn followed(holes: &Holes) -> impl Iterator<Item = &PathBuf> {
+    holes.secret.iter().map(|(path, _)| path).filter(|path| Protected::is_followed(path))
+}
+
+fn put_back_link(workspace: &Workspace, path: &Path, to: &Path) -> Result<(), FileError> {
+    workspace.put_back(path, None)?;
+    let Some(name) = path.file_name() else { return Ok(()) };
+    let folder = workspace.put_back_folder(path.parent().unwrap_or(Path::new("")))?;
+    symlinkat(to, &*folder, name).map_err(|errno| FileError::io("put back", path, errno))
+}
+
+/// What there is at a read-only path and beneath it; of what cannot be read, why.
+fn now(workspace: &Workspace, path: &Path) -> Result<BTreeMap<PathBuf, Result<Was, FileError>>, FileError> {
     let mut found = BTreeMap::new();
     let mut all = vec![(path.to_owned(), None)];
     let place = workspace.resolve(path, Follow::Nothing)?;
@@ -101,12 +158,9 @@ fn now(workspace: &Workspace, path: &Path) -> Result<BTreeMap<PathBuf, Was>, Fil
     }
     for (path, kind) in all {
         let was = match kind {
-            Some(Kind::File) => {
-                let (content, mode) = workspace.look(&path)?;
-                Was::File { content, mode }
-            }
-            Some(Kind::Link) => Was::Link(workspace.link_at(&path)?),
-            Some(Kind::Folder) => Was::Folder,
+            Some(Kind::File) => workspace.look(&path).map(|(content, mode)| Was::File { content, mode }),
+            Some(Kind::Link) => workspace.link_at(&path).map(Was::Link),
+            Some(Kind::Folder) => Ok(Was::Folder),
             Some(Kind::Other(_)) | None => continue,
         };
         found.insert(path, was);

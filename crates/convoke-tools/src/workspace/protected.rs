@@ -36,6 +36,8 @@ const SECRET: &[&str] = &[
     ".azure",
     ".kube",
     ".config/gcloud",
+    // Where Convoke's settings are, and the keys of those whose packages are trusted.
+    ".config/convoke",
     ".docker/config.json",
     ".netrc",
     "_netrc",
@@ -45,15 +47,23 @@ const SECRET: &[&str] = &[
     ".cargo/credentials*",
 ];
 
+/// What Convoke itself goes by where it finds it.
+#[cfg(target_os = "linux")]
+const FOLLOWED: &[&str] = &["convoke.toml", "policy.toml", "agent.toml"];
+
 /// Read, but not changed: what git executes or believes.
 const READ_ONLY: &[&str] = &[
     ".git/hooks",
     ".git/config",
     ".git/config.worktree",
     ".git/info/attributes",
+    // Where there is one, configuration and hooks are read from the folder it names.
+    ".git/commondir",
     ".git/modules/**/hooks",
     ".git/modules/**/config",
+    ".git/modules/**/commondir",
     ".git/worktrees/*/config.worktree",
+    ".git/worktrees/*/commondir",
 ];
 
 /// Examples of secrets are no secrets.
@@ -112,6 +122,10 @@ pub struct Protected {
     read_only: Patterns,
     except: Patterns,
     stores: Vec<PathBuf>,
+    /// Secrets by patterns of their whole paths, from the root.
+    whole: Patterns,
+    /// The workspace, which whole paths lead through.
+    root: PathBuf,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -136,7 +150,14 @@ impl Protected {
             Patterns::of(texts.iter().map(|text| (*text).to_owned()).collect())
                 .unwrap_or_else(|invalid| unreachable!("{invalid}"))
         };
-        Self { secret: set(SECRET), read_only: set(READ_ONLY), except: set(EXCEPT), stores: Vec::new() }
+        Self {
+            secret: set(SECRET),
+            read_only: set(READ_ONLY),
+            except: set(EXCEPT),
+            stores: Vec::new(),
+            whole: Patterns::default(),
+            root: PathBuf::new(),
+        }
     }
 
     /// Also keeps these from being read or changed.
@@ -145,6 +166,14 @@ impl Protected {
     /// If the pattern is none.
     pub fn secret(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
         self.secret.add(pattern)?;
+        Ok(self)
+    }
+
+    /// Also keeps these from being read or changed: a pattern of whole paths, from the root.
+    pub(crate) fn secret_at(mut self, pattern: &str) -> Result<Self, InvalidPattern> {
+        let mut texts = self.whole.texts.clone();
+        texts.push(pattern.to_owned());
+        self.whole = Patterns::of_forms(texts, |text| [text.to_owned(), format!("{text}/**")])?;
         Ok(self)
     }
 
@@ -177,18 +206,25 @@ impl Protected {
     /// here: nothing leads there.
     pub(super) fn placed_in(mut self, root: &Path) -> Self {
         let place = |store: &PathBuf| {
-            let folder = store.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+            let store = std::path::absolute(store).ok()?;
+            let folder = store.parent()?;
+            // Folders that are still to be made are where they are said to be.
+            let there = folder.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+            let (above, real) = there?;
+            let folder = real.join(folder.strip_prefix(above).ok()?);
             Some(folder.strip_prefix(root).ok()?.join(store.file_name()?))
         };
         self.stores = self.stores.iter().filter_map(place).collect();
+        root.clone_into(&mut self.root);
         self
     }
 
     /// How far this file is protected, named from the top of the workspace.
     #[must_use]
     pub fn of(&self, path: &Path) -> Option<Protection> {
-        if self.is_store(path) {
+        if self.is_store(path)
+            || (!self.whole.set.is_empty() && self.whole.set.is_match(self.root.join(path)))
+        {
             return Some(Protection::Secret);
         }
         if self.except.set.is_match(path) {
@@ -208,12 +244,25 @@ impl Protected {
         })
     }
 
+    /// Whether this is a file that Convoke itself goes by when it is started in its folder: made by a command, it would
+    /// decide what the next run may do.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_followed(path: &Path) -> bool {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        FOLLOWED.iter().any(|own| name.eq_ignore_ascii_case(own))
+    }
+
     /// Patterns for git that leave secrets out of what it shows. Exceptions are not told to it: too little is shown then,
     /// never too much.
     #[cfg(target_os = "linux")]
     pub(crate) fn left_out(&self) -> impl Iterator<Item = String> + '_ {
         let stores = self.stores.iter().map(|store| format!("{}*", store.display()));
-        let texts = self.secret.texts.iter().flat_map(|text| alternatives(text)).chain(stores);
+        // Those that name the workspace itself; what lies across it is left to the sandbox, which keeps files from git.
+        let top = format!("{}/", globset::escape(&self.root.display().to_string()));
+        let whole =
+            self.whole.texts.iter().filter_map(move |text| text.strip_prefix(&top).map(str::to_owned));
+        let own = self.secret.texts.iter().cloned().chain(whole);
+        let texts = own.flat_map(|text| alternatives(&text)).chain(stores);
         texts.flat_map(|text| {
             [format!("**/{text}"), format!("**/{text}/**")]
                 .map(|pattern| format!(":(top,exclude,glob,icase){pattern}"))
@@ -257,14 +306,19 @@ impl Patterns {
     }
 
     fn of(texts: Vec<String>) -> Result<Self, InvalidPattern> {
+        if let Some(pattern) = texts.iter().find(|text| text.is_empty() || text.starts_with('/')) {
+            let why = "it must name something in the workspace, without a leading `/`".to_owned();
+            return Err(InvalidPattern { pattern: pattern.clone(), why });
+        }
+        Self::of_forms(texts, |text| [format!("**/{text}"), format!("**/{text}/**")])
+    }
+
+    fn of_forms(texts: Vec<String>, forms: impl Fn(&str) -> [String; 2]) -> Result<Self, InvalidPattern> {
         let mut builder = GlobSetBuilder::new();
         for text in &texts {
             let invalid =
                 |why: &dyn fmt::Display| InvalidPattern { pattern: text.clone(), why: why.to_string() };
-            if text.is_empty() || text.starts_with('/') {
-                return Err(invalid(&"it must name something in the workspace, without a leading `/`"));
-            }
-            for form in [format!("**/{text}"), format!("**/{text}/**")] {
+            for form in forms(text) {
                 let glob = GlobBuilder::new(&form).literal_separator(true).case_insensitive(true).build();
                 builder.add(glob.map_err(|error| invalid(error.kind()))?);
             }

@@ -6,7 +6,13 @@
 mod common;
 
 #[cfg(target_os = "linux")]
+mod aftermath;
+#[cfg(target_os = "linux")]
 mod git;
+#[cfg(target_os = "linux")]
+mod git_places;
+#[cfg(target_os = "linux")]
+mod neighbours;
 mod paths;
 mod protected;
 mod races;

@@ -210,3 +210,28 @@ async fn agentcore_239_names_are_protected_anywhere_and_paths_exactly() {
         "is protected",
     );
 }
+
+/// Whoever works in their home has Convoke's own folder in the workspace.
+#[tokio::test]
+async fn whom_the_user_trusts_is_not_for_tools_to_say() {
+    let hands = Hands::new();
+    hands.put(".config/convoke/trusted/ann.pub", SECRET);
+    for path in [".config/convoke/trusted/ann.pub", ".config/convoke/trusted/evil.pub"] {
+        assert_denied(&hands.refused("write", json!({"path": path, "content": "x"})).await, "is protected");
+        assert_denied(&hands.refused("read", json!({"path": path})).await, "is protected");
+    }
+    hands.done("write", json!({"path": ".config/other/x.pub", "content": "x"})).await;
+}
+
+/// A store is protected from the first moment on, also where its folder is still to be made.
+#[tokio::test]
+async fn a_store_whose_folder_is_not_there_yet_is_protected_when_it_is() {
+    use convoke_tools::workspace::{Protected, Workspace};
+    let hands = Hands::new();
+    let protected = Protected::defaults().store(hands.inside("data/deep/runs"));
+    let workspace = Workspace::open_with(hands.workspace.path(), protected).unwrap();
+    hands.put("data/deep/runs", SECRET);
+    let tools = convoke_tools::files::all(&workspace);
+    let read = crate::common::call(&tools[0], json!({"path": "data/deep/runs"})).await;
+    assert_denied(&read.unwrap_err(), "is protected");
+}

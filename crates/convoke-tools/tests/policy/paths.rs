@@ -231,3 +231,49 @@ fn agent_177_the_workspace_is_added_to_imported_folders_unless_it_is_there() {
         "within = [\"/tmp/**\", \"$WORKSPACE/**\"]"
     );
 }
+
+#[test]
+fn no_path_is_the_whole_workspace() {
+    use convoke_core::ToolSpec;
+    use serde_json::json;
+
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let tools = convoke_tools::files::all(&workspace);
+    let spec = |name: &str| -> ToolSpec {
+        tools.iter().map(|tool| tool.spec().clone()).find(|spec| spec.name() == name).unwrap()
+    };
+    for text in ["[paths]\nwithin = [\"src/**\"]\n", "[tools.TOOL.paths]\nallow = [\"src/**\"]\n"] {
+        for name in ["grep", "glob", "ls", "tree"] {
+            let policy = policy(&text.replace("TOOL", name));
+            let decide = |arguments: serde_json::Value| {
+                let spec = spec(name);
+                policy.decide(&policy.call(&spec, &arguments).within(Some(&workspace))).outcome
+            };
+            assert_eq!(decide(json!({"pattern": "x"})), Outcome::Deny, "{name}");
+            assert_eq!(decide(json!({"pattern": "x", "path": "."})), Outcome::Deny, "{name}");
+            assert_eq!(decide(json!({"pattern": "x", "path": "src"})), Outcome::Allow, "{name}");
+        }
+    }
+}
+
+/// What is denied by its whole path is not come upon by searches either.
+#[test]
+fn a_whole_path_that_is_denied_is_protected_in_the_workspace() {
+    use convoke_tools::workspace::{Protected, Protection};
+    use std::path::Path;
+
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("work")).unwrap();
+    let text = "[paths]\ndeny = [\"ROOT/work/secret/**\", \"/**/hidden.txt\"]\n";
+    let policy = policy(&text.replace("ROOT", &root.display().to_string()));
+    let workspace = Workspace::open_with(root.join("work"), policy.protect(Protected::defaults())).unwrap();
+    let of = |path: &str| workspace.protected().of(Path::new(path));
+    for path in ["secret", "secret/a", "secret/b/c", "hidden.txt", "deep/hidden.txt"] {
+        assert_eq!(of(path), Some(Protection::Secret), "{path}");
+    }
+    for path in ["a", "src/secret/a", "secrets", "hidden.md"] {
+        assert_eq!(of(path), None, "{path}");
+    }
+}

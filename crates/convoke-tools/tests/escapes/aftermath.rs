@@ -1,0 +1,137 @@
+//! What a command leaves behind for somebody else to follow.
+
+use serde_json::json;
+
+use crate::common::{Hands, SECRET, assert_denied};
+use crate::shell::everywhere;
+
+async fn bash(hands: &Hands, command: &str) -> String {
+    match hands.call("bash", json!({"command": command, "timeout": 20})).await {
+        Ok(result) | Err(result) => result,
+    }
+}
+
+/// Convoke's own files, made by a command, would decide what the next run may do.
+#[tokio::test]
+async fn a_command_makes_no_policy_and_no_configuration() {
+    for hands in everywhere("a_command_makes_no_policy_and_no_configuration", |sandbox| sandbox) {
+        hands.put("here/policy.toml", "version = 1\n");
+        for path in ["policy.toml", "convoke.toml", "agent.toml", "sub/policy.toml", "POLICY.TOML"] {
+            let command = format!("mkdir -p sub; printf 'version = 1\\nsandbox = \"off\"\\n' > {path}");
+            let result = bash(&hands, &command).await;
+            assert!(!hands.inside(path).exists(), "{path}: {result}");
+            assert!(result.contains("denied") || !result.ends_with("Exit code: 0"), "{path}: {result}");
+        }
+        let result = bash(&hands, "ln -s here/policy.toml policy.toml; mkdir convoke.toml").await;
+        assert!(hands.inside("policy.toml").symlink_metadata().is_err(), "{result}");
+        assert!(!hands.inside("convoke.toml").exists(), "{result}");
+        assert_eq!(hands.content("here/policy.toml"), "version = 1\n");
+    }
+    // Where nothing closes the folder.
+    for hands in everywhere("a_command_makes_no_policy_and_no_configuration", |sandbox| sandbox) {
+        let result = bash(&hands, "echo version = 1 > policy.toml; touch fine.toml keys.pem").await;
+        assert!(!hands.inside("policy.toml").exists(), "{result}");
+        assert!(result.contains("denied: `policy.toml` may not be changed"), "{result}");
+        assert!(hands.inside("fine.toml").exists() && hands.inside("keys.pem").exists());
+    }
+}
+
+/// That one thing cannot be put back must not leave another one changed.
+#[tokio::test]
+async fn a_hook_goes_whatever_else_is_in_the_way() {
+    for hands in everywhere("a_hook_goes_whatever_else_is_in_the_way", |sandbox| sandbox) {
+        for obstacle in [
+            "mkdir -p .git/hooks/z/y && chmod 000 .git/hooks/z",
+            "chmod 111 .git/hooks",
+            "chmod 111 .git/hooks .git .",
+            "chmod 111 .git/hooks/pre-commit",
+            "mkfifo .git/hooks/z",
+            "perl -e 'chdir \".git/hooks\"; for (1..150) { mkdir \"z\"; chdir \"z\" or last }'",
+            "ln -s . .git/hooks/z; ln -s /nowhere .git/hooks/zz",
+        ] {
+            hands.put(".git/config", "[core]\n");
+            hands.put(".git/hooks/sample", "sample");
+            let command = format!(
+                "printf '#!/bin/sh\\nevil' > .git/hooks/pre-commit; echo x >> .git/config; {obstacle}"
+            );
+            let result = bash(&hands, &command).await;
+            let left = hands.inside(".git/hooks/pre-commit");
+            assert!(left.symlink_metadata().is_err(), "{obstacle}: {result}");
+            assert_eq!(hands.content(".git/config"), "[core]\n", "{obstacle}: {result}");
+            // With the system's own means: what could not be put back is as deep as it was made.
+            let cleared = std::process::Command::new("sh")
+                .args(["-c", "chmod -R u+rwx .git; rm -rf .git"])
+                .current_dir(hands.workspace.path())
+                .status();
+            assert!(cleared.unwrap().success());
+        }
+    }
+}
+
+/// Hooks that a person keeps elsewhere, behind a link.
+#[tokio::test]
+async fn a_link_to_hooks_leads_where_it_led() {
+    for hands in everywhere("a_link_to_hooks_leads_where_it_led", |sandbox| sandbox) {
+        hands.put(".git/config", "[core]\n");
+        let outside = hands.outside("");
+        hands.link(&outside, ".git/hooks");
+        for command in
+            ["ln -sfn ../evil .git/hooks", "rm .git/hooks; mkdir .git/hooks; echo evil > .git/hooks/pre-push"]
+        {
+            let result = bash(&hands, &format!("mkdir -p evil; {command}")).await;
+            assert!(result.contains("denied") || !result.ends_with("Exit code: 0"), "{command}: {result}");
+            assert_eq!(
+                std::fs::read_link(hands.inside(".git/hooks")).unwrap(),
+                outside,
+                "{command}: {result}"
+            );
+        }
+    }
+}
+
+/// Where this file is, git reads configuration and hooks from the folder it names.
+#[tokio::test]
+async fn configuration_of_git_is_not_read_from_elsewhere() {
+    for hands in everywhere("configuration_of_git_is_not_read_from_elsewhere", |sandbox| sandbox) {
+        let git = |arguments: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.args(arguments).current_dir(hands.workspace.path()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+            command.output().unwrap()
+        };
+        assert!(git(&["init", "-q"]).status.success());
+        let evil = "mkdir -p evil/refs evil/objects && cp .git/HEAD evil && printf '[alias]\\n\\tst = !touch ran\\n' > evil/config";
+        for path in [".git/commondir", ".git/modules/m/commondir", ".git/worktrees/w/commondir"] {
+            let written = hands.refused("write", json!({"path": path, "content": "../evil\n"})).await;
+            assert_denied(&written, "is protected");
+        }
+        let result = bash(&hands, &format!("{evil}; echo ../evil > .git/commondir")).await;
+        assert!(!hands.inside(".git/commondir").exists(), "{result}");
+        git(&["st"]);
+        assert!(!hands.inside("ran").exists());
+        // A working tree beside it is another matter.
+        let set =
+            "git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m x && git worktree add -q tree";
+        let result = bash(&hands, set).await;
+        assert!(hands.inside(".git/worktrees/tree/commondir").exists(), "{result}");
+        bash(&hands, "echo ../../../evil > .git/worktrees/tree/commondir").await;
+        assert_eq!(hands.content(".git/worktrees/tree/commondir"), "../..\n");
+    }
+}
+
+#[tokio::test]
+async fn another_name_of_a_secret_is_no_way_to_it_from_a_shell() {
+    for hands in everywhere("another_name_of_a_secret_is_no_way_to_it_from_a_shell", |sandbox| sandbox) {
+        let env = hands.put("conf/.env", SECRET);
+        hands.put("notes/plain.txt", "plain");
+        std::fs::hard_link(&env, hands.inside("notes/env.txt")).unwrap();
+        for command in
+            ["cat notes/env.txt", "cp notes/env.txt x; cat x", "mv notes n; cat n/env.txt", "grep -r . ."]
+        {
+            let result = bash(&hands, command).await;
+            assert!(!result.contains(SECRET), "{command}: {result}");
+        }
+        bash(&hands, "echo changed > notes/env.txt").await;
+        assert_eq!(hands.content("conf/.env"), SECRET);
+        assert_eq!(bash(&hands, "cat notes/plain.txt").await, "plain\nExit code: 0");
+    }
+}
