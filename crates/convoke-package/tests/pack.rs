@@ -90,6 +90,10 @@ fn agent_196_secrets_are_left_out_and_modes_kept() {
         ("renamed.txt", "-----BEGIN ED25519 PRIVATE KEY-----\nx\n-----END ED25519 PRIVATE KEY-----\n"),
         ("cache.bin", "SQLite format 3\0rest"),
         ("signature", "x"),
+        ("convoke.toml", "[mcp.servers.x.headers]\nauthorization = \"key\"\n"),
+        ("deep/policy.toml", "version = 1"),
+        ("credentials.yaml", "key: 1"),
+        ("id_rsa.bak", "x"),
     ] {
         write(plan.path(), path, text);
     }
@@ -108,9 +112,13 @@ fn agent_196_secrets_are_left_out_and_modes_kept() {
     let left_out: Vec<&str> = packed.left_out.iter().map(|file| file.path.as_str()).collect();
     let expected = [
         "cache.bin",
+        "convoke.toml",
         "credentials.toml",
+        "credentials.yaml",
+        "deep/policy.toml",
         "deep/server.pem",
         "id_ed25519",
+        "id_rsa.bak",
         "old.agent",
         "renamed.txt",
         "runs.db",
