@@ -28,10 +28,12 @@ pub(crate) fn one_line(text: &str) -> String {
     clean(&start.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Control characters, and those that turn the direction of writing.
+/// Control characters, those that turn the direction of writing, and those that are there and cannot be seen.
 fn is_dangerous(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+            | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// How many columns a text takes.
@@ -114,6 +116,11 @@ mod tests {
     fn nothing_in_a_text_reaches_the_terminal_as_a_command() {
         assert_eq!(clean("a\u{1b}[31mred\u{7}\tb\r\nc"), "a\\u{1b}[31mred\\u{7}    b\nc");
         assert_eq!(clean("\u{202e}gnp.exe"), "\\u{202e}gnp.exe");
+        assert_eq!(
+            clean("rm\u{61c}\u{200b} x\u{e0041}\u{2028}y"),
+            "rm\\u{61c}\\u{200b} x\\u{e0041}\\u{2028}y"
+        );
+        assert_eq!(clean("👩\u{200d}🔬"), "👩\u{200d}🔬", "what joins others is seen in them");
         assert_eq!(one_line("  two\n lines\t here "), "two lines here");
     }
 
