@@ -27,7 +27,7 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         }
         let run = Rich::new(Ink::Faint, "run ").with(Ink::Strong, open.pending.run.as_str());
         session.output.line(&run)?;
-        for line in open_question(session, open) {
+        for line in open_question(session, open, false) {
             session.output.line(&line)?;
         }
     }

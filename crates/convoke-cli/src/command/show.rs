@@ -23,7 +23,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(
         header(&history, session.now, session.output.width()),
         whole_tree(session, &history, arguments),
         doubts(session, &history),
-        questions(session, &history),
+        questions(session, &history, arguments),
         error(session, &history),
         state(&history, arguments),
     ];
@@ -50,13 +50,13 @@ fn whole_tree(session: &Session<'_>, history: &History, arguments: &Show) -> Vec
     tree(history, session.output.width(), arguments.full.then(|| Teller::new(history)))
 }
 
-fn questions(session: &Session<'_>, history: &History) -> Vec<Rich> {
+fn questions(session: &Session<'_>, history: &History, arguments: &Show) -> Vec<Rich> {
     let mut lines = Vec::new();
     for open in &history.questions {
         if !lines.is_empty() {
             lines.push(Rich::default());
         }
-        lines.extend(open_question(session, open));
+        lines.extend(open_question(session, open, arguments.full));
     }
     lines
 }

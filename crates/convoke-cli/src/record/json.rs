@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Filter, Told};
+use crate::render::taken_up;
 use crate::session::Session;
 use crate::view::{EndingView, EntryView, QuestionView, RunView, dollars, seconds, time};
 
@@ -80,7 +81,7 @@ impl<'a> RecordView<'a> {
         }
         Self {
             run: RunView::new(&history.record, (&history.spent()).into(), session.now),
-            taken_up: history.record.epoch,
+            taken_up: taken_up(&history.record),
             input: serde_json::from_slice(&history.record.input).unwrap_or_default(),
             events,
             ending: history.ending.as_ref().map(EndingView::from),

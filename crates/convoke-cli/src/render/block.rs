@@ -68,7 +68,7 @@ impl Block {
             lines.push(gutter(margin, label).with(self.ink, line.clone()));
         }
         if shown < wrapped.len() {
-            let rest = format!("… {} more lines; --full shows them", wrapped.len() - shown);
+            let rest = format!("… {} more lines", wrapped.len() - shown);
             lines.push(gutter(margin, "").with(Ink::Faint, rest));
         }
         lines

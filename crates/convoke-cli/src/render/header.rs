@@ -8,6 +8,7 @@ use convoke_core::{RunStatus, Timestamp, Usage};
 
 use super::summary;
 use crate::human;
+use crate::run::Manifest;
 use crate::terminal::{Ink, Rich, text};
 
 /// The widest label.
@@ -59,6 +60,13 @@ pub(crate) fn took(record: &RunRecord, now: Timestamp) -> Option<Duration> {
         (RunStatus::Running, Some(_)) => Some(now.since(record.created)),
         _ => Some(record.updated.since(record.created)),
     }
+}
+
+/// How often somebody took a run up, its beginning included. A run of an Agentfile, and a fork, is made before it begins:
+/// that is not counted.
+pub(crate) fn taken_up(record: &RunRecord) -> u64 {
+    let is_made_first = record.forked_from.is_some() || Manifest::of(record).is_some();
+    record.epoch.saturating_sub(u64::from(is_made_first))
 }
 
 fn spent(history: &History) -> Vec<Rich> {

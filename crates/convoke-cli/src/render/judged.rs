@@ -4,7 +4,8 @@ use convoke_core::Question;
 use serde_json::Value;
 
 use super::Block;
-use super::question::{blocks, conditions, pretty};
+use super::question::{blocks, conditions};
+use super::words::{is_empty, words};
 use crate::terminal::{Ink, Rich};
 
 /// What matters most of a goal's result, in this order, and how many lines of it are shown at first.
@@ -28,10 +29,13 @@ const REST: [(&str, &str); 7] = [
     ("tools", "tools"),
 ];
 
-/// The body of a question in short: all of it, if that is not much.
-pub(crate) fn question_brief(question: &Question, width: usize, most: usize) -> Vec<Rich> {
+/// So much of it is shown at first, in lines.
+const SHOWN: usize = 20;
+
+/// The body of a question in short: all of it, if that is not much; otherwise `more` says how to see the rest.
+pub(crate) fn question_brief(question: &Question, width: Option<usize>, more: &str) -> Vec<Rich> {
     let all = question_body(question, width);
-    if all.len() <= most {
+    if all.len() <= SHOWN {
         return all;
     }
     let parts: Vec<(Block, usize)> = match judged(question) {
@@ -40,15 +44,17 @@ pub(crate) fn question_brief(question: &Question, width: usize, most: usize) -> 
             .filter_map(|(key, label, most)| Some((block(label, subject.get(*key)?)?, *most)))
             .chain(conditions(question).into_iter().map(|block| (block, 2)))
             .collect(),
-        None => blocks(question).into_iter().skip(1).map(|block| (block, most / 2)).collect(),
+        None => blocks(question).into_iter().skip(1).map(|block| (block, SHOWN / 2)).collect(),
     };
-    let mut lines: Vec<Rich> = parts.iter().flat_map(|(block, most)| begun(block, width, *most)).collect();
-    lines.push(Rich::new(Ink::Faint, "  type v to see all of it"));
+    let margin = Rich::plain("  ");
+    let lines = parts.iter().flat_map(|(block, most)| block.lines(&margin, width, Some(*most)));
+    let mut lines: Vec<Rich> = lines.collect();
+    lines.extend(Rich::new(Ink::Faint, format!("  {more}")).wrap(width, 2));
     lines
 }
 
 /// All there is to a question besides its title.
-pub(crate) fn question_body(question: &Question, width: usize) -> Vec<Rich> {
+pub(crate) fn question_body(question: &Question, width: Option<usize>) -> Vec<Rich> {
     let parts: Vec<Block> = match judged(question) {
         Some(subject) => {
             let first = FIRST.iter().map(|(key, label, _)| (*key, *label));
@@ -57,7 +63,7 @@ pub(crate) fn question_body(question: &Question, width: usize) -> Vec<Rich> {
         }
         None => blocks(question).into_iter().skip(1).collect(),
     };
-    parts.iter().flat_map(|block| block.lines(&Rich::plain("  "), Some(width), None)).collect()
+    parts.iter().flat_map(|block| block.lines(&Rich::plain("  "), width, None)).collect()
 }
 
 /// The subject of a question about a goal's result.
@@ -65,26 +71,17 @@ fn judged(question: &Question) -> Option<&serde_json::Map<String, Value>> {
     question.subject.as_object().filter(|subject| subject.get("output").is_some_and(Value::is_string))
 }
 
+/// What there is to one part of it; of a plan or an assessment, what it says nothing about is left out.
 fn block(label: &'static str, value: &Value) -> Option<Block> {
     let text = match value {
         Value::Null => return None,
-        Value::Array(items) => items.iter().map(pretty).collect::<Vec<_>>().join("\n"),
+        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join("\n"),
         Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name}: {}", pretty(value)));
-            members.collect::<Vec<_>>().join("\n")
+            let mut said = members.clone();
+            said.retain(|_, value| !is_empty(value));
+            if said.is_empty() { String::new() } else { words(&Value::Object(said)) }
         }
-        other => pretty(other),
+        other => words(other),
     };
     (!text.is_empty()).then(|| Block::new(label, text))
-}
-
-fn begun(block: &Block, width: usize, most: usize) -> Vec<Rich> {
-    let mut lines = block.lines(&Rich::plain("  "), Some(width), None);
-    // One line more takes no more room than saying that there is one.
-    if lines.len() > most + 1 {
-        let rest = format!("            … {} more lines", lines.len() - most);
-        lines.truncate(most);
-        lines.push(Rich::new(Ink::Faint, rest));
-    }
-    lines
 }

@@ -8,10 +8,11 @@ mod question;
 mod summary;
 mod teller;
 mod tree;
+mod words;
 
 pub(crate) use block::Block;
 pub(crate) use doubt::doubts;
-pub(crate) use header::{header, tokens, took};
+pub(crate) use header::{header, taken_up, tokens, took};
 pub(crate) use judged::{question_body, question_brief};
 pub(crate) use question::{answer, open_question};
 pub(crate) use summary::{begun, models};

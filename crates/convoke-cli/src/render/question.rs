@@ -2,17 +2,18 @@
 
 use convoke_core::history::OpenQuestion;
 use convoke_core::{Answer, Decision, Question, QuestionKind};
+use serde_json::Value;
 
 use super::Block;
+use super::judged::{question_body, question_brief};
+use super::words::words;
 use crate::human;
 use crate::session::Session;
+use crate::shell;
 use crate::terminal::{Ink, Rich, text};
 
-/// The longest of what is to be judged that is shown, in lines.
+/// The longest of an answer that is shown, in lines.
 const SHOWN_LINES: usize = 20;
-
-/// JSON up to this length is shown in one line.
-const ONE_LINE: usize = 60;
 
 /// What was decided, and by whom.
 pub(crate) fn answer(answer: &Answer) -> String {
@@ -26,8 +27,8 @@ pub(crate) fn answer(answer: &Answer) -> String {
     if answer.by.is_empty() { decision } else { format!("{decision} (by {})", answer.by) }
 }
 
-/// An open question, and the commands that answer it.
-pub(crate) fn open_question(session: &Session<'_>, open: &OpenQuestion) -> Vec<Rich> {
+/// An open question, and the commands that answer it; all of it, or its beginning.
+pub(crate) fn open_question(session: &Session<'_>, open: &OpenQuestion, is_full: bool) -> Vec<Rich> {
     let pending = &open.pending;
     let asked = human::ago(pending.asked, session.now);
     let width = session.output.width();
@@ -35,12 +36,16 @@ pub(crate) fn open_question(session: &Session<'_>, open: &OpenQuestion) -> Vec<R
     let place = format!("  asked {asked} at {}", text::one_line(&pending.path.to_string()));
     let mut lines = title.wrap(width, 2);
     lines.extend(Rich::new(Ink::Faint, place).wrap(width, 2));
-    let margin = Rich::plain("  ");
-    for block in blocks(&pending.question).into_iter().skip(1) {
-        lines.extend(block.lines(&margin, width, Some(SHOWN_LINES)));
+    if is_full {
+        lines.extend(question_body(&pending.question, width));
+    } else {
+        let all = session.command(&format!("show {} --full", shell::quoted(pending.run.as_str())));
+        lines.extend(question_brief(&pending.question, width, &format!("`{all}` shows all of it")));
     }
+    let margin = Rich::plain("  ");
     for given in &open.answers {
-        lines.extend(Block::new("answer", answer(given)).lines(&margin, width, Some(SHOWN_LINES)));
+        let most = (!is_full).then_some(SHOWN_LINES);
+        lines.extend(Block::new("answer", answer(given)).lines(&margin, width, most));
     }
     match open.verdict() {
         Some(_) => lines.push(margin.with(Ink::Good, "answered; the run goes on when it is resumed")),
@@ -57,14 +62,24 @@ pub(super) fn blocks(question: &Question) -> Vec<Block> {
     if !question.details.is_empty() {
         blocks.push(Block::new("details", question.details.clone()));
     }
-    if !question.subject.is_null() {
-        blocks.push(Block::new("subject", pretty(&question.subject)));
-    }
+    blocks.extend(subject(question));
     if let QuestionKind::Choice { options } = &question.kind {
         blocks.push(Block::new("options", options.join(", ")));
     }
     blocks.extend(conditions(question));
     blocks
+}
+
+/// What it is about. Of a call that a policy asks about, the details say why.
+fn subject(question: &Question) -> Vec<Block> {
+    let subject = &question.subject;
+    match (subject.get("tool").and_then(Value::as_str), subject.get("arguments")) {
+        (Some(tool), Some(arguments)) => {
+            vec![Block::new("tool", tool), Block::new("arguments", words(arguments))]
+        }
+        _ if subject.is_null() => Vec::new(),
+        _ => vec![Block::new("subject", words(subject))],
+    }
 }
 
 /// Who may answer, how many must, and until when.
@@ -84,16 +99,4 @@ pub(super) fn conditions(question: &Question) -> Vec<Block> {
         ));
     }
     blocks
-}
-
-/// Text as it is, anything else as readable JSON: in one line if it is short.
-pub(super) fn pretty(value: &serde_json::Value) -> String {
-    if let serde_json::Value::String(text) = value {
-        return text.clone();
-    }
-    let compact = value.to_string();
-    if compact.len() <= ONE_LINE {
-        return compact;
-    }
-    serde_json::to_string_pretty(value).unwrap_or(compact)
 }

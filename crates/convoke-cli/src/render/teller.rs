@@ -6,9 +6,12 @@ use convoke_core::history::{Attempt, Detail, Effect, History, Prompts};
 use convoke_core::{Media, MediaSource, Message, Part, Path, Role};
 
 use super::Block;
-use super::question::{self, pretty};
+use super::question;
 use crate::human;
 use crate::terminal::Ink;
+
+/// JSON up to this length is shown in one line.
+const ONE_LINE: usize = 60;
 
 /// Which side of an effect to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,4 +133,16 @@ fn described(kind: &str, media: &Media) -> String {
         MediaSource::Base64(data) => format!("of about {} bytes", data.len() / 4 * 3),
     };
     format!("({kind}{name}, {}, {source})", media.media_type)
+}
+
+/// Text as it is, anything else as readable JSON: in one line if it is short.
+fn pretty(value: &serde_json::Value) -> String {
+    if let serde_json::Value::String(text) = value {
+        return text.clone();
+    }
+    let compact = value.to_string();
+    if compact.len() <= ONE_LINE {
+        return compact;
+    }
+    serde_json::to_string_pretty(value).unwrap_or(compact)
 }

@@ -7,9 +7,6 @@ use convoke_core::{Answer, Decision, PendingQuestion, QuestionKind};
 use crate::render;
 use crate::terminal::{Ink, Rich, text};
 
-/// So much of what is to be judged is shown at first, in lines.
-const SHOWN: usize = 20;
-
 /// A question being asked.
 pub(crate) struct Dialog {
     question: PendingQuestion,
@@ -49,7 +46,11 @@ impl Dialog {
             .with(Ink::Faint, format!("  ({})", text::one_line(&self.question.path.to_string())));
         let mut lines = vec![Rich::default()];
         lines.extend(title.wrap(Some(self.width), 2));
-        lines.extend(render::question_brief(&self.question.question, self.width, SHOWN));
+        lines.extend(render::question_brief(
+            &self.question.question,
+            Some(self.width),
+            "type v to see all of it",
+        ));
         lines
     }
 
@@ -98,7 +99,7 @@ impl Dialog {
             };
         }
         if is(&["v", "view", "view all"]) {
-            return Heard::More(render::question_body(&self.question.question, self.width));
+            return Heard::More(render::question_body(&self.question.question, Some(self.width)));
         }
         if is(&["l", "later"]) {
             return Heard::Later;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::question::AnswerView;
+use super::spent::TokensView;
 use super::{dollars, seconds, time};
 
 /// An effect with all its entries.
@@ -166,11 +167,8 @@ struct ReplyView<'a> {
 
 #[derive(Debug, Serialize)]
 struct UsageView {
-    input_tokens: u64,
-    output_tokens: u64,
-    cached_input_tokens: u64,
-    cache_write_tokens: u64,
-    reasoning_tokens: u64,
+    #[serde(flatten)]
+    tokens: TokensView,
     cost_usd: Option<f64>,
 }
 
@@ -227,13 +225,6 @@ impl<'a> From<&'a ModelReply> for ReplyView<'a> {
 
 impl From<&Usage> for UsageView {
     fn from(usage: &Usage) -> Self {
-        Self {
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            cached_input_tokens: usage.cached_input_tokens,
-            cache_write_tokens: usage.cache_write_tokens,
-            reasoning_tokens: usage.reasoning_tokens,
-            cost_usd: usage.cost.map(dollars),
-        }
+        Self { tokens: usage.into(), cost_usd: usage.cost.map(dollars) }
     }
 }

@@ -7,15 +7,34 @@ use serde::Serialize;
 
 use super::dollars;
 
+/// Tokens, of each kind.
 #[derive(Debug, Serialize)]
-pub(crate) struct SpentView {
-    model_calls: u64,
-    tool_calls: u64,
+pub(super) struct TokensView {
     input_tokens: u64,
     output_tokens: u64,
     cached_input_tokens: u64,
     cache_write_tokens: u64,
     reasoning_tokens: u64,
+}
+
+impl From<&Usage> for TokensView {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cached_input_tokens: usage.cached_input_tokens,
+            cache_write_tokens: usage.cache_write_tokens,
+            reasoning_tokens: usage.reasoning_tokens,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct SpentView {
+    model_calls: u64,
+    tool_calls: u64,
+    #[serde(flatten)]
+    tokens: TokensView,
     /// The whole cost; `null` if any part of it is unknown.
     cost_usd: Option<f64>,
     /// What is known of the cost.
@@ -32,11 +51,7 @@ impl SpentView {
         Self {
             model_calls,
             tool_calls,
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            cached_input_tokens: usage.cached_input_tokens,
-            cache_write_tokens: usage.cache_write_tokens,
-            reasoning_tokens: usage.reasoning_tokens,
+            tokens: usage.into(),
             cost_usd: cost,
             known_cost_usd: cost,
             unpriced_calls: 0,

@@ -32,6 +32,49 @@ fn an_answer_can_let_the_run_go_on_at_once() {
 }
 
 #[test]
+fn a_run_is_taken_up_again_when_it_is_resumed_and_not_when_it_begins() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let forms: [&[&str]; 2] = [&["replay", "letter-1"], &["replay", "letter-1", "--html", "-"]];
+    for form in forms {
+        let told = stdout(&place.convoke(form));
+        assert!(!told.contains("taken up"), "{told}");
+    }
+    let told = stdout(&place.convoke(forms[0]));
+    assert!(told.contains("input     │ {\"topic\":\"looms\",\"words\":10}\n"), "what it was given: {told}");
+    assert!(told.contains("letter.agent") && !told.contains("beside"), "not all that is kept: {told}");
+    let once = document(&place.convoke(&["--json", "replay", "letter-1"]));
+    assert_eq!(once["taken_up"], 1);
+    assert!(place.convoke(&["answer", "letter-1", "--approve", "--resume"]).status.success());
+    for form in forms {
+        let told = stdout(&place.convoke(form));
+        assert!(told.contains("taken up 2 times"), "{told}");
+    }
+}
+
+#[test]
+fn what_is_to_be_judged_is_shown_first_wherever_a_question_is() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let commands: [&[&str]; 2] = [&["questions"], &["show", "letter-1"]];
+    for command in commands {
+        let shown = stdout(&place.convoke(command));
+        assert!(shown.contains("  output    │ Dear Ann, looms sing and weave. Ben\n"), "{shown}");
+    }
+    let long = (1..=40).map(|line| format!("line {line}\\n")).collect::<String>();
+    let script = crate::workshop::SCRIPT
+        .replace("Dear Ann, looms sing and weave. Ben\"\n\n", &format!("{long}\"\n\n"));
+    place.write("script.toml", script);
+    let again = ["run", "letter.agent", "-i", "topic=x", "-m", "scripted/script.toml", "--id", "letter-2"];
+    assert_eq!(place.convoke(&again).status.code(), Some(5));
+    let shown = stdout(&place.convoke(&["show", "letter-2"]));
+    assert!(shown.contains("  output    │ line 1\n") && !shown.contains("line 40"), "{shown}");
+    assert!(shown.contains("`convoke show letter-2 --full` shows all of it"), "{shown}");
+    let whole = stdout(&place.convoke(&["show", "letter-2", "--full"]));
+    assert!(whole.contains("            │ line 40\n"), "{whole}");
+}
+
+#[test]
 fn a_rejected_result_ends_the_run() {
     let place = workshop(AGENTFILE);
     assert_eq!(place.convoke(&RUN).status.code(), Some(5));

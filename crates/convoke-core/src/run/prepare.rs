@@ -13,9 +13,7 @@ use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Outcome, State, Workflow};
 use crate::journal::{JournalIndex, RunJournal};
-use crate::store::{
-    Batch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries,
-};
+use crate::store::{Lease, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries};
 use crate::{Error, RunId, json};
 
 /// How often to look whether another has finished with a run.
@@ -78,17 +76,8 @@ async fn create<S: State>(
     id: RunId,
     state: S,
 ) -> Result<Ready<S>, Error> {
-    let seed = seed_of(&id);
-    let run = NewRun {
-        id: id.clone(),
-        workflow: workflow.name().to_owned(),
-        version: workflow.version_number(),
-        input: json::to_value(&state)?.to_string().into(),
-        outline: Some(workflow.stored_outline()),
-        seed,
-        forked_from: None,
-        past: Batch::default(),
-    };
+    let run = workflow.new_run(id.clone(), json::to_value(&state)?.to_string());
+    let seed = run.seed;
     let lease = store.create(run).await?;
     let journal = RunJournal::new(Arc::clone(store), Some(lease), JournalIndex::default(), HashSet::new());
     Ok(Ready { id, seed, state, journal: Some(journal), resumed: false })
@@ -202,7 +191,7 @@ fn completed<S: State>(workflow: &Workflow<S>, record: RunRecord) -> Result<Outc
 }
 
 /// What a run's random numbers follow from. They need to differ from run to run, not to be secret.
-fn seed_of(id: &RunId) -> u64 {
+pub(super) fn seed_of(id: &RunId) -> u64 {
     let digest = crate::Digest::of_parts(&[id.as_str().as_bytes()]);
     digest.as_bytes()[..8].iter().fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
 }

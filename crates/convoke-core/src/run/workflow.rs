@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::Error;
+use super::prepare::seed_of;
 use crate::step::{Outline, SharedStep, Step};
-use crate::store::RunRecord;
+use crate::store::{Batch, NewRun, RunRecord};
+use crate::{Error, RunId};
 
 /// What a workflow works on: plain data that can be stored and read back.
 pub trait State: Serialize + DeserializeOwned + Send + 'static {}
@@ -97,6 +98,21 @@ impl<S: State> Workflow<S> {
         let made = || serde_json::to_vec(&self.outline()).unwrap_or_default().into();
         // Names and lists of names always serialise.
         self.stored_outline.get_or_init(made).clone()
+    }
+
+    /// A run of it that begins with this state, as JSON, for [`Store::create`](crate::Store::create). Members of an object
+    /// that are no part of the state are kept beside it.
+    pub fn new_run(&self, id: RunId, input: impl Into<Bytes>) -> NewRun {
+        NewRun {
+            seed: seed_of(&id),
+            id,
+            workflow: self.name().to_owned(),
+            version: self.version,
+            input: input.into(),
+            outline: Some(self.stored_outline()),
+            forked_from: None,
+            past: Batch::default(),
+        }
     }
 
     pub(crate) fn root(&self) -> &SharedStep<S> {

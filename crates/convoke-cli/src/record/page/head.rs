@@ -4,7 +4,7 @@ use convoke_core::{History, RunStatus, Timestamp};
 
 use super::html::Html;
 use crate::human;
-use crate::render::{models, took};
+use crate::render::{models, taken_up, took};
 use crate::terminal::Ink;
 
 /// The name, the status and the sums of a run.
@@ -42,10 +42,9 @@ fn sums(history: &History, now: Timestamp) -> Vec<(&'static str, String, String)
     let mut sums = vec![("started", human::moment(record.created), String::new())];
     if let Some(duration) = took(record, now) {
         let label = if record.status == RunStatus::Running { "running for" } else { "took" };
-        let again = if record.epoch > 1 {
-            format!("taken up {}", human::count(record.epoch, "time"))
-        } else {
-            String::new()
+        let again = match taken_up(record) {
+            0 | 1 => String::new(),
+            times => format!("taken up {}", human::count(times, "time")),
         };
         sums.push((label, human::duration(duration), again));
     }

@@ -1,0 +1,69 @@
+//! JSON for people: members by name, one to a line, what belongs to them indented below it.
+//!
+//! Somebody decides by what stands here. So nothing is left out, and no text can look like another member: every line of a
+//! text but its only one is indented deeper than the name.
+
+use serde_json::Value;
+
+use crate::terminal::text::one_line;
+
+/// A value in lines.
+pub(super) fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) if !items.is_empty() => {
+            let items = items.iter().map(|item| below("-", item));
+            items.collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(members) if !members.is_empty() => {
+            let members = members.iter().map(|(name, value)| below(&format!("{}:", one_line(name)), value));
+            members.collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A value after its name: in the same line if it is a line.
+fn below(name: &str, value: &Value) -> String {
+    let is_nested = match value {
+        Value::String(text) => text.contains(['\n', '\r']),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => false,
+    };
+    if !is_nested {
+        return match words(value) {
+            empty if empty.is_empty() => format!("{name} \"\""),
+            text => format!("{name} {text}"),
+        };
+    }
+    let lines = words(value).lines().map(|line| format!("\n  {line}")).collect::<String>();
+    format!("{name}{lines}")
+}
+
+/// Whether there is nothing in it.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_stand_under_each_other_and_no_text_passes_for_one() {
+        assert_eq!(words(&json!("a\nb")), "a\nb");
+        assert_eq!(words(&json!([1, "two", {"three": [true]}])), "- 1\n- two\n-\n  three:\n    - true");
+        let call = json!({"command": "rm -rf x\nfolder: safe", "folder": "", "limit": null, "more": {}});
+        assert_eq!(words(&call), "command:\n  rm -rf x\n  folder: safe\nfolder: \"\"\nlimit: null\nmore: {}");
+        assert_eq!(words(&json!({"a: b\nfolder": 1})).lines().count(), 1);
+    }
+}
