@@ -243,23 +243,37 @@ impl Budget {
 
     /// How much of something may still be used, if that is limited.
     pub(crate) fn remaining(&self, resource: &Resource) -> Option<u64> {
-        let own = {
-            let used = self.lock();
-            let (limit, used) = match resource {
-                Resource::ModelCalls => (self.limits.model_calls, used.model_calls),
-                Resource::Tokens => (self.limits.tokens, used.tokens),
-                Resource::Cost => (self.limits.cost.map(Money::as_micros), used.cost.as_micros()),
-                Resource::ToolCalls => (self.limits.tool_calls, used.tool_calls),
-                Resource::CallsOf(tool) => {
-                    let used = used.per_tool.get(tool).copied().unwrap_or(0);
-                    (self.limits.per_tool.get(tool).copied(), used)
-                }
-                Resource::Turns => (self.limits.turns, used.turns),
-            };
-            limit.map(|limit| limit.saturating_sub(used))
-        };
+        let (limit, used) = self.own(resource);
+        let own = limit.map(|limit| limit.saturating_sub(used));
         let outer = self.parent.as_ref().and_then(|parent| parent.remaining(resource));
         own.into_iter().chain(outer).min()
+    }
+
+    /// A limit of which nothing is left, from the inside out. Those of single tools are no such limits.
+    pub(crate) fn used_up(&self) -> Option<Exhausted> {
+        use Resource::{Cost, ModelCalls, Tokens, ToolCalls, Turns};
+        let own = [ModelCalls, Tokens, Turns, Cost, ToolCalls].into_iter().find_map(|resource| {
+            let (limit, used) = self.own(&resource);
+            let limit = limit.filter(|limit| used >= *limit)?;
+            Some(Exhausted { owner: self.owner.clone(), resource, limit, used })
+        });
+        own.or_else(|| self.parent.as_ref()?.used_up())
+    }
+
+    /// The limit on something here, if there is one, and what was used.
+    fn own(&self, resource: &Resource) -> (Option<u64>, u64) {
+        let used = self.lock();
+        match resource {
+            Resource::ModelCalls => (self.limits.model_calls, used.model_calls),
+            Resource::Tokens => (self.limits.tokens, used.tokens),
+            Resource::Cost => (self.limits.cost.map(Money::as_micros), used.cost.as_micros()),
+            Resource::ToolCalls => (self.limits.tool_calls, used.tool_calls),
+            Resource::CallsOf(tool) => {
+                let used = used.per_tool.get(tool).copied().unwrap_or(0);
+                (self.limits.per_tool.get(tool).copied(), used)
+            }
+            Resource::Turns => (self.limits.turns, used.turns),
+        }
     }
 
     fn afford(&self, used: &Used, charge: &Charge<'_>) -> Result<(), Exhausted> {
@@ -321,6 +335,7 @@ mod tests {
         assert_eq!(inner.remaining(&Resource::ModelCalls), Some(0));
         assert_eq!(inner.remaining(&Resource::ModelCalls), Some(0));
         assert_eq!(inner.remaining(&Resource::Turns), None);
+        assert_eq!(inner.used_up(), Some(refused));
         assert_eq!(inner.lock().model_calls, 2);
     }
 

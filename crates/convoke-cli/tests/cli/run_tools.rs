@@ -131,6 +131,8 @@ fn what_cannot_be_undone_is_asked_about_and_done_or_not_as_the_person_says() {
         assert!(told.contains("May `bash` be called?"), "{told}");
         let questions = stdout(&place.convoke(&["questions"]));
         assert!(questions.contains("rm -r build"), "whoever decides sees the command: {questions}");
+        assert!(questions.contains("  tool      │ bash\n") && !questions.contains('{'), "{questions}");
+        assert!(questions.contains("            │ folder: work\n"), "in words: {questions}");
         assert!(place.path().join("work/build/x.o").exists(), "nothing is done before the answer");
         let done = place.convoke(&["answer", "work-1", answer, "--resume"]);
         assert_eq!(stdout(&done).lines().last(), Some("Done."), "{}", stderr(&done));
@@ -160,6 +162,20 @@ fn a_policy_decides_and_names_its_rule() {
 }
 
 #[test]
+fn a_run_goes_on_under_the_policy_that_was_named_when_it_began() {
+    let write = |path: &str| call("write", json!({"path": path, "content": "x"}));
+    let place = calling(&[write("asked.txt"), write("denied.txt")]);
+    place.write("strict.toml", "version = 1\n[paths]\nask = [\"asked.txt\"]\ndeny = [\"denied.txt\"]\n");
+    let asked = run(&place, &["--policy", "strict.toml"]);
+    assert_eq!(asked.status.code(), Some(5), "{}", stderr(&asked));
+    // The commands that are printed do not name it.
+    let done = place.convoke(&["answer", "work-1", "--approve", "--resume"]);
+    assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
+    let made = |name: &str| place.path().join(name).exists();
+    assert!(made("asked.txt") && !made("denied.txt"), "{}", stderr(&done));
+}
+
+#[test]
 fn a_policy_that_is_not_valid_stops_the_run_before_it_begins() {
     let place = calling(&[]);
     place.write("policy.toml", "version = 1\n[tool.write]\n");
@@ -179,6 +195,24 @@ fn a_policy_limits_what_a_run_uses() {
     let told = stderr(&output);
     assert_eq!(told.matches("read(").count(), 2, "{told}");
     assert!(told.contains("what it may use was used up"), "{told}");
+}
+
+#[test]
+fn without_tool_calls_and_an_answer_a_run_has_used_up_its_budget_and_goes_on_with_more() {
+    let read = |path: &str| call("read", json!({"path": path}));
+    let place = calling(&[read("a.txt"), read("b.txt"), read("c.txt")]);
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        place.write(file, file);
+    }
+    let output = run(&place, &["--budget", "2 tool-calls"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(7), "{told}");
+    assert!(told.contains("2 of 2 tool calls") && told.contains("resume work-1 --budget"), "{told}");
+    assert_eq!(document(&place.convoke(&["show", "work-1", "--json"]))["run"]["status"], "budget_exhausted");
+    let again = place.convoke(&["resume", "work-1"]);
+    assert_eq!(again.status.code(), Some(7), "{}", stderr(&again));
+    let done = place.convoke(&["resume", "work-1", "--budget", "5 tool-calls"]);
+    assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub use settings::{DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Settings, Step
 pub use tap::Tap;
 pub(crate) use work_clock::{Pause, WorkClock};
 
-use crate::budget::{Charge, Resource};
+use crate::budget::{Charge, Exhausted, Resource};
 use crate::event::EventKind;
 use crate::model::AbsentModel;
 use crate::{Error, Model, Path, RunId};
@@ -242,6 +242,13 @@ impl Scope {
     #[must_use]
     pub fn remaining(&self, resource: &Resource) -> Option<u64> {
         self.node.budget.as_ref().and_then(|budget| budget.remaining(resource))
+    }
+
+    /// A limit of the budgets in force of which nothing is left, the innermost first. Limits on calls of a single tool do
+    /// not count: without it one can still go on.
+    #[must_use]
+    pub fn used_up(&self) -> Option<Exhausted> {
+        self.node.budget.as_ref()?.used_up()
     }
 }
 

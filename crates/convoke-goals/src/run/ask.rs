@@ -53,7 +53,8 @@ impl Asked<'_> {
     /// Asks.
     ///
     /// # Errors
-    /// Failures of the model, stops, and a reply that is empty. A limit is not an error here.
+    /// Failures of the model, stops, and a reply that is empty. A limit is not an error here, unless it is a budget that is
+    /// used up before there is anything to read.
     pub(super) async fn ask(self, scope: &Scope) -> Result<Said, Error> {
         tell::context_cut(scope, self.name, &self.prompt.cuts).await;
         let mut product = if self.tools.is_empty() && self.skills.is_empty() && !self.outputs.is_empty() {
@@ -95,6 +96,21 @@ impl Asked<'_> {
             tools_called(&result, &mut product.tools);
             product.text = result.text();
             product.incomplete = incomplete(&result);
+            if result.stop == AgentStop::BudgetExhausted && product.text.trim().is_empty() && turns > 0 {
+                // There is nothing to end with. It fails as whatever needs more than there is; a run that is resumed with
+                // more goes on from here.
+                if let Some(exhausted) = scope.used_up() {
+                    tell::goal_incomplete(
+                        scope,
+                        self.name,
+                        product.incomplete.as_deref().unwrap_or_default(),
+                    )
+                    .await;
+                    return Err(Error::Budget(Box::new(exhausted)));
+                }
+                messages = result.transcript;
+                continue;
+            }
             let Some(skill) = taken_up.marked(&product.text).filter(|_| result.stop == AgentStop::Custom)
             else {
                 return Ok(product);

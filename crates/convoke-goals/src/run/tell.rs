@@ -34,7 +34,7 @@ pub(super) async fn skill_loaded(scope: &Scope, by: &str, skill: &str) {
     custom(scope, "skill_loaded", || json!({"name": skill, "by": by})).await;
 }
 
-/// It came to a limit, and what it had by then is its result.
+/// It came to a limit. What it had by then, if anything, is its result.
 pub(super) async fn goal_incomplete(scope: &Scope, goal: &str, reason: &str) {
     custom(scope, "goal_incomplete", || json!({"goal": goal, "reason": reason})).await;
 }
