@@ -16,7 +16,8 @@ use crate::run::{ResumeArguments, RunArguments};
 use crate::when::When;
 
 const AFTER_HELP: &str = "\
-Results go to standard output, everything else to standard error. Only `run`, `resume`, `chat` and `doctor --try` call a model.
+Results go to standard output, everything else to standard error. Only `run`, `resume`, `answer \
+--resume`, `chat` and `doctor --try` call a model.
 
 RUN is a run's id, the beginning of one that no other run has, or `last` for the newest run.
 

@@ -22,8 +22,6 @@ pub(crate) fn loader(arguments: &Arguments) -> Loader {
 }
 
 /// Where skills are kept: those of the command line, then those that are configured.
-pub(crate) fn skills(arguments: &Arguments, given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let mut skills = given.to_vec();
-    skills.extend(load(arguments)?.skills().iter().cloned());
-    Ok(skills)
+pub(crate) fn skills(config: &Config, given: &[PathBuf]) -> Vec<PathBuf> {
+    given.iter().chain(config.skills()).cloned().collect()
 }

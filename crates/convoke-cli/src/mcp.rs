@@ -1,7 +1,7 @@
 //! The MCP servers that are configured.
 
 use convoke_config::{Config, McpServer, McpTransport, UntrustedServer};
-use convoke_mcp::{McpServers, McpServersBuilder, Protocol, ServerConfig};
+use convoke_mcp::{McpServers, Protocol, ServerConfig};
 
 use crate::failure::Failure;
 
@@ -23,19 +23,15 @@ pub(crate) fn configured(config: &Config) -> Configured {
     configured
 }
 
-/// These servers, about to be started, with the variables and the workspace that are configured.
-pub(crate) fn builder(config: &Config, servers: Vec<ServerConfig>) -> McpServersBuilder {
+/// Starts these servers, with the variables and the workspace that are configured.
+pub(crate) async fn start(config: &Config, servers: Vec<ServerConfig>) -> Result<McpServers, Failure> {
     let environment = config.environment().clone();
     let builder = McpServers::builder().servers(servers).variables(move |name| environment.get(name));
-    match std::path::absolute(config.workspace().path) {
+    let builder = match std::path::absolute(config.workspace().path) {
         Ok(folder) => builder.workspace(folder),
         Err(_) => builder,
-    }
-}
-
-/// Starts these servers.
-pub(crate) async fn start(config: &Config, servers: Vec<ServerConfig>) -> Result<McpServers, Failure> {
-    builder(config, servers).start().await.map_err(|error| Failure::failed(error.to_string()))
+    };
+    builder.start().await.map_err(|error| Failure::failed(error.to_string()))
 }
 
 fn translated(server: McpServer) -> ServerConfig {

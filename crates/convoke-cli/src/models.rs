@@ -40,20 +40,13 @@ impl Models {
         Ok(chooser.choose().await?)
     }
 
-    /// The model to talk to, and whatever the configuration falls back to when it fails for good. Who asks for a model by
-    /// name gets that one or an error.
-    pub(crate) async fn open_chosen(
-        &self,
-        choice: &ModelName,
-        asked: bool,
-        output: &mut Output,
-    ) -> Result<Arc<dyn Model>, Failure> {
-        let first = self.open(choice, output).await?;
-        if asked || self.config.fallback().is_empty() {
-            return Ok(first);
+    /// A model, and whatever is tried when it fails for good.
+    pub(crate) fn falling_back(&self, first: Arc<dyn Model>, others: &[ModelName]) -> Arc<dyn Model> {
+        if others.is_empty() {
+            return first;
         }
-        let others = self.config.fallback().into_iter().map(|name| self.deferred(name));
-        Ok(Arc::new(others.fold(Fallback::new(first), Fallback::or)))
+        let others = others.iter().map(|name| self.deferred(name.clone()));
+        Arc::new(others.fold(Fallback::new(first), Fallback::or))
     }
 
     /// A model that is opened when it is needed, which may be never: it may have no key, or gigabytes to load.

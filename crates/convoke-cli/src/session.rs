@@ -112,7 +112,7 @@ fn must_exist(path: &Path, place: &str) -> Result<(), Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(Failure::store(format!("there is no store at {place}"))
                 .hint(NAME_ONE)
-                .hint("a program makes its store with `SqliteStore::open(path)`; this command never does"));
+                .hint("`convoke run` makes one, and so does a program with `SqliteStore::open(path)`; this command never does"));
         }
         Err(error) => return Err(Failure::store(format!("{place} cannot be read: {error}")).hint(NAME_ONE)),
     };

@@ -32,7 +32,11 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Chat, output: &mut Outpu
             .fold(Failure::failed("there is no model to talk to"), Failure::detail)
             .hint("set a provider's key (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), or name a model with --model")
     })?;
-    let model = models.open_chosen(&name, wanted.model.is_some(), output).await?;
+    let mut model = models.open(&name, output).await?;
+    // Who asks for a model by name gets that one or an error.
+    if wanted.model.is_none() {
+        model = models.falling_back(model, &models.config.fallback());
+    }
     let workflow = chat::workflow(model);
     let watchers = Watchers::start(&models.config, output);
     if wanted.forget {

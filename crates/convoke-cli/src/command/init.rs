@@ -64,7 +64,8 @@ fn next(folder: &Path, model: Option<&str>) -> String {
     match model {
         Some(model) => format!("`{change}convoke run` runs it with {model}"),
         None => format!(
-            "no model was found: `convoke doctor` says what to do; then `{change}convoke run` runs it"
+            "no model was found: `convoke doctor` says what to do; then `{change}convoke run` runs it. To see it run without \
+             one, with answers made up: `{change}convoke run --model scripted/rehearsal`"
         ),
     }
 }

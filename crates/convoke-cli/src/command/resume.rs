@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 use crate::run::{
-    Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Source, give,
+    Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Servers, Source, give,
 };
 use crate::select;
 use crate::session::Session;
@@ -64,7 +64,11 @@ pub(super) async fn go_on(
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
     let values = given.values(&secrets, HOW_TO_GIVE)?;
-    let hands = Hands::prepare(arguments, &config, wanted.common.policy.as_deref(), session.output);
+    if let Some(policy) = &wanted.common.policy {
+        source.manifest.policy = Some(policy.clone());
+    }
+    let policy = source.manifest.policy.clone();
+    let hands = Hands::prepare(arguments, &config, policy.as_deref(), Servers::Start, session.output);
     let hands = prompt.unless_interrupted(hands).await?;
     let job = prompt.unless_interrupted(Job::prepare(source, values, config, hands, session.output)).await?;
     let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };

@@ -1,7 +1,5 @@
 //! `convoke run`
 
-use std::path::PathBuf;
-
 use convoke_config::Config;
 use convoke_core::WhenBusy;
 use convoke_goals::SkillShelf;
@@ -14,7 +12,7 @@ use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::run::{Format, Given, Hands, Job, Kept, Manifest, Prompt, RunArguments, Source};
+use crate::run::{Format, Given, Hands, Job, Kept, Manifest, Prompt, RunArguments, Servers, Source};
 use crate::session::Session;
 use crate::terminal::{Output, text};
 
@@ -27,7 +25,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
-    let skills: Vec<PathBuf> = wanted.skills.iter().chain(config.skills()).cloned().collect();
+    let skills = configuration::skills(&config, &wanted.skills);
     let (checked, beside) = check_keeping(&wanted.file, &skills)?;
     if !wanted.common.quiet || checked.file.is_none() {
         tell(&checked.source, &checked.diagnostics, output);
@@ -45,9 +43,9 @@ pub(crate) async fn run(
     let missing: Vec<Input> = given.missing(&source.file.inputs).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
     let values = given.values(&source.file.inputs, HOW_TO_GIVE)?;
-    let hands = prompt
-        .unless_interrupted(Hands::prepare(arguments, &config, wanted.common.policy.as_deref(), output))
-        .await?;
+    let servers = if wanted.dry_run { Servers::LeaveAlone } else { Servers::Start };
+    let hands = Hands::prepare(arguments, &config, wanted.common.policy.as_deref(), servers, output);
+    let hands = prompt.unless_interrupted(hands).await?;
     source.manifest.tools = hands.tools.definitions();
     let shelf = SkillShelf::find_in(&skills);
     for (folder, why) in shelf.passed_over() {
@@ -81,6 +79,7 @@ fn source(wanted: &RunArguments, checked: Checked, beside: Kept, config: &Config
         workspace: if workspace.summary { summary(&workspace.path) } else { String::new() },
         tools: Vec::new(),
         skills: Vec::new(),
+        policy: wanted.common.policy.clone(),
         limits: wanted.common.budget.clone(),
         timeout: wanted.common.timeout,
     };

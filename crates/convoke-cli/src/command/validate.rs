@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::terminal::{Ink, Output, Rich};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
-    let skills = configuration::skills(arguments, &wanted.skills)?;
+    let config = configuration::load(arguments)?;
+    let skills = configuration::skills(&config, &wanted.skills);
     let mut all = Vec::new();
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
     for path in &wanted.files {
@@ -20,6 +21,10 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
         invalid += usize::from(found.errors() > 0);
         if let Some(note) = &checked.note {
             output.note(note);
+        }
+        let profiles = checked.file.iter().flat_map(|file| file.profiles());
+        for unknown in profiles.filter_map(|profile| config.profile(profile).err()) {
+            output.note(&format!("{}: {unknown}; or run it with --model", checked.source.name()));
         }
         if arguments.json {
             all.push(checked);

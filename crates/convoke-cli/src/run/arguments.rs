@@ -23,7 +23,8 @@ pub(crate) struct RunArguments {
     /// The run's id.
     #[arg(long, value_name = "RUN")]
     pub(crate) id: Option<RunId>,
-    /// Check everything, say what would be done with which model, and do none of it.
+    /// Check everything, say what would be done with which model, and do none of it: MCP servers are not started either,
+    /// so nothing is said about their tools.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Where skills are kept that the file names without a path.

@@ -7,7 +7,6 @@ use convoke_core::Model;
 use convoke_goals::Equipment;
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_models::ModelName;
-use convoke_models::resilience::Fallback;
 
 use super::tuned::Tuned;
 use crate::models::Models;
@@ -23,7 +22,10 @@ pub(super) fn equipment(
     asked: bool,
     workspace: &str,
 ) -> Result<Equipment, String> {
-    let named = Named { models: Arc::clone(models), usual: model.clone(), asked };
+    // Who asks for a model by name gets that one or an error.
+    let fallback = if asked { Vec::new() } else { models.config.fallback() };
+    let usual = model.clone().map(|model| models.falling_back(model, &fallback));
+    let named = Named { models: Arc::clone(models), model, usual: usual.clone(), asked };
     let supervision = models.config.supervision();
     let supervisor = match &supervision.supervisor {
         Supervisor::Same => None,
@@ -31,7 +33,7 @@ pub(super) fn equipment(
         Supervisor::Profile(profile) => Some(named.tuned(profile)?),
     };
     let mut equipment = Equipment::default();
-    equipment.model = model;
+    equipment.model = usual;
     equipment.workspace = workspace.to_owned();
     equipment.max_reorients = supervision.max_reorients;
     equipment.human.expiry = supervision.human_expiry;
@@ -47,6 +49,8 @@ pub(super) fn equipment(
 struct Named {
     models: Arc<Models>,
     /// The model of whatever names none.
+    model: Option<Arc<dyn Model>>,
+    /// The same, and what is tried when it fails for good.
     usual: Option<Arc<dyn Model>>,
     /// Whether somebody asked for it on the command line.
     asked: bool,
@@ -58,19 +62,14 @@ impl Named {
     }
 
     fn tuned(&self, profile: &Profile) -> Result<Arc<dyn Model>, String> {
-        let first = match (&profile.model, &self.usual) {
+        let first = match (&profile.model, &self.model) {
             (Some(name), _) => self.model(name)?,
-            (None, Some(usual)) => {
-                return Ok(Arc::new(Tuned::new(Arc::clone(usual), profile.params.clone())));
-            }
+            (None, Some(model)) => Arc::clone(model),
             (None, None) => return Err("it names no model, and there is no other".to_owned()),
         };
-        let others = profile.fallback.iter().map(|name| self.models.deferred(name.clone()));
-        let others: Vec<_> = others.collect();
-        let model: Arc<dyn Model> = match others.is_empty() {
-            true => first,
-            false => Arc::new(others.into_iter().fold(Fallback::new(first), Fallback::or)),
-        };
+        let is_asked_for = profile.model.is_none() && self.asked;
+        let fallback = if is_asked_for { &[][..] } else { &*profile.fallback };
+        let model = self.models.falling_back(first, fallback);
         Ok(Arc::new(Tuned::new(model, profile.params.clone())))
     }
 }

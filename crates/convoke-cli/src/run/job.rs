@@ -4,10 +4,9 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use convoke_config::Config;
-use convoke_core::store::{Batch, NewRun};
-use convoke_core::{Digest, Limits, RunId, Runtime, StoreError, WhenBusy};
+use convoke_core::{Limits, RunId, Runtime, StoreError, WhenBusy};
 use convoke_goals::agentfile::Agentfile;
-use convoke_goals::{GoalState, NodeRef, Prepared, SkillShelf, Values};
+use convoke_goals::{GoalState, NodeRef, Prepared, Problem, ProblemKind, SkillShelf, Values};
 
 use super::arguments::{CommonArguments, Format};
 use super::display::{Display, Loudness};
@@ -62,7 +61,7 @@ impl Job {
         let model = match choice.model {
             Some(name) => {
                 manifest.model = Some(name.to_string());
-                Some(models.open_chosen(&name, manifest.model_asked, output).await?)
+                Some(models.open(&name, output).await?)
             }
             // The file says which one.
             None if source.file.overrides.model.is_some() => None,
@@ -70,7 +69,8 @@ impl Job {
                 let looked = choice.findings.iter().map(ToString::to_string);
                 return Err(looked
                     .fold(Failure::failed("there is no model to run it with"), Failure::detail)
-                    .hint("set a provider's key (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), or name a model with --model"));
+                    .hint("set a provider's key (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), or name a model with --model")
+                    .hint("to see it run without one, with answers made up: --model scripted/rehearsal"));
             }
         };
         let tree = convoke_goals::Workflow::from(&source.file);
@@ -87,8 +87,11 @@ impl Job {
             let failure = Failure::failed("the Agentfile cannot be run here");
             invalid.problems.iter().map(ToString::to_string).fold(failure, Failure::detail)
         })?;
-        for warning in prepared.warnings() {
-            output.note(&warning.to_string());
+        let mut notes: Vec<String> =
+            prepared.warnings().iter().filter_map(|warning| told(warning, &hands)).collect();
+        notes.dedup();
+        for note in notes {
+            output.note(&note);
         }
         let config = models.config.clone();
         Ok(Self { source, prepared, planned, values, config, hands })
@@ -119,18 +122,9 @@ impl Job {
         id: Option<RunId>,
     ) -> Result<RunId, Failure> {
         let id = id.unwrap_or_else(RunId::mint);
-        let workflow = self.prepared.workflow();
         let unwritable = |error| Failure::failed(format!("the run's inputs cannot be written down: {error}"));
-        let run = NewRun {
-            id: id.clone(),
-            workflow: workflow.name().to_owned(),
-            version: workflow.version_number(),
-            input: self.source.manifest.input(state).map_err(unwritable)?.into(),
-            outline: Some(serde_json::to_vec(&workflow.outline()).map_err(unwritable)?.into()),
-            seed: seed(&id),
-            forked_from: None,
-            past: Batch::default(),
-        };
+        let input = self.source.manifest.input(state).map_err(unwritable)?;
+        let run = self.prepared.workflow().new_run(id.clone(), input);
         let lease = session.store.create(run).await.map_err(|error| match error {
             StoreError::Exists { .. } => {
                 let resume = session.command(&format!("resume {}", shell::quoted(id.as_str())));
@@ -198,6 +192,18 @@ impl Job {
     }
 }
 
+/// A warning, if there is reason for it. Of a built-in tool, what matters is why it is not there.
+fn told(warning: &Problem, hands: &Hands) -> Option<String> {
+    let ProblemKind::UnknownTool { tool, .. } = &warning.kind else { return Some(warning.to_string()) };
+    if hands.may_be_left_alone(tool) {
+        return None;
+    }
+    Some(match hands.why_absent(tool) {
+        Some(why) => format!("there is no `{tool}` here: {why}"),
+        None => warning.to_string(),
+    })
+}
+
 /// Limits on the command line replace those that are configured.
 fn replaced(mut limits: Limits, given: &Limits) -> Limits {
     limits.model_calls = given.model_calls.or(limits.model_calls);
@@ -207,10 +213,4 @@ fn replaced(mut limits: Limits, given: &Limits) -> Limits {
     limits.turns = given.turns.or(limits.turns);
     limits.per_tool.extend(given.per_tool.clone());
     limits
-}
-
-/// What a run's random numbers follow from.
-fn seed(id: &RunId) -> u64 {
-    let digest = Digest::of_parts(&[id.as_str().as_bytes()]);
-    digest.as_bytes()[..8].iter().fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
 }

@@ -3,6 +3,7 @@
 //! It stands beside the goals' state in the run's input, where a fork finds it too, and whence it never comes into a
 //! prompt, an event or a result.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use convoke_core::store::RunRecord;
@@ -38,6 +39,10 @@ pub(crate) struct Manifest {
     /// The skills that can be taken up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) skills: Vec<Skill>,
+    /// The policy that was named, instead of the folder's, as it was named: questions name rules by it, and are to be the
+    /// same when the run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) policy: Option<PathBuf>,
     /// What the run may use, instead of what is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limits: Option<Limits>,
@@ -88,6 +93,7 @@ mod tests {
             workspace: "a folder".to_owned(),
             tools: vec![convoke_core::ToolSpec::new("read", "Reads.", ToolEffects::NONE).definition],
             skills: Vec::new(),
+            policy: Some("policy.toml".into()),
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),
         };

@@ -4,14 +4,14 @@
 //! Tools hold handles, on the workspace's folder and on the private folder of its commands; both are let go when the last
 //! tool is dropped. What a policy opens for commands beyond the sandbox, only a policy of the user's own can open.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use convoke_config::Config;
 use convoke_core::{Limits, RuntimeBuilder, Tool, Toolset};
 use convoke_mcp::McpServers;
 use convoke_tools::files;
-use convoke_tools::policy::PolicyGate;
+use convoke_tools::policy::{self, Policy, PolicyGate};
 use convoke_tools::workspace::{Protected, Workspace};
 
 use super::{notes, web};
@@ -26,7 +26,21 @@ pub(crate) struct Hands {
     pub(crate) tools: Toolset,
     gate: PolicyGate,
     policies: Arc<Policies>,
+    /// Where the user's own policy is, or would be.
+    own_policy: Option<PathBuf>,
+    is_read_only: bool,
     servers: McpServers,
+    /// Servers that are configured and were not started.
+    left_alone: Vec<String>,
+}
+
+/// What is done about the MCP servers that the user has agreed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Servers {
+    /// They are started, and asked what tools they have.
+    Start,
+    /// Nothing: their tools are not known then.
+    LeaveAlone,
 }
 
 impl Hands {
@@ -39,11 +53,13 @@ impl Hands {
         arguments: &Arguments,
         config: &Config,
         policy: Option<&Path>,
+        servers: Servers,
         output: &mut Output,
     ) -> Result<Self, Failure> {
         let policies = Arc::new(Policies::load(arguments, policy, output)?);
         let workspace = workspace(config, &arguments.store, &policies)?;
-        let mut built_in = match config.workspace().read_only {
+        let is_read_only = config.workspace().read_only;
+        let mut built_in = match is_read_only {
             true => files::reading(&workspace),
             false => files::all(&workspace).into_iter().chain(commands(&workspace, &policies)?).collect(),
         };
@@ -53,7 +69,7 @@ impl Hands {
         for note in policies.notes() {
             output.note(&note);
         }
-        let servers = servers(config, output).await?;
+        let (servers, left_alone) = found(config, servers, output).await?;
         let taken: Vec<String> = tools.names().map(str::to_owned).collect();
         let gate = servers
             .table(taken.clone())
@@ -64,7 +80,34 @@ impl Hands {
         for tool in servers.tools(taken).iter() {
             tools.add(Arc::clone(tool)).map_err(|error| Failure::failed(error.to_string()))?;
         }
-        Ok(Self { tools, gate, policies, servers })
+        let own_policy = config.places().user.as_ref().map(|file| file.with_file_name(policy::FILE));
+        Ok(Self { tools, gate, policies, own_policy, is_read_only, servers, left_alone })
+    }
+
+    /// Whether a tool that is not among them may be that of a server which was not started.
+    pub(crate) fn may_be_left_alone(&self, tool: &str) -> bool {
+        !self.left_alone.is_empty() && tool.starts_with("mcp_")
+    }
+
+    /// Why a built-in tool is not among them. `None` if there is no built-in tool of this name.
+    pub(crate) fn why_absent(&self, tool: &str) -> Option<String> {
+        let effects = Policy::effects_of(tool)?;
+        Some(if web::is_ruled_out(tool, &self.policies) {
+            let file = match &self.own_policy {
+                Some(file) => file.display().to_string(),
+                None => "a file that you name with --policy".to_owned(),
+            };
+            format!(
+                "the policy rules it out, and `convoke policy explain --tool {tool}` says why; to be asked about each call \
+                 of it, write `tools.{tool}.decision = \"ask\"` below `version = 1` into {file}"
+            )
+        } else if tool == web::SEARCH {
+            format!("no service is set up to search with; see {} in docs/tools.md", web::SETTINGS)
+        } else if self.is_read_only && effects.changes_the_world() {
+            "`workspace.read_only` is set".to_owned()
+        } else {
+            "it is not to be had on this system".to_owned()
+        })
     }
 
     /// Lets go of everything: servers are given a moment to end.
@@ -83,17 +126,31 @@ impl Hands {
     }
 }
 
-/// Starts the MCP servers that the user has agreed to. Those that are not there are said, and done without.
-async fn servers(config: &Config, output: &mut Output) -> Result<McpServers, Failure> {
+/// The MCP servers that the user has agreed to, started or not. Those that are not there are said, and done without.
+async fn found(
+    config: &Config,
+    wanted: Servers,
+    output: &mut Output,
+) -> Result<(McpServers, Vec<String>), Failure> {
     let configured = mcp::configured(config);
     for server in &configured.untrusted {
         output.note(&text::clean(&server.to_string()));
     }
-    let servers = mcp::start(config, configured.trusted).await?;
+    let (start, leave) = match wanted {
+        Servers::Start => (configured.trusted, Vec::new()),
+        Servers::LeaveAlone => (Vec::new(), configured.trusted),
+    };
+    let left_alone: Vec<String> = leave.into_iter().map(|server| server.name).collect();
+    if !left_alone.is_empty() {
+        let names = text::one_line(&left_alone.join(", "));
+        output
+            .note(&format!("MCP servers are not started for this, so their tools are not checked: {names}"));
+    }
+    let servers = mcp::start(config, start).await?;
     for warning in servers.warnings() {
         output.note(&text::clean(&warning));
     }
-    Ok(servers)
+    Ok((servers, left_alone))
 }
 
 /// The folder that agents work in, with everything in it protected that is none of their business.

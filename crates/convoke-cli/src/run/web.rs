@@ -16,7 +16,10 @@ use crate::failure::Failure;
 use crate::policies::Policies;
 
 const FETCH: &str = "web_fetch";
-const SEARCH: &str = "web_search";
+pub(super) const SEARCH: &str = "web_search";
+
+/// The variables that name a service to search with.
+pub(super) const SETTINGS: &str = "BRAVE_API_KEY, TAVILY_API_KEY and SEARXNG_URL";
 
 /// Those that can be called here at all. Searching needs a service.
 pub(super) fn tools(
@@ -24,16 +27,13 @@ pub(super) fn tools(
     policies: &Arc<Policies>,
 ) -> Result<Vec<Arc<dyn Tool>>, Failure> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-    if policies.iter().all(may_fetch) {
+    if !is_ruled_out(FETCH, policies) {
         tools.push(Arc::new(fetching(policies)?));
     }
-    let may_search = |policy: &Policy| {
-        policy.decide(&Call::new(SEARCH, ToolEffect::Network.into())).outcome != Outcome::Deny
-    };
-    if policies.iter().all(may_search) {
+    if !is_ruled_out(SEARCH, policies) {
         let unfit = |error: &dyn std::fmt::Display| {
             Failure::failed(format!("agents cannot search the web: {error}"))
-                .hint("see BRAVE_API_KEY, TAVILY_API_KEY and SEARXNG_URL in docs/tools.md")
+                .hint(format!("see {SETTINGS} in docs/tools.md"))
         };
         let service =
             SearchService::from_settings(|name| environment.get(name)).map_err(|error| unfit(&error))?;
@@ -43,6 +43,19 @@ pub(super) fn tools(
         }
     }
     Ok(tools)
+}
+
+/// Whether this is one of these tools, and the policies rule it out altogether.
+pub(super) fn is_ruled_out(tool: &str, policies: &Policies) -> bool {
+    match tool {
+        FETCH => !policies.iter().all(may_fetch),
+        SEARCH => !policies.iter().all(may_search),
+        _ => false,
+    }
+}
+
+fn may_search(policy: &Policy) -> bool {
+    policy.decide(&Call::new(SEARCH, ToolEffect::Network.into())).outcome != Outcome::Deny
 }
 
 /// Whether there is any host that it may be called with.

@@ -37,6 +37,7 @@ mod run_skills;
 mod run_stop;
 mod run_terminal;
 mod run_tools;
+mod run_tools_absent;
 mod run_tools_more;
 mod run_tools_stop;
 mod runs;

@@ -130,6 +130,15 @@ impl Place {
     }
 }
 
+/// Runs `convoke` in a place whose user is at home there, with more variables.
+pub(crate) fn at_home<'a>(place: &Place, more: &[(&'a str, &'a str)], arguments: &[&str]) -> Output {
+    let home = place.path().canonicalize().unwrap().display().to_string();
+    let path = std::env::var("PATH").unwrap();
+    let mut variables = vec![("COLUMNS", "80"), ("HOME", &*home), ("PATH", &*path)];
+    variables.extend(more);
+    place.convoke_with(arguments, &variables)
+}
+
 /// Waits for a future.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)

@@ -23,8 +23,34 @@ fn agents_get_the_model_of_the_profile_they_require() {
     let missing = place.convoke(&run[..4]);
     assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).contains("there is no profile `fast`"), "{}", stderr(&missing));
+    let checked = place.convoke(&["validate", "letter.agent"]);
+    assert_eq!(checked.status.code(), Some(0), "the file itself is valid");
+    assert!(stderr(&checked).contains("there is no profile `fast`"), "{}", stderr(&checked));
     // Whoever names a model on the command line means all of it.
     assert_eq!(place.convoke(&run).status.code(), Some(0));
+}
+
+#[test]
+fn a_profile_without_a_model_has_a_fallback_of_its_own() {
+    let place =
+        workshop("NAME x\nAGENT a \"A\" REQUIRES \"sure\"\nGOAL b \"Say\" USING a\nRUN main USING b\n");
+    let refuses = "[[rule]]\nerror = { status = 401, message = \"no\" }\n";
+    for (file, text) in [("first", refuses), ("usual", "[[rule]]\nreply = \"Usual.\"\n")] {
+        place.write(&format!("{file}.toml"), text);
+    }
+    place.write("own.toml", "[[rule]]\nreply = \"Own.\"\n");
+    let config = |profile: &str| {
+        let usual = "model = \"scripted/first.toml\"\nfallback = [\"scripted/usual.toml\"]\n";
+        place.write("convoke.toml", format!("{usual}[profiles.sure]\n{profile}\n"));
+    };
+    for (profile, said) in [("temperature = 0", "Usual.\n"), ("fallback = [\"scripted/own.toml\"]", "Own.\n")]
+    {
+        config(profile);
+        let done = place.convoke(&["run", "letter.agent"]);
+        assert_eq!(stdout(&done), said, "{profile}: {}", stderr(&done));
+    }
+    config("fallback = []");
+    assert_eq!(place.convoke(&["run", "letter.agent"]).status.code(), Some(1), "it has none");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tools beyond the workspace in `convoke run`: of MCP servers, for the web, for notes and memories; and runs that go on with
 //! the tools they began with.
 
-use crate::place::{Place, stderr, stdout};
+use crate::place::{Place, at_home, stderr, stdout};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../convoke-mcp/tests/fake_server.py");
 
@@ -11,14 +11,6 @@ fn place(script: &str) -> Place {
     place.write("Agentfile", "NAME work\nGOAL work \"Work\"\nRUN main USING work\n");
     place.write("script.toml", script);
     place
-}
-
-fn at_home<'a>(place: &Place, more: &[(&'a str, &'a str)], arguments: &[&str]) -> std::process::Output {
-    let home = place.path().canonicalize().unwrap().display().to_string();
-    let path = std::env::var("PATH").unwrap();
-    let mut variables = vec![("COLUMNS", "80"), ("HOME", &*home), ("PATH", &*path)];
-    variables.extend(more);
-    place.convoke_with(arguments, &variables)
 }
 
 const RUN: [&str; 5] = ["run", "-m", "scripted/script.toml", "--id", "work-1"];

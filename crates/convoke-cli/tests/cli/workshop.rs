@@ -84,18 +84,8 @@ pub(crate) fn workshop(agentfile: &str) -> Place {
 pub(crate) fn slow_workshop(agentfile: &str, millis: u64) -> Place {
     let place = Place::empty();
     place.write("letter.agent", agentfile);
-    let delay = format!("delay = \"{millis}ms\"\n\n[[rule]]");
-    let script = if millis == 0 { SCRIPT.to_owned() } else { delayed(SCRIPT, &delay) };
-    place.write("script.toml", script);
+    place.write("script.toml", SCRIPT.replace("[[rule]]\n", &format!("[[rule]]\ndelay = \"{millis}ms\"\n")));
     place
-}
-
-/// The script with a delay in every rule.
-fn delayed(script: &str, delay: &str) -> String {
-    let mut rules = script.split("[[rule]]");
-    let head = rules.next().unwrap().to_owned();
-    let rule = delay.split("[[rule]]").next().unwrap().trim_end();
-    rules.fold(head, |all, body| format!("{all}[[rule]]{}\n{rule}\n\n", body.trim_end()))
 }
 
 /// `convoke` at work.

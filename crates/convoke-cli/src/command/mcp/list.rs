@@ -24,7 +24,7 @@ pub(super) async fn run(
         return output.json(&all.collect::<Vec<_>>());
     }
     if reports.is_empty() && untrusted.is_empty() {
-        super::none(config, output);
+        super::none(output);
         return Ok(());
     }
     let left = |title| Column::new(title, Align::Left);

@@ -5,7 +5,6 @@ mod list;
 mod person;
 mod tools;
 
-use convoke_config::Config;
 use convoke_mcp::ServerConfig;
 
 use crate::arguments::{Arguments, McpCommand};
@@ -50,6 +49,6 @@ fn only(configured: Configured, name: &str) -> Result<ServerConfig, Failure> {
 }
 
 /// Says that nothing is configured.
-fn none(_config: &Config, output: &mut Output) {
+fn none(output: &mut Output) {
     output.note("no MCP servers are configured; add [mcp.servers.NAME] to convoke.toml");
 }

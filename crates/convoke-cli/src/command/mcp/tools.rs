@@ -27,7 +27,7 @@ pub(super) async fn run(
         }
     };
     if chosen.is_empty() {
-        super::none(config, output);
+        super::none(output);
     }
     let servers = mcp::start(config, chosen).await?;
     let (tools, warnings) = (servers.table::<String>([]), servers.warnings());
