@@ -202,7 +202,7 @@ pub const KEYS: &[Key] = &[
         ..server(
             "mcp.servers.*.protocol",
             Kind::OneOf(&["auto", "initialize", "stateless"]),
-            "How to greet it: the old way, the new way, or the new way and then the old.",
+            "How to greet it: the new way and then the old, the old way, or the new way.",
         )
     },
     Key {
