@@ -24,8 +24,15 @@ impl Scope {
     /// # Errors
     /// [`Error::Suspended`] while there is no answer, and other stops.
     pub async fn ask(&self, question: Question) -> Result<Answer, Error> {
+        let digest = Digest::of_json(&serde_json::to_value(&question)?);
+        self.ask_about(digest, question).await
+    }
+
+    /// Asks about something that is known by a digest. Should the words be others when the run goes on, it is still the
+    /// same question, and what was answered holds.
+    pub(super) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
         let json = serde_json::to_value(&question)?;
-        let effect = self.number(EffectKind::Ask, Digest::of_json(&json));
+        let effect = self.number(EffectKind::Ask, digest);
         let past = effect.past::<Answer>(|| json.to_string())?;
         let replayed = matches!(past, Past::Finished(_));
         let asked = match &past {

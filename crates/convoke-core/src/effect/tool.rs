@@ -201,13 +201,15 @@ impl Scope {
 
     /// Asks the gates about a call, in their order. What the model is told, if one does not let it be made.
     async fn denied(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Option<Outcome>, Error> {
+        let about = Digest::of_request(tool.spec().name(), &call.arguments);
         for gate in &self.node.run.services.gates {
             let scope = self.child("gate");
             let request = GateRequest { scope: &scope, spec: tool.spec(), arguments: &call.arguments };
             let reason = match gate.judge(request).await? {
                 Permission::Allow => continue,
                 Permission::Deny { reason } => reason,
-                Permission::Ask { question } => match scope.ask(*question).await?.decision {
+                // It is about the call, whichever rule has it asked: rules, and the places they stand in, may change meanwhile.
+                Permission::Ask { question } => match scope.ask_about(about, *question).await?.decision {
                     Decision::Approve => continue,
                     Decision::Reject { reason } | Decision::Revise { text: reason } if !reason.is_empty() => {
                         reason
