@@ -240,7 +240,12 @@ impl Responder for Person {
                 let _ = io::stderr().flush();
                 loop {
                     match io::stdin().read_line(&mut line) {
-                        Ok(0) | Err(_) => return None,
+                        Ok(0) | Err(_) => {
+                            if io::stdin().is_terminal() {
+                                let _ = writeln!(io::stderr());
+                            }
+                            return None;
+                        }
                         Ok(_) if line.trim().is_empty() => line.clear(),
                         Ok(_) => return Some(line.trim().to_owned()),
                     }

@@ -7,6 +7,7 @@ use super::arguments::Install;
 use super::{in_words, places, verification_json};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
+use crate::shell;
 use crate::terminal::text::one_line;
 use crate::terminal::{Ink, Output, Rich};
 
@@ -49,6 +50,10 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
             one_line(name),
             one_line(range)
         ));
+    }
+    if !wanted.dry_run {
+        let agentfile = installed.path.join("Agentfile").display().to_string();
+        output.note(&format!("`convoke run {}` runs it", shell::quoted(&agentfile)));
     }
     Ok(())
 }

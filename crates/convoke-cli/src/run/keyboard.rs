@@ -2,7 +2,7 @@
 //!
 //! A read cannot be taken back: a line that was waited for in vain is given to whoever waits next.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use tokio::task::JoinHandle;
 
@@ -21,6 +21,10 @@ impl Keyboard {
         let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
         let line = reading.await.ok().flatten();
         self.reading = None;
+        if line.is_none() && io::stdin().is_terminal() {
+            // Nobody ended the line that the question stands in.
+            show("\n");
+        }
         line
     }
 

@@ -11,6 +11,7 @@ use super::dialog::{Dialog, Heard};
 use super::display::Display;
 use super::keyboard::Keyboard;
 use super::person::Asked;
+use super::prompt::show;
 use super::signals::Signals;
 use crate::failure::Failure;
 use crate::progress::{Progress, Telling, Told};
@@ -60,6 +61,7 @@ impl Watch<'_> {
                 biased;
                 by = self.signals.next() => {
                     self.display.step_aside();
+                    break_line(conversation.as_ref());
                     if stream.canceller().is_cancelled() {
                         // Whoever says it twice means it. What is journaled is safe.
                         std::process::exit(INTERRUPTED);
@@ -84,7 +86,7 @@ impl Watch<'_> {
                     conversation = Some(self.begin(asked));
                 }
                 () = given_up(conversation.as_mut()), if !is_free => {
-                    conversation = None;
+                    break_line(conversation.take().as_ref());
                     self.output.note("the question was answered elsewhere, or is not asked any more");
                 }
                 line = self.keyboard.line(), if !is_free => {
@@ -150,6 +152,13 @@ async fn next(questions: Option<&mut mpsc::Receiver<Asked>>) -> Option<Asked> {
     match questions {
         Some(questions) => questions.recv().await,
         None => pending().await,
+    }
+}
+
+/// Ends the line that a question stands in, if there is one.
+fn break_line(conversation: Option<&Conversation>) {
+    if conversation.is_some() {
+        show("\n");
     }
 }
 

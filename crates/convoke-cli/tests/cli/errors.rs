@@ -26,6 +26,16 @@ fn what_is_no_store_is_said_so_and_not_touched() {
 }
 
 #[test]
+fn where_no_store_can_be_made_another_place_is_to_be_named() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME x\nGOAL a \"Say\"\nRUN main USING a\n");
+    let output = place.convoke(&["--store", "Agentfile/runs.db", "run", "-m", "scripted/rehearsal"]);
+    let told = crate::place::stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{told}");
+    assert!(told.contains("runs.db") && told.contains("hint: name the file with `--store PATH`"), "{told}");
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused() {
     let place = Place::with([letter()]);
     let connection = rusqlite::Connection::open(place.file()).unwrap();

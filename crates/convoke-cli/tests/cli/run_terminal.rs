@@ -83,6 +83,16 @@ impl Terminal {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
+    /// Says that nothing more will be typed.
+    fn types_no_more(&mut self) {
+        self.keyboard.write_all(b"\x04").unwrap();
+    }
+
+    fn interrupt(&self) {
+        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
+        kill_process(id, Signal::INT).unwrap();
+    }
+
     /// Everything that was seen, the result, and the exit code.
     fn finish(mut self) -> (String, String, Option<i32>) {
         let output = self.child.wait_with_output().unwrap();
@@ -203,8 +213,7 @@ fn ctrl_c_at_a_question_stops_the_run_and_the_question_comes_again() {
     let place = workshop(AGENTFILE);
     let mut terminal = Terminal::start(&place, &RUN, &[]);
     terminal.wait_for("[l]ater? ");
-    let id = Pid::from_raw(i32::try_from(terminal.child.id()).unwrap()).unwrap();
-    kill_process(id, Signal::INT).unwrap();
+    terminal.interrupt();
     let (seen, _, code) = terminal.finish();
     assert_eq!(code, Some(6), "{seen}");
     assert!(seen.contains("go on with `convoke resume letter-1`"), "{seen}");
@@ -219,6 +228,28 @@ fn ctrl_c_at_a_question_stops_the_run_and_the_question_comes_again() {
     terminal.types("approve");
     let (seen, result, code) = terminal.finish();
     assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+}
+
+#[test]
+fn what_is_said_after_a_question_has_a_line_of_its_own() {
+    let place = workshop(AGENTFILE);
+    let unasked = ["run", "letter.agent", "-m", "scripted/script.toml"];
+    let chat = ["chat", "-m", "scripted/script.toml"];
+    let cases: [(&[&str], _, _); 3] =
+        [(&unasked, "topic (a text): ", 2), (&RUN, "[l]ater? ", 5), (&chat, "> ", 0)];
+    for (arguments, question, exit) in cases {
+        let mut terminal = Terminal::start(&place, arguments, &[]);
+        terminal.wait_for(question);
+        terminal.types_no_more();
+        let (seen, _, code) = terminal.finish();
+        assert_eq!(code, Some(exit), "{seen}");
+        assert!(seen.contains(&format!("{question}\r\n")), "{seen:?}");
+    }
+    let mut terminal = Terminal::start(&place, &["resume", "letter-1"], &[]);
+    terminal.wait_for("[l]ater? ");
+    terminal.interrupt();
+    let (seen, ..) = terminal.finish();
+    assert!(seen.contains("[l]ater? \r\n"), "{seen:?}");
 }
 
 #[test]
