@@ -415,6 +415,9 @@ pub(crate) struct Answer {
     /// Let the run go on at once, if it is a run of an Agentfile.
     #[arg(long)]
     pub(crate) resume: bool,
+    /// What tools may do then, if the run was begun with a policy that was named.
+    #[arg(long, value_name = "FILE", requires = "resume")]
+    pub(crate) policy: Option<PathBuf>,
     /// Who answers; without it, the name this user is logged in with.
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,

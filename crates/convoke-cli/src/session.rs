@@ -18,6 +18,9 @@ use crate::terminal::Output;
 /// So many digits of a question's id are shown in commands; enough to tell questions of one run apart.
 const QUESTION_DIGITS: usize = 8;
 
+/// What to do if there is no store where one is looked for, or it cannot be there.
+const NAME_ONE: &str = "name the file with `--store PATH` or in CONVOKE_STORE";
+
 /// An open store, and where results go.
 pub(crate) struct Session<'a> {
     pub(crate) store: Arc<dyn Store>,
@@ -46,7 +49,9 @@ impl<'a> Session<'a> {
 
     /// Opens the store the command line names, and makes it if it is not there.
     pub(crate) fn open_or_make(arguments: &Arguments, output: &'a mut Output) -> Result<Self, Failure> {
-        Ok(Self::of(SqliteStore::open(&arguments.store)?, arguments, output))
+        let store =
+            SqliteStore::open(&arguments.store).map_err(|error| Failure::from(error).hint(NAME_ONE))?;
+        Ok(Self::of(store, arguments, output))
     }
 
     fn of(store: SqliteStore, arguments: &Arguments, output: &'a mut Output) -> Self {
@@ -84,6 +89,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The command that goes on with a run of an Agentfile. What was named for it is to be named again.
+    pub(crate) fn resume(&self, run: &RunId, kept: &Manifest) -> String {
+        let named = kept.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
+        self.command(&format!("resume {}{named}", shell::quoted(run.as_str())))
+    }
+
     /// How to let a run go on.
     pub(crate) fn resuming(&self, record: &RunRecord) -> String {
         self.resuming_as(&record.id, record)
@@ -92,8 +103,8 @@ impl<'a> Session<'a> {
     /// How to let a run go on that is like another one, such as a fork of it.
     pub(crate) fn resuming_as(&self, run: &RunId, like: &RunRecord) -> String {
         let workflow = &like.workflow;
-        if Manifest::of(like).is_some() {
-            return format!("run `{}`", self.command(&format!("resume {}", shell::quoted(run.as_str()))));
+        if let Some(kept) = Manifest::of(like) {
+            return format!("run `{}`", self.resume(run, &kept));
         }
         if workflow == chat::NAME {
             let again = self.command(&format!("chat --continue {}", shell::quoted(run.as_str())));
@@ -106,7 +117,6 @@ impl<'a> Session<'a> {
 }
 
 fn must_exist(path: &Path, place: &str) -> Result<(), Failure> {
-    const NAME_ONE: &str = "name the file with `--store PATH` or in CONVOKE_STORE";
     let metadata = match path.metadata() {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

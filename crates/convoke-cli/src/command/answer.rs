@@ -45,7 +45,9 @@ pub(super) async fn run(
     session.output.note(&format!("answered `{title}`: {given}"));
     let is_settled = open.is_none_or(|open| open.verdict().is_some());
     if arguments.resume && is_settled {
-        return resume::go_on(session, &record, &ResumeArguments::default(), all).await;
+        let mut wanted = ResumeArguments::default();
+        wanted.common.policy.clone_from(&arguments.policy);
+        return resume::go_on(session, &record, &wanted, all).await;
     }
     session.output.note(&what_next(session, &history, open));
     Ok(())

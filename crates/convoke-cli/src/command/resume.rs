@@ -47,7 +47,17 @@ pub(super) async fn go_on(
     let config = configuration::load(arguments)?;
     let mut source = source(session, kept, wanted.changed_file, config.skills())?;
     if record.status == RunStatus::Completed {
-        return completed(session, record, &source.file, wanted.common.output).await;
+        return completed(session, record, &source, wanted.common.output).await;
+    }
+    if let Some(policy) = &wanted.common.policy {
+        source.manifest.policy = Some(policy.clone());
+    } else if source.manifest.policy.is_some() {
+        let again = session.resume(&record.id, &source.manifest);
+        return Err(Failure::usage(format!(
+            "run {} was begun with a policy that was named: name it again",
+            record.id
+        ))
+        .hint(format!("`{again}` goes on under it; another one may be named as well")));
     }
     if let Some(model) = &wanted.common.model {
         source.manifest.model = Some(model.clone());
@@ -64,9 +74,6 @@ pub(super) async fn go_on(
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
     let values = given.values(&secrets, HOW_TO_GIVE)?;
-    if let Some(policy) = &wanted.common.policy {
-        source.manifest.policy = Some(policy.clone());
-    }
     let policy = source.manifest.policy.clone();
     let hands = Hands::prepare(arguments, &config, policy.as_deref(), Servers::Start, session.output);
     let hands = prompt.unless_interrupted(hands).await?;
@@ -79,7 +86,7 @@ pub(super) async fn go_on(
 async fn completed(
     session: &mut Session<'_>,
     record: &RunRecord,
-    file: &agentfile::Agentfile,
+    source: &Source,
     format: Format,
 ) -> Result<(), Failure> {
     let ending = History::load(&*session.store, &record.id).await?.ending;
@@ -87,7 +94,7 @@ async fn completed(
         |error| Failure::failed(format!("the result of run {} cannot be read: {error}", record.id)),
     )?;
     let (run, status, totals) = (record.id.clone(), record.status, record.totals);
-    give(session, file, format, &Outcome { run, status, state, error: None, totals }).await
+    give(session, source, format, &Outcome { run, status, state, error: None, totals }).await
 }
 
 /// The newest run of an Agentfile that is not completed.

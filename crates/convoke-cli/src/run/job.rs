@@ -183,7 +183,7 @@ impl Job {
             output: &mut *session.output,
         };
         let given = match watch.run(start).await {
-            Ok(outcome) => result::give(session, &self.source.file, format, &outcome).await,
+            Ok(outcome) => result::give(session, &self.source, format, &outcome).await,
             Err(failure) => Err(failure),
         };
         self.hands.finish().await;

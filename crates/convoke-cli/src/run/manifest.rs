@@ -13,6 +13,7 @@ use convoke_goals::agentfile::load::Skill;
 use serde::{Deserialize, Serialize};
 
 use super::kept::Kept;
+use crate::shell;
 
 /// What a run was started from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,8 +40,8 @@ pub(crate) struct Manifest {
     /// The skills that can be taken up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) skills: Vec<Skill>,
-    /// The policy that was named, instead of the folder's, as it was named: questions name rules by it, and are to be the
-    /// same when the run goes on.
+    /// The policy that was named, instead of the folder's. It is to be named again: what a policy allows that is named, the
+    /// user allows, and a store may have come with somebody else's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<PathBuf>,
     /// What the run may use, instead of what is configured.
@@ -68,6 +69,12 @@ impl Manifest {
     /// The input of a run that begins with this state.
     pub(crate) fn input(&self, state: &GoalState) -> serde_json::Result<Vec<u8>> {
         serde_json::to_vec(&Input { state, agentfile: self })
+    }
+
+    /// The option that names the policy it was started with, for the user to copy.
+    pub(crate) fn named_policy(&self) -> Option<String> {
+        let file = self.policy.as_ref()?.display().to_string();
+        Some(format!("--policy {}", shell::quoted(&file)))
     }
 
     /// What a stored run was started from, if it is a run of an Agentfile.

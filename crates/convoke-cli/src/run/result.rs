@@ -8,10 +8,10 @@ use convoke_goals::{GoalState, Values};
 use serde::Serialize;
 
 use super::arguments::Format;
+use super::job::Source;
 use crate::failure::{Exit, Failure};
 use crate::human;
 use crate::session::Session;
-use crate::shell;
 use crate::terminal::text;
 
 /// The whole result as JSON.
@@ -29,10 +29,10 @@ struct Document<'a> {
     error: Option<String>,
 }
 
-/// Gives the result of a run of this file, and says what can be done if it is not what was hoped for.
+/// Gives the result of a run of a file, and says what can be done if it is not what was hoped for.
 pub(crate) async fn give(
     session: &mut Session<'_>,
-    file: &Agentfile,
+    source: &Source,
     format: Format,
     outcome: &Outcome<GoalState>,
 ) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ pub(crate) async fn give(
         Format::Json => session.output.json(&document),
         Format::Ndjson => session.output.json_line(&document),
         Format::Text if outcome.status == RunStatus::Completed => {
-            last_text(file, &outcome.state).map_or(Ok(()), |text| session.output.verbatim(&text))
+            last_text(&source.file, &outcome.state).map_or(Ok(()), |text| session.output.verbatim(&text))
         }
         Format::Text => Ok(()),
     };
@@ -67,12 +67,15 @@ pub(crate) async fn give(
             human::count(u64::from(*cap), "iteration")
         ));
     }
-    let resume = session.command(&format!("resume {}", shell::quoted(outcome.run.as_str())));
+    let resume = session.resume(&outcome.run, &source.manifest);
     match outcome.status {
         RunStatus::Completed => Ok(()),
         RunStatus::Suspended => {
             tell_questions(session, outcome).await?;
-            session.output.note(&format!("then go on with `{resume}`, or add `--resume` to the answer"));
+            let named = source.manifest.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
+            session
+                .output
+                .note(&format!("then go on with `{resume}`, or add `--resume{named}` to the answer"));
             Err(Failure::Ended(Exit::Suspended))
         }
         RunStatus::Cancelled => {

@@ -144,6 +144,19 @@ fn what_cannot_be_undone_is_asked_about_and_done_or_not_as_the_person_says() {
 }
 
 #[test]
+fn an_answer_holds_though_another_rule_asks_by_now() {
+    let place = calling(&[call("bash", json!({"command": "rm -r build", "folder": "work"}))]);
+    place.write("work/build/x.o", "");
+    assert_eq!(run(&place, &[]).status.code(), Some(5));
+    place.write("policy.toml", "version = 1\n\n[commands]\nask = [\"rm -r build\"]\n");
+    let again = place.convoke(&["resume", "work-1"]);
+    assert_eq!(again.status.code(), Some(5), "it waits as before: {}", stderr(&again));
+    let done = place.convoke(&["answer", "work-1", "--approve", "--resume"]);
+    assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
+    assert!(!place.path().join("work/build").exists());
+}
+
+#[test]
 fn a_policy_decides_and_names_its_rule() {
     let place = calling(&[call("write", json!({"path": "src/x.rs", "content": "x"}))]);
     place.write("policy.toml", "version = 1\n[tools.write]\ndecision = \"deny\"\n");
@@ -168,8 +181,19 @@ fn a_run_goes_on_under_the_policy_that_was_named_when_it_began() {
     place.write("strict.toml", "version = 1\n[paths]\nask = [\"asked.txt\"]\ndeny = [\"denied.txt\"]\n");
     let asked = run(&place, &["--policy", "strict.toml"]);
     assert_eq!(asked.status.code(), Some(5), "{}", stderr(&asked));
-    // The commands that are printed do not name it.
-    let done = place.convoke(&["answer", "work-1", "--approve", "--resume"]);
+    let told = stderr(&asked);
+    assert!(told.contains("`convoke resume work-1 --policy strict.toml`"), "{told}");
+    assert!(told.contains("`--resume --policy strict.toml`"), "{told}");
+    // A store may have come with somebody else's folder: what it names is not what the user names.
+    let unnamed = place.convoke(&["resume", "work-1"]);
+    assert_eq!(unnamed.status.code(), Some(2), "{}", stderr(&unnamed));
+    assert!(
+        stderr(&unnamed).contains("`convoke resume work-1 --policy strict.toml`"),
+        "{}",
+        stderr(&unnamed)
+    );
+    let answer = ["answer", "work-1", "--approve", "--resume", "--policy", "strict.toml"];
+    let done = place.convoke(&answer);
     assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
     let made = |name: &str| place.path().join(name).exists();
     assert!(made("asked.txt") && !made("denied.txt"), "{}", stderr(&done));
