@@ -166,9 +166,10 @@ fn one(input: &str, standard_input: &mut Option<()>) -> Result<(String, Supplied
 
 fn object(file: &Path, standard_input: &mut Option<()>) -> Result<Map<String, Value>, String> {
     let text = contents(file, standard_input)?;
+    let is_file = file.as_os_str() != STANDARD_INPUT;
+    let name = if is_file { file.display().to_string() } else { "standard input".to_owned() };
     // A parser's message has positions, and nothing of the text: there may be secrets in it.
-    serde_json::from_str(&text)
-        .map_err(|error| format!("{} must be a JSON object with inputs: {error}", file.display()))
+    serde_json::from_str(&text).map_err(|error| format!("{name} must be a JSON object with inputs: {error}"))
 }
 
 /// The text of a file, or of standard input, which can be read once.

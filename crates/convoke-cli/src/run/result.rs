@@ -2,7 +2,7 @@
 
 use convoke_core::history::OpenQuestion;
 use convoke_core::store::Totals;
-use convoke_core::{Outcome, RunId, RunStatus};
+use convoke_core::{Error, Outcome, RunId, RunStatus};
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{GoalState, Values};
 use serde::Serialize;
@@ -88,18 +88,34 @@ pub(crate) async fn give(
 
 fn failed(outcome: &Outcome<GoalState>, status: RunStatus, resume: &str) -> Failure {
     let message = outcome.error.as_ref().map_or_else(|| status.to_string(), ToString::to_string);
-    let run = &outcome.run;
-    match status {
-        RunStatus::BudgetExhausted => Failure::used_up(message)
-            .detail(format!("run {run}"))
-            .hint(format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts")),
-        RunStatus::TimedOut => Failure::used_up(message)
-            .detail(format!("run {run}"))
-            .hint(format!("go on with `{resume}`; with `--timeout` for a limit on the whole run")),
-        _ => Failure::failed(message).detail(format!("run {run}")).hint(format!(
-            "once the cause is mended, go on with `{resume}`: nothing that was done is done again"
-        )),
-    }
+    // The command line sets limits on the whole run only.
+    let is_the_files = match outcome.error.as_ref().map(Error::root) {
+        Some(Error::Budget(exhausted)) => !exhausted.owner.as_str().is_empty(),
+        Some(Error::TimedOut(timed_out)) => !timed_out.owner.as_str().is_empty(),
+        _ => false,
+    };
+    let hint = match status {
+        RunStatus::BudgetExhausted if is_the_files => {
+            format!("the file sets this limit: change it there, and go on with `{resume} --changed-file`")
+        }
+        RunStatus::BudgetExhausted => {
+            format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts")
+        }
+        RunStatus::TimedOut if is_the_files => {
+            format!(
+                "go on with `{resume}`; if a TIMEOUT of the file is too short, change it there and add `--changed-file`"
+            )
+        }
+        RunStatus::TimedOut => {
+            format!("go on with `{resume}`; with `--timeout` for a limit on the whole run")
+        }
+        _ => format!("once the cause is mended, go on with `{resume}`: nothing that was done is done again"),
+    };
+    let failure = match status {
+        RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
+        _ => Failure::failed(message),
+    };
+    failure.detail(format!("run {}", outcome.run)).hint(hint)
 }
 
 /// The questions a run waits for, and the commands that answer them.

@@ -78,6 +78,14 @@ fn agent_054_055_everything_that_is_wrong_with_inputs_is_said_at_once() {
 }
 
 #[test]
+fn standard_input_is_called_that() {
+    let place = workshop(&unwatched());
+    let output = place.convoke(&["run", "letter.agent", "--inputs", "-", "-m", "scripted/script.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("standard input must be a JSON object"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_file_that_is_not_valid_is_explained_and_not_run() {
     let place = Place::empty();
     place.write("Agentfile", "NAME x\nGOAL a \"Say $b\"\nRUN main USING c\n");

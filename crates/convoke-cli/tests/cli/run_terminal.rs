@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::place::{Place, stdout};
-use crate::workshop::{AGENTFILE, RESULT, RUN, slow_workshop, unwatched, workshop};
+use crate::workshop::{AGENTFILE, RESULT, RUN, send, slow_workshop, unwatched, workshop};
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -89,8 +89,7 @@ impl Terminal {
     }
 
     fn interrupt(&self) {
-        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(id, Signal::INT).unwrap();
+        send(&self.child, Signal::INT);
     }
 
     /// Everything that was seen, the result, and the exit code.

@@ -240,6 +240,23 @@ fn without_tool_calls_and_an_answer_a_run_has_used_up_its_budget_and_goes_on_wit
 }
 
 #[test]
+fn a_budget_of_the_file_is_raised_in_the_file() {
+    let read = call("read", json!({"path": "a.txt"}));
+    let place = calling(&[read.clone(), read.clone(), read]);
+    place.write("a.txt", "a");
+    let file =
+        |most: u8| format!("NAME work\nGOAL work \"Work\" BUDGET {most} tool-calls\nRUN main USING work\n");
+    place.write("Agentfile", file(1));
+    let output = run(&place, &[]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(7), "{told}");
+    assert!(told.contains("the file sets this limit") && !told.contains("--budget"), "{told}");
+    place.write("Agentfile", file(9));
+    let done = place.convoke(&["resume", "work-1", "--changed-file"]);
+    assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
+}
+
+#[test]
 fn a_folder_cannot_turn_the_sandbox_off_for_somebody_else() {
     let outside = tempfile::tempdir().unwrap();
     let target = outside.path().join("out.txt");

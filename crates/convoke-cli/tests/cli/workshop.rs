@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::place::{Place, stdout};
@@ -129,9 +130,8 @@ impl Running {
     }
 
     /// Sends a signal.
-    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let id = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        rustix::process::kill_process(id, signal).unwrap();
+    pub(crate) fn signal(&self, signal: Signal) {
+        send(&self.child, signal);
     }
 
     /// Reads nothing any more; gives the exit code and what was told.
@@ -148,6 +148,11 @@ impl Running {
         let output = self.child.wait_with_output().unwrap();
         (rest, output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
+}
+
+/// Sends a signal to a process.
+pub(crate) fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), signal).unwrap();
 }
 
 /// A result that was asked for as JSON.
