@@ -29,11 +29,20 @@ pub(crate) struct Plain {
     held: BTreeSet<usize>,
     /// Messages that are being said.
     said: BTreeMap<String, String>,
+    /// Calls that were refused.
+    refused: BTreeSet<String>,
 }
 
 impl Plain {
     pub(crate) fn new(verbose: bool, says: bool) -> Self {
-        Self { verbose, says, started: None, held: BTreeSet::new(), said: BTreeMap::new() }
+        Self {
+            verbose,
+            says,
+            started: None,
+            held: BTreeSet::new(),
+            said: BTreeMap::new(),
+            refused: BTreeSet::new(),
+        }
     }
 
     /// The lines for something that the tree has taken in already.
@@ -71,12 +80,15 @@ impl Plain {
     fn begun(&mut self, progress: &Progress) -> Vec<(Ink, String)> {
         let due = |row: &usize| !progress.resumed || progress.rows[*row].is_live;
         let now: Vec<usize> = self.held.iter().copied().filter(due).collect();
-        now.into_iter()
-            .map(|row| {
-                self.held.remove(&row);
-                (Ink::Plain, format!("{}: begins", named(&progress.rows[row])))
-            })
-            .collect()
+        let mut lines = Vec::new();
+        for index in now {
+            self.held.remove(&index);
+            let row = &progress.rows[index];
+            lines.push((Ink::Plain, format!("{}: begins", named(row))));
+            // That began before anything happened in it now, so nobody was told of it either.
+            lines.extend((progress.resumed && row.iteration > 0).then(|| round(row)));
+        }
+        lines
     }
 
     fn event(&mut self, progress: &Progress, event: &Event) -> Vec<(Ink, String)> {
@@ -104,6 +116,8 @@ impl Plain {
                 let call = progress.call(&event.path, id).map(|known| call(&known.tool, &known.arguments));
                 Some((Ink::Plain, format!("{}: {}", row.name, short(&call.unwrap_or_default()))))
             }
+            // Why it was refused was told.
+            EventKind::ToolCallResult { id, .. } if self.refused.remove(id) => None,
             EventKind::ToolCallResult { id, content, is_error: true } if !event.replayed => {
                 let tool = progress.call(&event.path, id).map_or("a tool", |known| &known.tool);
                 Some((
@@ -112,6 +126,7 @@ impl Plain {
                 ))
             }
             EventKind::ToolCallRejected { id, reason } if !event.replayed => {
+                self.refused.insert(id.clone());
                 let tool = progress.call(&event.path, id).map_or("a tool", |known| &known.tool);
                 Some((
                     Ink::Caution,
@@ -147,8 +162,7 @@ impl Plain {
         let row = &progress.rows[nearest];
         if progress.at.get(&event.path) != Some(&nearest) {
             let goes_round = matches!(&event.kind, EventKind::StepStarted { kind } if kind == "iteration");
-            let line = format!("{}: iteration {}", row.name, row.iteration);
-            return if goes_round && is_now(progress, row) { vec![(Ink::Plain, line)] } else { Vec::new() };
+            return if goes_round && is_now(progress, row) { vec![round(row)] } else { Vec::new() };
         }
         // Told with whatever happens next: one that is skipped does not begin.
         if is_told(row, self.verbose) {
@@ -232,6 +246,10 @@ impl Plain {
             _ => None,
         }
     }
+}
+
+fn round(row: &Row) -> (Ink, String) {
+    (Ink::Plain, format!("{}: iteration {}", row.name, row.iteration))
 }
 
 /// The node that is skipped, if that is what is told.

@@ -139,6 +139,11 @@ fn what_cannot_be_undone_is_asked_about_and_done_or_not_as_the_person_says() {
         assert_eq!(!place.path().join("work/build").exists(), is_gone);
         if !is_gone {
             assert!(results(&place).iter().any(|result| result.contains("keep it")), "the model is told why");
+            let told = stderr(&done);
+            assert!(
+                told.contains("bash refused") && !told.contains("bash failed"),
+                "it is told once: {told}"
+            );
         }
     }
 }
