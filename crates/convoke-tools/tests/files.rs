@@ -352,6 +352,24 @@ async fn an_interrupted_change_is_found_out_about() {
     assert!(matches!(became("rm", rm).await, Reconciled::Done(_)));
 }
 
+#[tokio::test]
+async fn what_a_dead_process_was_writing_is_taken_away_and_what_a_living_one_writes_is_not() {
+    let hands = Hands::new();
+    hands.put("a/.convoke-00000000000000ab.tmp", "half of it");
+    hands.put("a/.convoke-notes.tmp", "somebody's own");
+    let living = hands.put("a/.convoke-00000000000000cd.tmp", "being written");
+    let living = std::fs::File::open(living).unwrap();
+    living.lock().unwrap();
+    std::os::unix::fs::symlink("b.txt", hands.inside("a/.convoke-00000000000000ef.tmp")).unwrap();
+    hands.done("write", json!({"path": "a/b.txt", "content": "all of it"})).await;
+    let mut left: Vec<_> =
+        std::fs::read_dir(hands.inside("a")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    let expected =
+        [".convoke-00000000000000cd.tmp", ".convoke-00000000000000ef.tmp", ".convoke-notes.tmp", "b.txt"];
+    assert_eq!(left, expected);
+}
+
 /// agentcore 243: each type ok or wrong, required missing or null, optional missing; agentcore 244: the schema.
 #[tokio::test]
 async fn agentcore_243_244_arguments_are_checked_against_the_schema() {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::write::{make_folder, put};
+use super::take::empty;
+use super::write::make_folder;
 use super::{FileError, Follow, Kind, Target, Workspace};
 
 impl Workspace {
@@ -49,13 +50,13 @@ impl Workspace {
             Err(Errno::ISDIR | Errno::PERM) => {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let inner = openat(&*folder, name, flags, Mode::empty()).map_err(failed)?;
-                super::write::empty(&inner, path)?;
+                empty(&inner, path)?;
                 unlinkat(&*folder, name, AtFlags::REMOVEDIR).map_err(failed)?;
             }
             Err(errno) => return Err(failed(errno)),
         }
         match file {
-            Some((content, mode)) => put(&folder, name, content, Some(mode)).map_err(failed),
+            Some((content, mode)) => self.put(&folder, name, content, Some(mode)).map_err(failed),
             None => Ok(()),
         }
     }

@@ -18,10 +18,13 @@ mod keep;
 mod links;
 mod open;
 mod protected;
+mod put;
 mod resolve;
+mod take;
 mod tree;
 mod write;
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
@@ -53,6 +56,8 @@ struct Inner {
     protected: Protected,
     /// One change at a time in this process: what reads, changes and writes back must not lose what another wrote.
     changing: Mutex<()>,
+    /// Folders, by device and number, in which nothing is left of dead processes.
+    swept: Mutex<HashSet<(u64, u64)>>,
     /// Places for commands that run. See [`Workspace::for_command`].
     #[cfg(target_os = "linux")]
     commands: Arc<Semaphore>,
@@ -88,6 +93,7 @@ impl Workspace {
                 path,
                 protected,
                 changing: Mutex::new(()),
+                swept: Mutex::default(),
                 #[cfg(target_os = "linux")]
                 commands: Arc::new(Semaphore::new(MOST_COMMANDS as usize)),
             }),
@@ -112,6 +118,10 @@ impl Workspace {
 
     pub(crate) fn changing(&self) -> MutexGuard<'_, ()> {
         self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn swept(&self) -> MutexGuard<'_, HashSet<(u64, u64)>> {
+        self.inner.swept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a command that runs. One that is confined by paths (bubblewrap's mounts) must run alone: another could

@@ -1,0 +1,150 @@
+//! What vanishes from its place: moved away, or removed.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::{Entry, Existing, FileError, Follow, Kind, Place, Protection, Target, Visit, Workspace};
+
+impl Workspace {
+    /// Moves a file, a link or a folder.
+    pub(crate) fn rename(&self, from: &str, to: &str, existing: Existing) -> Result<PathBuf, FileError> {
+        let source = self.resolve(from, Follow::Nothing)?;
+        self.may_take_away(&source, "move")?;
+        let mut target = self.resolve(to, Follow::Links)?;
+        if target.kind() == Some(Kind::Folder) {
+            let Some(name) = source.path.file_name() else {
+                return Err(FileError::Unfit("the workspace itself cannot be moved".to_owned()));
+            };
+            target = self.resolve(target.path.join(name), Follow::Nothing)?;
+        }
+        self.may_become(&target.path, source.kind().unwrap_or(Kind::File))?;
+        if source.kind() == Some(Kind::Folder) {
+            self.may_move_into(&source, &target.path)?;
+        }
+        if target.path.starts_with(&source.path) {
+            return Err(FileError::Unfit(format!("`{from}` cannot be moved into itself")));
+        }
+        match (target.kind(), existing) {
+            (None, _) => {}
+            (Some(Kind::File), Existing::Replace) => drop(self.replaceable(&target, existing)?),
+            (Some(_), _) => return Err(FileError::Exists { path: target.path }),
+        }
+        let Target::There { name, .. } = &source.target else {
+            return Err(FileError::Missing { path: source.path });
+        };
+        let (folder, new_name, path) = self.made_ready(target)?;
+        let moved = match existing {
+            Existing::Replace => renameat(&*source.parent, name, &*folder, &new_name),
+            Existing::Keep => rename_new(&source.parent, name, &folder, &new_name),
+        };
+        match moved {
+            Ok(()) => Ok(path),
+            Err(Errno::EXIST) => Err(FileError::Exists { path }),
+            Err(errno) => Err(FileError::io("move", &source.path, errno)),
+        }
+    }
+
+    /// Whether nothing in a folder would have a protected name elsewhere.
+    fn may_move_into(&self, source: &Place, target: &Path) -> Result<(), FileError> {
+        self.walk_place(source, &mut |entry: Entry<'_>| {
+            let below = entry.path.strip_prefix(&source.path).unwrap_or(entry.path);
+            self.may_become(&target.join(below), entry.kind)?;
+            Ok(Visit::Enter)
+        })
+    }
+
+    /// Removes a file or a link, or an empty folder; with everything in it if that is said.
+    pub(crate) fn remove(&self, path: &str, with_content: bool) -> Result<usize, FileError> {
+        let place = self.resolve(path, Follow::Nothing)?;
+        self.may_take_away(&place, "remove")?;
+        let Target::There { name, .. } = &place.target else {
+            return Err(FileError::Missing { path: place.path });
+        };
+        let failed = |errno: Errno| FileError::io("remove", &place.path, errno);
+        if place.kind() != Some(Kind::Folder) {
+            unlinkat(&*place.parent, name, AtFlags::empty()).map_err(failed)?;
+            return Ok(1);
+        }
+        match unlinkat(&*place.parent, name, AtFlags::REMOVEDIR) {
+            Ok(()) => return Ok(1),
+            Err(Errno::NOTEMPTY | Errno::EXIST) if with_content => {}
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {
+                return Err(FileError::Unfit(format!(
+                    "`{path}` is a folder with something in it; say `recursive` to remove all of it"
+                )));
+            }
+            Err(errno) => return Err(failed(errno)),
+        }
+        let folder = self.open_folder(&place)?;
+        let removed = empty(&folder, &place.path)?;
+        unlinkat(&*place.parent, name, AtFlags::REMOVEDIR).map_err(failed)?;
+        Ok(removed + 1)
+    }
+
+    /// Whether this, and everything in it, may vanish from its place.
+    pub(crate) fn may_take_away(&self, place: &Place, action: &'static str) -> Result<(), FileError> {
+        self.protected().may_change(&place.path)?;
+        if matches!(place.target, Target::Top) {
+            return Err(FileError::Unfit(format!("the workspace itself is not for tools to {action}")));
+        }
+        if place.kind() == Some(Kind::Folder) {
+            self.nothing_protected_in(place, action, |_| true)?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing in a folder that is protected in a way that counts.
+    pub(crate) fn nothing_protected_in(
+        &self,
+        place: &Place,
+        action: &'static str,
+        counts: fn(Protection) -> bool,
+    ) -> Result<(), FileError> {
+        let mut found = None;
+        self.walk_place(place, &mut |entry: Entry<'_>| {
+            if entry.protection.is_some_and(counts) {
+                found = Some(entry.path.to_owned());
+                return Ok(Visit::Stop);
+            }
+            Ok(Visit::Enter)
+        })?;
+        match found {
+            Some(inside) => Err(FileError::ProtectedInside { path: place.path.clone(), inside, action }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Moves without replacing, in one step where the system can.
+fn rename_new(from: &OwnedFd, name: &OsStr, to: &OwnedFd, new_name: &OsStr) -> Result<(), Errno> {
+    match renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) => match statat(to, new_name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(_) => Err(Errno::EXIST),
+            Err(_) => renameat(from, name, to, new_name),
+        },
+        done => done,
+    }
+}
+
+/// Removes everything in a folder; gives how many entries that were.
+pub(super) fn empty(folder: &OwnedFd, path: &Path) -> Result<usize, FileError> {
+    let mut removed = 0;
+    for (name, kind) in super::tree::list(folder, path)? {
+        let child = path.join(&name);
+        let failed = |errno: Errno| FileError::io("remove", &child, errno);
+        if kind == Kind::Folder {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let inner = openat(folder, &name, flags, Mode::empty()).map_err(failed)?;
+            removed += empty(&inner, &child)?;
+            unlinkat(folder, &name, AtFlags::REMOVEDIR).map_err(failed)?;
+        } else {
+            unlinkat(folder, &name, AtFlags::empty()).map_err(failed)?;
+        }
+        removed += 1;
+    }
+    Ok(removed)
+}
