@@ -27,7 +27,7 @@ struct Mind {
 impl Mind {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let tools = memory::all(&open(&folder, "/work/a"));
+        let tools = memory::all(&open(&folder, "/home/ann/a"));
         Self { folder, tools }
     }
 
@@ -137,7 +137,7 @@ async fn a_workspace_sees_its_own_memories_and_the_users() {
     let mind = Mind::new();
     mind.done("remember", json!({"findings": ["apple is here"]})).await;
     mind.done("remember", json!({"findings": ["apple is everywhere"], "scope": "user"})).await;
-    let elsewhere = memory::all(&open(&mind.folder, "/work/b"));
+    let elsewhere = memory::all(&open(&mind.folder, "/home/ann/b"));
     let tool = |name: &str| elsewhere.iter().find(|tool| tool.spec().name() == name).unwrap();
     let found = call(tool("recall"), json!({"query": "apple"})).await.unwrap();
     assert!(
@@ -226,7 +226,7 @@ async fn several_processes_may_remember_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut work = tokio::task::JoinSet::new();
     for process in 0..4 {
-        let tools = memory::all(&open(&folder, "/work/a"));
+        let tools = memory::all(&open(&folder, "/home/ann/a"));
         work.spawn(async move {
             for number in 0..10 {
                 call(&tools[0], json!({"findings": [format!("said by {process}: {number}"), "said by all"]}))
@@ -236,7 +236,7 @@ async fn several_processes_may_remember_at_once() {
         });
     }
     work.join_all().await;
-    let mind = Mind { tools: memory::all(&open(&folder, "/work/a")), folder };
+    let mind = Mind { tools: memory::all(&open(&folder, "/home/ann/a")), folder };
     let list = mind.done("memory_list", json!({"limit": 100})).await;
     assert_eq!(list.lines().count(), 41, "{list}");
     assert!(list.contains("said 40 times"));
@@ -305,7 +305,7 @@ async fn agent_074_remembering_among_other_calls_is_done_before_the_run_ends_and
     let conversation = outcome.completed().unwrap();
     assert_eq!(conversation.text(), "done");
     // Another connection sees it: it was written when the run was over.
-    let tools = memory::all(&open(&mind.folder, "/work/a"));
+    let tools = memory::all(&open(&mind.folder, "/home/ann/a"));
     let list = call(&tools[3], json!({})).await.unwrap();
     assert!(list.contains("apple") && list.contains("cherry"), "{list}");
 }

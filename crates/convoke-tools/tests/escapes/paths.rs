@@ -56,7 +56,7 @@ async fn absolute_paths_do_not_lead_out() {
     assert_eq!(hands.done("read", json!({"path": inside})).await, "inside");
 }
 
-/// W32: a prefix test without a separator takes `/work-evil` for a part of `/work`.
+/// W32: a prefix test without a separator takes `/home/ann-evil` for a part of `/home/ann`.
 #[tokio::test]
 async fn a_sibling_with_the_same_beginning_is_outside() {
     let hands = hands();

@@ -56,7 +56,7 @@ fn a_decision_for_the_tool_holds_for_hosts_that_are_not_listed() {
 }
 
 #[test]
-fn agentcore_240_tools_of_servers_are_asked_about_unless_a_list_says_otherwise() {
+fn agentcore_240_agent_077_tools_of_servers_are_asked_about_unless_a_list_says_otherwise() {
     // Where the original allows all with a warning, we ask.
     let decision = Policy::default().mcp_tool("files", "read");
     assert_eq!(decision.outcome, Outcome::Ask);
@@ -64,7 +64,9 @@ fn agentcore_240_tools_of_servers_are_asked_about_unless_a_list_says_otherwise()
     let open = policy("[mcp]\ndefault = \"allow\"\n");
     assert_eq!(open.mcp_tool("files", "read").outcome, Outcome::Allow);
     let closed = policy("[mcp]\ndefault = \"deny\"\n");
-    assert_eq!(closed.mcp_tool("files", "read").outcome, Outcome::Deny);
+    let denied = closed.mcp_tool("files", "read");
+    assert_eq!(denied.outcome, Outcome::Deny);
+    assert!(denied.denial().contains("files:read") && denied.denial().contains("mcp.default"), "{denied}");
     let listed = policy(
         "[mcp]\nallow = [\"files:read\", \"git:*\", \"*:ping\"]\ndeny = [\"git:push\"]\nask = [\"git:tag\"]\n",
     );

@@ -91,11 +91,34 @@ impl Step<Option<ToolResult>> for Calls {
     }
 }
 
+/// A workflow that calls one of the file tools.
+fn calling(workspace: &Workspace, name: &str, arguments: Value) -> Workflow<Option<ToolResult>> {
+    let tool = files::all(workspace).into_iter().find(|tool| tool.spec().name() == name).unwrap();
+    Workflow::new(Calls(tool, arguments))
+}
+
 fn removal(folder: &std::path::Path) -> (Workspace, Workflow<Option<ToolResult>>) {
     std::fs::write(folder.join("x"), "").unwrap();
     let workspace = Workspace::open(folder).unwrap();
-    let rm = files::all(&workspace).into_iter().find(|tool| tool.spec().name() == "rm").unwrap();
-    (workspace, Workflow::new(Calls(rm, json!({"path": "x"}))))
+    let workflow = calling(&workspace, "rm", json!({"path": "x"}));
+    (workspace, workflow)
+}
+
+#[tokio::test]
+async fn agent_068_a_write_outside_is_denied_by_the_policy_and_the_run_completes() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let gate = PolicyGate::new(policy("[paths]\nwithin = [\"$WORKSPACE/**\"]\n")).workspace(&workspace);
+    let runtime = Runtime::builder().gate(gate).build();
+    let workflow = calling(&workspace, "write", json!({"path": "/etc/passwd", "content": "x"}));
+    let outcome = runtime.start(&workflow, None).await.unwrap();
+    let result = outcome.completed().unwrap().unwrap();
+    assert!(
+        result.is_error && result.content.contains("not called: denied by the policy: "),
+        "{}",
+        result.content
+    );
+    assert!(result.content.contains("paths.within"), "{}", result.content);
 }
 
 #[tokio::test]

@@ -111,13 +111,13 @@ fn agentcore_237_the_workspace_and_the_home_folder_are_put_in() {
 
 #[test]
 fn agentcore_242_a_folder_is_not_its_neighbour() {
-    let allow = policy("[tools.read.paths]\nallow = [\"/workspace/**\", \"/work/**\"]\n");
+    let allow = policy("[tools.read.paths]\nallow = [\"/workspace/**\", \"/home/ann/**\"]\n");
     paths(
         &allow,
         Outcome::Deny,
         &[
             "/workspace-evil/x",
-            "/work-evil/x",
+            "/home/ann-evil/x",
             "/workspace/../etc/passwd",
             "/workspace/a/../../workspace-evil",
         ],
@@ -210,13 +210,13 @@ fn agent_166_allow_lists_levels_and_the_home_folder() {
 #[test]
 fn agent_167_patterns_that_match_anywhere_and_folders_that_are_not_their_neighbours() {
     let policy =
-        policy("[tools.read.paths]\nallow = [\"/work/**\"]\ndeny = [\"**/*.pem\", \"**/.git/config\"]\n");
+        policy("[tools.read.paths]\nallow = [\"/home/ann/**\"]\ndeny = [\"**/*.pem\", \"**/.git/config\"]\n");
     paths(
         &policy,
         Outcome::Deny,
-        &["/work/a.pem", "/work/deep/a.pem", "/work/x/.git/config", "/work-evil/x"],
+        &["/home/ann/a.pem", "/home/ann/deep/a.pem", "/home/ann/x/.git/config", "/home/ann-evil/x"],
     );
-    paths(&policy, Outcome::Allow, &["/work/x", "/work/x/config"]);
+    paths(&policy, Outcome::Allow, &["/home/ann/x", "/home/ann/x/config"]);
 }
 
 #[test]
