@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::SandboxError;
@@ -57,6 +57,20 @@ impl Private {
     /// Where outputs are kept that are too long to be given back as a whole.
     pub(super) fn outputs(&self) -> PathBuf {
         self.path.join("outputs")
+    }
+
+    /// A file and a folder with nothing in them, to lie on secrets.
+    pub(super) fn nothing(&self) -> Result<(PathBuf, PathBuf), SandboxError> {
+        let (file, folder) = (self.path.join("nothing"), self.path.join("empty"));
+        let make = |made: std::io::Result<()>| match made {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                Err(SandboxError::setup("a private folder", error))
+            }
+            _ => Ok(()),
+        };
+        make(OpenOptions::new().write(true).create_new(true).mode(0o400).open(&file).map(drop))?;
+        make(DirBuilder::new().mode(0o500).create(&folder))?;
+        Ok((file, folder))
     }
 
     /// The variables of a command.

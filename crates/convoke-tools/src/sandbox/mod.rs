@@ -11,12 +11,13 @@
 //!   has left its process group and its session.
 //!
 //! Two things can confine it. [`Confinement::Landlock`] restricts a thread of ours, from which the process is started
-//! and which it inherits from: no helper program, no rights needed, Linux 6.2. [`Confinement::Bubblewrap`] uses
-//! namespaces. Where there is neither, nothing is run, unless [`Confinement::Off`] says that this is meant.
+//! and which it inherits from: no helper program, no rights needed, Linux 6.2; mounts hide secrets where we may mount.
+//! [`Confinement::Bubblewrap`] uses namespaces. Where there is neither, nothing is run, unless [`Confinement::Off`] says that this is meant.
 //!
 //! It must never run anything with less confinement than it was asked for.
 
 mod bubblewrap;
+mod covers;
 mod environment;
 mod error;
 mod filter;
@@ -29,6 +30,7 @@ mod members;
 mod output;
 mod process;
 mod reading;
+mod start;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -82,6 +84,7 @@ pub struct Sandbox {
     readable: Vec<PathBuf>,
     variables: BTreeMap<String, OsString>,
     bubblewrap: Option<PathBuf>,
+    mounts: bool,
     private: Arc<Private>,
 }
 
@@ -143,6 +146,7 @@ impl Sandbox {
             readable: Vec::new(),
             variables: BTreeMap::new(),
             bubblewrap: bubblewrap::on_path(workspace.path()),
+            mounts: true,
             private: Arc::new(Private::make()?),
         })
     }
@@ -186,6 +190,14 @@ impl Sandbox {
     #[must_use]
     pub fn bubblewrap_at(mut self, program: impl Into<PathBuf>) -> Self {
         self.bubblewrap = Some(program.into());
+        self
+    }
+
+    /// Keeps Landlock from being helped by mounts, which hide secrets where this process may mount. Without them, commands
+    /// cannot make, rename or remove anything directly in the folders above a secret.
+    #[must_use]
+    pub fn without_mounts(mut self) -> Self {
+        self.mounts = false;
         self
     }
 

@@ -39,3 +39,10 @@ fn has_bubblewrap() -> bool {
     let tried = command.args(["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).output();
     tried.is_ok_and(|output| output.status.success())
 }
+
+/// Whether this process may make a mount namespace.
+#[cfg(target_os = "linux")]
+fn may_mount() -> bool {
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "true"]).output().is_ok_and(|output| output.status.success())
+}

@@ -12,6 +12,8 @@ pub(crate) fn everywhere(test: &str, set_up: impl Fn(Sandbox) -> Sandbox) -> Vec
     let mut all = Vec::new();
     if crate::has_landlock() {
         all.push(with_bash(|sandbox| set_up(sandbox.confinement(Confinement::Landlock))));
+        // The same where nothing may be mounted, as for most who are not root.
+        all.push(with_bash(|sandbox| set_up(sandbox.confinement(Confinement::Landlock).without_mounts())));
     } else {
         skipped(test, "this kernel has no Landlock of version 3");
     }
@@ -141,6 +143,12 @@ async fn the_folder_of_processes_gives_nothing_away() {
         let me = std::process::id();
         for command in [
             format!("cat /proc/{me}/environ"),
+            // Threads that are confined themselves must not be there: they have the same variables and the same memory.
+            format!("cat /proc/{me}/task/*/environ | grep -qz CARGO"),
+            format!("cat /proc/{me}/task/*/maps | grep -q ."),
+            format!("readlink /proc/{me}/task/*/fd/*"),
+            format!("readlink /proc/{me}/task/*/exe"),
+            format!("for one in /proc/{me}/task/*; do cat $one/root{secret} && exit 0; done; exit 1"),
             format!("cat /proc/{me}/mem"),
             format!("cat /proc/{me}/root{secret}"),
             format!("cat /proc/{me}/fd/1"),
@@ -272,6 +280,11 @@ async fn the_process_above_is_not_killed() {
     for hands in everywhere("the_process_above_is_not_killed", |sandbox| sandbox) {
         let me = std::process::id();
         fails(&hands, &format!("kill -9 {me}")).await;
+        // Killing one thread kills them all.
+        let threads = format!(
+            "tasks=$(ls /proc/{me}/task); killed=1; for one in $tasks; do kill -9 $one && killed=0; done"
+        );
+        fails(&hands, &format!("{threads}; exit $killed")).await;
         assert!(bash(&hands, "sleep 100 & kill -9 $! && echo killed").await.contains("killed"));
     }
 }

@@ -1,8 +1,9 @@
 //! From a shell, at what no tool may touch.
 
+use convoke_tools::sandbox::Confinement;
 use serde_json::json;
 
-use crate::common::{Hands, SECRET};
+use crate::common::{Hands, SECRET, skipped, with_bash};
 use crate::shell::everywhere;
 
 async fn bash(hands: &Hands, command: &str) -> String {
@@ -57,11 +58,111 @@ async fn beside_a_secret_folders_work_and_limits_are_told() {
         );
         assert_eq!(hands.content("src/d/er"), "x\n");
         let result = bash(&hands, "echo x > new.txt").await;
-        // bubblewrap hides the file itself; Landlock can only close the folder, and says so.
+        // A mount hides the file itself; Landlock alone can only close the folder, and says so, and what to do.
         if !result.ends_with("Exit code: 0") {
-            assert!(result.contains("there are protected files in `.`"), "{result}");
+            assert!(result.contains("there are protected files in `.`: `.env`"), "{result}");
+            assert!(result.contains("install bubblewrap") && result.contains("move"), "{result}");
             hands.done("write", json!({"path": "new.txt", "content": "x"})).await;
         }
+    }
+}
+
+#[tokio::test]
+async fn a_hard_link_to_a_secret_is_no_way_to_it_from_a_shell() {
+    for hands in everywhere("a_hard_link_to_a_secret_is_no_way_to_it_from_a_shell", |sandbox| sandbox) {
+        let env = hands.put(".env", SECRET);
+        hands.put("app/plain.txt", "plain");
+        std::fs::hard_link(env, hands.inside("app/notes.txt")).unwrap();
+        std::fs::hard_link(hands.inside("app/plain.txt"), hands.inside("app/same.txt")).unwrap();
+        for command in [
+            "cat app/notes.txt",
+            "cp app/notes.txt src; cat src",
+            "echo x > app/notes.txt",
+            "rm app/notes.txt",
+        ] {
+            bash(&hands, command).await;
+        }
+        assert_eq!(hands.content(".env"), SECRET);
+        assert_eq!(hands.content("app/notes.txt"), SECRET);
+        assert_eq!(bash(&hands, "cat app/same.txt").await, "plain\nExit code: 0");
+    }
+}
+
+/// Where mounts cover secrets: the folder is open, and a cover is no weaker than a closed folder.
+#[tokio::test]
+async fn covers_stay_where_they_are() {
+    let test = "covers_stay_where_they_are";
+    if !crate::has_landlock() || !crate::may_mount() {
+        return skipped(test, "it is for Landlock, and for those who may mount");
+    }
+    let hands = with_bash(|sandbox| sandbox.confinement(Confinement::Landlock));
+    hands.put(".env", SECRET);
+    hands.put("policy.toml", SECRET);
+    hands.put("deep/er/server.pem", SECRET);
+    hands.put("home/.ssh/id_ed25519", SECRET);
+    let me = std::process::id();
+    let top = hands.workspace.path().display().to_string();
+    for command in [
+        "mv new.txt .env".to_owned(),
+        "mv -f .env gone".to_owned(),
+        "rm -f .env".to_owned(),
+        "ln .env hard && cat hard".to_owned(),
+        "ln -f new.txt .env".to_owned(),
+        "ln -s new.txt .env".to_owned(),
+        "echo x > .env".to_owned(),
+        "truncate -s 0 policy.toml".to_owned(),
+        "chmod 644 .env".to_owned(),
+        "perl -e 'rename(\"new.txt\", \".env\") or exit 1'".to_owned(),
+        "perl -e 'rename(\"deep\", \"other\") or exit 1'".to_owned(),
+        "perl -e 'rename(\"deep/er\", \"deep/other\") or exit 1'".to_owned(),
+        "perl -e 'rename(\"home/.ssh\", \"keys\") or exit 1'".to_owned(),
+        "rm -rf deep".to_owned(),
+        "umount .env || umount -l .env".to_owned(),
+        "mount --bind new.txt .env".to_owned(),
+        "unshare -m true".to_owned(),
+        "nsenter -t 1 -m true".to_owned(),
+        format!("nsenter -t {me} -m true"),
+        "test -s .env".to_owned(),
+        "grep -r secret .".to_owned(),
+        format!("grep secret {top}/.env /proc/self/cwd/.env /proc/self/root{top}/.env"),
+        format!("cat /proc/{me}/cwd/.env || cat /proc/{me}/root{top}/.env"),
+        format!("cat /proc/{me}/task/*/root{top}/.env"),
+        "for one in /proc/[0-9]*; do grep -s secret $one/root/$PWD/.env && exit 0; done; exit 1".to_owned(),
+    ] {
+        let result = bash(&hands, &format!("echo x > new.txt || exit 0; {command}")).await;
+        assert!(!result.ends_with("Exit code: 0"), "`{command}` was done: {result}");
+    }
+    for path in [".env", "policy.toml", "deep/er/server.pem", "home/.ssh/id_ed25519"] {
+        assert_eq!(hands.content(path), SECRET, "{path}");
+    }
+    let done =
+        bash(&hands, "mkdir -p target/debug && echo made > target/debug/x && mv target/debug/x y && cat y")
+            .await;
+    assert_eq!(done, "made\nExit code: 0");
+    // It starts where it should, and sees the same covers from there.
+    let result = hands.done("bash", json!({"command": "pwd; ls; cat server.pem", "folder": "deep/er"})).await;
+    assert_eq!(result, format!("{top}/deep/er\nserver.pem\nExit code: 0"));
+}
+
+/// A secret that is a link cannot be covered, so the folder is closed instead.
+#[tokio::test]
+async fn a_link_with_the_name_of_a_secret_is_not_changed_from_a_shell() {
+    let test = "a_link_with_the_name_of_a_secret_is_not_changed_from_a_shell";
+    if !crate::has_landlock() {
+        return skipped(test, "this kernel has no Landlock of version 3");
+    }
+    for mounts in [true, false] {
+        let hands = with_bash(|sandbox| {
+            let sandbox = sandbox.confinement(Confinement::Landlock);
+            if mounts { sandbox } else { sandbox.without_mounts() }
+        });
+        hands.put("real/plain.txt", "plain");
+        hands.link("real/plain.txt", ".env");
+        for command in ["rm .env", "mv .env x", "ln -sf real .env"] {
+            let result = bash(&hands, command).await;
+            assert!(!result.ends_with("Exit code: 0"), "{command}: {result}");
+        }
+        assert!(hands.inside(".env").is_symlink());
     }
 }
 
