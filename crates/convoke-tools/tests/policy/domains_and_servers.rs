@@ -56,7 +56,21 @@ fn a_decision_for_the_tool_holds_for_hosts_that_are_not_listed() {
 }
 
 #[test]
-fn agentcore_240_agent_077_tools_of_servers_are_asked_about_unless_a_list_says_otherwise() {
+fn agent_077_what_servers_offer_is_asked_about_denied_with_a_reason_or_allowed_by_a_pattern() {
+    // Where the original allows it with a warning, we ask.
+    assert_eq!(Policy::default().mcp_tool("memory", "store").outcome, Outcome::Ask);
+    let closed = policy("[mcp]\ndefault = \"deny\"\nallow = [\"memory:*\"]\n");
+    let denied = closed.mcp_tool("files", "read");
+    assert_eq!(denied.outcome, Outcome::Deny);
+    assert!(denied.denial().contains("files:read") && denied.denial().contains("mcp.default"), "{denied}");
+    for tool in ["store", "search", "anything"] {
+        assert_eq!(closed.mcp_tool("memory", tool).outcome, Outcome::Allow);
+    }
+    assert_eq!(closed.mcp_tool("memory-2", "store").outcome, Outcome::Deny);
+}
+
+#[test]
+fn agentcore_240_tools_of_servers_are_asked_about_unless_a_list_says_otherwise() {
     // Where the original allows all with a warning, we ask.
     let decision = Policy::default().mcp_tool("files", "read");
     assert_eq!(decision.outcome, Outcome::Ask);
@@ -64,9 +78,7 @@ fn agentcore_240_agent_077_tools_of_servers_are_asked_about_unless_a_list_says_o
     let open = policy("[mcp]\ndefault = \"allow\"\n");
     assert_eq!(open.mcp_tool("files", "read").outcome, Outcome::Allow);
     let closed = policy("[mcp]\ndefault = \"deny\"\n");
-    let denied = closed.mcp_tool("files", "read");
-    assert_eq!(denied.outcome, Outcome::Deny);
-    assert!(denied.denial().contains("files:read") && denied.denial().contains("mcp.default"), "{denied}");
+    assert_eq!(closed.mcp_tool("files", "read").outcome, Outcome::Deny);
     let listed = policy(
         "[mcp]\nallow = [\"files:read\", \"git:*\", \"*:ping\"]\ndeny = [\"git:push\"]\nask = [\"git:tag\"]\n",
     );

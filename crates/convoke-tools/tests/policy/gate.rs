@@ -22,6 +22,31 @@ fn a_denial_says_what_to_do_instead() {
     insta::assert_snapshot!(decision.denial(), @"denied by the policy: `private/x` is denied (paths.deny = \"private/**\", policy.toml:3). Work with other files, or say what you need and why.");
 }
 
+/// Where the original does not offer them, ours are denied with the rule that says so: the model is told why.
+#[test]
+fn agent_071_where_only_bash_is_allowed_every_other_tool_is_denied() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let only_bash = policy(
+        "[defaults]\nreads = \"deny\"\nwrites = \"deny\"\nspawns = \"deny\"\nirreversible = \"deny\"\n\
+         [tools.bash]\ndecision = \"allow\"\n",
+    );
+    let gate = PolicyGate::new(only_bash).workspace(&workspace);
+    for tool in files::all(&workspace) {
+        let name = tool.spec().name();
+        let arguments = json!({"path": "x", "source": "x", "destination": "y", "pattern": "x"});
+        let decision = gate.decide(tool.spec(), &arguments);
+        assert_eq!(decision.outcome, Outcome::Deny, "{name}");
+        let denial = decision.denial();
+        assert!(
+            denial.starts_with("denied by the policy") && denial.contains("defaults."),
+            "{name}: {denial}"
+        );
+    }
+    let bash = ToolSpec::new("bash", "", [ToolEffect::Spawns, ToolEffect::Irreversible].into());
+    assert_eq!(gate.decide(&bash, &json!({"command": "ls"})).outcome, Outcome::Allow);
+}
+
 #[test]
 fn workflows_are_judged_by_what_they_do() {
     let gate = PolicyGate::new(Policy::default());
