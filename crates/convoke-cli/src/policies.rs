@@ -1,33 +1,20 @@
 //! Which policies hold: the folder's, and the user's own above it.
+//!
+//! The folder's may have come with somebody else's project. So it never stands alone: a user without a policy of their own
+//! has the defaults, and only what the user wrote, or named on the command line, allows more than they do.
 
 use std::path::{Path, PathBuf};
 
-use convoke_tools::policy::{self, Policy, PolicyErrors, PolicyGate, Sandboxing};
+use convoke_tools::policy::{self, Policy, PolicyErrors, PolicyGate, RulePlace, Sandboxing};
 
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 use crate::terminal::Output;
 
-/// The policies that hold, of which the strictest decides. Without any file: the defaults.
-pub(crate) fn all(
-    arguments: &Arguments,
-    named: Option<&Path>,
-    output: &mut Output,
-) -> Result<Vec<Policy>, Failure> {
-    let mut policies = Vec::new();
-    for place in places(arguments, named) {
-        policies.push(load(&place).map_err(|errors| {
-            output.explanation(&errors.render(output.colors_notes(), output.width().unwrap_or(100)));
-            Failure::failed(format!("{} is not valid, so nothing is allowed", place.display()))
-                .hint("`convoke policy check` says everything that is wrong with it")
-        })?);
-    }
-    if policies.is_empty() {
-        policies.push(Policy::default());
-    }
-    Ok(policies)
-}
+/// How to have what a folder cannot give itself.
+pub(crate) const ONLY_YOU: &str =
+    "which only you can: say so in your own policy.toml, or name the file with --policy";
 
 /// The files that are there: the one that was named or the folder's, then the user's own.
 pub(crate) fn places(arguments: &Arguments, named: Option<&Path>) -> Vec<PathBuf> {
@@ -47,30 +34,45 @@ pub(crate) fn load(path: &Path) -> Result<Policy, PolicyErrors> {
     Policy::load_existing(path)
 }
 
-/// The policies that hold for a run. There is at least one.
+/// The policies that hold, of which the strictest decides. There is at least one.
 pub(crate) struct Policies {
     all: Vec<Policy>,
     /// The files they are from, if there are any.
     pub(crate) files: Vec<PathBuf>,
-    /// Whether one of them is the user's own, or was named by the user. The folder's may have come with somebody else's
-    /// project.
-    is_users: bool,
 }
 
 impl Policies {
-    /// Reads those that hold.
+    /// Reads those that hold. `named` is the file that was named on the command line.
     pub(crate) fn load(
         arguments: &Arguments,
         named: Option<&Path>,
         output: &mut Output,
     ) -> Result<Self, Failure> {
-        let all = all(arguments, named, output)?;
-        let is_users = named.is_some() || own(arguments).is_some();
-        Ok(Self { all, files: places(arguments, named), is_users })
+        let files = places(arguments, named);
+        let mut all = Vec::new();
+        for place in &files {
+            all.push(load(place).map_err(|errors| {
+                output.explanation(&errors.render(output.colors_notes(), output.width().unwrap_or(100)));
+                Failure::failed(format!("{} is not valid, so nothing is allowed", place.display()))
+                    .hint("`convoke policy check` says everything that is wrong with it")
+            })?);
+        }
+        if named.is_none() && own(arguments).is_none() {
+            all.push(Policy::default());
+        }
+        Ok(Self { all, files })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Policy> {
         self.all.iter()
+    }
+
+    /// The folder's policy, if the defaults stand above it for want of a policy of the user's own.
+    pub(crate) fn bounded(&self) -> Option<&Policy> {
+        match (&*self.files, &*self.all) {
+            ([_], [folders, _defaults]) => Some(folders),
+            _ => None,
+        }
     }
 
     /// The gate that asks all of them.
@@ -82,34 +84,38 @@ impl Policies {
 
     /// Whether commands run with all the rights of this process.
     pub(crate) fn open_sandbox(&self) -> bool {
-        self.is_users && self.unconfined()
+        self.iter().all(|policy| policy.sandbox() == Sandboxing::Off)
     }
 
     /// Whether commands may reach other machines.
     pub(crate) fn open_network(&self) -> bool {
-        self.is_users && self.connected()
-    }
-
-    fn unconfined(&self) -> bool {
-        self.iter().all(|policy| policy.sandbox() == Sandboxing::Off)
-    }
-
-    fn connected(&self) -> bool {
         self.iter().all(Policy::command_network)
     }
 
     /// What the user should know about what holds.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let only_user = "which only you can: say so in your own policy.toml, or name the file with --policy";
         if self.open_sandbox() {
             notes.push("the sandbox is off: commands of agents can do whatever you can".to_owned());
-        } else if self.unconfined() {
-            notes.push(format!("the folder's policy turns the sandbox off, {only_user}"));
         }
-        if self.connected() && !self.is_users {
-            notes.push(format!("the folder's policy gives commands the network, {only_user}"));
+        if let Some(folders) = self.bounded() {
+            let wanted = [
+                (folders.sandbox() == Sandboxing::Off, "turns the sandbox off"),
+                (folders.command_network(), "gives commands the network"),
+                (lets_through(folders), "cannot let through more than the defaults do"),
+            ];
+            let wanted = wanted.into_iter().filter_map(|(is_so, what)| is_so.then_some(what));
+            notes.extend(wanted.map(|what| format!("the folder's policy {what}, {ONLY_YOU}")));
         }
         notes
     }
+}
+
+/// Whether a file says of anything that it is allowed or asked about.
+fn lets_through(policy: &Policy) -> bool {
+    policy.settings().iter().any(|setting| {
+        let list = setting.key.rsplit('.').next().unwrap_or_default();
+        let words = ["allow", "ask"];
+        setting.place != RulePlace::BuiltIn && (words.contains(&list) || words.contains(&&*setting.value))
+    })
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::tools::{self, sandbox_works};
 use crate::arguments::Arguments;
-use crate::policies::{self, Policies};
+use crate::policies::Policies;
 use crate::terminal::Output;
 use crate::{human, mcp};
 
@@ -21,11 +21,13 @@ impl Checkup {
     pub(crate) async fn make(arguments: &Arguments, config: &Config, output: &mut Output) -> Self {
         let policies = Policies::load(arguments, None, output).map_err(|failure| failure.message());
         let (workspace, sandbox) = places(arguments, config, policies.as_ref()).await;
-        let named: Vec<String> =
-            policies::places(arguments, None).iter().map(|file| file.display().to_string()).collect();
-        let policy = policies.map(|_| match named.is_empty() {
-            true => "the defaults: there is no policy.toml".to_owned(),
-            false => named.join(", and "),
+        let policy = policies.map(|policies| {
+            let files: Vec<String> = policies.files.iter().map(|file| file.display().to_string()).collect();
+            match (files.is_empty(), policies.bounded()) {
+                (true, _) => "the defaults: there is no policy.toml".to_owned(),
+                (false, Some(_)) => format!("{}, within the defaults", files.concat()),
+                (false, None) => files.join(", and "),
+            }
         });
         let own = [("workspace", workspace), ("policy", policy), ("sandbox", sandbox)];
         let mut all: Vec<(String, Found)> = own.map(|(name, found)| (name.to_owned(), found)).into();

@@ -55,9 +55,10 @@ fn explain_says_which_rule_decides_and_why() {
         "policy_explain_itself",
         seen(&place, &["policy", "explain", "--tool", "write", "--path", "policy.toml"])
     );
+    let fetch = ["policy", "explain", "--tool", "web_fetch", "--url", "https://example.com/x"];
     assert_snapshot!(
         "policy_explain_url",
-        seen(&place, &["policy", "explain", "--tool", "web_fetch", "--url", "https://example.com/x"])
+        seen(&place, &[&fetch[..], &["--policy", "policy.toml"]].concat())
     );
     assert_snapshot!("policy_explain_mcp", seen(&place, &["policy", "explain", "--mcp", "git:push"]));
     assert_snapshot!(
@@ -79,6 +80,7 @@ fn show_says_what_holds_and_where_it_is_said() {
     let place = place();
     let shown = seen(&place, &["policy", "show"]);
     assert!(shown.contains("policy.toml:18"), "{shown}");
+    assert!(shown.contains("cannot let through more than the defaults do"), "{shown}");
     let json: serde_json::Value =
         serde_json::from_str(&stdout(&place.convoke(&["policy", "show", "--json"]))).unwrap();
     let memory =
@@ -103,6 +105,22 @@ fn a_folders_policy_does_not_allow_what_the_users_own_denies() {
     place.write(".config/convoke/policy.toml", "version = 1\n[commands]\ndeny = [\"git push\"]\n");
     let shown = seen(&place, &["policy", "explain", "git push origin main"]);
     assert!(shown.contains("deny") && shown.contains(".config/convoke/policy.toml:3"), "{shown}");
+}
+
+#[test]
+fn a_folders_policy_does_not_allow_what_the_defaults_do_not() {
+    let place = place();
+    let fetch = ["policy", "explain", "--tool", "web_fetch", "--url", "https://docs.rs/x"];
+    assert_snapshot!("policy_explain_bounded", seen(&place, &fetch));
+    let named = seen(&place, &[&fetch[..], &["--policy", "policy.toml"]].concat());
+    assert!(named.contains("allow") && !named.contains("only you can"), "{named}");
+    place.write(".config/convoke/policy.toml", POLICY);
+    let own = seen(&place, &fetch);
+    assert!(own.contains("allow") && !own.contains("only you can"), "{own}");
+    // What it denies beyond them holds.
+    std::fs::remove_file(place.path().join(".config/convoke/policy.toml")).unwrap();
+    let stricter = seen(&place, &["policy", "explain", "--tool", "write", "--path", "Cargo.lock"]);
+    assert!(stricter.contains("deny") && stricter.contains("policy.toml:8"), "{stricter}");
 }
 
 #[test]

@@ -39,8 +39,12 @@ reply = { tool_calls = [{ name = "mcp_fake_echo", arguments = { text = "hello fr
     assert!(told.contains("may") || told.contains("May"), "{told}");
     let done = at_home(&place, &[], &["answer", "work-1", "--approve", "--resume"]);
     assert_eq!(stdout(&done), "Echoed.\n", "{}", stderr(&done));
-    // A policy may allow it for good.
-    place.write("policy.toml", "version = 1\n[mcp]\nallow = [\"fake:echo\"]\n");
+    // The user's policy may allow it for good, the folder's may not.
+    let allowing = "version = 1\n[mcp]\nallow = [\"fake:echo\"]\n";
+    place.write("policy.toml", allowing);
+    let asked = at_home(&place, &[], &["run", "-m", "scripted/script.toml"]);
+    assert_eq!(asked.status.code(), Some(5), "{}", stderr(&asked));
+    place.write(".config/convoke/policy.toml", allowing);
     let done = at_home(&place, &[], &["run", "-m", "scripted/script.toml"]);
     assert_eq!(stdout(&done), "Echoed.\n", "{}", stderr(&done));
     let doctor = stdout(&at_home(&place, &[], &["doctor", "-m", "scripted/script.toml"]));
@@ -66,10 +70,22 @@ reply = "There is no web."
     assert_eq!(stdout(&output), "There is no web.\n", "{}", stderr(&output));
     let made = |name: &str| place.path().join(name).exists();
     assert!(!made("convoke.db-scratchpad") && !made(".local"), "what nobody needs is not made");
-    place.write("policy.toml", "version = 1\n[tools.web_fetch]\ndecision = \"allow\"\n");
-    let output = at_home(&place, &[], &["run", "-m", "scripted/script.toml", "--output", "ndjson"]);
-    let told = stdout(&output);
-    assert!(told.contains("Tried.") && told.contains("\"is_error\":true"), "{told}");
+    // A project cannot open it for itself: only somebody who names its policy, or has one that says so, can.
+    let opening = "version = 1\n[tools.web_fetch]\ndecision = \"allow\"\n";
+    place.write("policy.toml", opening);
+    let output = at_home(&place, &[], &["run", "-m", "scripted/script.toml"]);
+    assert_eq!(stdout(&output), "There is no web.\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot let through more than the defaults do"), "{}", stderr(&output));
+    let tried = |more: &[&str]| {
+        let run = ["run", "-m", "scripted/script.toml", "--output", "ndjson"];
+        let output = at_home(&place, &[], &[&run, more].concat());
+        let told = stdout(&output);
+        assert!(told.contains("Tried.") && told.contains("\"is_error\":true"), "{told}");
+        assert!(!stderr(&output).contains("the folder's policy"), "{}", stderr(&output));
+    };
+    tried(&["--policy", "policy.toml"]);
+    place.write(".config/convoke/policy.toml", opening);
+    tried(&[]);
 }
 
 #[test]
@@ -144,7 +160,7 @@ reply = { tool_calls = [{ name = "bash", arguments = { command = "rm -r old", fo
     assert_eq!(asked.status.code(), Some(5), "{}", stderr(&asked));
     // There are other tools now, and fewer.
     place.write("convoke.toml", "[workspace]\nread_only = true\n");
-    place.write("policy.toml", "version = 1\n[tools.web_fetch]\ndecision = \"allow\"\n");
+    place.write(".config/convoke/policy.toml", "version = 1\n[tools.web_fetch]\ndecision = \"allow\"\n");
     let done = at_home(&place, &[], &["answer", "work-1", "--approve", "--resume"]);
     assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
     assert!(place.path().join("work/old").exists() && !place.path().join("x.txt").exists());

@@ -8,23 +8,31 @@ use serde_json::{Value, json};
 use super::Explain;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::policies;
+use crate::policies::{ONLY_YOU, Policies};
 use crate::terminal::{Ink, Output, Rich, text};
 
 pub(super) fn run(arguments: &Arguments, asked: &Explain, output: &mut Output) -> Result<(), Failure> {
-    let policies = policies::all(arguments, asked.which.policy.as_deref(), output)?;
+    let policies = Policies::load(arguments, asked.which.policy.as_deref(), output)?;
     let workspace = Workspace::open(".").ok();
     let call = call(asked)?.within(workspace.as_ref());
-    let explained = policies.iter().map(|policy: &Policy| policy.explain(&call));
     // Of several, the strictest decides. There is always one: the defaults.
-    let strictest =
-        explained.reduce(
-            |first, second| {
-                if second.decision.outcome > first.decision.outcome { second } else { first }
-            },
-        );
-    let Some(explanation) = strictest else { return Ok(()) };
-    if arguments.json { output.json(&as_json(&explanation)) } else { print(&explanation, output) }
+    let stricter = |first: Explanation, second: Explanation| {
+        if second.decision.outcome > first.decision.outcome { second } else { first }
+    };
+    let explained = policies.iter().map(|policy| policy.explain(&call)).reduce(stricter);
+    let Some(explanation) = explained else { return Ok(()) };
+    if arguments.json {
+        return output.json(&as_json(&explanation));
+    }
+    print(&explanation, output)?;
+    if let Some(folders) = policies.bounded() {
+        let (theirs, outcome) = (folders.decide(&call).outcome, explanation.decision.outcome);
+        if theirs < outcome {
+            let name = text::clean(folders.source());
+            output.note(&format!("{name} would say {theirs} instead of {outcome}, {ONLY_YOU}"));
+        }
+    }
+    Ok(())
 }
 
 fn call(asked: &Explain) -> Result<Call<'_>, Failure> {

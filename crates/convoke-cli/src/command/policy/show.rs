@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::Which;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::policies;
+use crate::policies::{ONLY_YOU, Policies};
 use crate::terminal::{Ink, Output, Rich, text};
 
 pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> Result<(), Failure> {
-    let policies = policies::all(arguments, which.policy.as_deref(), output)?;
+    let policies = Policies::load(arguments, which.policy.as_deref(), output)?;
     if arguments.json {
         let all: Vec<Value> = policies
             .iter()
@@ -28,7 +28,9 @@ pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> 
         output.line(&Rich::plain(text::clean(policy.source())))?;
         print(&policy.settings(), output)?;
     }
-    if policies.len() > 1 {
+    if policies.bounded().is_some() {
+        output.note(&format!("the folder's policy cannot let through more than the defaults do, {ONLY_YOU}"));
+    } else if policies.files.len() > 1 {
         output.note("of several policies, the strictest decides");
     }
     Ok(())
