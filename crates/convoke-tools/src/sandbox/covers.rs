@@ -47,26 +47,29 @@ impl Covers {
         start: &Path,
         folder: &OwnedFd,
     ) -> Result<Option<Self>, SandboxError> {
-        let top = sandbox.workspace.path();
-        // A link cannot be covered: what is mounted on it lies on what it leads to.
-        let is_link = |(_, kind): &(PathBuf, Kind)| *kind == Kind::Link;
-        if holes.secret.is_empty()
-            || holes.secret.iter().any(is_link)
-            || !sandbox.mounts
-            || !may_mount()
-            || !is_only_path(top)
-        {
+        if !Self::can_be(sandbox, holes) {
             return Ok(None);
         }
-        let (empty_file, empty_folder) = sandbox.private.nothing()?;
-        let cover = |kind: &Kind| if *kind == Kind::Folder { &empty_folder } else { &empty_file }.clone();
+        let (on_file, on_folder) = sandbox.private.nothing()?;
+        let cover = |kind: &Kind| if *kind == Kind::Folder { &on_folder } else { &on_file }.clone();
         Ok(Some(Self {
-            top: top.to_owned(),
+            top: sandbox.workspace.path().to_owned(),
             start: start.to_owned(),
             started: identity(folder).map_err(failed)?,
             folders: holes.folders().into_iter().map(Path::to_owned).collect(),
             secrets: holes.secret.iter().map(|(path, kind)| (path.clone(), cover(kind))).collect(),
         }))
+    }
+
+    /// Whether there are secrets, and they can be covered.
+    pub(super) fn can_be(sandbox: &Sandbox, holes: &Holes) -> bool {
+        // A link cannot be covered: what is mounted on it lies on what it leads to.
+        let is_link = |(_, kind): &(PathBuf, Kind)| *kind == Kind::Link;
+        sandbox.mounts
+            && !holes.secret.is_empty()
+            && !holes.secret.iter().any(is_link)
+            && may_mount()
+            && is_only_path(sandbox.workspace.path())
     }
 
     /// Gives this thread a mount namespace with the covers in it, and leads it to the start.

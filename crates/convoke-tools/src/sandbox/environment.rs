@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::io::Errno;
 
 use super::SandboxError;
 
@@ -59,18 +63,21 @@ impl Private {
         self.path.join("outputs")
     }
 
-    /// A file and a folder with nothing in them, to lie on secrets.
+    /// What lies on secrets, on files and on folders. On files it is a socket that nobody listens at: it cannot be opened,
+    /// so nobody takes it for an empty file, and commits that.
     pub(super) fn nothing(&self) -> Result<(PathBuf, PathBuf), SandboxError> {
         let (file, folder) = (self.path.join("nothing"), self.path.join("empty"));
-        let make = |made: std::io::Result<()>| match made {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+        let made = match mknodat(CWD, &file, FileType::Socket, Mode::RUSR, 0) {
+            Err(Errno::EXIST) => Ok(()),
+            made => made,
+        };
+        made.map_err(|errno| SandboxError::setup("a private folder", errno))?;
+        match DirBuilder::new().mode(0o500).create(&folder) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 Err(SandboxError::setup("a private folder", error))
             }
-            _ => Ok(()),
-        };
-        make(OpenOptions::new().write(true).create_new(true).mode(0o400).open(&file).map(drop))?;
-        make(DirBuilder::new().mode(0o500).create(&folder))?;
-        Ok((file, folder))
+            _ => Ok((file, folder)),
+        }
     }
 
     /// The variables of a command.

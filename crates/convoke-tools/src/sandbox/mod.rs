@@ -27,6 +27,7 @@ mod kept;
 mod landlock;
 mod limits;
 mod members;
+mod notes;
 mod output;
 mod process;
 mod reading;
@@ -217,6 +218,15 @@ impl Sandbox {
     #[must_use]
     pub fn reaches(&self) -> Network {
         self.network
+    }
+
+    /// The folders, from the top of the workspace, in which commands can make, rename and remove nothing as things are now:
+    /// there are secrets beneath them, and nothing here can hide these. The top itself is an empty path.
+    ///
+    /// # Errors
+    /// If nothing can confine commands as asked, or the workspace cannot be gone through.
+    pub fn closed_folders(&self) -> Result<Vec<PathBuf>, SandboxError> {
+        start::closed_folders(self)
     }
 
     /// Keeps an output where later commands can read it, and says where.

@@ -1,22 +1,17 @@
 //! A command's life: it is started, gets its limits, is watched, and has a certain end.
 
-use std::path::PathBuf;
 use std::process::ChildStdin;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use super::group::Group;
-use super::holes::Holes;
 use super::members::Members;
+use super::notes::notes;
 use super::reading::{Reading, until_end};
 use super::start::{Prepared, Started, begin};
 use super::watch::Watcher;
 use super::{Confinement, End, Finished, Sandbox, SandboxError, Task};
-use crate::workspace::shown;
-
-/// How many protected files are named where they are in the way.
-const NAMED: usize = 8;
 
 pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, SandboxError> {
     let time = task.time;
@@ -51,7 +46,7 @@ pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, Sandbo
     let drain = async { tokio::join!(out.rest(), err.rest()) };
     // Output that still does not end belongs to something that could not be killed, which is said below.
     let _ = timeout(Duration::from_secs(1), drain).await;
-    let Prepared { kept, closed } = prepared;
+    let Prepared { kept, secrets } = prepared;
     let finish = {
         let workspace = sandbox.workspace.clone();
         tokio::task::spawn_blocking(move || kept.map(|kept| kept.put_back(&workspace)).transpose())
@@ -60,7 +55,7 @@ pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, Sandbo
     if left > 0 {
         return Err(SandboxError::Left { left });
     }
-    let notes = notes(&changed, closed.as_ref(), end);
+    let notes = notes(&changed, &secrets, end, &err.output);
     Ok(Finished { end, stdout: out.output, stderr: err.output, notes })
 }
 
@@ -105,29 +100,4 @@ fn open(mut gate: ChildStdin) -> Result<ChildStdin, SandboxError> {
     use std::io::Write;
     gate.write_all(b"\n").map_err(|error| SandboxError::setup("a process", error))?;
     Ok(gate)
-}
-
-fn notes(changed: &[PathBuf], closed: Option<&Holes>, end: End) -> Vec<String> {
-    let mut notes = Vec::new();
-    let list = |paths: &[PathBuf]| {
-        paths.iter().map(|path| format!("`{}`", shown(path))).collect::<Vec<_>>().join(", ")
-    };
-    if !changed.is_empty() {
-        notes.push(format!("denied: {} may not be changed; it was put back", list(changed)));
-    }
-    if let Some(holes) = closed.filter(|holes| !holes.secret.is_empty() && end != End::Exited(0)) {
-        let secrets: Vec<PathBuf> = holes.secret.iter().take(NAMED).map(|(path, _)| path.clone()).collect();
-        let more = match holes.secret.len() - secrets.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        notes.push(format!(
-            "there are protected files in {}: {}{more}. Landlock, which confines this command, cannot leave out single \
-             files, so nothing can be made, renamed or removed directly in there. Use the file tools for that, or a folder \
-             inside. A person can end this: install bubblewrap, or move these files out of the workspace",
-            list(&holes.around()),
-            list(&secrets)
-        ));
-    }
-    notes
 }

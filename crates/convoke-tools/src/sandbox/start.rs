@@ -25,6 +25,7 @@ use super::group::Group;
 use super::holes::Holes;
 use super::kept::Kept;
 use super::members::{Leader, Members, new_mark};
+use super::notes::Secrets;
 use super::process::Living;
 use super::{Confinement, Network, Sandbox, SandboxError, Task, bubblewrap, landlock};
 use crate::workspace::Follow;
@@ -44,8 +45,7 @@ const KEPT_RIGHTS: CapabilitySet = CapabilitySet::CHOWN
 /// What is needed after the command.
 pub(super) struct Prepared {
     pub(super) kept: Option<Kept>,
-    /// What could only be protected by closing the folders it is in.
-    pub(super) closed: Option<Holes>,
+    pub(super) secrets: Secrets,
 }
 
 pub(super) struct Started {
@@ -62,21 +62,24 @@ pub(super) fn begin(sandbox: &Sandbox, task: &Task) -> Result<(Started, Prepared
     let folder = sandbox.workspace.open_folder(&place)?;
     let holes = Holes::of(&sandbox.workspace)?;
     let how = choose(sandbox, &holes)?;
-    let is_landlock = matches!(how, How::Landlock);
     let mut command = Command::new("/bin/sh");
     command.args(["-c", GATE, "sh"]);
     let kept = if matches!(how, How::Off) { None } else { Some(Kept::of(&sandbox.workspace, &holes)?) };
-    let mut prepared = Prepared { kept, closed: None };
+    let mut protect: fn(Holes) -> Secrets = Secrets::Hidden;
     let mut confine: Option<Confine> = None;
     let mut is_covered = false;
     match how {
         How::Off => {
             command.arg("");
+            protect = |_| Secrets::Open;
         }
         How::Landlock => {
             command.arg("");
             let covers = Covers::of(sandbox, &holes, &place.path, &folder)?;
             is_covered = covers.is_some();
+            if !is_covered {
+                protect = Secrets::Closed;
+            }
             let covered = Holes::default();
             let rules = landlock::rules(sandbox, if is_covered { &covered } else { &holes })?;
             let filters = filter::programs(match sandbox.network {
@@ -110,16 +113,21 @@ pub(super) fn begin(sandbox: &Sandbox, task: &Task) -> Result<(Started, Prepared
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    if is_landlock && !is_covered {
-        prepared.closed = Some(holes);
-    }
     if !is_covered {
         // By its handle: the path could have become another folder's. With covers, the thread has led it there.
         command.current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     }
     let mark = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
     let group = Group::make(sandbox.limits.processes, mark);
+    let prepared = Prepared { kept, secrets: protect(holes) };
     Ok((spawn(command, task.program.clone(), folder, mark, group, confine)?, prepared))
+}
+
+/// The folders in which a command could make nothing.
+pub(super) fn closed_folders(sandbox: &Sandbox) -> Result<Vec<PathBuf>, SandboxError> {
+    let holes = Holes::of(&sandbox.workspace)?;
+    let is_closed = matches!(choose(sandbox, &holes)?, How::Landlock) && !Covers::can_be(sandbox, &holes);
+    Ok(if is_closed { holes.around() } else { Vec::new() })
 }
 
 enum How {

@@ -18,6 +18,9 @@ pub struct Hands {
     pub folder: TempDir,
     pub workspace: Workspace,
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Where `bash` runs, if it is among them.
+    #[cfg(target_os = "linux")]
+    pub sandbox: Option<convoke_tools::sandbox::Sandbox>,
 }
 
 impl Hands {
@@ -34,7 +37,13 @@ impl Hands {
         std::fs::write(folder.path().join("outside/secret.txt"), SECRET).unwrap();
         let workspace = Workspace::open(folder.path().join("inside")).unwrap();
         let tools = tools(&workspace);
-        Self { folder, workspace, tools }
+        Self {
+            folder,
+            workspace,
+            tools,
+            #[cfg(target_os = "linux")]
+            sandbox: None,
+        }
     }
 
     /// A path inside.
@@ -136,12 +145,11 @@ pub fn assert_denied(words: &str, because: &str) {
 pub fn with_bash(
     set_up: impl FnOnce(convoke_tools::sandbox::Sandbox) -> convoke_tools::sandbox::Sandbox,
 ) -> Hands {
-    Hands::with(|workspace| {
-        let sandbox = set_up(convoke_tools::sandbox::Sandbox::new(workspace).unwrap());
-        let mut tools = files::all(workspace);
-        tools.push(Arc::new(convoke_tools::shell::bash(&sandbox)));
-        tools
-    })
+    let mut hands = Hands::with(files::all);
+    let sandbox = set_up(convoke_tools::sandbox::Sandbox::new(&hands.workspace).unwrap());
+    hands.tools.push(Arc::new(convoke_tools::shell::bash(&sandbox)));
+    hands.sandbox = Some(sandbox);
+    hands
 }
 
 /// Says that a test is not run, where everybody sees it: output of tests that pass is not shown otherwise.

@@ -59,7 +59,10 @@ async fn beside_a_secret_folders_work_and_limits_are_told() {
         assert_eq!(hands.content("src/d/er"), "x\n");
         let result = bash(&hands, "echo x > new.txt").await;
         // A mount hides the file itself; Landlock alone can only close the folder, and says so, and what to do.
+        let closed = hands.sandbox.as_ref().unwrap().closed_folders().unwrap();
+        assert_eq!(closed.is_empty(), result.ends_with("Exit code: 0"), "{closed:?}: {result}");
         if !result.ends_with("Exit code: 0") {
+            assert_eq!(closed, [std::path::PathBuf::new()]);
             assert!(result.contains("there are protected files in `.`: `.env`"), "{result}");
             assert!(result.contains("install bubblewrap") && result.contains("move"), "{result}");
             hands.done("write", json!({"path": "new.txt", "content": "x"})).await;
@@ -139,9 +142,38 @@ async fn covers_stay_where_they_are() {
         bash(&hands, "mkdir -p target/debug && echo made > target/debug/x && mv target/debug/x y && cat y")
             .await;
     assert_eq!(done, "made\nExit code: 0");
-    // It starts where it should, and sees the same covers from there.
+    // It starts where it should, and sees the same covers from there. What is denied is said.
     let result = hands.done("bash", json!({"command": "pwd; ls; cat server.pem", "folder": "deep/er"})).await;
-    assert_eq!(result, format!("{top}/deep/er\nserver.pem\nExit code: 0"));
+    assert!(result.starts_with(&format!("{top}/deep/er\nserver.pem\nSTDERR:\n")), "{result}");
+    assert!(result.contains("[denied: `deep/er/server.pem`: protected"), "{result}");
+}
+
+/// A secret that is committed must not be committed as something empty because it was hidden.
+#[tokio::test]
+async fn what_is_hidden_is_not_committed_as_something_else() {
+    let test = "what_is_hidden_is_not_committed_as_something_else";
+    for hands in everywhere(test, |sandbox| sandbox) {
+        hands.put("policy.toml", SECRET);
+        hands.put("src/a.txt", "a");
+        let git = |arguments: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]).args(arguments);
+            let output =
+                command.current_dir(hands.workspace.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").output();
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        };
+        git(&["init", "-q", "-b", "main"]);
+        git(&["add", "-A"]);
+        git(&["commit", "-q", "-m", "first"]);
+        let commit = "git -c user.name=Ann -c user.email=ann@example.org commit -q";
+        let result = bash(&hands, &format!("echo b > src/a.txt; git add -A; {commit} -a -m all")).await;
+        assert!(!result.ends_with("Exit code: 0"), "{result}");
+        assert_eq!(git(&["show", "HEAD:policy.toml"]), SECRET);
+        assert_eq!(git(&["show", ":policy.toml"]), SECRET);
+        let result = bash(&hands, &format!("git add src/a.txt && {commit} -m second")).await;
+        assert!(result.ends_with("Exit code: 0"), "{result}");
+        assert_eq!(git(&["show", "HEAD:src/a.txt"]), "b\n");
+    }
 }
 
 /// A secret that is a link cannot be covered, so the folder is closed instead.
