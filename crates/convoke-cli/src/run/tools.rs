@@ -219,7 +219,15 @@ pub(crate) async fn sandbox_works(workspace: &Workspace, policies: &Policies) ->
             Err(_) => {}
         }
     }
-    if works.is_empty() { Err(trouble) } else { Ok(works.join(" and ")) }
+    if works.is_empty() {
+        return Err(trouble);
+    }
+    let closed = sandbox.closed_folders().map_err(|error| error.to_string())?;
+    let limit = match closed.len() {
+        0 => "",
+        _ => "; commands make no files beside protected ones: install bubblewrap, or keep those elsewhere",
+    };
+    Ok(format!("{}{limit}", works.join(" and ")))
 }
 
 /// There is none here.
