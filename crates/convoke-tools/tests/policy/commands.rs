@@ -228,3 +228,34 @@ fn paths_that_are_denied_to_all_tools_are_denied_to_commands_too() {
     all(&policy, Outcome::Allow, &["cat src/secrets.rs", "ls"]);
     all(&Policy::default(), Outcome::Deny, &["echo 'version = 1' > policy.toml", "cat < sub/.env"]);
 }
+
+#[test]
+fn functions_that_multiply_are_denied_and_others_are_not() {
+    let bombs = [
+        ":(){ :|:& };:",
+        ":() { : | : & }; :",
+        "f() {\n  f &\n  f &\n}\nf",
+        "function b { b | b; }; b",
+        "x()\n{\n$(x)\n}; x",
+        "bash -c ':(){ :|:& };:'",
+        "true && (w() { (w); w; }; w)",
+    ];
+    for policy in [Policy::default(), policy("[commands]\ndefault = \"allow\"\nallow = [\":\", \"f\"]\n")] {
+        for bomb in bombs {
+            let decision = policy.command(bomb);
+            assert_eq!(decision.outcome, Outcome::Deny, "{bomb}: {decision}");
+            assert!(decision.because.contains("fork bomb"), "{bomb}: {decision}");
+        }
+    }
+    all(
+        &Policy::default(),
+        Outcome::Allow,
+        &[
+            "count() { [ \"$1\" -gt 0 ] && count $(($1 - 1)); }; count 3",
+            "f() { echo x | sort & }; f | cat & f &",
+            "f() { { a; }; }; f | f",
+            "function g { a; }; (g) | g",
+            "build() { make; }; build || build",
+        ],
+    );
+}

@@ -183,3 +183,32 @@ async fn what_cannot_be_undone_waits_for_a_person_who_sees_the_call_and_the_rule
         assert_eq!(folder.path().join("x").exists(), stays);
     }
 }
+
+#[test]
+fn a_redirection_out_of_the_workspace_is_denied_with_the_reason() {
+    // Not in /tmp: commands may have one of their own.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(top.join("work")).unwrap();
+    std::os::unix::fs::symlink(top.join("work"), top.join("alias")).unwrap();
+    let workspace = Workspace::open(top.join("work")).unwrap();
+    let spec = ToolSpec::new("bash", "", [ToolEffect::Spawns, ToolEffect::Irreversible].into());
+    let gate = |policy: Policy| PolicyGate::new(policy).workspace(&workspace);
+    let decide = |gate: &PolicyGate, command: &str| gate.decide(&spec, &json!({"command": command}));
+    let confined = gate(Policy::default());
+    for command in ["echo x > /etc/cron.d/x", "ls >> /root/x", "sh -c 'ls &> /var/x'", "ls > /tmp/../etc/x"] {
+        let decision = decide(&confined, command);
+        assert_eq!(decision.outcome, Outcome::Deny, "{command}: {decision}");
+        assert!(decision.denial().contains("outside of the workspace"), "{decision}");
+    }
+    let inside = format!("ls > {0}/work/x; ls > {0}/alias/y", top.display());
+    for command in
+        [&*inside, "ls > x 2>&1", "ls > /dev/null", "ls > /tmp/x", "ls < /usr/share/x", "cd x; ls > ../y"]
+    {
+        let decision = decide(&confined, command);
+        assert_eq!(decision.outcome, Outcome::Allow, "{command}: {decision}");
+    }
+    // Without a sandbox it is for the person who turned it off to say what goes.
+    let open = gate(policy("sandbox = \"off\"\n[commands]\ndefault = \"allow\"\n"));
+    assert_eq!(decide(&open, "echo x > /srv/x").outcome, Outcome::Allow);
+}

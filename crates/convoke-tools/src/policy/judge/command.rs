@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::Call;
+use super::{Call, built_in, denied};
 use crate::policy::explain::Trail;
 use crate::policy::pattern::PathName;
 use crate::policy::shell::{self, SimpleCommand};
 use crate::policy::{Decision, Outcome, Policy, RuleRef, Sandboxing, ToolRules, builtin};
 use crate::workspace::Workspace;
 
+const INSIDE: &str = "Write to a file in the workspace.";
 const OTHER_COMMAND: &str = "Do it with other commands or with the file tools, or say what you need and why.";
 
 impl Policy {
@@ -42,7 +43,11 @@ impl Policy {
                 None => weigh(self.command_default(call, rules, command)),
             }
         }
-        unclear.for_each(weigh);
+        unclear.for_each(&mut weigh);
+        for name in &reading.multiplying {
+            let because = format!("`{name}` starts itself beside itself, again and again (a fork bomb)");
+            weigh(denied(built_in("commands.deny"), because, OTHER_COMMAND));
+        }
         strictest.unwrap_or_else(|| self.base(call, rules))
     }
 
@@ -155,6 +160,13 @@ impl Policy {
                 if is_touch && let Some(decision) = self.protects(&names, text, changes, None) {
                     return Some(decision);
                 }
+                // What is only known when it runs, such as `$TMPDIR`, could lead anywhere.
+                let leads_out = changes && word.fixed().is_some_and(|path| leads_out(path, root));
+                if leads_out && self.sandbox.value == Sandboxing::Required {
+                    let because =
+                        format!("`> {text}` is outside of the workspace, where commands write nothing");
+                    return Some(denied(built_in("sandbox"), because, INSIDE));
+                }
                 let decision = self.restricted_path(&names, text, None, trail);
                 // A word that is no path is not outside of anything.
                 let counts = |decision: &Decision| is_touch || decision.rule.key != "paths.within";
@@ -165,4 +177,19 @@ impl Policy {
         }
         None
     }
+}
+
+/// Whether a file that a command writes is elsewhere for certain. Devices and `/tmp` are none of this, and neither are paths
+/// that begin where the command is: nobody knows where that will be.
+fn leads_out(text: &str, root: Option<&Path>) -> bool {
+    let Some(root) = root else { return false };
+    let path = PathName::of(Path::new(text), None).absolute;
+    let Some(path) = path.filter(|_| text.starts_with('/')) else { return false };
+    let known = ["/dev", "/proc/self/fd", "/tmp"];
+    if path.starts_with(root) || known.iter().any(|known| path.starts_with(known)) {
+        return false;
+    }
+    // The workspace may be known by another name. This is about to be denied, so there is time to look.
+    let there = path.ancestors().find_map(|folder| folder.canonicalize().ok());
+    there.is_none_or(|there| !there.starts_with(root))
 }

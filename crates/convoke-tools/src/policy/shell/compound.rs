@@ -137,7 +137,7 @@ impl Parser<'_, '_> {
 
     pub(super) fn function(&mut self) -> Result<(), Unclear> {
         self.blanks();
-        self.word()?;
+        let name = self.word()?;
         self.blanks();
         if let Some(rest) = self.rest().strip_prefix('(') {
             let Some(close) = rest.find(')') else {
@@ -148,6 +148,7 @@ impl Parser<'_, '_> {
             }
             self.at += close + 2;
         }
+        self.begin_body(&name);
         Ok(())
     }
 

@@ -94,6 +94,9 @@ pub struct Reading {
     pub commands: Vec<SimpleCommand>,
     /// What is only decided when it runs. Nothing may be allowed on the strength of a reading with such a thing in it.
     pub unclear: Vec<Unclear>,
+    /// Functions that start themselves beside themselves, in a pipeline, in the background or in a subshell: each call
+    /// becomes several, until the machine has no more processes.
+    pub multiplying: Vec<String>,
 }
 
 /// Reads a command line.

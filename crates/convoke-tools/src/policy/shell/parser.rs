@@ -23,6 +23,21 @@ pub(super) struct Parser<'t, 'r> {
     pub(super) reading: &'r mut Reading,
     /// Here-documents whose text begins after the next line break.
     pub(super) awaited: Vec<Here>,
+    /// How many `{` are open.
+    braces: usize,
+    /// Functions whose bodies are being read.
+    bodies: Vec<Body>,
+    /// Whether a pipe leads into the next command.
+    piped: bool,
+}
+
+/// The body of a function.
+struct Body {
+    name: String,
+    /// How many `{` were open before it.
+    braces: usize,
+    /// How deep it is.
+    depth: usize,
 }
 
 /// What a list of commands ends with.
@@ -50,7 +65,16 @@ pub(super) struct Draft {
 
 impl<'t, 'r> Parser<'t, 'r> {
     pub(super) fn new(text: &'t str, within: &[&'static str], reading: &'r mut Reading) -> Self {
-        Self { text, at: 0, within: within.to_vec(), reading, awaited: Vec::new() }
+        Self {
+            text,
+            at: 0,
+            within: within.to_vec(),
+            reading,
+            awaited: Vec::new(),
+            braces: 0,
+            bodies: Vec::new(),
+            piped: false,
+        }
     }
 
     pub(super) fn whole(mut self) -> Result<(), Unclear> {
@@ -93,7 +117,12 @@ impl<'t, 'r> Parser<'t, 'r> {
                     return Err(Unclear::because("there is a `;;` outside of a `case`"));
                 }
                 Some(b'\n') => self.line_break()?,
-                Some(b';' | b'|') => self.at += 1,
+                Some(b'|') => {
+                    let is_or = rest.starts_with("||");
+                    self.piped = !is_or;
+                    self.at += if is_or { 2 } else { 1 };
+                }
+                Some(b';') => self.at += 1,
                 Some(b'&') if !rest.starts_with("&>") => self.at += 1,
                 Some(b'(') => self.parentheses()?,
                 Some(_) if until == Until::Clause && self.next_word_is("esac") => return Ok(()),
@@ -129,6 +158,7 @@ impl<'t, 'r> Parser<'t, 'r> {
             }
             if begins && !word.quoted {
                 if BEFORE_A_COMMAND.contains(&word.source.as_str()) {
+                    self.braces += usize::from(word.source == "{");
                     // What may stand between the reserved word and the command.
                     if word.source == "time" {
                         self.skip_option("-p");
@@ -137,6 +167,10 @@ impl<'t, 'r> Parser<'t, 'r> {
                     return if draft.redirected { Err(misplaced(&word)) } else { Ok(()) };
                 }
                 if AFTER_A_COMMAND.contains(&word.source.as_str()) {
+                    if word.source == "}" {
+                        self.braces = self.braces.saturating_sub(1);
+                        self.bodies.retain(|body| body.braces < self.braces);
+                    }
                     return self.redirections_only();
                 }
                 match word.source.as_str() {
@@ -172,8 +206,33 @@ impl<'t, 'r> Parser<'t, 'r> {
         }
         self.at += 1;
         // Whatever is in it is read as if it ran here.
-        draft.words.clear();
+        if let Some(name) = draft.words.pop() {
+            self.begin_body(&name);
+        }
         Ok(())
+    }
+
+    /// A function of this name is defined here.
+    pub(super) fn begin_body(&mut self, name: &Word) {
+        if self.rest().trim_start().starts_with('{')
+            && let Some(name) = name.fixed()
+        {
+            let (braces, depth) = (self.braces, self.within.len());
+            self.bodies.push(Body { name: name.to_owned(), braces, depth });
+        }
+    }
+
+    /// Looks whether a function starts itself beside itself.
+    fn watch_for_multiplying(&mut self, command: &SimpleCommand) {
+        let rest = self.rest();
+        let beside = std::mem::take(&mut self.piped)
+            || rest.starts_with('|') && !rest.starts_with("||")
+            || rest.starts_with('&') && !rest.starts_with("&&");
+        let itself = |body: &&Body| command.program() == Some(&body.name);
+        let Some(body) = self.bodies.iter().find(itself) else { return };
+        if (beside || self.within.len() > body.depth) && !self.reading.multiplying.contains(&body.name) {
+            self.reading.multiplying.push(body.name.clone());
+        }
     }
 
     fn redirections_only(&mut self) -> Result<(), Unclear> {
@@ -209,6 +268,7 @@ impl<'t, 'r> Parser<'t, 'r> {
         }
         let Draft { words, variables, input, here, .. } = draft;
         let command = SimpleCommand { words, variables, within: self.within.clone(), transparent: false };
+        self.watch_for_multiplying(&command);
         if let Some(here) = here.and_then(|index| self.awaited.get_mut(index))
             && wrapper::reads_commands(&command)
         {
