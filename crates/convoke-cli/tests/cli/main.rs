@@ -9,6 +9,7 @@ mod agentfiles;
 mod answer;
 mod chat;
 mod config;
+mod corpus;
 mod doctor;
 mod errors;
 mod examples;
