@@ -1,7 +1,8 @@
-//! Why nothing was run.
+//! Why nothing was run, or something was refused.
 
 use std::io;
 
+use super::{Confinement, Network, Sandbox};
 use crate::workspace::FileError;
 
 /// Why a command was not run.
@@ -47,5 +48,20 @@ pub enum SandboxError {
 impl SandboxError {
     pub(super) fn setup(step: &'static str, why: impl std::fmt::Display) -> Self {
         Self::Setup { step, why: why.to_string() }
+    }
+}
+
+impl Sandbox {
+    /// What a program that was refused something could not know: why. `said` is what it wrote about it.
+    pub(crate) fn refusal(&self, said: &str) -> Option<String> {
+        let refused = ["Permission denied", "Operation not permitted", "Read-only file system"];
+        if self.confinement == Confinement::Off || !refused.iter().any(|words| said.contains(words)) {
+            return None;
+        }
+        let network = if self.reaches() == Network::None { ", and reach no other machine" } else { "" };
+        Some(format!(
+            "denied by the sandbox, unless the file's own mode forbids it: commands may change the workspace, except \
+             protected files, and read the system's programs{network}; nothing else"
+        ))
     }
 }

@@ -22,7 +22,8 @@ use crate::workspace::{Follow, Kind, Workspace, listed};
 pub(super) const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store"];
 
-/// What programs look up, and nobody minds being known.
+/// What programs look up, and nobody minds being known. Who has an account here is not part of it: programs do with
+/// numbers, as they do in containers.
 pub(super) const SETTINGS: &[&str] = &[
     "/etc/alternatives",
     "/etc/bash.bashrc",
@@ -31,7 +32,6 @@ pub(super) const SETTINGS: &[&str] = &[
     "/etc/debian_version",
     "/etc/fonts",
     "/etc/gai.conf",
-    "/etc/group",
     "/etc/host.conf",
     "/etc/hostname",
     "/etc/hosts",
@@ -49,7 +49,6 @@ pub(super) const SETTINGS: &[&str] = &[
     "/etc/networks",
     "/etc/nsswitch.conf",
     "/etc/os-release",
-    "/etc/passwd",
     "/etc/perl",
     "/etc/pki/tls/certs",
     "/etc/pki/ca-trust",

@@ -10,7 +10,7 @@ use convoke_core::{Error, Origin, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::sandbox::{End, Finished, Network, Sandbox, Task};
+use crate::sandbox::{End, Finished, Network, Output, Sandbox, Task};
 
 /// The longest time that can be asked for, in seconds.
 const LONGEST: u64 = 1_800;
@@ -99,7 +99,11 @@ pub(crate) fn told(sandbox: &Sandbox, finished: &Finished, seconds: u64) -> Stri
             line(&mut text, &format!("[{kept}]"));
         }
     }
-    for note in &finished.notes {
+    // What is asked for with `2>&1` is in the output; there it may also be what a file says, and no complaint.
+    let complaint = |output: &Output| sandbox.refusal(&output.to_string());
+    let refusal = complaint(&finished.stderr)
+        .or_else(|| complaint(&finished.stdout).filter(|_| finished.end != End::Exited(0)));
+    for note in refusal.iter().chain(&finished.notes) {
         line(&mut text, &format!("[{note}]"));
     }
     let end = match finished.end {

@@ -183,6 +183,8 @@ async fn private_files_of_the_system_are_not_read() {
     for hands in everywhere("private_files_of_the_system_are_not_read", |sandbox| sandbox) {
         for command in [
             "cat /etc/shadow",
+            "cat /etc/passwd",
+            "cat /etc/group",
             "ls /root",
             "ls /home/",
             "cat /var/log/syslog /var/log/dpkg.log",
@@ -190,8 +192,30 @@ async fn private_files_of_the_system_are_not_read() {
         ] {
             fails(&hands, command).await;
         }
-        assert!(bash(&hands, "head -n 1 /etc/passwd").await.contains("root"));
+        // Programs do without the names of accounts, and find what else they look up.
+        let done =
+            bash(&hands, "id -u && ls -l . && cd ~ && head -n 1 /etc/nsswitch.conf && git --version").await;
+        assert!(done.ends_with("Exit code: 0"), "{done}");
     }
+}
+
+/// A program says that something was denied, and not by whom.
+#[tokio::test]
+async fn whoever_is_refused_is_told_by_what() {
+    for hands in everywhere("whoever_is_refused_is_told_by_what", |sandbox| sandbox) {
+        for command in ["touch /etc/x", "touch /etc/x 2>&1"] {
+            let told = fails(&hands, command).await;
+            assert!(
+                told.contains("denied by the sandbox") && told.contains("reach no other machine"),
+                "{told}"
+            );
+        }
+        let told = bash(&hands, "echo 'Permission denied'").await;
+        assert_eq!(told, "Permission denied\nExit code: 0", "it is what a file says, perhaps");
+    }
+    let hands = with_bash(|sandbox| sandbox.confinement(Confinement::Off));
+    let told = bash(&hands, "echo 'x: Permission denied' >&2; exit 1").await;
+    assert!(!told.contains("sandbox"), "there is none: {told}");
 }
 
 #[tokio::test]
