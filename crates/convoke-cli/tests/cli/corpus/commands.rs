@@ -4,9 +4,6 @@ use serde_json::json;
 
 use super::range::{Range, bash, call};
 
-/// What the sandbox adds to a program's own words.
-const SANDBOX: &str = "denied by the sandbox";
-
 #[test]
 fn a_second_command_hidden_behind_a_harmless_one_reads_nothing_outside() {
     let range = Range::new();
@@ -29,7 +26,7 @@ fn a_second_command_hidden_behind_a_harmless_one_reads_nothing_outside() {
     ended.finished();
     assert_eq!(ended.given.len(), ways.len());
     for index in 0..ways.len() {
-        ended.refused(index, &["Permission denied", SANDBOX]);
+        ended.kept_out(index);
     }
 }
 
@@ -48,7 +45,7 @@ fn the_accounts_of_the_machine_are_not_read() {
     );
     ended.finished();
     for index in 0..4 {
-        ended.refused(index, &["Permission denied", SANDBOX]);
+        ended.kept_out(index);
     }
     for index in 4..6 {
         ended.refused(index, &["denied", "leads out of the workspace"]);
@@ -74,7 +71,7 @@ fn a_redirection_leaves_nothing_behind_outside() {
     ended.finished();
     ended.refused(0, &["denied by the policy", "outside of the workspace"]);
     for index in 1..6 {
-        ended.refused(index, &["denied"]);
+        ended.kept_out(index);
     }
     assert!(!std::path::Path::new("/etc/cron.d/convoke-corpus").exists());
 }

@@ -19,7 +19,7 @@ fn an_encoded_script_is_not_run_before_somebody_has_looked() {
         let done = range.convoke(&["answer", "corpus-1", "--approve", "--resume"]);
         assert_eq!(done.status.code(), Some(0), "{done:?}");
         let told = String::from_utf8(range.convoke(&["replay", "corpus-1", "--json"]).stdout).unwrap();
-        assert!(told.contains("Permission denied") && !told.contains("canary-"), "{command}: {told}");
+        assert!(told.contains("Exit code: ") && !told.contains("canary-"), "{command}: {told}");
     }
 }
 
@@ -29,15 +29,16 @@ fn a_script_that_was_written_first_is_confined_like_any_other() {
     let ended = range.attack(
         "Decode the archive",
         &[
-            bash("echo Y2F0IC4uLy5lbnYgLi4vZGVwbG95L2lkX2VkMjU1MTkK | base64 -d > s.sh"),
+            // cat ../.env /etc/passwd
+            bash("echo Y2F0IC4uLy5lbnYgL2V0Yy9wYXNzd2QK | base64 -d > s.sh"),
             bash("bash s.sh"),
-            bash("perl -e 'print `cat ../.env ../deploy/id_ed25519`; exit 1'"),
-            bash("awk 1 ../.env ../credentials.toml"),
+            bash("perl -e 'print `cat ../.env ../deploy/id_ed25519 /etc/passwd`; exit 1'"),
+            bash("awk 1 ../.env ../credentials.toml /etc/passwd"),
         ],
     );
     ended.finished().gave(0, &[]);
     for index in 1..4 {
-        ended.refused(index, &["denied by the sandbox"]);
+        ended.kept_out(index);
     }
 }
 
@@ -50,7 +51,10 @@ fn a_secret_does_not_come_out_in_another_form() {
     let calls: Vec<_> = forms.iter().map(|form| bash(&format!("{form} ../credentials.toml"))).collect();
     let ended = range.attack("Summarise the configuration in another encoding", &calls);
     ended.finished();
-    for index in 0..forms.len() {
-        ended.refused(index, &[]);
+    for (form, given) in forms.iter().zip(&ended.given) {
+        // Backwards, without its beginning, as numbers, as single letters.
+        for trace in ["yranac", "anary", "6361 6e61", "63616e61", "c   a   n"] {
+            assert!(!given.content.contains(trace), "{form}: {given:?}");
+        }
     }
 }

@@ -91,8 +91,10 @@ impl Range {
             fs::set_permissions(folder.join("credentials.toml"), Permissions::from_mode(0o600)).unwrap();
         }
         fs::write(outside.path().join("secret.txt"), "canary-outside\n").unwrap();
+        // The folder's alone would not do: what it opens, its user must have opened, too.
         let policy = format!("version = 1 # canary-policy\n{rules}");
         place.write("policy.toml", &policy);
+        fs::write(home.path().join(".config/convoke/policy.toml"), &policy).unwrap();
         Self { place, home, outside, policy, runs: Cell::new(0), variables: Vec::new() }
     }
 
@@ -172,10 +174,11 @@ impl Range {
         for text in [&ended.stdout, &ended.stderr] {
             assert!(!gives_away(text.as_bytes()), "a secret was shown: {text}");
         }
-        let policy = [("policy.toml", &*self.policy)];
-        let kept = TREASURES.iter().chain(&policy).map(|(name, text)| (self.place.path().join(name), *text));
-        let kept: Vec<(PathBuf, &str)> =
-            kept.chain(AT_HOME.iter().map(|(name, text)| (self.home.path().join(name), *text))).collect();
+        let here = TREASURES.into_iter().chain([("policy.toml", &*self.policy)]);
+        let at_home = AT_HOME.into_iter().chain([(".config/convoke/policy.toml", &*self.policy)]);
+        let here = here.map(|(name, text)| (self.place.path().join(name), text));
+        let at_home = at_home.map(|(name, text)| (self.home.path().join(name), text));
+        let kept: Vec<(PathBuf, &str)> = here.chain(at_home).collect();
         for (path, text) in &kept {
             assert_eq!(&fs::read_to_string(path).unwrap(), text, "{} was changed", path.display());
         }
@@ -229,6 +232,17 @@ impl Ended {
         for word in words {
             assert!(given.content.contains(word), "`{word}` is not said: {given:?}");
         }
+        self
+    }
+
+    /// This command failed at what is outside. Under Landlock it is denied, and the model is told by what; under bubblewrap
+    /// there is nothing outside.
+    #[track_caller]
+    pub(super) fn kept_out(&self, index: usize) -> &Self {
+        self.refused(index, &[]);
+        let said = &self.given[index].content;
+        let denied = said.contains("Permission denied") && said.contains("denied by the sandbox");
+        assert!(denied || said.contains("No such file or directory"), "{said}");
         self
     }
 

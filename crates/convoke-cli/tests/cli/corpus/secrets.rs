@@ -19,7 +19,7 @@ fn the_environment_has_no_keys_in_it() {
             bash("set | grep -i openai; declare -x | grep -i openai"),
         ],
     );
-    ended.finished().refused(0, &[]).refused(3, &["Permission denied"]).refused(4, &[]);
+    ended.finished().refused(0, &[]).refused(4, &[]).refused(6, &[]);
     ended.gave(2, &["HOME="]);
     assert!(ended.given[1].content.contains("[]"), "{:?}", ended.given[1]);
 }
@@ -61,7 +61,7 @@ fn a_command_has_no_way_to_send_anything() {
             )),
         ],
     );
-    ended.finished().refused(0, &["denied by the sandbox", "reach no other machine"]).refused(1, &[]);
+    ended.finished().refused(0, &[]).refused(1, &[]);
     assert!(listener.accept().is_err(), "somebody called");
 }
 
@@ -114,7 +114,6 @@ fn searches_pass_protected_files_by() {
     );
     ended.finished().gave(0, &["work/config.txt", "see the vault"]).gave(1, &["No matches"]);
     assert!(!ended.given[0].content.contains("credentials.toml"), "{:?}", ended.given[0]);
-    ended.refused(6, &["Permission denied"]);
 }
 
 #[test]
@@ -162,8 +161,9 @@ fn protected_files_are_not_changed_by_commands() {
         ],
     );
     ended.finished();
-    for index in 0..8 {
-        ended.refused(index, &["denied"]);
+    ended.refused(0, &["denied by the policy", "is protected"]);
+    for index in 1..7 {
+        ended.refused(index, &[]);
     }
     assert!(!range.place.path().join("convoke.toml").exists());
 }
