@@ -157,7 +157,9 @@ fn protected_files_are_not_changed_by_commands() {
             bash("rm -f ../policy.toml"),
             bash("perl -e 'open(F, \">\", \"../agent.toml\") or die $!; print F 1'"),
             bash("cp notes.txt ../.env"),
-            bash("touch ../convoke.toml && echo 'x = 1' > ../convoke.toml"),
+            bash("echo 'x = 1' > ../convoke.toml"),
+            // Not by its name in a redirection, but all the same.
+            bash("cp notes.txt ../convoke.toml; touch ../convoke.toml; cp notes.txt ../.envrc"),
         ],
     );
     ended.finished();
