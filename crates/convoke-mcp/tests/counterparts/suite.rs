@@ -31,8 +31,18 @@ fn passes(place: &Path, scenario: &str, revision: &str) {
 #[test]
 fn the_revision_with_initialize() {
     let Some(place) = counterparts() else { return };
-    for scenario in ["initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"] {
+    let scenarios = [
+        "initialize",
+        "tools_call",
+        "elicitation-sep1034-client-defaults",
+        "sse-retry",
+        "json-schema-2020-12-preservation",
+    ];
+    for scenario in scenarios {
         passes(&place, scenario, "2025-11-25");
+    }
+    for scenario in ["initialize", "tools_call"] {
+        passes(&place, scenario, "2025-06-18");
     }
 }
 
@@ -42,7 +52,9 @@ fn the_stateless_revision() {
     let scenarios = [
         "tools_call",
         "http-standard-headers",
+        "http-custom-headers",
         "http-invalid-tool-headers",
+        "json-schema-2020-12-preservation",
         "json-schema-ref-no-deref",
         "request-metadata",
         "sep-2322-client-request-state",
