@@ -98,10 +98,16 @@ pub(crate) struct Running {
 impl Running {
     /// Starts it, with every event on standard output.
     pub(crate) fn start(place: &Place, arguments: &[&str]) -> Self {
+        Self::start_with(place, arguments, &[])
+    }
+
+    /// The same with these variables.
+    pub(crate) fn start_with(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
             .current_dir(place.path())
             .env_clear()
             .env("USER", "ann")
+            .envs(variables.iter().copied())
             .args(arguments)
             .args(["--output", "ndjson"])
             .stdin(Stdio::null())
