@@ -42,6 +42,16 @@ impl Scope {
         }
     }
 
+    /// Gives up what an interrupted call had asked: what became of the call is known without.
+    pub(super) fn withdraw_asked_by_call(&self) {
+        let Some(journal) = self.journal() else { return };
+        let (index, own) = (&journal.index, self.path());
+        let open = index.slots_at(own).chain(index.slots_below(own)).filter(|slot| slot.finished.is_none());
+        let asked = open.filter_map(|slot| slot.first()).filter(|begun| begun.effect == EffectKind::Ask);
+        let run = self.run_id();
+        journal.close_questions(asked.map(|begun| IdempotencyKey::derive(run, &begun.path, begun.ordinal)));
+    }
+
     fn recount<'a>(&self, journal: &RunJournal, slots: impl Iterator<Item = Slot<'a>>) {
         let mut withdrawn = Vec::new();
         for slot in slots {

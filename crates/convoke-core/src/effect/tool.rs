@@ -160,10 +160,12 @@ impl Scope {
         if in_doubt {
             self.count_tool_call(&charge);
             if let Some(outcome) = self.reconcile(tool, call, &effect).await? {
+                self.withdraw_asked_by_call();
                 self.tell_fate(call, Some(&outcome), false).await;
                 return effect.finish(None, Ok(outcome), Attached::default());
             }
             if let Some(denied) = self.denied(tool, call).await? {
+                self.withdraw_asked_by_call();
                 self.tell_fate(call, Some(&denied), false).await;
                 return effect.finish(None, Ok(denied), Attached::default());
             }

@@ -44,6 +44,12 @@ pub trait Observer: Send + Sync {
     /// Takes notice.
     fn observe(&self, event: &Event);
 
+    /// Takes notice of a run of this workflow that is refused before it begins. The event of its end comes next, and is
+    /// its only one.
+    fn run_refused(&self, run: &RunId, workflow: &str) {
+        let _ = (run, workflow);
+    }
+
     /// Takes notice of an agent that begins to work, in order with the events.
     fn agent_started(&self, agent: &AgentStart<'_>) {
         let _ = agent;

@@ -36,7 +36,7 @@ pub(super) async fn drive<S: State>(
             return Ok(outcome);
         }
         Err(error) => {
-            report_refused(&services, reader, fallback_id, &error).await;
+            report_refused(&services, reader, fallback_id, workflow.name(), &error).await;
             return Err(error);
         }
     };
@@ -94,9 +94,12 @@ pub(super) async fn report_refused(
     services: &Services,
     reader: Option<mpsc::Sender<Event>>,
     id: Option<RunId>,
+    workflow: &str,
     error: &Error,
 ) {
-    let events = Sequencer::new(id.unwrap_or_else(RunId::mint), services.observers.clone(), reader);
+    let id = id.unwrap_or_else(RunId::mint);
+    let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
+    events.tell_beside(|observer| observer.run_refused(&id, workflow));
     let end = RunEnd {
         status: RunStatus::Failed,
         error: Some(error.to_string()),

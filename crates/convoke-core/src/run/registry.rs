@@ -143,7 +143,7 @@ impl<S: State> Erased for Typed<S> {
             let state = match made.unwrap_or_else(|panic| Err(Error::panicked(&Path::from(""), &*panic))) {
                 Ok(state) => state,
                 Err(error) => {
-                    drive::report_refused(&runtime.services, reader, id, &error).await;
+                    drive::report_refused(&runtime.services, reader, id, workflow.name(), &error).await;
                     return Err(error);
                 }
             };
@@ -254,8 +254,9 @@ impl Registry {
             Err(error) => {
                 let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
                 let (services, canceller) = (Arc::clone(&runtime.services), options.own_canceller());
+                let name = name.to_owned();
                 let task = tokio::spawn(async move {
-                    drive::report_refused(&services, Some(sender), id, &error).await;
+                    drive::report_refused(&services, Some(sender), id, &name, &error).await;
                     Err(error)
                 });
                 RunStream::new(receiver, watched(task, Arc::default(), canceller.clone()), canceller)
