@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier, Mutex};
 
-use convoke_core::{BoxFuture, Error, EventKind, Runtime, Scope, Step, Workflow};
+use convoke_core::{BoxFuture, Error, EventKind, RunId, Runtime, Scope, Step, Workflow};
 use convoke_telemetry::original::{
     ConvergenceCapReached, Counter, GoalEnded, GoalStarted, Handlers, Level, Logger, Notice, OriginalView,
     PreflightFailed, Sink, SubagentCompleted, SubagentSpawned, Tee, WorkflowEnded, WorkflowStarted,
@@ -15,6 +15,7 @@ use opentelemetry::metrics::MeterProvider;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 fn all() -> Vec<Arc<dyn Notice>> {
     let failure = || Some("it broke".to_owned());
@@ -349,5 +350,50 @@ async fn runs_tell_the_originals_events() {
     let _ = runtime.resume(&Workflow::new(Goal(true)), "nowhere".parse().unwrap()).await.unwrap_err();
     let heard = heard.lock().unwrap();
     assert_eq!(heard.len(), 1);
-    assert!(heard[0].starts_with(r#"preflight.failed workflow="" err="#), "{heard:?}");
+    assert!(heard[0].starts_with(r#"preflight.failed workflow="story" err="#), "{heard:?}");
+}
+
+/// Waits until somebody lets it go on.
+struct Waits {
+    begun: Arc<Notify>,
+    go_on: Arc<Notify>,
+}
+
+impl Step<u8> for Waits {
+    fn name(&self) -> &str {
+        "waits"
+    }
+
+    fn run<'a>(&'a self, _: &'a Scope, _: &'a mut u8) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            self.begun.notify_one();
+            self.go_on.notified().await;
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_refused_to_somebody_else_goes_on() {
+    let heard = Arc::<Mutex<Vec<String>>>::default();
+    let runtime = Runtime::builder()
+        .store(convoke_store::MemoryStore::new())
+        .observer(OriginalView::new(Lines(Arc::clone(&heard))))
+        .build();
+    let (begun, go_on) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+    let workflow = Workflow::new(Waits { begun: Arc::clone(&begun), go_on: Arc::clone(&go_on) });
+    let id: RunId = "busy".parse().unwrap();
+    let first = runtime.start(&workflow, 0).id(id.clone());
+    let second = async {
+        begun.notified().await;
+        let refused = runtime.resume(&workflow, id.clone()).await.unwrap_err();
+        go_on.notify_one();
+        refused
+    };
+    let (first, _) = tokio::join!(first, second);
+    assert!(first.unwrap().completed().is_ok());
+    let heard = heard.lock().unwrap();
+    assert_eq!(heard.len(), 3, "{heard:?}");
+    assert!(heard[1].starts_with(r#"preflight.failed workflow="waits" err="#), "{heard:?}");
+    assert_eq!(heard[2], r#"workflow.ended workflow="waits""#);
 }

@@ -96,7 +96,7 @@ notices! {
         cap: u64,
     } tells ["convergence" = convergence, "cap" = cap];
 
-    /// A run could not begin. The kernel refuses it before it knows its workflow, whose name may be empty.
+    /// A run could not begin.
     PreflightFailed "preflight.failed" Level::Error, {
         /// The workflow.
         workflow: String,

@@ -1,7 +1,7 @@
 //! Our events, told as the original would have told them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use convoke_core::{Event, EventKind, Observer, RunId, RunStatus};
 use serde_json::Value;
@@ -15,41 +15,48 @@ use super::{
 /// [`RuntimeBuilder::observer`](convoke_core::RuntimeBuilder::observer).
 pub struct OriginalView<S> {
     sink: S,
-    workflows: Mutex<HashMap<RunId, String>>,
+    runs: Mutex<Runs>,
+}
+
+/// The workflows of runs whose end has not been told. One that is at work may be refused to somebody else meanwhile.
+#[derive(Default)]
+struct Runs {
+    begun: HashMap<RunId, String>,
+    refused: HashMap<RunId, String>,
 }
 
 impl<S: Sink> OriginalView<S> {
     /// Tells this sink.
     pub fn new(sink: S) -> Self {
-        Self { sink, workflows: Mutex::default() }
+        Self { sink, runs: Mutex::default() }
     }
 
     fn view(&self, event: &Event) -> Option<Arc<dyn Notice>> {
-        let mut workflows = self.workflows.lock().unwrap_or_else(PoisonError::into_inner);
         match &event.kind {
             EventKind::RunStarted { workflow, .. } => {
-                workflows.insert(event.run.clone(), workflow.clone());
+                self.runs().begun.insert(event.run.clone(), workflow.clone());
                 Some(Arc::new(WorkflowStarted { workflow: workflow.clone() }))
             }
             EventKind::RunEnded(end) => {
-                let workflow = workflows.remove(&event.run);
                 let failure = || end.error.clone().unwrap_or_else(|| end.status.name().to_owned());
-                match (workflow, end.status) {
-                    (_, RunStatus::Suspended) => None,
-                    (Some(workflow), RunStatus::Completed) => {
-                        Some(Arc::new(WorkflowEnded { workflow, failure: None }))
-                    }
-                    (Some(workflow), _) => {
-                        Some(Arc::new(WorkflowEnded { workflow, failure: Some(failure()) }))
-                    }
-                    (None, _) => {
-                        Some(Arc::new(PreflightFailed { workflow: String::new(), failure: failure() }))
-                    }
+                let mut runs = self.runs();
+                if let Some(workflow) = runs.refused.remove(&event.run) {
+                    return Some(Arc::new(PreflightFailed { workflow, failure: failure() }));
+                }
+                let workflow = runs.begun.remove(&event.run)?;
+                match end.status {
+                    RunStatus::Suspended => None,
+                    RunStatus::Completed => Some(Arc::new(WorkflowEnded { workflow, failure: None })),
+                    _ => Some(Arc::new(WorkflowEnded { workflow, failure: Some(failure()) })),
                 }
             }
             EventKind::Custom { name, value } => told(name, value),
             _ => None,
         }
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,6 +83,10 @@ fn told(name: &str, value: &Value) -> Option<Arc<dyn Notice>> {
 }
 
 impl<S: Sink> Observer for OriginalView<S> {
+    fn run_refused(&self, run: &RunId, workflow: &str) {
+        self.runs().refused.insert(run.clone(), workflow.to_owned());
+    }
+
     fn observe(&self, event: &Event) {
         // Told without holding the lock: a sink may do anything.
         let notice = self.view(event);
