@@ -38,7 +38,7 @@ pub(super) fn notes(changed: &[PathBuf], secrets: &Secrets, end: End, stderr: &O
         holes.secret.iter().map(|(path, _)| path.as_path()).filter(|path| is_named(path)).collect();
     if !named.is_empty() {
         let named = some(&named);
-        notes.push(format!("denied: {named}: protected; no command may read or change what is"));
+        notes.push(format!("denied: these are protected, and no command may read or change them: {named}"));
     }
     if let Secrets::Closed(holes) = secrets {
         let secrets: Vec<&Path> = holes.secret.iter().map(|(path, _)| path.as_path()).collect();

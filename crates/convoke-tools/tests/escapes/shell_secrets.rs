@@ -145,7 +145,10 @@ async fn covers_stay_where_they_are() {
     // It starts where it should, and sees the same covers from there. What is denied is said.
     let result = hands.done("bash", json!({"command": "pwd; ls; cat server.pem", "folder": "deep/er"})).await;
     assert!(result.starts_with(&format!("{top}/deep/er\nserver.pem\nSTDERR:\n")), "{result}");
-    assert!(result.contains("[denied: `deep/er/server.pem`: protected"), "{result}");
+    assert!(
+        result.contains("[denied: these are protected") && result.contains("`deep/er/server.pem`]"),
+        "{result}"
+    );
 }
 
 /// A secret that is committed must not be committed as something empty because it was hidden.
