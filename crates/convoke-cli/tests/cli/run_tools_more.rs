@@ -166,3 +166,32 @@ reply = { tool_calls = [{ name = "bash", arguments = { command = "rm -r old", fo
     assert!(place.path().join("work/old").exists() && !place.path().join("x.txt").exists());
     assert!(stderr(&done).contains("is not available any more"), "{}", stderr(&done));
 }
+
+/// The store, the configuration and the policy are in the folder that agents work in. Commands see nothing of them, and
+/// can make files beside them where the system can hide them; where it cannot, that is said.
+#[cfg(target_os = "linux")]
+#[test]
+fn commands_work_beside_the_policy_and_the_store_and_see_neither() {
+    let place = place(
+        r#"
+[[rule]]
+when = { tool_result_of = "bash" }
+reply = "Tried."
+
+[[rule]]
+reply = { tool_calls = [{ name = "bash", arguments = { command = "echo x > made.txt; cat policy.toml convoke.toml; strings convoke.db" } }] }
+"#,
+    );
+    place.write("policy.toml", "version = 1\n# the-policy-itself\n");
+    place.write("convoke.toml", "# the-configuration-itself\n");
+    let output =
+        at_home(&place, &[], &["run", "-m", "scripted/script.toml", "--output", "ndjson", "--id", "work-1"]);
+    let told = stdout(&output);
+    assert!(told.contains("Tried."), "{told}{}", stderr(&output));
+    assert!(!told.contains("the-policy-itself") && !told.contains("the-configuration-itself"), "{told}");
+    assert_ne!(
+        place.path().join("made.txt").exists(),
+        told.contains("there are protected files in `.`"),
+        "{told}"
+    );
+}
