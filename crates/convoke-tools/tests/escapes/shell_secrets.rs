@@ -151,6 +151,46 @@ async fn covers_stay_where_they_are() {
     );
 }
 
+/// A cover lies on a path. Where the workspace can be seen at another one, the folder is closed instead. The test starts
+/// itself again in a mount namespace, so that nothing is mounted for anybody else.
+#[tokio::test]
+async fn a_second_path_to_the_workspace_is_no_way_to_a_secret() {
+    let test = "a_second_path_to_the_workspace_is_no_way_to_a_secret";
+    if !crate::has_landlock() || !crate::may_mount() {
+        return skipped(test, "it is for Landlock, and for those who may mount");
+    }
+    const INSIDE: &str = "CONVOKE_TEST_IN_A_MOUNT_NAMESPACE";
+    if std::env::var_os(INSIDE).is_none() {
+        let mut again = std::process::Command::new("unshare");
+        again.args(["--mount", "--propagation", "private"]).arg(std::env::current_exe().unwrap());
+        again.args(["--exact", &format!("shell_secrets::{test}"), "--nocapture"]).env(INSIDE, "yes");
+        let output = again.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}{output:?}");
+        return;
+    }
+    let run = |program: &str, arguments: &[&std::path::Path]| {
+        assert!(std::process::Command::new(program).args(arguments).status().unwrap().success(), "{program}");
+    };
+    for (is_above, below) in [(false, ""), (true, "inside/")] {
+        let hands = with_bash(|sandbox| sandbox.confinement(Confinement::Landlock));
+        hands.put(".env", SECRET);
+        hands.put("src/plain.txt", "plain");
+        assert!(hands.sandbox.as_ref().unwrap().closed_folders().unwrap().is_empty());
+        let other = tempfile::tempdir().unwrap();
+        let shown = if is_above { hands.folder.path() } else { hands.workspace.path() };
+        run("mount", &["--bind".as_ref(), shown, other.path()]);
+        assert!(!hands.sandbox.as_ref().unwrap().closed_folders().unwrap().is_empty());
+        let at = other.path().join(below).display().to_string();
+        let result = bash(&hands, &format!("cat {at}/.env")).await;
+        assert!(!result.ends_with("Exit code: 0"), "{result}");
+        bash(&hands, &format!("echo x > {at}/.env; rm {at}/.env")).await;
+        assert_eq!(hands.content(".env"), SECRET);
+        assert_eq!(bash(&hands, "cat src/plain.txt").await, "plain\nExit code: 0");
+        run("umount", &[other.path()]);
+    }
+}
+
 /// A secret that is committed must not be committed as something empty because it was hidden.
 #[tokio::test]
 async fn what_is_hidden_is_not_committed_as_something_else() {
