@@ -29,8 +29,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why a call has no result.
 pub(crate) enum Failure {
-    /// The connection was lost: nobody knows what the call did.
-    Lost,
+    /// The connection was lost: nobody knows what the call did. How it was lost, if that is known.
+    Lost(String),
     /// The server refused it, or did not keep to the protocol.
     Service(ServiceError),
     /// The run stopped.
@@ -40,7 +40,8 @@ pub(crate) enum Failure {
 impl From<ServiceError> for Failure {
     fn from(error: ServiceError) -> Self {
         match error {
-            ServiceError::TransportClosed | ServiceError::TransportSend(_) => Self::Lost,
+            ServiceError::TransportClosed => Self::Lost(String::new()),
+            ServiceError::TransportSend(error) => Self::Lost(error.error.to_string()),
             other => Self::Service(other),
         }
     }
@@ -83,23 +84,29 @@ impl Call<'_> {
                 biased;
                 response = pending.response() => {
                     pending.0 = None;
+                    // What it said before it answered comes before the answer.
+                    while let Some(Interjection::Progress(value)) = open.waiting() {
+                        self.progress(value).await;
+                    }
                     return Ok(response?);
                 }
-                () = self.connection.gone().cancelled() => return Err(Failure::Lost),
+                () = self.connection.gone().cancelled() => return Err(Failure::Lost(String::new())),
                 interjection = OpenCall::next(&mut open) => self.attend(interjection).await?,
             }
         }
     }
 
+    async fn progress(&self, value: serde_json::Value) {
+        self.scope.emit(EventKind::Custom { name: PROGRESS.to_owned(), value }).await;
+    }
+
     async fn attend(&self, interjection: Interjection) -> Result<(), Failure> {
         match interjection {
-            Interjection::Progress(value) => {
-                self.scope.emit(EventKind::Custom { name: PROGRESS.to_owned(), value }).await;
-            }
+            Interjection::Progress(value) => self.progress(value).await,
             Interjection::Question { asked, mut reply } => {
                 let answer = tokio::select! {
                     answer = elicit::ask(self.scope, self.connection.server(), asked) => answer,
-                    () = self.connection.gone().cancelled() => return Err(Failure::Lost),
+                    () = self.connection.gone().cancelled() => return Err(Failure::Lost(String::new())),
                     // It no longer wants to know.
                     () = reply.closed() => return Ok(()),
                 };

@@ -98,6 +98,11 @@ impl OpenCall {
         }
     }
 
+    /// What the server has said already.
+    pub(crate) fn waiting(&mut self) -> Option<Interjection> {
+        self.interjections.try_recv().ok()
+    }
+
     /// What the server says next.
     pub(crate) async fn next(&mut self) -> Interjection {
         match self.interjections.recv().await {

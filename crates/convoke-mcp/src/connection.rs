@@ -1,6 +1,5 @@
 //! One connection to a server.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,15 +13,13 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::calls::Calls;
-use crate::config::{Protocol, ServerConfig, Transport};
+use crate::config::{Protocol, ServerConfig};
 use crate::error::McpError;
 use crate::handler::Handler;
-use crate::process::{Launch, Process};
-use crate::template::{TemplateError, expand};
+use crate::prepare::{Means, Variables, prepare};
+use crate::process::Process;
+use crate::secret::Secrets;
 use crate::{http, pages};
-
-/// Looks variables up.
-pub(crate) type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// How long closing may take before it is done the hard way.
 const CLOSING: Duration = Duration::from_secs(2);
@@ -34,6 +31,7 @@ pub(crate) struct Connection {
     info: Arc<ServerPeerInfo>,
     running: Mutex<Option<RunningService<RoleClient, Handler>>>,
     process: Option<Process>,
+    secrets: Arc<Secrets>,
     gone: CancellationToken,
     listening: Mutex<Option<JoinHandle<()>>>,
 }
@@ -86,20 +84,15 @@ impl Connection {
     ) -> Result<Self, Attempt> {
         let final_error = |error| Attempt { error, may_be_older: false };
         let server = &config.name;
-        let look = |name: &str| variables(name);
-        let (running, process) = match &config.transport {
-            Transport::Stdio { command, arguments, folder, inherit, variables: given } => {
-                let launch = Launch {
-                    command,
-                    arguments,
-                    folder: folder.as_deref(),
-                    inherit,
-                    variables: expanded(server, given, &look).map_err(final_error)?,
-                };
-                let (process, stdout, stdin) = Process::start(&launch, &look).map_err(|error| {
+        let (means, secrets) = prepare(config, variables).map_err(final_error)?;
+        let secrets = Arc::new(secrets);
+        let (running, process) = match &means {
+            Means::Process(launch) => {
+                let started = Process::start(launch, Arc::clone(&secrets));
+                let (process, stdout, stdin) = started.map_err(|error| {
                     final_error(McpError::NotStarted {
                         server: server.clone(),
-                        command: command.clone(),
+                        command: launch.command.to_owned(),
                         reason: error.to_string(),
                     })
                 })?;
@@ -107,16 +100,14 @@ impl Connection {
                 let running = handler.clone().serve_with_lifecycle(transport, lifecycle).await;
                 (running, Some(process))
             }
-            Transport::Http { url, headers } => {
-                let headers = expanded(server, headers, &look).map_err(final_error)?;
-                let url = filled(server, "url", url, &look).map_err(final_error)?;
-                let transport = http::transport(&url, &headers)
+            Means::Address { url, headers } => {
+                let transport = http::transport(url, headers, Arc::clone(&secrets))
                     .map_err(|reason| final_error(McpError::BadConfig { server: server.clone(), reason }))?;
                 (handler.clone().serve_with_lifecycle(transport, lifecycle).await, None)
             }
         };
         match running {
-            Ok(running) => Ok(Self::established(running, process, handler)),
+            Ok(running) => Ok(Self::established(running, process, handler, secrets)),
             Err(error) => {
                 let output = match &process {
                     Some(process) => {
@@ -126,7 +117,7 @@ impl Connection {
                     None => String::new(),
                 };
                 let may_be_older = is_hang_up(&error);
-                let reason = reason(&error);
+                let reason = secrets.hide(&reason(&error));
                 Err(Attempt {
                     error: McpError::NotReady { server: server.clone(), reason, output },
                     may_be_older,
@@ -139,6 +130,7 @@ impl Connection {
         running: RunningService<RoleClient, Handler>,
         process: Option<Process>,
         handler: &Handler,
+        secrets: Arc<Secrets>,
     ) -> Self {
         let peer = running.peer().clone();
         let info = peer.peer_info().unwrap_or_else(|| {
@@ -152,6 +144,7 @@ impl Connection {
             info,
             running: Mutex::new(Some(running)),
             process,
+            secrets,
             gone,
             listening: Mutex::new(None),
         };
@@ -196,7 +189,12 @@ impl Connection {
         &self.info
     }
 
-    /// Is told when the process behind it has ended.
+    /// What it must not show.
+    pub(crate) fn secrets(&self) -> &Arc<Secrets> {
+        &self.secrets
+    }
+
+    /// Is told when the process behind it has ended, or nobody wants it any more.
     pub(crate) fn gone(&self) -> &CancellationToken {
         &self.gone
     }
@@ -211,6 +209,11 @@ impl Connection {
         // Its pipes close a moment before it is seen to have ended.
         let _ = tokio::time::timeout(Duration::from_millis(500), self.gone.cancelled()).await;
         process.output()
+    }
+
+    /// What the process has written to its standard error so far.
+    pub(crate) fn output(&self) -> String {
+        self.process.as_ref().map_or_else(String::new, Process::output)
     }
 
     /// Everything that the server has for tools.
@@ -234,6 +237,16 @@ impl Connection {
         }
     }
 
+    /// Ends it at once, whoever still waits for something.
+    pub(crate) fn abandon(&self) {
+        self.stop_listening();
+        drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
+        match &self.process {
+            Some(process) => process.end(),
+            None => self.gone.cancel(),
+        }
+    }
+
     fn stop_listening(&self) {
         let listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(listening) = listening {
@@ -246,33 +259,6 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.stop_listening();
     }
-}
-
-fn expanded(
-    server: &str,
-    templates: &BTreeMap<String, String>,
-    look: &dyn Fn(&str) -> Option<String>,
-) -> Result<BTreeMap<String, String>, McpError> {
-    let one =
-        |(name, template): (&String, &String)| Ok((name.clone(), filled(server, name, template, look)?));
-    templates.iter().map(one).collect()
-}
-
-fn filled(
-    server: &str,
-    place: &str,
-    template: &str,
-    look: &dyn Fn(&str) -> Option<String>,
-) -> Result<String, McpError> {
-    expand(template, look).map_err(|error| match error {
-        TemplateError::Missing(variable) => {
-            McpError::MissingVariable { server: server.to_owned(), variable, place: place.to_owned() }
-        }
-        TemplateError::Open => McpError::BadConfig {
-            server: server.to_owned(),
-            reason: format!("`{place}` has a `${{` without a `}}`; write `$$` for a dollar"),
-        },
-    })
 }
 
 /// Whether the server hung up, rather than saying no.

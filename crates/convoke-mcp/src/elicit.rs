@@ -190,7 +190,9 @@ impl Field<'_> {
                 Ok(json!(number))
             }
             "number" => {
-                let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+                // What has no end, or is none, cannot be told to a server.
+                let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+                let number = number.ok_or_else(|| format!("`{text}` is not a number"))?;
                 self.within(number, "minimum", "maximum", "")?;
                 Ok(json!(number))
             }
@@ -216,4 +218,24 @@ impl Field<'_> {
 
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_a_number() {
+        let definition = json!({"type": "number", "minimum": 1});
+        let field = Field { name: "n", definition: &definition, required: true };
+        assert_eq!(field.typed("2.5"), Ok(json!(2.5)));
+        for (text, problem) in [
+            ("NaN", "`NaN` is not a number"),
+            ("inf", "`inf` is not a number"),
+            ("two", "`two` is not a number"),
+            ("0.5", "at least 1"),
+        ] {
+            assert_eq!(field.typed(text), Err(problem.to_owned()));
+        }
+    }
 }

@@ -58,8 +58,9 @@ pub enum McpError {
     },
     /// It went away during a call.
     #[error(
-        "MCP server `{server}` went away while `{tool}` was at work{}. Nobody knows whether it took effect, and it was \
+        "MCP server `{server}` went away while `{tool}` was at work{}{}. Nobody knows whether it took effect, and it was \
          not called again: find out before you do",
+        in_brackets(.reason),
         said(.output)
     )]
     Lost {
@@ -67,6 +68,8 @@ pub enum McpError {
         server: String,
         /// The tool.
         tool: String,
+        /// How it was lost, if that is known.
+        reason: String,
         /// The last it wrote to its standard error.
         output: String,
     },
@@ -134,6 +137,10 @@ pub enum McpError {
 pub struct DuplicateServer {
     /// The name.
     pub name: String,
+}
+
+fn in_brackets(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(" ({reason})") }
 }
 
 fn said(output: &str) -> String {

@@ -35,6 +35,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `config` | what a server is: how to reach it, what it may see, what it may do |
+//! | `prepare`, `secret` | what is looked up for it, and what of that nobody may see |
 //! | `name` | the table of exposed names |
 //! | `servers`, `server` | all servers; one server, with its restarts |
 //! | `connection`, `process`, `http` | one connection, and what carries it |
@@ -56,7 +57,9 @@ mod http;
 mod library;
 mod name;
 mod pages;
+mod prepare;
 mod process;
+mod secret;
 mod server;
 mod servers;
 mod template;

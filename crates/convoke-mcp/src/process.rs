@@ -3,8 +3,6 @@
 //! It leads a group of processes of its own, so that whatever it starts ends with it; it sees of our environment what
 //! every program needs, what its configuration names, and nothing else.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,24 +13,14 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// What every program may see of our environment.
-const USUAL: [&str; 10] =
-    ["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"];
+use crate::prepare::Launch;
+use crate::secret::Secrets;
 
 /// How long a server may take to end by itself once its input is closed, and again after being asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How much is kept of what a server writes to its standard error.
 const TAIL: usize = 2048;
-
-/// How to start a server, with everything looked up.
-pub(crate) struct Launch<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) arguments: &'a [String],
-    pub(crate) folder: Option<&'a Path>,
-    pub(crate) inherit: &'a [String],
-    pub(crate) variables: BTreeMap<String, String>,
-}
 
 /// A running server. Dropping it ends it and everything it started.
 pub(crate) struct Process {
@@ -48,7 +36,7 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn start(
         launch: &Launch<'_>,
-        variable: &dyn Fn(&str) -> Option<String>,
+        secrets: Arc<Secrets>,
     ) -> std::io::Result<(Self, ChildStdout, ChildStdin)> {
         let mut command = Command::new(launch.command);
         command.args(launch.arguments).env_clear().process_group(0).kill_on_drop(true);
@@ -56,9 +44,7 @@ impl Process {
         if let Some(folder) = launch.folder {
             command.current_dir(folder);
         }
-        let seen = USUAL.iter().copied().chain(launch.inherit.iter().map(String::as_str));
-        command.envs(seen.filter_map(|name| Some((name, variable(name)?))));
-        command.envs(&launch.variables);
+        command.envs(&launch.environment);
         let mut child = command.spawn()?;
         let taken = (child.stdout.take(), child.stdin.take(), child.stderr.take());
         let (Some(stdout), Some(stdin), Some(stderr)) = taken else {
@@ -66,7 +52,7 @@ impl Process {
         };
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let (end, ended) = (CancellationToken::new(), CancellationToken::new());
-        let output = Arc::new(Tail::new(launch.variables.values().cloned().collect()));
+        let output = Arc::new(Tail { bytes: Mutex::default(), secrets });
         let keeper = Keeper {
             child,
             stderr,
@@ -100,9 +86,14 @@ impl Process {
         }
     }
 
+    /// Ends it at once.
+    pub(crate) fn end(&self) {
+        self.end.cancel();
+    }
+
     /// Ends it at once, and waits until that has happened.
     pub(crate) async fn kill(&self) {
-        self.end.cancel();
+        self.end();
         self.ended.cancelled().await;
     }
 }
@@ -165,22 +156,15 @@ fn signal(group: Option<Pid>, signal: Signal) {
 /// The end of what a process wrote, without the secrets it was given.
 struct Tail {
     bytes: Mutex<Vec<u8>>,
-    secrets: Vec<String>,
+    secrets: Arc<Secrets>,
 }
 
 impl Tail {
-    fn new(secrets: Vec<String>) -> Self {
-        // Short values (a port, a flag) are no secrets, and are part of many words.
-        let secrets = secrets.into_iter().filter(|secret| secret.len() >= 6).collect();
-        Self { bytes: Mutex::default(), secrets }
-    }
-
     async fn read(&self, stderr: &mut ChildStderr) {
         let mut buffer = [0; 1024];
         while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
             let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
             bytes.extend_from_slice(&buffer[..count]);
-            // A secret may lie across the place where is cut: keep more than is shown.
             let surplus = bytes.len().saturating_sub(2 * TAIL);
             bytes.drain(..surplus);
         }
@@ -188,10 +172,9 @@ impl Tail {
 
     fn text(&self) -> String {
         let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        for secret in &self.secrets {
-            text = text.replace(secret, "(secret)");
-        }
+        let text = String::from_utf8_lossy(&bytes);
+        let is_whole = bytes.len() < 2 * TAIL;
+        let text = if is_whole { self.secrets.hide(&text) } else { self.secrets.hide_in_rest(&text) };
         let skipped = text.chars().count().saturating_sub(TAIL);
         text.chars().skip(skipped).collect::<String>().trim().to_owned()
     }

@@ -19,9 +19,11 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{Call, Failure};
 use crate::calls::Calls;
 use crate::config::ServerConfig;
-use crate::connection::{Connection, Variables};
+use crate::connection::Connection;
 use crate::error::McpError;
 use crate::handler::Handler;
+use crate::prepare::Variables;
+use crate::secret::Secrets;
 
 /// The pause before the second restart in a row; it doubles from there. The first comes at once.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -67,17 +69,23 @@ struct State {
     failures: u32,
     not_before: Option<Instant>,
     problem: Option<McpError>,
+    /// What the last connection was given.
+    secrets: Arc<Secrets>,
 }
 
 impl State {
     fn failed(&mut self, problem: McpError) {
-        let pause = match self.failures {
-            0 => Duration::ZERO,
-            times => FIRST_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(LONGEST_PAUSE),
-        };
+        self.not_before = Some(Instant::now() + pause_after(self.failures));
         self.failures += 1;
-        self.not_before = Some(Instant::now() + pause);
         self.problem = Some(problem);
+    }
+}
+
+/// How long to leave a server alone that has failed once more, after failing so often before.
+fn pause_after(failures: u32) -> Duration {
+    match failures {
+        0 => Duration::ZERO,
+        times => FIRST_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(LONGEST_PAUSE),
     }
 }
 
@@ -139,7 +147,7 @@ impl Server {
         let reconnected = self.alive().is_none();
         let connection = self.connection().await?;
         if self.changed.swap(false, Ordering::Relaxed) && !reconnected {
-            let tools = self.listed(&connection).await.inspect_err(|_| {
+            let tools = self.listed(&connection, self.config.startup).await.inspect_err(|_| {
                 self.changed.store(true, Ordering::Relaxed);
             })?;
             self.state().tools = tools;
@@ -175,14 +183,15 @@ impl Server {
                     self.answered();
                     return Err(Error::failed(self.refused(&format!("`{tool}`"), error)));
                 }
-                Failure::Lost => {
+                Failure::Lost(reason) => {
                     let output = connection.last_words().await;
                     if self.closed.is_cancelled() {
                         return Err(Error::failed(McpError::Closed { server: self.name().to_owned() }));
                     }
                     if !may_repeat {
                         let server = self.name().to_owned();
-                        return Err(Error::failed(McpError::Lost { server, tool, output }));
+                        let reason = connection.secrets().hide(&reason);
+                        return Err(Error::failed(McpError::Lost { server, tool, reason, output }));
                     }
                     may_repeat = false;
                 }
@@ -200,17 +209,23 @@ impl Server {
         if let Some(connection) = self.alive() {
             return Ok(connection);
         }
-        if let Some(moment) = self.next_attempt()? {
-            tokio::time::sleep_until(moment).await;
-        }
-        let connected = tokio::select! {
-            connected = self.connect() => connected,
-            () = self.closed.cancelled() => return Err(closed()),
+        let moment = self.next_attempt()?;
+        let connecting = async {
+            if let Some(moment) = moment {
+                tokio::time::sleep_until(moment).await;
+            }
+            self.connect().await
         };
+        let connected = tokio::select! {
+            biased;
+            () = self.closed.cancelled() => return Err(closed()),
+            connected = connecting => connected,
+        };
+        let mut state = self.state();
+        // Asked while nobody else can take the connection: who closes later finds it.
         if self.closed.is_cancelled() {
             return Err(closed());
         }
-        let mut state = self.state();
         match connected {
             Ok((connection, tools)) => {
                 state.connection = Some(Arc::clone(&connection));
@@ -244,17 +259,23 @@ impl Server {
             roots: Arc::clone(&self.roots),
             changed: Arc::clone(&self.changed),
         };
+        // Being ready and having listed its tools are one thing, with one limit.
+        let begun = Instant::now();
         let connection = Arc::new(Connection::open(&self.config, &self.variables, &handler).await?);
+        self.state().secrets = Arc::clone(connection.secrets());
         self.changed.store(false, Ordering::Relaxed);
-        let tools = self.listed(&connection).await?;
+        let left = self.config.startup.saturating_sub(begun.elapsed());
+        let tools = self.listed(&connection, left).await?;
         Ok((connection, tools))
     }
 
-    async fn listed(&self, connection: &Connection) -> Result<Vec<Tool>, McpError> {
-        let limit = self.config.startup;
-        match tokio::time::timeout(limit, connection.tools()).await {
+    async fn listed(&self, connection: &Connection, left: Duration) -> Result<Vec<Tool>, McpError> {
+        match tokio::time::timeout(left, connection.tools()).await {
             Ok(tools) => tools.map_err(|error| self.refused("a list of its tools", error)),
-            Err(_) => Err(McpError::StartupTimedOut { server: self.name().to_owned(), limit }),
+            Err(_) => {
+                let (server, limit) = (self.name().to_owned(), self.config.startup);
+                Err(McpError::StartupTimedOut { server, limit })
+            }
         }
     }
 
@@ -266,7 +287,8 @@ impl Server {
             return Some(connection);
         }
         state.connection = None;
-        state.failed(self.not_there("it went away"));
+        let (server, reason) = (self.name().to_owned(), "it went away".to_owned());
+        state.failed(McpError::NotReady { server, reason, output: connection.output() });
         None
     }
 
@@ -290,21 +312,25 @@ impl Server {
     pub(crate) fn abandon(&self) {
         self.closed.cancel();
         self.turnstile.close();
-        self.state().connection = None;
+        let connection = self.state().connection.take();
+        if let Some(connection) = connection {
+            connection.abandon();
+        }
     }
 
     pub(crate) fn refused(&self, request: &str, error: ServiceError) -> McpError {
         let server = self.name().to_owned();
+        let secrets = Arc::clone(&self.state().secrets);
         match error {
             ServiceError::McpError(data) => McpError::Refused {
                 server,
                 request: request.to_owned(),
-                message: data.message.to_string(),
+                message: secrets.hide(&data.message),
                 code: data.code.0,
             },
             ServiceError::TransportClosed => self.not_there("it went away"),
-            ServiceError::TransportSend(error) => self.not_there(&error.to_string()),
-            other => McpError::Protocol { server, reason: other.to_string() },
+            ServiceError::TransportSend(error) => self.not_there(&secrets.hide(&error.to_string())),
+            other => McpError::Protocol { server, reason: secrets.hide(&other.to_string()) },
         }
     }
 
@@ -315,5 +341,17 @@ impl Server {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_limit() {
+        let pauses: Vec<u128> = (0..9).map(|failures| pause_after(failures).as_millis()).collect();
+        assert_eq!(pauses, [0, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
+        assert_eq!(pause_after(u32::MAX), LONGEST_PAUSE);
     }
 }

@@ -9,10 +9,10 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 
 use crate::config::ServerConfig;
-use crate::connection::Variables;
 use crate::error::{DuplicateServer, McpError};
 use crate::library::{LibraryTool, Prompt, Resource, Service};
 use crate::name::exposed_names;
+use crate::prepare::Variables;
 use crate::server::{Condition, Server};
 use crate::tool::{McpTool, ToolInfo};
 

@@ -3,7 +3,9 @@
 
 Options: --stateless speaks 2026-07-28; --pages lists one tool a page; --die-at-start; --hang ignores everything;
 --hang-up ends on a question it does not know; --log FILE appends every message received, a line each;
---only NAME offers that tool alone (again and again for more).
+--only NAME offers that tool alone (again and again for more); --more offers the tools in MORE, too; --garbage says nonsense
+before every answer, and sends messages that nobody waits for once it is called; --betray (HTTP) refuses everything, quoting the key it was given;
+--busy (HTTP) answers no call.
 """
 import base64, json, os, sys, threading, time
 
@@ -14,7 +16,12 @@ STATELESS = has("--stateless")
 LOCK = threading.Lock()
 WAITING = {}
 CANCELLED = set()
-STATE = {"grown": False, "asked": 0}
+STATE = {"grown": False, "asked": 0, "deaf": False, "called": False}
+NOISE = [b"not a message", b"", b"{", b"\xff\xfe\x00", b"y" * 100_000]
+STRAY = [b"{}", b"[1, 2]", b'"text"', b"null", b'{"jsonrpc": "2.0"}', b'{"jsonrpc": "2.0", "id": "nobody", "result": {}}',
+         b'{"jsonrpc": "2.0", "id": 7777, "error": {"code": 1, "message": "x"}}', b'{"jsonrpc": "2.0", "id": {}, "result": 5}',
+         b'{"jsonrpc": "2.0", "method": "notifications/nonsense"}', b'{"jsonrpc": "2.0", "id": 1, "method": "nonsense/do"}',
+         b'{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": "nobody", "progress": "x"}}']
 
 
 def log(message):
@@ -52,6 +59,14 @@ TOOLS = [
     tool("grow", "Has more tools from now on."),
     tool("spawn", "Starts a process that outlives it, and gives its number."),
 ]
+MORE = [
+    tool("ask_reading", "Asks a person, and changes nothing.", (), {"readOnlyHint": True}),
+    tool("huge", "Says much.", ["bytes"], bytes={"type": "integer"}),
+    tool("deaf", "Hears nothing any more. Gives its process."),
+    tool("betray", "Refuses, and says a variable.", ["name"], name=TEXT),
+    tool("die_saying", "Ends the server, which says the last word of a variable.", ["name"], name=TEXT),
+]
+ONLY = [ARGS[at + 1] for at, arg in enumerate(ARGS) if arg == "--only"]
 FORM = {"type": "object", "required": ["name", "size"], "properties": {
     "name": {"type": "string", "title": "Your name", "minLength": 2},
     "size": {"type": "string", "enum": ["s", "m"], "enumNames": ["small", "medium"]},
@@ -69,6 +84,7 @@ def text(words):
 
 def call(params, send, request):
     name, args = params["name"], params.get("arguments", {})
+    STATE["called"] = True
     if name == "echo": return text(args["text"])
     if name == "hello": return {"content": [{"type": "text", "text": "hello "}, {"type": "text", "text": "world"}]}
     if name == "env": return text(os.environ.get(args["name"], "(not set)"))
@@ -91,14 +107,22 @@ def call(params, send, request):
         print("dying of", os.environ.get("SECRET", "nothing"), file=sys.stderr, flush=True)
         os._exit(3)
     if name == "die_reading": return text("alive")
-    if name == "ask" and STATELESS:
+    if name == "huge": return text("x" * args["bytes"])
+    if name == "deaf":
+        STATE["deaf"] = True
+        return text(str(os.getpid()))
+    if name == "betray": raise Refusal("wrong key: " + os.environ[args["name"]])
+    if name == "die_saying":
+        print("dying of", os.environ[args["name"]].split()[-1], file=sys.stderr, flush=True)
+        os._exit(3)
+    if name in ("ask", "ask_reading") and STATELESS:
         given = params.get("inputResponses")
         if given is None:
             return {"resultType": "input_required", "requestState": "opaque", "inputRequests": {
                 "who": {"method": "elicitation/create", "params": {"mode": "form", "message": "Who are you?", "requestedSchema": FORM}}}}
         assert params["requestState"] == "opaque", params
         return text(json.dumps(given["who"], sort_keys=True))
-    if name == "ask":
+    if name in ("ask", "ask_reading"):
         return text(json.dumps(ask(send, "elicitation/create", {"message": "Who are you?", "requestedSchema": FORM}), sort_keys=True))
     if name == "ask_late":
         def later():
@@ -120,6 +144,7 @@ def call(params, send, request):
             for descriptor in (0, 1, 2): os.close(descriptor)
             time.sleep(600); os._exit(0)
         return text(str(child))
+    if name in ONLY: return text(f"called {name}")
     raise Refusal(f"Unknown tool: {name}")
 
 
@@ -136,9 +161,10 @@ def ask(send, method, params):
 
 def tools():
     listed = list(TOOLS) + ([tool("new", "Was not there before.")] if STATE["grown"] else [])
-    only = [ARGS[at + 1] for at, arg in enumerate(ARGS) if arg == "--only"]
-    listed = [made for made in listed if not only or made["name"] in only]
-    return listed + [{"name": name, "inputSchema": {"type": "object"}} for name in only if name not in {made["name"] for made in TOOLS}]
+    listed = [made for made in listed if not ONLY or made["name"] in ONLY]
+    known = {made["name"] for made in TOOLS}
+    listed += [{"name": name, "inputSchema": {"type": "object"}} for name in ONLY if name not in known]
+    return listed + (MORE if has("--more") else [])
 
 
 def answer(message, send):
@@ -195,11 +221,14 @@ def handle(message, send):
 def over_streams():
     def send(message):
         with LOCK:
-            sys.stdout.write(json.dumps(message) + "\n"); sys.stdout.flush()
+            lines = NOISE + (STRAY if STATE["called"] else []) if has("--garbage") else []
+            lines = lines + [json.dumps(message).encode()]
+            sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines)); sys.stdout.flush()
     def work(message):
         reply = handle(message, send)
         if reply: send(reply)
     for line in sys.stdin:
+        while STATE["deaf"]: time.sleep(0.01)
         if has("--hang"): continue
         threading.Thread(target=work, args=(json.loads(line),), daemon=True).start()
 
@@ -220,10 +249,14 @@ def over_http():
             self.end_headers(); self.wfile.write(body)
         def do_POST(self):
             message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if has("--betray"):
+                return self.plain(400, ("wrong key: " + self.headers["Authorization"].split()[-1]).encode(), "text/plain")
             if value("--token") and self.headers.get("Authorization") != "Bearer " + value("--token"):
                 return self.plain(401)
             if "id" not in message or "method" not in message:
                 handle(message, None); return self.plain(202)
+            if has("--busy") and message["method"] == "tools/call":
+                return self.plain(503, b"busy", "text/plain")
             if message["method"] != "tools/call":
                 return self.plain(200, json.dumps(handle(message, None)).encode())
             self.send_response(200)

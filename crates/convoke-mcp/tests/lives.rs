@@ -239,6 +239,14 @@ async fn a_server_that_goes_away_over_http_fails_calls_at_once() {
 }
 
 #[tokio::test]
+async fn how_a_call_was_lost_is_said() {
+    let web = Web::start(&["--busy"]).await;
+    let servers = started([ServerConfig::http("web", &web.url)]).await;
+    let (content, failed) = call(&servers, "web", "echo", json!({"text": "x"})).await;
+    assert!(failed && content.contains("503") && content.contains("Nobody knows whether"), "{content}");
+}
+
+#[tokio::test]
 async fn addresses_that_are_none_are_named_without_what_may_be_secret() {
     for (url, expected) in
         [("ftp://h.example/x?key=secret", "`ftp://h.example/x`"), ("nonsense secret", "(not an address)")]
