@@ -4,17 +4,22 @@ use serde_json::Value;
 
 use super::{Level, Notice};
 
+/// The table of events. Fields are attributes under their own names, unless another one is given.
 macro_rules! notices {
     ($(
         $(#[$about:meta])*
-        $event:ident $name:literal $level:expr, {
-            $( $(#[$field_about:meta])* $field:ident: $type:ty, )*
-        } tells [$($key:literal = $told:ident),*] $(fails with $failure:ident)?;
+        $event:ident $name:literal $level:ident {
+            $( $(#[$field_about:meta])* $field:ident: $type:ty $(as $key:literal)?, )*
+        } $(fails with $failure:ty)?;
     )*) => {$(
         $(#[$about])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct $event {
             $( $(#[$field_about])* pub $field: $type, )*
+            $(
+                /// What went wrong, if anything did.
+                pub failure: $failure,
+            )?
         }
 
         impl Notice for $event {
@@ -23,105 +28,82 @@ macro_rules! notices {
             }
 
             fn level(&self) -> Level {
-                if self.error().is_some() { Level::Error } else { $level }
+                if self.error().is_some() { Level::Error } else { Level::$level }
             }
 
             fn attributes(&self) -> Vec<(&'static str, Value)> {
-                vec![$(($key, Value::from(self.$told.clone()))),*]
+                vec![$((notices!(@key $field $($key)?), Value::from(self.$field.clone()))),*]
             }
 
             $(fn error(&self) -> Option<&str> {
-                failure(&self.$failure)
+                // One that is always there, or one that may be.
+                let failure: &$failure = &self.failure;
+                Option::<&String>::from(failure).map(String::as_str)
             })?
         }
     )*};
+    (@key $field:ident $key:literal) => { $key };
+    (@key $field:ident) => { stringify!($field) };
 }
 
 notices! {
     /// A workflow begins.
-    WorkflowStarted "workflow.started" Level::Info, {
+    WorkflowStarted "workflow.started" Info {
         /// The workflow.
         workflow: String,
-    } tells ["workflow" = workflow];
+    };
 
     /// A workflow is over.
-    WorkflowEnded "workflow.ended" Level::Info, {
+    WorkflowEnded "workflow.ended" Info {
         /// The workflow.
         workflow: String,
-        /// What went wrong, if anything did.
-        failure: Option<String>,
-    } tells ["workflow" = workflow] fails with failure;
+    } fails with Option<String>;
 
     /// A goal or a convergence begins.
-    GoalStarted "goal.started" Level::Info, {
+    GoalStarted "goal.started" Info {
         /// The goal.
         goal: String,
         /// What it is to reach.
         description: String,
-    } tells ["goal" = goal, "description" = description];
+    };
 
     /// A goal or a convergence is reached.
-    GoalEnded "goal.ended" Level::Info, {
+    GoalEnded "goal.ended" Info {
         /// The goal.
         goal: String,
         /// How long its output is.
-        output_bytes: u64,
-    } tells ["goal" = goal, "output_len" = output_bytes];
+        output_bytes: u64 as "output_len",
+    };
 
     /// An agent of a goal begins.
-    SubagentSpawned "subagent.spawned" Level::Info, {
+    SubagentSpawned "subagent.spawned" Info {
         /// The goal.
         goal: String,
         /// The agent.
         agent: String,
-    } tells ["goal" = goal, "agent" = agent];
+    };
 
     /// An agent of a goal is done.
-    SubagentCompleted "subagent.completed" Level::Info, {
+    SubagentCompleted "subagent.completed" Info {
         /// The goal.
         goal: String,
         /// The agent.
         agent: String,
         /// How long its output is.
-        output_bytes: u64,
-        /// What went wrong, if anything did.
-        failure: Option<String>,
-    } tells ["goal" = goal, "agent" = agent, "output_len" = output_bytes] fails with failure;
+        output_bytes: u64 as "output_len",
+    } fails with Option<String>;
 
     /// A convergence went round as often as it may.
-    ConvergenceCapReached "convergence.cap_reached" Level::Warn, {
+    ConvergenceCapReached "convergence.cap_reached" Warn {
         /// The convergence.
         convergence: String,
         /// How often it may.
         cap: u64,
-    } tells ["convergence" = convergence, "cap" = cap];
+    };
 
     /// A run could not begin.
-    PreflightFailed "preflight.failed" Level::Error, {
+    PreflightFailed "preflight.failed" Error {
         /// The workflow.
         workflow: String,
-        /// Why not.
-        failure: String,
-    } tells ["workflow" = workflow] fails with failure;
-}
-
-/// A failure that is there, or that may be.
-trait Failure {
-    fn text(&self) -> Option<&str>;
-}
-
-impl Failure for Option<String> {
-    fn text(&self) -> Option<&str> {
-        self.as_deref()
-    }
-}
-
-impl Failure for String {
-    fn text(&self) -> Option<&str> {
-        Some(self)
-    }
-}
-
-fn failure(failure: &impl Failure) -> Option<&str> {
-    failure.text()
+    } fails with String;
 }
