@@ -3,29 +3,35 @@
 mod common;
 
 use common::{ask, context, open_with, question, settings};
-use convoke_core::{Model, ModelRequest};
-use convoke_local::LocalStatus;
+use convoke_core::{Model, ModelRequest, OutputSchema, ReplyStream};
+use convoke_local::{LocalModel, LocalSettings, LocalStatus};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
+use serde_json::json;
 
-/// One that takes long enough to be caught at it.
-fn long(text: &str) -> ModelRequest {
-    let mut request = question(text);
-    request.params = request.params.max_tokens(600);
-    request
+/// More than is written while somebody does something else.
+const MANY: u32 = 1_900;
+
+/// Settings with room for so much.
+fn roomy(parallel: u32) -> LocalSettings {
+    settings().context_tokens(2_048).parallel(parallel)
+}
+
+/// A reply that has begun and will not end by itself before it is caught at it: whoever writes numbers may not stop.
+async fn endless(model: &LocalModel) -> ReplyStream<'_> {
+    let mut request: ModelRequest = question("Count.");
+    request.params = request.params.max_tokens(MANY);
+    let schema = json!({"type": "array", "items": {"type": "integer"}, "minItems": MANY});
+    request.output = Some(OutputSchema { name: "numbers".into(), description: String::new(), schema });
+    let mut reply = model.reply(request, context());
+    reply.next().await.unwrap().unwrap();
+    reply
 }
 
 #[tokio::test]
 async fn four_requests_are_worked_on_together() {
-    let Some(model) = open_with(settings().parallel(4)).await else { return };
-    let mut changes = model.status_changes();
-    let most = tokio::spawn(async move {
-        let mut most = 0;
-        while changes.changed().await.is_ok() {
-            most = most.max(changes.borrow_and_update().running);
-        }
-        most
-    });
+    let Some(model) = open_with(roomy(4)).await else { return };
+    let others = (endless(&model).await, endless(&model).await);
     let questions = [
         "What is the capital of France?",
         "What is the capital of Italy?",
@@ -36,16 +42,17 @@ async fn four_requests_are_worked_on_together() {
     let replies: Vec<_> = replies.into_iter().map(|reply| reply.unwrap().text()).collect();
     assert!(replies[0].contains("Paris") && replies[1].contains("Rome"), "{replies:?}");
     let LocalStatus { running, waiting, answered, .. } = model.status();
-    assert_eq!((running, waiting, answered), (0, 0, 4));
-    drop(model);
-    assert!(most.await.unwrap() > 1, "they never ran at the same time");
+    assert_eq!((running, waiting, answered), (2, 0, 4), "they did not run at the same time");
+    let mut changes = model.status_changes();
+    drop(others);
+    let status = *changes.wait_for(|status| status.running == 0).await.unwrap();
+    assert_eq!((status.waiting, status.answered, status.abandoned), (0, 4, 2));
 }
 
 #[tokio::test]
 async fn more_requests_than_places_wait_for_their_turn() {
-    let Some(model) = open_with(settings().parallel(1)).await else { return };
-    let mut first = model.reply(long("Write a long story."), context());
-    first.next().await.unwrap().unwrap();
+    let Some(model) = open_with(roomy(1)).await else { return };
+    let first = endless(&model).await;
     let mut changes = model.status_changes();
     let second = {
         let model = model.clone();
@@ -62,22 +69,20 @@ async fn more_requests_than_places_wait_for_their_turn() {
 
 #[tokio::test]
 async fn dropping_a_reply_frees_its_place() {
-    let Some(model) = open_with(settings().parallel(1)).await else { return };
-    let mut reply = model.reply(long("Write a long story."), context());
-    reply.next().await.unwrap().unwrap();
+    let Some(model) = open_with(roomy(1)).await else { return };
+    let reply = endless(&model).await;
     assert_eq!(model.status().running, 1);
     drop(reply);
     let mut changes = model.status_changes();
     let status = *changes.wait_for(|status| status.running == 0).await.unwrap();
     assert_eq!((status.abandoned, status.answered), (1, 0));
-    assert!(status.written_tokens < 600, "it went on to the end: {status:?}");
+    assert!(status.written_tokens < u64::from(MANY), "it went on to the end: {status:?}");
 }
 
 #[tokio::test]
 async fn a_request_dropped_while_it_waits_is_never_begun() {
-    let Some(model) = open_with(settings().parallel(1)).await else { return };
-    let mut first = model.reply(long("Write a long story."), context());
-    first.next().await.unwrap().unwrap();
+    let Some(model) = open_with(roomy(1)).await else { return };
+    let first = endless(&model).await;
     let read = model.status().read_tokens;
     let mut changes = model.status_changes();
     let second = {
@@ -94,10 +99,9 @@ async fn a_request_dropped_while_it_waits_is_never_begun() {
 
 #[tokio::test]
 async fn a_model_dropped_while_it_works_stops() {
-    let Some(model) = open_with(settings().parallel(1)).await else { return };
+    let Some(model) = open_with(roomy(1)).await else { return };
     let mut changes = model.status_changes();
-    let mut reply = model.reply(long("Write a long story."), context());
-    reply.next().await.unwrap().unwrap();
+    let reply = endless(&model).await;
     drop(reply);
     // Dropping waits for the engine's thread; the board goes with it.
     drop(model);
