@@ -21,7 +21,7 @@ pub(super) const SEARCH: &str = "web_search";
 /// The variables that name a service to search with.
 pub(super) const SETTINGS: &str = "BRAVE_API_KEY, TAVILY_API_KEY and SEARXNG_URL";
 
-/// Those that can be called here at all. Searching needs a service.
+/// Those that the policies do not rule out. Where searching is allowed and there is no service for it, the tool says so.
 pub(super) fn tools(
     environment: &Environment,
     policies: &Arc<Policies>,
@@ -37,10 +37,8 @@ pub(super) fn tools(
         };
         let service =
             SearchService::from_settings(|name| environment.get(name)).map_err(|error| unfit(&error))?;
-        if service.is_some() {
-            let search = Search::new(service).map_err(|error| unfit(&error))?;
-            tools.push(Arc::new(web_search(&search)));
-        }
+        let search = Search::new(service).map_err(|error| unfit(&error))?;
+        tools.push(Arc::new(web_search(&search)));
     }
     Ok(tools)
 }

@@ -34,6 +34,13 @@ fn the_web_is_searched_when_the_policy_says_so() {
 }
 
 #[test]
+fn a_search_without_a_service_says_what_is_missing() {
+    let range = Range::with_policy("[tools.web_search]\ndecision = \"allow\"\n");
+    let ended = range.attack("Search the web", &[call("web_search", json!({"query": "looms"}))]);
+    ended.finished().refused(0, &["no search service is set up", "BRAVE_API_KEY", "SEARXNG_URL"]);
+}
+
+#[test]
 fn a_host_that_is_on_the_list_is_asked() {
     // There is no such host, so that nothing outside is needed: what matters is that it is not the policy that says no.
     let range = Range::with_policy("[tools.web_fetch]\ndomains.allow = [\"*.docs.invalid\"]\n");
