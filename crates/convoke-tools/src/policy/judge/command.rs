@@ -179,14 +179,15 @@ impl Policy {
     }
 }
 
-/// Whether a file that a command writes is elsewhere for certain. Devices and `/tmp` are none of this, and neither are paths
-/// that begin where the command is: nobody knows where that will be.
+/// Whether a file that a command writes is elsewhere for certain. Devices and temporary files are none of this, and neither
+/// are paths that begin where the command is: nobody knows where that will be.
 fn leads_out(text: &str, root: Option<&Path>) -> bool {
     let Some(root) = root else { return false };
     let path = PathName::of(Path::new(text), None).absolute;
     let Some(path) = path.filter(|_| text.starts_with('/')) else { return false };
-    let known = ["/dev", "/proc/self/fd", "/tmp"];
-    if path.starts_with(root) || known.iter().any(|known| path.starts_with(known)) {
+    let temporary = std::env::temp_dir();
+    let known = [root, &temporary].into_iter().chain(["/dev", "/proc/self/fd", "/tmp"].map(Path::new));
+    if known.into_iter().any(|known| path.starts_with(known)) {
         return false;
     }
     // The workspace may be known by another name. This is about to be denied, so there is time to look.
