@@ -5,7 +5,7 @@ Options: --stateless speaks 2026-07-28; --pages lists one tool a page; --die-at-
 --hang-up ends on a question it does not know; --log FILE appends every message received, a line each;
 --only NAME offers that tool alone (again and again for more); --more offers the tools in MORE, too; --garbage says nonsense
 before every answer, and sends messages that nobody waits for once it is called; --betray (HTTP) refuses everything, quoting the key it was given;
---busy (HTTP) answers no call.
+--busy (HTTP) answers no call; --cut (HTTP) hangs up instead; --forget (HTTP) has lost its session when it is first called.
 """
 import base64, json, os, sys, threading, time
 
@@ -16,7 +16,7 @@ STATELESS = has("--stateless")
 LOCK = threading.Lock()
 WAITING = {}
 CANCELLED = set()
-STATE = {"grown": False, "asked": 0, "deaf": False, "called": False}
+STATE = {"grown": False, "asked": 0, "deaf": False, "called": False, "forgot": False}
 NOISE = [b"not a message", b"", b"{", b"\xff\xfe\x00", b"y" * 100_000]
 STRAY = [b"{}", b"[1, 2]", b'"text"', b"null", b'{"jsonrpc": "2.0"}', b'{"jsonrpc": "2.0", "id": "nobody", "result": {}}',
          b'{"jsonrpc": "2.0", "id": 7777, "error": {"code": 1, "message": "x"}}', b'{"jsonrpc": "2.0", "id": {}, "result": 5}',
@@ -257,6 +257,9 @@ def over_http():
                 handle(message, None); return self.plain(202)
             if has("--busy") and message["method"] == "tools/call":
                 return self.plain(503, b"busy", "text/plain")
+            if has("--forget") and message["method"] == "tools/call" and not STATE["forgot"]:
+                STATE["forgot"] = True
+                return self.plain(404)
             if message["method"] != "tools/call":
                 return self.plain(200, json.dumps(handle(message, None)).encode())
             self.send_response(200)
@@ -265,7 +268,7 @@ def over_http():
             def send(one):
                 self.wfile.write(f"data: {json.dumps(one)}\n\n".encode()); self.wfile.flush()
             reply = handle(message, send)
-            if reply: send(reply)
+            if reply and not has("--cut"): send(reply)
             self.close_connection = True
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

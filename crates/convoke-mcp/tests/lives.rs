@@ -247,6 +247,31 @@ async fn how_a_call_was_lost_is_said() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_cut_off_over_http_is_not_asked_for_again() {
+    for options in [vec!["--cut"], vec!["--cut", "--stateless"]] {
+        let log = Log::new();
+        let path = log.path();
+        let web = Web::start(&[&options[..], &["--log", path.to_str().unwrap()]].concat()).await;
+        let servers = started([ServerConfig::http("web", &web.url)]).await;
+        let (content, failed) = call(&servers, "web", "echo", json!({"text": "x"})).await;
+        assert!(failed && content.contains("Nobody knows whether"), "{options:?}: {content}");
+        assert_eq!(log.methods().iter().filter(|method| *method == "tools/call").count(), 1, "{options:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_has_lost_its_session_is_greeted_again() {
+    let log = Log::new();
+    let path = log.path();
+    let web = Web::start(&["--forget", "--log", path.to_str().unwrap()]).await;
+    let config = ServerConfig::http("web", &web.url).protocol(Protocol::Initialize);
+    let servers = started([config]).await;
+    assert_eq!(call(&servers, "web", "echo", json!({"text": "x"})).await, ("x".into(), false));
+    let count = |method: &str| log.methods().iter().filter(|heard| *heard == method).count();
+    assert_eq!((count("initialize"), count("tools/call")), (2, 1));
+}
+
+#[tokio::test]
 async fn addresses_that_are_none_are_named_without_what_may_be_secret() {
     for (url, expected) in
         [("ftp://h.example/x?key=secret", "`ftp://h.example/x`"), ("nonsense secret", "(not an address)")]
