@@ -53,7 +53,7 @@ fn post_office(point: Option<&str>) -> Place {
     let place = Place::empty();
     place.write("post.agent", AGENTFILE);
     place.write("script.toml", SCRIPT);
-    place.write("policy.toml", "version = 1\n[mcp]\nallow = [\"post:*\"]\n");
+    place.write(".config/convoke/policy.toml", "version = 1\n[mcp]\nallow = [\"post:*\"]\n");
     place.write("work/paper.txt", "");
     place.write("effects/processes", "");
     let folder = place.path().join("effects");
