@@ -24,7 +24,7 @@ async fn endless(model: &LocalModel) -> ReplyStream<'_> {
     let schema = json!({"type": "array", "items": {"type": "integer"}, "minItems": MANY});
     request.output = Some(OutputSchema { name: "numbers".into(), description: String::new(), schema });
     let mut reply = model.reply(request, context());
-    reply.next().await.unwrap().unwrap();
+    reply.next().await.expect("it says something").expect("it begins well");
     reply
 }
 
