@@ -125,6 +125,7 @@ fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) ->
     }
     match program {
         "eval" => {
+            let arguments = after_mark(arguments);
             let known: Vec<&str> = arguments.iter().map(Word::known).collect();
             read_within(&known.join(" "), &inside(command, "eval"), reading);
             fixed_text(arguments).map(drop).ok_or_else(|| only_then("`eval`"))
@@ -294,6 +295,14 @@ fn shell(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -
     text.fixed().map(drop).ok_or_else(|| only_then("a shell"))
 }
 
+/// The words after a `--` that ends options, if there is one.
+fn after_mark(words: &[Word]) -> &[Word] {
+    match words.split_first() {
+        Some((first, rest)) if first.fixed() == Some("--") => rest,
+        _ => words,
+    }
+}
+
 /// Whether this is not a file but what the program was given to read.
 fn is_handed_over(file: &str) -> bool {
     file == "/dev/stdin" || file.starts_with("/dev/fd/") || file.starts_with("/proc/")
@@ -301,7 +310,7 @@ fn is_handed_over(file: &str) -> bool {
 
 /// A file whose commands are run: that is known only then if it is none.
 fn sourced(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
-    let handed_over = arguments
+    let handed_over = after_mark(arguments)
         .first()
         .is_some_and(|word| word.written().contains("<(") || word.fixed().is_some_and(is_handed_over));
     if handed_over { Err(only_then(&format!("`{program}`"))) } else { Ok(()) }
