@@ -1,17 +1,20 @@
 //! A command's life: it is started, gets its limits, is watched, and has a certain end.
 
+use std::path::PathBuf;
 use std::process::ChildStdin;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use super::group::Group;
+use super::kept::Kept;
 use super::members::Members;
 use super::notes::notes;
 use super::reading::{Reading, until_end};
 use super::start::{Prepared, Started, begin};
 use super::watch::Watcher;
 use super::{Confinement, End, Finished, Sandbox, SandboxError, Task};
+use crate::workspace::{FileError, Workspace};
 
 pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, SandboxError> {
     let time = task.time;
@@ -26,7 +29,9 @@ pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, Sandbo
         let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task));
         begun.await.map_err(|lost| SandboxError::setup("a thread", lost))??
     };
-    let Started { living, gate, stdout, stderr, ended } = started;
+    let Started { mut living, gate, stdout, stderr, ended } = started;
+    let Prepared { kept, secrets } = prepared;
+    living.kept = kept.map(|kept| (kept, sandbox.workspace.clone()));
     let members = living.members.clone();
     let limited = members.leader.with(|process| {
         sandbox.limits.put_on(process, members.mark)?;
@@ -42,16 +47,11 @@ pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, Sandbo
         living.members.strike();
     }
     // Whatever it has left behind ends now; then nothing holds the outputs open any more.
-    let left = living.end().await;
+    let (left, put_back) = living.end().await;
     let drain = async { tokio::join!(out.rest(), err.rest()) };
     // Output that still does not end belongs to something that could not be killed, which is said below.
     let _ = timeout(Duration::from_secs(1), drain).await;
-    let Prepared { kept, secrets } = prepared;
-    let finish = {
-        let workspace = sandbox.workspace.clone();
-        tokio::task::spawn_blocking(move || kept.map(|kept| kept.put_back(&workspace)).transpose())
-    };
-    let changed = finish.await.map_err(|lost| SandboxError::setup("a thread", lost))??.unwrap_or_default();
+    let changed = put_back?;
     if left > 0 {
         return Err(SandboxError::Left { left });
     }
@@ -64,25 +64,35 @@ pub(super) struct Living {
     members: Members,
     /// Goes last: it must be empty.
     group: Option<Group>,
+    /// What is put back when none of its processes lives any more, however it came to its end.
+    kept: Option<(Kept, Workspace)>,
     is_over: bool,
 }
 
+type PutBack = Result<Vec<PathBuf>, FileError>;
+
 impl Living {
     pub(super) fn new(members: Members, group: Option<Group>) -> Self {
-        Self { members, group, is_over: false }
+        Self { members, group, kept: None, is_over: false }
     }
 
-    async fn end(mut self) -> usize {
+    /// Kills what is left of it and puts back what it may not have changed. Gives how many processes are left, and what
+    /// was put back.
+    async fn end(self) -> (usize, PutBack) {
+        // Once begun, it is done to its end: whoever gives up waiting only does not hear of it.
+        let ended = tokio::task::spawn_blocking(move || self.end_now());
+        ended.await.unwrap_or_else(|lost| (0, Err(FileError::Unfit(lost.to_string()))))
+    }
+
+    fn end_now(mut self) -> (usize, PutBack) {
         self.is_over = true;
-        let (members, again) = (self.members.clone(), self.members.clone());
-        let group = self.group.take();
-        let killed = tokio::task::spawn_blocking(move || {
-            let left = members.kill();
-            drop(group);
-            left
-        });
-        // On this thread if there is no other: it is milliseconds.
-        killed.await.unwrap_or_else(|_| again.kill())
+        let left = self.members.kill();
+        drop(self.group.take());
+        (left, self.put_back())
+    }
+
+    fn put_back(&mut self) -> PutBack {
+        self.kept.take().map_or(Ok(Vec::new()), |(kept, workspace)| kept.put_back(&workspace))
     }
 }
 
@@ -91,6 +101,8 @@ impl Drop for Living {
         if !self.is_over {
             self.members.strike();
             self.members.kill();
+            // Nobody is left to be told.
+            let _ = self.put_back();
         }
     }
 }

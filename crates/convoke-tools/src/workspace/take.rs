@@ -130,21 +130,38 @@ fn rename_new(from: &OwnedFd, name: &OsStr, to: &OwnedFd, new_name: &OsStr) -> R
     }
 }
 
-/// Removes everything in a folder; gives how many entries that were.
+/// Removes everything in a folder; gives how many entries that were. What is in the folders inside is brought up here first,
+/// level by level: however deep it is, that takes one handle and no stack.
 pub(super) fn empty(folder: &OwnedFd, path: &Path) -> Result<usize, FileError> {
     let mut removed = 0;
-    for (name, kind) in super::tree::list(folder, path)? {
-        let child = path.join(&name);
-        let failed = |errno: Errno| FileError::io("remove", &child, errno);
-        if kind == Kind::Folder {
+    loop {
+        let entries = super::tree::list(folder, path)?;
+        if entries.is_empty() {
+            return Ok(removed);
+        }
+        for (name, kind) in entries {
+            let child = path.join(&name);
+            let failed = |errno: Errno| FileError::io("remove", &child, errno);
+            if kind != Kind::Folder {
+                unlinkat(folder, &name, AtFlags::empty()).map_err(failed)?;
+                removed += 1;
+                continue;
+            }
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let inner = openat(folder, &name, flags, Mode::empty()).map_err(failed)?;
-            removed += empty(&inner, &child)?;
+            for (inside, kind) in super::tree::list(&inner, &child)? {
+                if kind == Kind::Folder {
+                    let mut random = [0_u8; 8];
+                    getrandom::fill(&mut random).map_err(|_| failed(Errno::IO))?;
+                    let above = format!(".convoke-{:016x}.old", u64::from_ne_bytes(random));
+                    renameat(&inner, &inside, folder, above).map_err(failed)?;
+                } else {
+                    unlinkat(&inner, &inside, AtFlags::empty()).map_err(failed)?;
+                    removed += 1;
+                }
+            }
             unlinkat(folder, &name, AtFlags::REMOVEDIR).map_err(failed)?;
-        } else {
-            unlinkat(folder, &name, AtFlags::empty()).map_err(failed)?;
+            removed += 1;
         }
-        removed += 1;
     }
-    Ok(removed)
 }

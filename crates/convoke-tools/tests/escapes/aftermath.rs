@@ -6,7 +6,7 @@ use crate::common::{Hands, SECRET, assert_denied};
 use crate::shell::everywhere;
 
 async fn bash(hands: &Hands, command: &str) -> String {
-    match hands.call("bash", json!({"command": command, "timeout": 20})).await {
+    match hands.call("bash", json!({"command": command, "timeout": 60})).await {
         Ok(result) | Err(result) => result,
     }
 }
@@ -46,7 +46,7 @@ async fn a_hook_goes_whatever_else_is_in_the_way() {
             "chmod 111 .git/hooks .git .",
             "chmod 111 .git/hooks/pre-commit",
             "mkfifo .git/hooks/z",
-            "perl -e 'chdir \".git/hooks\"; for (1..150) { mkdir \"z\"; chdir \"z\" or last }'",
+            "perl -e 'chdir \".git/hooks\"; for (1..2500) { mkdir \"z\"; chdir \"z\" or last }'",
             "ln -s . .git/hooks/z; ln -s /nowhere .git/hooks/zz",
         ] {
             hands.put(".git/config", "[core]\n");
@@ -133,5 +133,38 @@ async fn another_name_of_a_secret_is_no_way_to_it_from_a_shell() {
         bash(&hands, "echo changed > notes/env.txt").await;
         assert_eq!(hands.content("conf/.env"), SECRET);
         assert_eq!(bash(&hands, "cat notes/plain.txt").await, "plain\nExit code: 0");
+    }
+}
+
+/// Ctrl-C, or a run whose time is up: nobody waits for the command any more.
+#[tokio::test]
+async fn a_command_that_is_given_up_leaves_no_hook() {
+    for hands in everywhere("a_command_that_is_given_up_leaves_no_hook", |sandbox| sandbox) {
+        hands.put(".git/config", "[core]\n");
+        hands.put(".git/hooks/sample", "sample");
+        let command = "echo evil > .git/hooks/pre-commit; echo x >> .git/config; touch begun; sleep 60";
+        let begun = async {
+            while !hands.inside("begun").exists() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            ended = hands.call("bash", json!({"command": command, "timeout": 60})) => panic!("it ended: {ended:?}"),
+            () = begun => {}
+        }
+        assert!(!hands.inside(".git/hooks/pre-commit").exists());
+        assert_eq!(hands.content(".git/config"), "[core]\n");
+    }
+}
+
+/// However deep a folder is, it is removed, and nothing overflows.
+#[tokio::test]
+async fn a_bottomless_folder_is_removed() {
+    for hands in everywhere("a_bottomless_folder_is_removed", |sandbox| sandbox) {
+        let made = bash(&hands, "perl -e 'for (1..2500) { mkdir \"z\"; chdir \"z\" or last }'").await;
+        assert_eq!(made, "Exit code: 0");
+        let removed = hands.done("rm", json!({"path": "z", "recursive": true})).await;
+        assert!(removed.contains("2500 entries"), "{removed}");
+        assert!(!hands.inside("z").exists());
     }
 }
