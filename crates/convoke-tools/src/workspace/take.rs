@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
+use super::write::no_pointer;
 use super::{Entry, Existing, FileError, Follow, Kind, Place, Protection, Target, Visit, Workspace};
 
 impl Workspace {
@@ -91,10 +92,11 @@ impl Workspace {
         if matches!(place.target, Target::Top) {
             return Err(FileError::Unfit(format!("the workspace itself is not for tools to {action}")));
         }
-        if place.kind() == Some(Kind::Folder) {
-            self.nothing_protected_in(place, action, |_| true)?;
+        match place.kind() {
+            Some(Kind::Folder) => self.nothing_protected_in(place, action, |_| true),
+            Some(kind) => no_pointer(&place.path, kind, action),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether there is nothing in a folder that is protected in a way that counts.

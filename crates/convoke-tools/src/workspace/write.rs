@@ -121,12 +121,7 @@ impl Workspace {
     /// Whether something of this kind may be put at this path.
     pub(super) fn may_become(&self, path: &Path, kind: Kind) -> Result<(), FileError> {
         self.protected().may_change(path)?;
-        // A file in the place of a repository says where the repository is, and whose hooks are run.
-        if kind != Kind::Folder && path.file_name().is_some_and(|name| name == ".git") {
-            let protection = Protection::ReadOnly;
-            return Err(FileError::Protected { path: path.to_owned(), action: "make", protection });
-        }
-        Ok(())
+        no_pointer(path, kind, "make")
     }
 
     /// Copies a file, with its permissions.
@@ -151,4 +146,12 @@ pub(super) fn make_folder(parent: &Arc<OwnedFd>, name: &OsStr) -> Result<Arc<Own
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(&**parent, name, flags, Mode::empty()).map(Arc::new)
+}
+
+/// A file in the place of a repository says where the repository is, and whose hooks are run.
+pub(super) fn no_pointer(path: &Path, kind: Kind, action: &'static str) -> Result<(), FileError> {
+    if kind == Kind::Folder || path.file_name().is_none_or(|name| name != ".git") {
+        return Ok(());
+    }
+    Err(FileError::Protected { path: path.to_owned(), action, protection: Protection::ReadOnly })
 }

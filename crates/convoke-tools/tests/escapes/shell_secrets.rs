@@ -300,6 +300,10 @@ async fn where_a_repository_is_cannot_be_changed() {
                 .await
                 .contains("denied")
         );
+        let away = json!({"source": "sub/.git", "destination": "sub/other"});
+        assert!(hands.refused("mv", away).await.contains("denied"));
+        assert!(hands.refused("rm", json!({"path": "sub/.git"})).await.contains("denied"));
+        assert_eq!(hands.content("sub/.git"), "gitdir: ../real\n");
         hands.put("evil/hooks/pre-commit", "evil");
         assert!(
             hands.refused("mv", json!({"source": "evil", "destination": ".git"})).await.contains("denied")
