@@ -140,7 +140,7 @@ impl Keeper {
             }
         }
         if !read {
-            let _ = tokio::time::timeout(Duration::from_millis(200), reading).await;
+            let _ = tokio::time::timeout(Duration::from_secs(3), reading).await;
         }
         self.ended.cancel();
     }

@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use rustix::io::Errno;
@@ -68,6 +69,9 @@ pub(super) struct Usage {
     pub(super) memory: u64,
 }
 
+/// How long it may take what was killed to be gone. Much memory, or a busy machine, takes its time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// A number that no other command has.
 pub(super) fn new_mark() -> Result<u64, getrandom::Error> {
     let mut random = [0_u8; 8];
@@ -86,12 +90,13 @@ impl Members {
     /// Kills all of them, and makes sure of it. Gives how many are left, which should be none.
     pub(super) fn kill(&self) -> usize {
         let (mut left, mut quiet) = (0, 0);
-        for _ in 0..500 {
+        let given_up = Instant::now() + PATIENCE;
+        while left == 0 || Instant::now() < given_up {
             // Each as it is found: those that make new ones must not be given the time.
             left = self.candidates().filter(|process| kill(*process, self.mark)).count();
             if left > 0 {
                 quiet = 0;
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                std::thread::sleep(Duration::from_millis(1));
                 continue;
             }
             quiet += 1;

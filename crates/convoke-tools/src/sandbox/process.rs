@@ -50,7 +50,7 @@ pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, Sandbo
     let (left, put_back) = living.end().await;
     let drain = async { tokio::join!(out.rest(), err.rest()) };
     // Output that still does not end belongs to something that could not be killed, which is said below.
-    let _ = timeout(Duration::from_secs(1), drain).await;
+    let _ = timeout(Duration::from_secs(10), drain).await;
     let changed = put_back?;
     if left > 0 {
         return Err(SandboxError::Left { left });
