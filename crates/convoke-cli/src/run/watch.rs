@@ -63,7 +63,8 @@ impl Watch<'_> {
                     self.display.step_aside();
                     break_line(conversation.as_ref());
                     if stream.canceller().is_cancelled() {
-                        // Whoever says it twice means it. What is journaled is safe.
+                        // Whoever says it twice means it. What is journaled is safe; commands end, and take nothing along.
+                        drop(stream);
                         std::process::exit(INTERRUPTED);
                     }
                     stream.canceller().cancel(format!("stopped by {by}"));
