@@ -98,6 +98,8 @@ pub(super) fn arguments(
     let top = sandbox.workspace.path();
     arguments.add([OsStr::new("--bind"), top.as_os_str(), top.as_os_str()]);
     arguments.cover(top, holes);
+    // What is written where nothing is mounted would be gone with the command: better it fails.
+    arguments.add(["--remount-ro", "/"]);
     arguments.add([OsStr::new("--chdir"), folder.as_os_str()]);
     arguments.add(["--seccomp", &filter.to_string(), "--"]);
     Ok(arguments.0)

@@ -22,7 +22,7 @@ use rustix::process::fchdir;
 use rustix::thread::UnshareFlags;
 
 use super::holes::Holes;
-use super::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError, inherited};
 use crate::workspace::Kind;
 
 /// What is to be covered, and where the command starts.
@@ -70,7 +70,7 @@ impl Covers {
             && !holes.secret.iter().any(is_link)
             && may_mount()
             && is_only_path(sandbox.workspace.path())
-            && !a_folder_is_inherited()
+            && !inherited::has_folder()
     }
 
     /// Gives this thread a mount namespace with the covers in it, and leads it to the start.
@@ -134,26 +134,6 @@ fn new_namespace() -> Result<(), Errno> {
     #[expect(deprecated, reason = "unsafe code is forbidden here")]
     rustix::thread::unshare(UnshareFlags::FS | UnshareFlags::NEWNS)?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-}
-
-/// Whether commands would inherit a handle on a folder that this process was started with: opened before the namespace, it
-/// leads past the covers. What cannot be found out is taken for a yes.
-fn a_folder_is_inherited() -> bool {
-    /// The flag of handles that end when another program begins.
-    const ENDS: u32 = 0o2_000_000;
-    let Ok(handles) = std::fs::read_dir("/proc/self/fdinfo") else { return true };
-    handles.flatten().any(|handle| {
-        let number: Option<u32> = handle.file_name().to_str().and_then(|name| name.parse().ok());
-        // One that is gone meanwhile was ours.
-        let info = std::fs::read_to_string(handle.path()).unwrap_or_default();
-        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
-        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-        let is_folder = |number: u32| {
-            std::fs::metadata(format!("/proc/self/fd/{number}")).is_ok_and(|metadata| metadata.is_dir())
-        };
-        flags.is_some_and(|flags| flags & ENDS == 0)
-            && number.is_some_and(|number| number > 2 && is_folder(number))
-    })
 }
 
 /// Whether no other mount shows the folder at another path. What cannot be found out is taken for a no.

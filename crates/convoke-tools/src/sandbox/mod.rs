@@ -23,6 +23,7 @@ mod error;
 mod filter;
 mod group;
 mod holes;
+mod inherited;
 mod kept;
 mod landlock;
 mod limits;

@@ -27,7 +27,7 @@ use super::kept::Kept;
 use super::members::{Leader, Members, new_mark};
 use super::notes::Secrets;
 use super::process::Living;
-use super::{Confinement, Network, Sandbox, SandboxError, Task, bubblewrap, landlock};
+use super::{Confinement, Network, Sandbox, SandboxError, Task, bubblewrap, inherited, landlock};
 use crate::workspace::Follow;
 
 /// Waits for a line, takes the filter's file if there is one, and becomes the command.
@@ -138,7 +138,14 @@ enum How {
 
 fn choose(sandbox: &Sandbox, holes: &Holes) -> Result<How, SandboxError> {
     let unavailable = |why| SandboxError::Unavailable { why };
-    let bubblewrap = || bubblewrap::available(sandbox.bubblewrap.as_deref()).map(How::Bubblewrap);
+    let bubblewrap = || {
+        if inherited::has_folder() {
+            return Err(
+                "bubblewrap would hand on the open folder that this process was started with".to_owned()
+            );
+        }
+        bubblewrap::available(sandbox.bubblewrap.as_deref()).map(How::Bubblewrap)
+    };
     let by_landlock = || landlock::available().map(|()| How::Landlock);
     match sandbox.confinement {
         Confinement::Off => Ok(How::Off),
