@@ -384,6 +384,24 @@ fn overrides_hold_for_files_steps_goals_and_agents() {
 }
 
 #[test]
+fn a_budget_of_nothing_says_what_to_write() {
+    let error = |budget: &str| only_error(&format!("NAME n\nGOAL g \"x\" BUDGET {budget}\nRUN r USING g"));
+    for (budget, label) in [
+        ("0 calls", "must be above 0: `1 calls`, for instance"),
+        ("00 tool-calls", "must be above 0: `1 tool-calls`, for instance"),
+        ("9 turns, 0.00 usd", "must be above 0: `0.01 usd`, for instance"),
+    ] {
+        let found = error(budget);
+        assert_eq!(found.label, label, "{budget}");
+        assert!(found.help.iter().any(|help| help.text.contains("leave this limit out")), "{found:?}");
+    }
+    assert!(error("0 tool-calls").help.iter().any(|help| help.text.contains("`TOOLS none`")));
+    for budget in ["1.5 calls", "0.0000001 usd"] {
+        assert!(error(budget).label.starts_with("must be a whole number"), "{budget}");
+    }
+}
+
+#[test]
 fn inputs_and_outputs_have_types() {
     let file = valid(
         "NAME n\nINPUT a:int DEFAULT 3\nINPUT b:low|high DEFAULT low\nINPUT c:[string] DEFAULT \"x, y\"\nINPUT d SECRET\n\

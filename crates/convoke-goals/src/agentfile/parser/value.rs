@@ -114,7 +114,22 @@ impl<'a> Parser<'a> {
                 "tool-calls" => whole(&number.text).map(|count| limits.tool_calls = Some(count)),
                 _ => whole(&number.text).map(|count| limits.turns = Some(count)),
             };
-            if set.is_none() {
+            if set.is_none() && number.text.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+                self.diagnostics.error(|| {
+                    let (number_text, unit) = (&number.text, &unit.text);
+                    let message = format!("a limit of {number_text} {unit} lets nothing be done");
+                    let least = if unit == "usd" { "0.01" } else { "1" };
+                    let help = match unit.as_ref() {
+                        "tool-calls" => {
+                            "write `TOOLS none` to do without tools, or leave this limit out to have none"
+                        }
+                        _ => "leave this limit out to have none",
+                    };
+                    Diagnostic::new(Code::BadValue, number.span, message)
+                        .label(format!("must be above 0: `{least} {unit}`, for instance"))
+                        .help(help)
+                });
+            } else if set.is_none() {
                 self.diagnostics.error(|| {
                     Diagnostic::new(
                         Code::BadValue,
