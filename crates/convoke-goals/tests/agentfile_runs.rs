@@ -241,6 +241,23 @@ async fn agent_119_120_122_123_124_fields_are_asked_for_and_read() {
 }
 
 #[tokio::test]
+async fn agent_217_a_fence_is_taken_off_and_backticks_inside_stay() {
+    let file = "NAME f\nGOAL g \"Look\" -> findings\nRUN r USING g\n";
+    for reply in [
+        "```json\n{\"findings\": \"use `a` or\\n```\\nb\\n```\"}\n```",
+        "```\n{\"findings\": \"use `a` or\\n```\\nb\\n```\"}\n```\n",
+        "{\"findings\": \"use `a` or\\n```\\nb\\n```\"}",
+    ] {
+        let state = Rig::new(&ScriptedModel::replies([reply])).run(tree(file)).await.completed();
+        assert_eq!(state.get("findings"), Some(&json!("use `a` or\n```\nb\n```")), "{reply}");
+    }
+    for nothing in ["```\n```", "```json\n\n```"] {
+        let state = Rig::new(&ScriptedModel::replies([nothing, nothing])).run(tree(file)).await.completed();
+        assert_eq!(state.get("findings"), None, "{nothing}");
+    }
+}
+
+#[tokio::test]
 async fn agent_121_plain_text_fills_no_field() {
     let file = "NAME f\nGOAL g \"Look\" -> findings\nRUN r USING g\n";
     let model = ScriptedModel::replies(["just prose", "prose again"]);

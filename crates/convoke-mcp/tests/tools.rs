@@ -31,7 +31,7 @@ async fn agentcore_138_the_server_gets_its_own_name_for_the_tool() {
 }
 
 #[tokio::test]
-async fn agentcore_139_141_agent_076_names_are_looked_up_and_never_taken_apart() {
+async fn agentcore_139_141_names_are_looked_up_and_never_taken_apart() {
     let servers = started([fake("a_b").args(["--only", "c"]), fake("a").args(["--only", "b_c"])]).await;
     let table = servers.table(["read"]);
     let rows: Vec<(&str, &str)> = table.iter().map(|row| (row.server.as_str(), row.tool.as_str())).collect();
@@ -42,6 +42,22 @@ async fn agentcore_139_141_agent_076_names_are_looked_up_and_never_taken_apart()
     assert_eq!(error.to_string(), "MCP server `a` offers no tool `c`; it offers: b_c");
     let error = servers.tool("b", "c").await.err().unwrap();
     assert_eq!(error.to_string(), "there is no MCP server `b`; there are: a_b, a");
+}
+
+#[tokio::test]
+async fn agent_076_an_underscore_belongs_to_the_server_or_to_the_tool_as_it_was_configured() {
+    let log = Log::new();
+    let underscored = log.of(fake("file_system")).args(["--only", "read_file"]);
+    let servers = started([fake("filesystem").args(["--only", "read_file"]), underscored]).await;
+    let table = servers.table::<String>([]);
+    let whose = |exposed: &str| {
+        let row = table.iter().find(|row| row.exposed == exposed).unwrap();
+        (row.server.as_str(), row.tool.as_str())
+    };
+    assert_eq!(whose("mcp_filesystem_read_file"), ("filesystem", "read_file"));
+    assert_eq!(whose("mcp_file_system_read_file"), ("file_system", "read_file"));
+    call(&servers, "file_system", "read_file", json!({})).await;
+    assert_eq!(log.until_method("tools/call").await["params"]["name"], "read_file");
 }
 
 #[tokio::test]
