@@ -281,7 +281,9 @@ fn reason(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::ConnectionClosed(_) => "it hung up".to_owned(),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => reason(fallback),
-        ClientInitializeError::TransportError { error, .. } => error.error.to_string(),
+        ClientInitializeError::TransportError { error, .. } => {
+            http::unreached(&*error.error).unwrap_or_else(|| error.error.to_string())
+        }
         other => other.to_string(),
     }
 }

@@ -1,6 +1,7 @@
 //! A server that is somewhere else.
 
 use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,6 +56,16 @@ pub(crate) struct Discreet {
 }
 
 type Problem = StreamableHttpError<reqwest::Error>;
+
+/// Why nobody could be talked to, if that is what happened: what the system says about it, and not what was asked for.
+pub(crate) fn unreached(error: &(dyn Error + Send + Sync + 'static)) -> Option<String> {
+    let Problem::Client(problem) = error.downcast_ref::<Problem>()? else { return None };
+    let mut cause = problem.source().filter(|_| problem.is_connect())?;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    Some(format!("it cannot be reached: {cause}"))
+}
 
 impl Discreet {
     fn hide(&self, problem: Problem) -> Problem {

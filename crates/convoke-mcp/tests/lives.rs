@@ -281,3 +281,15 @@ async fn addresses_that_are_none_are_named_without_what_may_be_secret() {
         assert!(warnings.contains(expected) && !warnings.contains("secret"), "{warnings}");
     }
 }
+
+#[tokio::test]
+async fn of_a_server_that_cannot_be_reached_it_is_said_why_without_its_address() {
+    // Bound and never listening: nobody else gets the port, and nobody is there.
+    let taken = tokio::net::TcpSocket::new_v4().unwrap();
+    taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}/mcp?key=secret", taken.local_addr().unwrap());
+    let servers = McpServers::builder().server(ServerConfig::http("web", url)).start().await.unwrap();
+    let warnings = servers.warnings().join("\n");
+    assert!(warnings.contains("it cannot be reached: Connection refused"), "{warnings}");
+    assert!(!warnings.contains("secret"), "{warnings}");
+}
