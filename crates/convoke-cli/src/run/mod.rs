@@ -42,4 +42,4 @@ pub(crate) use notes::scratchpad_file;
 pub(crate) use prompt::Prompt;
 pub(crate) use result::give;
 pub(crate) use signals::Signals;
-pub(crate) use tools::{Hands, Servers};
+pub(crate) use tools::{Hands, Servers, workspace};

@@ -68,6 +68,19 @@ fn explain_says_which_rule_decides_and_why() {
 }
 
 #[test]
+fn explain_judges_paths_in_the_workspace_that_runs_have() {
+    let place = Place::empty();
+    let outside = ["policy", "explain", "--tool", "write", "--path", "../x"];
+    assert_snapshot!("policy_explain_outside", seen(&place, &outside));
+    place.write("sub/here.txt", "");
+    place.write("convoke.toml", "[workspace]\npath = \"sub\"\n");
+    let above = seen(&place, &["policy", "explain", "--tool", "rm", "--path", "../x"]);
+    assert!(above.contains("deny") && above.contains("leads out of the workspace"), "{above}");
+    let inside = seen(&place, &["policy", "explain", "--tool", "write", "--path", "here.txt"]);
+    assert!(inside.contains("allow"), "{inside}");
+}
+
+#[test]
 fn without_a_file_the_defaults_hold() {
     let place = Place::empty();
     assert_snapshot!("policy_explain_default", seen(&place, &["policy", "explain", "cargo test"]));

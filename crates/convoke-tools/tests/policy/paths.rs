@@ -88,16 +88,13 @@ fn agentcore_237_the_workspace_and_the_home_folder_are_put_in() {
     let workspace = Workspace::open(folder.path()).unwrap();
     let policy = policy("[paths]\nwithin = [\"$WORKSPACE/**\", \"~/notes/**\"]\n");
     let outcome = |path: &str| policy.decide(&call("read", path, Some(&workspace)));
-    for path in [
-        "src/a",
-        ".",
-        "./x",
-        "a/../b",
-        "/home/ann/notes/x",
-        &workspace.path().join("y").display().to_string(),
-    ] {
+    for path in ["src/a", ".", "./x", "a/../b", &workspace.path().join("y").display().to_string()] {
         assert_eq!(outcome(path).outcome, Outcome::Allow, "{path}");
     }
+    // Tools of others may work elsewhere; those that come with Convoke never do.
+    let notes = |tool| policy.decide(&call(tool, "/home/ann/notes/x", Some(&workspace)));
+    assert_eq!(notes("notes").outcome, Outcome::Allow);
+    assert_eq!((notes("read").outcome, &*notes("read").rule.key), (Outcome::Deny, "workspace"));
     for path in ["/home/ann/other", "/home/ann/notes-evil/x", "/etc/passwd", "../x"] {
         let decision = outcome(path);
         assert_eq!(decision.outcome, Outcome::Deny, "{path}");
@@ -178,6 +175,44 @@ fn links_are_judged_by_where_they_lead_and_by_their_names() {
         Outcome::Deny,
         "it leads elsewhere"
     );
+}
+
+/// Nobody is asked about what the tool will refuse anyway.
+#[test]
+fn a_path_that_leads_out_of_the_workspace_is_denied_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    std::os::unix::fs::symlink("/etc", folder.path().join("away")).unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let rules =
+        "[defaults]\nreads = \"ask\"\nwrites = \"ask\"\n[tools.cp.paths]\nallow = [\"/**\", \"**\"]\n";
+    for policy in [Policy::default(), policy(rules)] {
+        for tool in ["read", "ls", "write", "mkdir", "cp", "rm", "mv"] {
+            let effects = Policy::effects_of(tool).unwrap();
+            let about = |path: &str| {
+                let call = Call::new(tool, effects).about(Subject::Path(path.to_owned()));
+                policy.decide(&call.within(Some(&workspace)))
+            };
+            for path in ["../x", "sub/../../x", "/etc/x", "away/x"] {
+                let decision = about(path);
+                assert_eq!(decision.outcome, Outcome::Deny, "{tool} {path}: {decision}");
+                assert_eq!(decision.rule.key, "workspace", "{tool} {path}: {decision}");
+            }
+            for path in ["x", "sub/../x", "new/folder/x", &workspace.path().join("x").display().to_string()] {
+                let decision = about(path);
+                assert_ne!(decision.outcome, Outcome::Deny, "{tool} {path}: {decision}");
+            }
+            let link = about("away");
+            let itself = matches!(tool, "rm" | "mv");
+            assert_eq!(link.outcome == Outcome::Deny, !itself, "{tool} away: {link}");
+        }
+    }
+    let denial = Policy::default().decide(&call("write", "../x", Some(&workspace))).denial();
+    insta::assert_snapshot!(denial, @"denied by the policy: `../x` leads out of the workspace (`..` goes above its top) (workspace, built in). No tool works there: use a path inside it, relative to its top.");
+    let folder = Call::new("bash", Policy::effects_of("bash").unwrap())
+        .about(Subject::Command("ls".to_owned()))
+        .about(Subject::Folder("..".to_owned()));
+    assert_eq!(Policy::default().decide(&folder.within(Some(&workspace))).outcome, Outcome::Deny);
 }
 
 #[test]

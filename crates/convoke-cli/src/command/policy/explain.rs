@@ -2,19 +2,20 @@
 
 use convoke_core::{ToolEffect, ToolEffects};
 use convoke_tools::policy::{Call, Explanation, Outcome, Policy, RulePlace, RuleRef, Subject};
-use convoke_tools::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::Explain;
 use crate::arguments::Arguments;
+use crate::configuration;
 use crate::failure::Failure;
 use crate::policies::{ONLY_YOU, Policies};
+use crate::run::workspace;
 use crate::terminal::{Ink, Output, Rich, text};
 
 pub(super) fn run(arguments: &Arguments, asked: &Explain, output: &mut Output) -> Result<(), Failure> {
     let policies = Policies::load(arguments, asked.which.policy.as_deref(), output)?;
-    let workspace = Workspace::open(".").ok();
-    let call = call(asked)?.within(workspace.as_ref());
+    let workspace = workspace(&configuration::load(arguments)?, &arguments.store, &policies)?;
+    let call = call(asked)?.within(Some(&workspace));
     // Of several, the strictest decides. There is always one: the defaults.
     let stricter = |first: Explanation, second: Explanation| {
         if second.decision.outcome > first.decision.outcome { second } else { first }

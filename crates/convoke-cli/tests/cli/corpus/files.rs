@@ -58,10 +58,9 @@ fn no_path_leads_out_for_writing() {
         ended.refused(index, &["denied", "leads out of the workspace"]);
     }
     assert!(!std::path::Path::new("/etc/cron.d/convoke-corpus").exists());
-    // What cannot be undone is asked about first; even a yes does not lead out.
-    range.attack("Tidy up outside", &[call("rm", json!({"path": secret}))]).asks(&["May `rm` be called?"]);
-    let done = range.convoke(&["answer", "corpus-2", "--approve", "--resume"]);
-    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    // What cannot be undone is asked about; what is refused whatever anybody answers is not.
+    let ended = range.attack("Tidy up outside", &[call("rm", json!({"path": secret}))]);
+    ended.finished().refused(0, &["denied", "leads out of the workspace"]);
     assert!(std::path::Path::new(&secret).exists());
 }
 

@@ -7,10 +7,12 @@ use convoke_core::ToolEffect;
 use super::{Call, built_in, denied};
 use crate::policy::explain::Trail;
 use crate::policy::pattern::{Lists, PathName, PathPattern, Written};
+use crate::policy::subject::is_built_in;
 use crate::policy::{Decision, Outcome, Policy, RuleRef, ToolRules};
-use crate::workspace::{Protected, Protection, Workspace};
+use crate::workspace::{FileError, Follow, Protected, Protection, Workspace};
 
 const OTHER_PATH: &str = "Work with other files, or say what you need and why.";
+const INSIDE: &str = "No tool works there: use a path inside it, relative to its top.";
 
 impl Policy {
     pub(super) fn path(
@@ -36,7 +38,7 @@ impl Policy {
         self.kept_from(&names(path, call.workspace), call, path, None, trail)
     }
 
-    /// What keeps a tool from a path: rules of the file, and protection whatever they say.
+    /// What keeps a tool from a path: rules of the file, and, whatever they say, protection and the end of the workspace.
     fn kept_from(
         &self,
         names: &[PathName],
@@ -51,7 +53,7 @@ impl Policy {
         if ruled.as_ref().is_some_and(|decision| decision.outcome == Outcome::Deny) {
             return ruled;
         }
-        self.protects(names, path, changes, call.workspace).or(ruled)
+        self.protects(names, path, changes, call.workspace).or_else(|| leads_out(call, path)).or(ruled)
     }
 
     /// Configuration, policy, credentials and the like, whatever the policy says.
@@ -127,6 +129,16 @@ impl Policy {
         }
         own.and_then(|(lists, key)| ask(lists, key, trail))
     }
+}
+
+/// Tools that come with Convoke refuse what is outside of the workspace, whatever anybody answers: so nobody is asked.
+fn leads_out(call: &Call<'_>, path: &str) -> Option<Decision> {
+    let workspace = call.workspace.filter(|_| is_built_in(call.tool))?;
+    // A link that is removed or moved need not lead anywhere.
+    let follow = if matches!(call.tool, "rm" | "mv") { Follow::Nothing } else { Follow::Links };
+    let Err(FileError::Outside { how, .. }) = workspace.resolve(path, follow) else { return None };
+    let because = format!("`{path}` leads out of the workspace ({how})");
+    Some(denied(built_in("workspace"), because, INSIDE))
 }
 
 /// The names of a path: as it was written, and where it leads if that is somewhere else.
