@@ -98,7 +98,9 @@ async fn agentcore_153_what_a_person_is_asked() {
     assert_eq!(question.title, "Is this what goal \"haiku\" is to give?");
     assert_eq!(
         question.details,
-        format!("What was noticed:\n- commitment_not_met\n\nWhat is to be achieved:\n{GOAL}")
+        format!(
+            "What was noticed:\n- by its own account it does not keep the commitment\n\nWhat is to be achieved:\n{GOAL}"
+        )
     );
     assert_eq!(
         question.subject,

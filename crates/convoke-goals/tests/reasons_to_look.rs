@@ -192,3 +192,29 @@ fn the_document_has_valid_examples_and_names_every_reason_to_look() {
         assert!(document.contains(&format!("| `{}` | `{prefix}", trigger.name())), "{shown}");
     }
 }
+
+/// People read words; programs read names, out of which the same can be told again.
+#[test]
+fn every_reason_has_words_and_can_be_read_back() {
+    let text = || "a: b".to_owned();
+    let names = || vec!["x".to_owned(), "y".to_owned()];
+    for (trigger, words) in [
+        (Trigger::CommitmentUnavailable(text()), "there is no commitment to compare with: a: b"),
+        (Trigger::AssessmentUnavailable(text()), "there is no assessment: a: b"),
+        (Trigger::CommitmentNotMet, "by its own account it does not keep the commitment"),
+        (Trigger::Deviation(text()), "it departs from the commitment: a: b"),
+        (Trigger::Concern(text()), "there is a concern: a: b"),
+        (Trigger::Unexpected(text()), "something was not expected: a: b"),
+        (Trigger::LowConfidence, "confidence was low before the work began"),
+        (Trigger::ExcessAssumptions(4), "more is taken for granted than is good: 4 assumptions"),
+        (Trigger::EmptyOutput, "the result is empty"),
+        (Trigger::MissingFields(names()), "outputs are missing: x, y"),
+        (Trigger::Incomplete(text()), "the work was cut short: a: b"),
+        (Trigger::UnplannedTools(names()), "tools were used that were not planned: x, y"),
+        (Trigger::Unconverged(1), "it was still changing at the limit of 1 iteration"),
+    ] {
+        assert_eq!(trigger.words(), words);
+        assert_eq!(Trigger::read(&trigger.to_string()), Some(trigger));
+    }
+    assert_eq!(Trigger::read("unconverged:soon"), None);
+}

@@ -62,7 +62,7 @@ async fn agentcore_149_at_the_limit_with_nobody_to_ask_it_is_halted() {
     let outcome = watched.outcome().await;
     assert_eq!(outcome.status, RunStatus::Halted);
     let error = outcome.completed().unwrap_err().to_string();
-    for part in ["nobody may be asked", "sent back once", "use fewer words", "commitment_not_met"] {
+    for part in ["nobody may be asked", "sent back once", "use fewer words", "does not keep the commitment"] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert_eq!((watched.attempts(), count(&model, "judgement")), (2, 2));

@@ -232,9 +232,10 @@ impl Plain {
             }
             "supervision" => match word("phase") {
                 "reconcile" => {
-                    let triggers = short(&words(value.get("triggers")));
-                    let line = format!("{}: looked into: {triggers}", row.name);
-                    (!triggers.is_empty()).then_some((Ink::Caution, line))
+                    let reasons = value.get("triggers").and_then(Value::as_array).into_iter().flatten();
+                    let reasons = short(&reasons.map(render::reason).collect::<Vec<_>>().join("; "));
+                    let line = format!("{}: looked into: {reasons}", row.name);
+                    (!reasons.is_empty()).then_some((Ink::Caution, line))
                 }
                 "supervise" => {
                     let (verdict, reason) = (short(word("verdict")), after(&short(word("reason"))));

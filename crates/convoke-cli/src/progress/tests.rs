@@ -266,6 +266,19 @@ fn a_question_is_seen_until_it_is_answered() {
 }
 
 #[test]
+fn why_a_result_is_looked_into_is_told_in_words() {
+    let triggers = json!(["low_confidence", "concern:too long", "a_reason_of_later"]);
+    let reconciled = json!({"step": "report", "phase": "reconcile", "triggers": triggers});
+    let lines = Recording::new()
+        .begins(false)
+        .start("plan/main/report", "goal")
+        .custom("plan/main/report", "supervision", reconciled)
+        .lines(&usual(), false);
+    let told = "looked into: confidence was low before the work began; there is a concern: too long; a_reason_of_later";
+    assert!(lines.contains(told), "{lines}");
+}
+
+#[test]
 fn what_was_done_before_a_run_was_resumed_is_told_in_a_word() {
     let recording = Recording::new()
         .begins(true)

@@ -1,6 +1,7 @@
 //! What a person is to judge: the result of a goal, and what there is to judge it by.
 
 use convoke_core::Question;
+use convoke_goals::supervise::Trigger;
 use serde_json::Value;
 
 use super::Block;
@@ -41,7 +42,7 @@ pub(crate) fn question_brief(question: &Question, width: Option<usize>, more: &s
     let parts: Vec<(Block, usize)> = match judged(question) {
         Some(subject) => FIRST
             .iter()
-            .filter_map(|(key, label, most)| Some((block(label, subject.get(*key)?)?, *most)))
+            .filter_map(|(key, label, most)| Some((part(subject, key, label)?, *most)))
             .chain(conditions(question).into_iter().map(|block| (block, 2)))
             .collect(),
         None => blocks(question).into_iter().skip(1).map(|block| (block, SHOWN / 2)).collect(),
@@ -58,7 +59,7 @@ pub(crate) fn question_body(question: &Question, width: Option<usize>) -> Vec<Ri
     let parts: Vec<Block> = match judged(question) {
         Some(subject) => {
             let first = FIRST.iter().map(|(key, label, _)| (*key, *label));
-            let parts = first.chain(REST).filter_map(|(key, label)| block(label, subject.get(key)?));
+            let parts = first.chain(REST).filter_map(|(key, label)| part(subject, key, label));
             parts.chain(conditions(question)).collect()
         }
         None => blocks(question).into_iter().skip(1).collect(),
@@ -71,7 +72,25 @@ fn judged(question: &Question) -> Option<&serde_json::Map<String, Value>> {
     question.subject.as_object().filter(|subject| subject.get("output").is_some_and(Value::is_string))
 }
 
-/// What there is to one part of it; of a plan or an assessment, what it says nothing about is left out.
+/// What there is to one part of it.
+fn part(subject: &serde_json::Map<String, Value>, key: &str, label: &'static str) -> Option<Block> {
+    let value = subject.get(key)?;
+    match (key, value) {
+        ("triggers", Value::Array(reasons)) => {
+            let reasons: Vec<String> = reasons.iter().map(reason).collect();
+            block(label, &Value::String(reasons.join("\n")))
+        }
+        _ => block(label, value),
+    }
+}
+
+/// Why somebody should look, in words if it is a reason that is known here.
+pub(crate) fn reason(written: &Value) -> String {
+    let known = written.as_str().and_then(Trigger::read);
+    known.map_or_else(|| words(written), |trigger| trigger.words())
+}
+
+/// What there is to a value; of a plan or an assessment, what it says nothing about is left out.
 fn block(label: &'static str, value: &Value) -> Option<Block> {
     let text = match value {
         Value::Null => return None,

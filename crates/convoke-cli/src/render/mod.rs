@@ -13,7 +13,7 @@ mod words;
 pub(crate) use block::Block;
 pub(crate) use doubt::doubts;
 pub(crate) use header::{header, taken_up, tokens, took};
-pub(crate) use judged::{question_body, question_brief};
+pub(crate) use judged::{question_body, question_brief, reason};
 pub(crate) use question::{answer, open_question};
 pub(crate) use summary::{begun, models};
 pub(crate) use teller::{Side, Teller};

@@ -132,6 +132,6 @@ pub(super) fn noticed(triggers: &[Trigger]) -> String {
     if triggers.is_empty() {
         return "Nothing about it was noticed; it is to be looked at before it counts.".to_owned();
     }
-    let triggers: Vec<String> = triggers.iter().map(|trigger| format!("- {trigger}")).collect();
+    let triggers: Vec<String> = triggers.iter().map(|trigger| format!("- {}", trigger.words())).collect();
     format!("What was noticed:\n{}", triggers.join("\n"))
 }

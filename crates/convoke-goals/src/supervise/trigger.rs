@@ -6,7 +6,8 @@ use serde::Serialize;
 
 /// Something about a result that is a reason to look at it.
 ///
-/// [`name`](Self::name) is what kind of reason it is; its `Display` adds what is known about it, after a colon.
+/// [`name`](Self::name) is what kind of reason it is; its `Display` adds what is known about it, after a colon. That is for
+/// programs; [`words`](Self::words) is for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trigger {
@@ -57,6 +58,71 @@ impl Trigger {
             Self::UnplannedTools(_) => "unplanned_tools",
             Self::Unconverged(_) => "unconverged",
         }
+    }
+
+    /// What it is, for people.
+    ///
+    /// ```
+    /// use convoke_goals::supervise::Trigger;
+    ///
+    /// assert_eq!(Trigger::ExcessAssumptions(4).words(), "more is taken for granted than is good: 4 assumptions");
+    /// ```
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::CommitmentUnavailable(why) => format!("there is no commitment to compare with: {why}"),
+            Self::AssessmentUnavailable(why) => format!("there is no assessment: {why}"),
+            Self::CommitmentNotMet => "by its own account it does not keep the commitment".to_owned(),
+            Self::Deviation(text) => format!("it departs from the commitment: {text}"),
+            Self::Concern(text) => format!("there is a concern: {text}"),
+            Self::Unexpected(text) => format!("something was not expected: {text}"),
+            Self::LowConfidence => "confidence was low before the work began".to_owned(),
+            Self::ExcessAssumptions(count) => {
+                let noun = if *count == 1 { "assumption" } else { "assumptions" };
+                format!("more is taken for granted than is good: {count} {noun}")
+            }
+            Self::EmptyOutput => "the result is empty".to_owned(),
+            Self::MissingFields(names) => format!("outputs are missing: {}", names.join(", ")),
+            Self::Incomplete(why) => format!("the work was cut short: {why}"),
+            Self::UnplannedTools(names) => {
+                format!("tools were used that were not planned: {}", names.join(", "))
+            }
+            Self::Unconverged(limit) => {
+                let noun = if *limit == 1 { "iteration" } else { "iterations" };
+                format!("it was still changing at the limit of {limit} {noun}")
+            }
+        }
+    }
+
+    /// A reason as it was written down, read back. `None` if it is none that is known here.
+    ///
+    /// ```
+    /// use convoke_goals::supervise::Trigger;
+    ///
+    /// assert_eq!(Trigger::read("concern:too long"), Some(Trigger::Concern("too long".to_owned())));
+    /// assert_eq!(Trigger::read("a new one"), None);
+    /// ```
+    #[must_use]
+    pub fn read(written: &str) -> Option<Self> {
+        let (name, text) = written.split_once(':').unwrap_or((written, ""));
+        let words = || text.to_owned();
+        let names = || text.split(", ").map(str::to_owned).collect();
+        Some(match name {
+            "commitment_unavailable" => Self::CommitmentUnavailable(words()),
+            "assessment_unavailable" => Self::AssessmentUnavailable(words()),
+            "commitment_not_met" => Self::CommitmentNotMet,
+            "deviation" => Self::Deviation(words()),
+            "concern" => Self::Concern(words()),
+            "unexpected" => Self::Unexpected(words()),
+            "low_confidence" => Self::LowConfidence,
+            "excess_assumptions" => Self::ExcessAssumptions(text.parse().ok()?),
+            "empty_output" => Self::EmptyOutput,
+            "missing_fields" => Self::MissingFields(names()),
+            "incomplete" => Self::Incomplete(words()),
+            "unplanned_tools" => Self::UnplannedTools(names()),
+            "unconverged" => Self::Unconverged(text.parse().ok()?),
+            _ => return None,
+        })
     }
 }
 
