@@ -17,10 +17,6 @@ use crate::run::{
 use crate::select;
 use crate::session::Session;
 
-/// What to do about secrets that are missing.
-const HOW_TO_GIVE: &str =
-    "secrets are not kept with a run: give them again, with `-i name=value` or `-i name=@file`";
-
 pub(super) async fn run(
     session: &mut Session<'_>,
     wanted: &ResumeArguments,
@@ -73,7 +69,12 @@ pub(super) async fn go_on(
     }
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
-    let values = given.values(&secrets, HOW_TO_GIVE)?;
+    // Whoever answers a question and resumes at once cannot give any.
+    let again = session.resume(&record.id, &source.manifest);
+    let how = format!(
+        "secrets are not kept with a run: give them again, with `{again} -i name=value` or `-i name=@file`"
+    );
+    let values = given.values(&secrets, &how)?;
     let policy = source.manifest.policy.clone();
     let hands = Hands::prepare(arguments, &config, policy.as_deref(), Servers::Start, session.output);
     let hands = prompt.unless_interrupted(hands).await?;
@@ -94,7 +95,7 @@ async fn completed(
         |error| Failure::failed(format!("the result of run {} cannot be read: {error}", record.id)),
     )?;
     let (run, status, totals) = (record.id.clone(), record.status, record.totals);
-    give(session, source, format, &Outcome { run, status, state, error: None, totals }).await
+    give(session, source, format, &Outcome { run, status, state, error: None, totals }, None).await
 }
 
 /// The newest run of an Agentfile that is not completed.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use convoke_config::Config;
-use convoke_core::{Limits, RunId, Runtime, StoreError, WhenBusy};
+use convoke_core::{Error, Limits, RunId, Runtime, StoreError, WhenBusy};
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{GoalState, NodeRef, Prepared, Problem, ProblemKind, SkillShelf, Values};
 
@@ -183,7 +183,16 @@ impl Job {
             output: &mut *session.output,
         };
         let given = match watch.run(start).await {
-            Ok(outcome) => result::give(session, &self.source, format, &outcome).await,
+            Ok(outcome) => {
+                let policys = match outcome.error.as_ref().map(Error::root) {
+                    // Policies limit whole runs only.
+                    Some(Error::Budget(used_up)) if used_up.owner.as_str().is_empty() => {
+                        self.hands.limit_of(used_up)
+                    }
+                    _ => None,
+                };
+                result::give(session, &self.source, format, &outcome, policys).await
+            }
             Err(failure) => Err(failure),
         };
         self.hands.finish().await;

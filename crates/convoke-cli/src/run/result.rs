@@ -29,12 +29,14 @@ struct Document<'a> {
     error: Option<String>,
 }
 
-/// Gives the result of a run of a file, and says what can be done if it is not what was hoped for.
+/// Gives the result of a run of a file, and says what can be done if it is not what was hoped for. `policys` is what sets the
+/// limit that was reached, if that is a policy.
 pub(crate) async fn give(
     session: &mut Session<'_>,
     source: &Source,
     format: Format,
     outcome: &Outcome<GoalState>,
+    policys: Option<String>,
 ) -> Result<(), Failure> {
     let format = if session.json && format == Format::Text { Format::Json } else { format };
     let is_suspended = outcome.status == RunStatus::Suspended;
@@ -82,11 +84,11 @@ pub(crate) async fn give(
             session.output.note(&format!("run {} was stopped; go on with `{resume}`", outcome.run));
             Err(Failure::Ended(Exit::Cancelled))
         }
-        status => Err(failed(outcome, status, &resume)),
+        status => Err(failed(outcome, status, &resume, policys)),
     }
 }
 
-fn failed(outcome: &Outcome<GoalState>, status: RunStatus, resume: &str) -> Failure {
+fn failed(outcome: &Outcome<GoalState>, status: RunStatus, resume: &str, policys: Option<String>) -> Failure {
     let message = outcome.error.as_ref().map_or_else(|| status.to_string(), ToString::to_string);
     // The command line sets limits on the whole run only.
     let is_the_files = match outcome.error.as_ref().map(Error::root) {
@@ -94,19 +96,24 @@ fn failed(outcome: &Outcome<GoalState>, status: RunStatus, resume: &str) -> Fail
         Some(Error::TimedOut(timed_out)) => !timed_out.owner.as_str().is_empty(),
         _ => false,
     };
-    let hint = match status {
-        RunStatus::BudgetExhausted if is_the_files => {
+    let hint = match (status, policys) {
+        (RunStatus::BudgetExhausted, Some(limit)) => {
+            format!(
+                "the policy sets this limit, {limit}: change it there, and go on with `{resume}`; what was used so far counts"
+            )
+        }
+        (RunStatus::BudgetExhausted, None) if is_the_files => {
             format!("the file sets this limit: change it there, and go on with `{resume} --changed-file`")
         }
-        RunStatus::BudgetExhausted => {
+        (RunStatus::BudgetExhausted, None) => {
             format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts")
         }
-        RunStatus::TimedOut if is_the_files => {
+        (RunStatus::TimedOut, _) if is_the_files => {
             format!(
                 "go on with `{resume}`; if a TIMEOUT of the file is too short, change it there and add `--changed-file`"
             )
         }
-        RunStatus::TimedOut => {
+        (RunStatus::TimedOut, _) => {
             format!("go on with `{resume}`; with `--timeout` for a limit on the whole run")
         }
         _ => format!("once the cause is mended, go on with `{resume}`: nothing that was done is done again"),

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use convoke_config::Config;
-use convoke_core::{Limits, RuntimeBuilder, Tool, Toolset};
+use convoke_core::{Exhausted, Limits, Resource, RuntimeBuilder, Tool, Toolset};
 use convoke_mcp::McpServers;
 use convoke_tools::files;
-use convoke_tools::policy::{self, Policy, PolicyGate};
+use convoke_tools::policy::{self, Policy, PolicyGate, RulePlace};
 use convoke_tools::workspace::{Protected, Workspace};
 
 use super::{notes, web};
@@ -63,7 +63,7 @@ impl Hands {
             true => files::reading(&workspace),
             false => files::all(&workspace).into_iter().chain(commands(&workspace, &policies)?).collect(),
         };
-        built_in.extend(web::tools(config.environment(), &policies)?);
+        built_in.extend(web::tools(config.environment(), &policies, output)?);
         built_in.extend(notes::tools(config, workspace.path(), &arguments.store)?);
         let mut tools = toolset(built_in)?;
         for note in policies.notes() {
@@ -101,8 +101,6 @@ impl Hands {
                 "the policy rules it out, and `convoke policy explain --tool {tool}` says why; to be asked about each call \
                  of it, write `tools.{tool}.decision = \"ask\"` below `version = 1` into {file}"
             )
-        } else if tool == web::SEARCH {
-            format!("no service is set up to search with; see {} in docs/tools.md", web::SETTINGS)
         } else if self.is_read_only && effects.changes_the_world() {
             "`workspace.read_only` is set".to_owned()
         } else {
@@ -118,6 +116,23 @@ impl Hands {
     /// Has every call judged before it is made.
     pub(crate) fn guard(&self, builder: RuntimeBuilder) -> RuntimeBuilder {
         builder.gate(self.gate.clone())
+    }
+
+    /// The key and the place in a policy that set this limit of the run, if a policy does.
+    pub(crate) fn limit_of(&self, exhausted: &Exhausted) -> Option<String> {
+        const KEY: &str = "limits.tool_calls";
+        // Of a tool that was called too often, the model is told; the run goes on.
+        if exhausted.resource != Resource::ToolCalls {
+            return None;
+        }
+        let value = exhausted.limit.to_string();
+        let mut settings = self.policies.iter().flat_map(Policy::settings);
+        settings.find_map(|setting| match setting.place {
+            RulePlace::File { name, line } if setting.key == KEY && setting.value == value => {
+                Some(format!("`{KEY}` at {name}:{line}"))
+            }
+            _ => None,
+        })
     }
 
     /// These limits, lowered to what the policies allow.

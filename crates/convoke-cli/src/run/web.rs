@@ -14,17 +14,20 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::policies::Policies;
+use crate::terminal::Output;
 
 const FETCH: &str = "web_fetch";
-pub(super) const SEARCH: &str = "web_search";
+const SEARCH: &str = "web_search";
 
 /// The variables that name a service to search with.
-pub(super) const SETTINGS: &str = "BRAVE_API_KEY, TAVILY_API_KEY and SEARXNG_URL";
+const SETTINGS: &str = "BRAVE_API_KEY, TAVILY_API_KEY and SEARXNG_URL";
 
-/// Those that the policies do not rule out. Where searching is allowed and there is no service for it, the tool says so.
+/// Those that the policies do not rule out. Where searching is allowed and there is no service for it, the tool says so, and
+/// so does a note beforehand.
 pub(super) fn tools(
     environment: &Environment,
     policies: &Arc<Policies>,
+    output: &mut Output,
 ) -> Result<Vec<Arc<dyn Tool>>, Failure> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
     if !is_ruled_out(FETCH, policies) {
@@ -37,6 +40,11 @@ pub(super) fn tools(
         };
         let service =
             SearchService::from_settings(|name| environment.get(name)).map_err(|error| unfit(&error))?;
+        if service.is_none() {
+            output.note(&format!(
+                "{SEARCH} is of no use here: no service is set up to search with; see {SETTINGS} in docs/tools.md"
+            ));
+        }
         let search = Search::new(service).map_err(|error| unfit(&error))?;
         tools.push(Arc::new(web_search(&search)));
     }

@@ -205,6 +205,15 @@ fn a_run_goes_on_under_the_policy_that_was_named_when_it_began() {
 }
 
 #[test]
+fn nobody_is_asked_about_a_path_that_leads_out_of_the_workspace() {
+    let place = calling(&[call("rm", json!({"path": "../x"}))]);
+    let output = run(&place, &[]);
+    assert_eq!(stdout(&output), "Done.\n", "{}", stderr(&output));
+    let told = results(&place).join("\n");
+    assert!(told.contains("denied by the policy: `../x` leads out of the workspace"), "{told}");
+}
+
+#[test]
 fn a_policy_that_is_not_valid_stops_the_run_before_it_begins() {
     let place = calling(&[]);
     place.write("policy.toml", "version = 1\n[tool.write]\n");
@@ -224,6 +233,25 @@ fn a_policy_limits_what_a_run_uses() {
     let told = stderr(&output);
     assert_eq!(told.matches("read(").count(), 2, "{told}");
     assert!(told.contains("what it may use was used up"), "{told}");
+}
+
+#[test]
+fn a_limit_of_the_policy_is_raised_in_the_policy() {
+    let read = |path: &str| call("read", json!({"path": path}));
+    let place = calling(&[read("a.txt"), read("b.txt"), read("c.txt")]);
+    for file in ["a.txt", "b.txt", "c.txt"] {
+        place.write(file, file);
+    }
+    let policy = |most: u8| format!("version = 1\n[limits]\ntool_calls = {most}\n");
+    place.write("policy.toml", policy(1));
+    let output = run(&place, &["--budget", "9 tool-calls"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(7), "{told}");
+    assert!(told.contains("the policy sets this limit, `limits.tool_calls` at policy.toml:3"), "{told}");
+    assert!(told.contains("resume work-1") && !told.contains("--budget"), "{told}");
+    place.write("policy.toml", policy(9));
+    let done = place.convoke(&["resume", "work-1"]);
+    assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn of_a_built_in_tool_that_is_not_there_it_is_said_why() {
     let searching = place("web_search");
     searching.write(OWN, "version = 1\n[tools.web_search]\ndecision = \"allow\"\n");
     let seen = told(&searching, &[]);
-    assert!(seen.contains("there is no `web_search` here: no service is set up"), "{seen}");
+    assert!(seen.contains("web_search is of no use here: no service is set up"), "{seen}");
 }
 
 /// The user's own policy, at home.
