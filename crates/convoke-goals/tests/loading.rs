@@ -116,6 +116,11 @@ fn agent_048_what_is_not_there_is_not_found() {
     let (_, diagnostics) = read_text(&agent_from("agents/critic.md"));
     let error = diagnostics.iter().next().unwrap();
     assert_eq!(error.message, "`agents/critic.md` was not found");
+    assert_eq!(error.help.len(), 1);
+    // A mere name may be that of a skill.
+    let (_, diagnostics) = read_text(&agent_from("review"));
+    let error = diagnostics.iter().next().unwrap();
+    assert!(error.help.iter().any(|help| help.text.contains("--skills FOLDER")), "{error:?}");
 }
 
 #[test]

@@ -264,6 +264,10 @@ impl Checker<'_> {
                     let replacement = format!("FROM {}", join(folder_of(target), meant));
                     diagnostic.replace("did you mean this?", from, replacement)
                 }
+                // That is how a skill is named that is kept elsewhere.
+                None if !target.contains(['/', '.']) => diagnostic
+                    .help("check the path, or write the text here between quotes")
+                    .help(format!("if `{target}` is a skill, say where skills are kept: `--skills FOLDER`, or `[skills] paths` in convoke.toml")),
                 None => diagnostic.help("check the path, or write the text here between quotes"),
             }
         });
