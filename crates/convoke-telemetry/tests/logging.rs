@@ -33,7 +33,7 @@ async fn logged(filter: &str, format: LogFormat, file: &Path) -> String {
 }
 
 #[tokio::test]
-async fn json_lines_carry_run_and_path_and_nothing_that_was_said() {
+async fn agent_150_json_lines_carry_run_and_path_and_nothing_that_was_said() {
     let directory = tempfile::tempdir().unwrap();
     let text = logged("trace", LogFormat::Json, &directory.path().join("log")).await;
     for said in [PROMPT, REPLY, ARGUMENT, RESULT] {

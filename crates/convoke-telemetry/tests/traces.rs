@@ -96,7 +96,7 @@ async fn a_fan_out_over_agents_with_tools_arrives_whole_and_nested() {
 }
 
 #[tokio::test]
-async fn what_is_said_is_recorded_only_when_asked_for() {
+async fn agent_150_what_is_said_is_recorded_only_when_asked_for() {
     for record_content in [false, true] {
         let collector = Collector::start();
         let config = TelemetryConfig { record_content, ..collector.config() };
