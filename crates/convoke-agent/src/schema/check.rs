@@ -93,7 +93,13 @@ fn nearest(forms: &[Vec<ValidationError<'static>>]) -> String {
     let depth = |errors: &[ValidationError<'_>]| {
         errors.iter().map(|error| error.instance_path().as_str().matches('/').count()).max().unwrap_or(0)
     };
-    let closest = forms.iter().max_by_key(|errors| (depth(errors), std::cmp::Reverse(errors.len())));
+    // Something of another kind altogether, such as the nothing that an optional value may be, is never what was meant.
+    let is_of_the_kind = |errors: &[ValidationError<'_>]| {
+        !errors.iter().any(|error| matches!(error.kind(), ValidationErrorKind::Type { .. }))
+    };
+    let closest = forms
+        .iter()
+        .max_by_key(|errors| (depth(errors), is_of_the_kind(errors), std::cmp::Reverse(errors.len())));
     match closest.and_then(|errors| errors.first()) {
         Some(error) => {
             format!(
@@ -154,6 +160,13 @@ mod tests {
             check(schema, json!({"n": "x"})),
             "at the top: fits none of the 2 forms allowed there; closest to fitting: `/n`: \"x\" is not of type \"integer\""
         );
+    }
+
+    #[test]
+    fn of_a_value_that_may_be_missing_those_that_there_are_are_named() {
+        let schema = json!({"anyOf": [{"enum": ["finding", "lesson"]}, {"type": "null"}]});
+        let said = check(schema, json!("findings"));
+        assert!(said.contains("finding\" or \"lesson") && !said.contains("null"), "{said}");
     }
 
     #[test]
