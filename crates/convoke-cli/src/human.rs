@@ -155,21 +155,42 @@ pub(crate) fn count(number: u64, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// Reads `90s`, `30min`, `12h`, `30d`, `4w`.
+/// Reads `90s`, `30min`, `12h`, `30d`, `4w`, and, as in an Agentfile, `500ms`, `5m`, `1h30m`.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let text = text.trim();
-    let digits = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let seconds = match unit.trim_start() {
-        "s" => 1,
-        "m" | "min" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        "w" => 604_800,
-        _ => return Err("give a number and a unit: s, min, h, d or w, such as 30d".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "give a number and a unit, such as 30d".to_owned())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
+    let wrong = || "give a number and a unit: ms, s, min, h, d or w, such as 30d or 1h30min".to_owned();
+    let too_long = || "that is too long".to_owned();
+    let mut rest = text.trim();
+    let mut total = Duration::ZERO;
+    if rest.is_empty() {
+        return Err(wrong());
+    }
+    while !rest.is_empty() {
+        let (number, after) = rest.split_at(end_of(rest, |character| character.is_ascii_digit()));
+        let after = after.trim_start();
+        let (unit, after) = after.split_at(end_of(after, |character| character.is_ascii_alphabetic()));
+        let millis = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            "w" => 604_800_000,
+            _ => return Err(wrong()),
+        };
+        if number.is_empty() {
+            return Err(wrong());
+        }
+        let number: u64 = number.parse().map_err(|_| too_long())?;
+        let part = number.checked_mul(millis).map(Duration::from_millis).ok_or_else(too_long)?;
+        total = total.checked_add(part).ok_or_else(too_long)?;
+        rest = after.trim_start();
+    }
+    Ok(total)
+}
+
+/// Where the characters of this kind that a text begins with end.
+fn end_of(text: &str, is_so: impl Fn(char) -> bool) -> usize {
+    text.find(|character| !is_so(character)).unwrap_or(text.len())
 }
 
 #[cfg(test)]
@@ -253,7 +274,11 @@ mod tests {
     fn ages_are_read_with_a_unit_only() {
         assert_eq!(parse_duration("30d"), Ok(Duration::from_secs(30 * 86_400)));
         assert_eq!(parse_duration("90 s"), Ok(Duration::from_secs(90)));
-        assert!(parse_duration("30").is_err());
+        assert_eq!(parse_duration("1h30m"), Ok(Duration::from_secs(5_400)));
+        assert_eq!(parse_duration("2min 500ms"), Ok(Duration::from_millis(120_500)));
+        assert!(
+            parse_duration("30").is_err() && parse_duration("").is_err() && parse_duration("1h30").is_err()
+        );
         assert!(parse_duration("d").is_err());
         assert!(parse_duration("99999999999999999999d").is_err());
     }

@@ -64,7 +64,7 @@ pub(crate) struct CommonArguments {
     /// What the run may use, such as `1.50 usd, 200000 tokens`; also calls, tool-calls, turns.
     #[arg(long, value_name = "LIMITS", value_parser = budget::parse)]
     pub(crate) budget: Option<Limits>,
-    /// How long it may take: 90s, 30min, 12h.
+    /// How long it may take: 90s, 30min, 1h30min.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
     /// Ask nobody: where a person is needed, the run waits for `convoke answer`.
