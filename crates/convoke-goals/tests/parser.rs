@@ -387,9 +387,9 @@ fn overrides_hold_for_files_steps_goals_and_agents() {
 fn a_budget_of_nothing_says_what_to_write() {
     let error = |budget: &str| only_error(&format!("NAME n\nGOAL g \"x\" BUDGET {budget}\nRUN r USING g"));
     for (budget, label) in [
-        ("0 calls", "must be above 0: `1 calls`, for instance"),
-        ("00 tool-calls", "must be above 0: `1 tool-calls`, for instance"),
-        ("9 turns, 0.00 usd", "must be above 0: `0.01 usd`, for instance"),
+        ("0 calls", "must be above 0: `10 calls`, for instance"),
+        ("00 tool-calls", "must be above 0: `10 tool-calls`, for instance"),
+        ("9 turns, 0.00 usd", "must be above 0: `0.50 usd`, for instance"),
     ] {
         let found = error(budget);
         assert_eq!(found.label, label, "{budget}");

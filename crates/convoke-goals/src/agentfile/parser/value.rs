@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
                 self.diagnostics.error(|| {
                     let (number_text, unit) = (&number.text, &unit.text);
                     let message = format!("a limit of {number_text} {unit} lets nothing be done");
-                    let least = if unit == "usd" { "0.01" } else { "1" };
+                    let some = if unit == "usd" { "0.50" } else { "10" };
                     let help = match unit.as_ref() {
                         "tool-calls" => {
                             "write `TOOLS none` to do without tools, or leave this limit out to have none"
@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
                         _ => "leave this limit out to have none",
                     };
                     Diagnostic::new(Code::BadValue, number.span, message)
-                        .label(format!("must be above 0: `{least} {unit}`, for instance"))
+                        .label(format!("must be above 0: `{some} {unit}`, for instance"))
                         .help(help)
                 });
             } else if set.is_none() {
