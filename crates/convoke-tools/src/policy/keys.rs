@@ -22,6 +22,8 @@ pub enum Kind {
     McpTools,
     /// Patterns of files, at any depth.
     Files,
+    /// Folders, each by its whole path.
+    Folders,
     /// A whole number, 1 or more.
     Number,
     /// `true` or `false`.
@@ -50,6 +52,7 @@ const fn key(path: &'static str, kind: Kind, default: &'static str) -> Key {
 pub const KEYS: &[Key] = &[
     key("version", Kind::Version, "must be there"),
     key("sandbox", Kind::Sandbox, "\"required\""),
+    key("readable", Kind::Folders, "[]"),
     key("protected", Kind::Files, "[]"),
     key("read_only", Kind::Files, "[]"),
     key("defaults.reads", Kind::Outcome, "\"allow\""),

@@ -22,6 +22,7 @@
 //! | `keys` | every key there is |
 //! | `read`, `problem` | from text to policy, or to everything that is wrong with it |
 //! | `pattern`, `command`, `builtin` | patterns of paths, hosts, MCP tools and commands; those that are built in |
+//! | `folder` | folders that commands may read besides the workspace |
 //! | [`shell`] | what a command line would start |
 //! | `subject` | what of a call is judged |
 //! | `judge`, `outcome`, `explain` | decisions |
@@ -36,6 +37,7 @@ mod builtin;
 mod command;
 mod confine;
 mod explain;
+mod folder;
 mod gate;
 pub mod import;
 mod judge;
@@ -55,7 +57,7 @@ use std::sync::{Arc, OnceLock};
 use convoke_core::{ToolEffect, ToolEffects};
 
 use self::command::CommandPattern;
-use self::pattern::{DomainPattern, Lists, McpPattern, PathPattern};
+use self::pattern::{DomainPattern, Lists, McpPattern, PathPattern, Written};
 use crate::workspace::Protected;
 
 pub use explain::{Considered, Explanation};
@@ -215,6 +217,7 @@ pub struct Policy {
     /// Where keys are set, by their names.
     lines: BTreeMap<String, usize>,
     sandbox: Setting<Sandboxing>,
+    readable: Vec<(Written, PathBuf)>,
     protected: Vec<String>,
     read_only: Vec<String>,
     defaults: Defaults,
@@ -234,6 +237,7 @@ impl Default for Policy {
             protection: OnceLock::new(),
             lines: BTreeMap::new(),
             sandbox: Setting::default_of(Sandboxing::Required),
+            readable: Vec::new(),
             protected: Vec::new(),
             read_only: Vec::new(),
             defaults: Defaults {
@@ -321,6 +325,14 @@ impl Policy {
     #[must_use]
     pub fn sandbox(&self) -> Sandboxing {
         self.sandbox.value
+    }
+
+    /// The folders that commands may read besides the workspace, as they are written, and where that is said.
+    ///
+    /// [`confine`](Self::confine) does not open them: whose policy may open anything is known to whoever loads it, and what
+    /// they contain is not known here.
+    pub fn readable(&self) -> impl Iterator<Item = (&Path, RulePlace)> {
+        self.readable.iter().map(|(written, folder)| (folder.as_path(), self.place(written.line)))
     }
 
     /// Whether commands may reach the network.

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::command::CommandPattern;
+use super::folder::folder;
 use super::keys::{KEYS, Key, Kind, children};
 use super::pattern::{DomainPattern, McpPattern, PathPattern, Written};
 use super::problem::{PolicyErrors, PolicyProblem, line};
@@ -173,6 +174,11 @@ impl Reader<'_> {
                     _ => &mut self.policy.paths.deny,
                 };
                 *list = patterns;
+                Ok(())
+            }
+            Kind::Folders => {
+                let home = self.home;
+                self.policy.readable = self.patterns(value, |text| folder(text, home))?;
                 Ok(())
             }
             Kind::Domains => {

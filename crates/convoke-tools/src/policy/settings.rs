@@ -34,6 +34,7 @@ impl Policy {
         match parts.as_slice() {
             ["version"] => Vec::new(),
             ["sandbox"] => vec![one(path, self.sandbox.value.name().to_owned(), self.sandbox.line)],
+            ["readable"] => self.listed(path, &texts(&self.readable)),
             ["protected"] => self.plain(path, &self.protected),
             ["read_only"] => self.plain(path, &self.read_only),
             ["defaults", effect] => {

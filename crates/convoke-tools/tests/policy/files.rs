@@ -1,6 +1,6 @@
 //! What else a file says: protection, limits, the sandbox; and that every key is documented.
 
-use convoke_tools::policy::{KEYS, Policy, Sandboxing};
+use convoke_tools::policy::{KEYS, Policy, RulePlace, Sandboxing};
 use convoke_tools::workspace::{Protected, Protection};
 use std::path::Path;
 
@@ -88,4 +88,36 @@ fn every_key_is_documented_and_every_documented_key_is_accepted() {
         let text = block.split("```").next().unwrap();
         Policy::parse_at_home(text, "docs/policy.md", Some(Path::new("/home/ann"))).unwrap();
     }
+}
+
+#[test]
+fn folders_are_opened_by_their_whole_paths() {
+    let home = Some(Path::new("/home/ann"));
+    let read = |list: &str| Policy::parse_at_home(&format!("version = 1\nreadable = {list}\n"), "p", home);
+    let policy = read("[\"~/.cache/x/\", \"/opt/./y\"]").unwrap();
+    let folders: Vec<_> = policy.readable().map(|(folder, place)| (folder.to_owned(), place)).collect();
+    let place = RulePlace::File { name: "p".into(), line: 2 };
+    assert_eq!(folders, [("/home/ann/.cache/x".into(), place.clone()), ("/opt/y".into(), place)]);
+    let shown: Vec<_> = policy.settings().into_iter().filter(|setting| setting.key == "readable").collect();
+    assert_eq!(shown.iter().map(|setting| &*setting.value).collect::<Vec<_>>(), ["~/.cache/x/", "/opt/./y"]);
+    // It decides about no call.
+    assert_eq!(policy.command("cat /opt/y/z"), Policy::default().command("cat /opt/y/z"));
+    for (list, why) in [
+        ("[\"/\"]", "everything"),
+        ("[\"~\"]", "home"),
+        ("[\"~/\"]", "home"),
+        ("[\"/home\"]", "home"),
+        ("[\"src\"]", "whole path"),
+        ("[\"~bob/x\"]", "whole path"),
+        ("[\"\"]", "whole path"),
+        ("[\"~/x/../..\"]", "`..`"),
+        ("[\"/opt/*\"]", "patterns"),
+        ("\"/opt\"", "a list"),
+        ("[1]", "a text"),
+    ] {
+        let told = read(list).unwrap_err().to_string();
+        assert!(told.contains(why), "{list}: {told}");
+    }
+    assert!(Policy::parse_at_home("version = 1\nreadable = [\"~/x\"]\n", "p", None).is_err());
+    assert_eq!(Policy::default().readable().count(), 0);
 }
