@@ -9,7 +9,7 @@ use super::filter::{self, Sockets};
 use super::holes::Holes;
 use super::landlock::{SETTINGS, SYSTEM};
 use super::{Network, Sandbox, SandboxError};
-use crate::workspace::{Kind, Workspace};
+use crate::workspace::Kind;
 
 /// Where bubblewrap is. A program of that name in the workspace, or in a folder that depends on where one is, is none: the
 /// model may have put it there, and it would be started unconfined.
@@ -88,12 +88,13 @@ pub(super) fn arguments(
     }
     let outputs = sandbox.private.outputs();
     arguments.add([OsStr::new("--ro-bind"), outputs.as_os_str(), outputs.as_os_str()]);
-    for path in &sandbox.readable {
-        // The same names are secrets here.
-        let extra = Workspace::open_with(path, sandbox.workspace.protected().clone())?;
-        let path = extra.path();
+    for (folder, holes) in sandbox.opened() {
+        let path = folder.path();
         arguments.add([OsStr::new("--ro-bind"), path.as_os_str(), path.as_os_str()]);
-        arguments.hide(path, &Holes::of(&extra)?);
+        arguments.hide(path, &holes);
+    }
+    for path in sandbox.opened_whole() {
+        arguments.add([OsStr::new("--ro-bind-try"), path.as_os_str(), path.as_os_str()]);
     }
     let top = sandbox.workspace.path();
     arguments.add([OsStr::new("--bind"), top.as_os_str(), top.as_os_str()]);

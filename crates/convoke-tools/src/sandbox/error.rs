@@ -59,9 +59,11 @@ impl Sandbox {
             return None;
         }
         let network = if self.reaches() == Network::None { ", and reach no other machine" } else { "" };
+        let is_open = !self.readable.is_empty() || !self.programs.is_empty();
+        let opened = if is_open { ", and the tool chains and folders that were opened to them" } else { "" };
         Some(format!(
             "denied by the sandbox, unless the file's own mode forbids it: commands may change the workspace, except \
-             protected files, and read the system's programs{network}; nothing else"
+             protected files, and read the system's programs{opened}{network}; nothing else"
         ))
     }
 }

@@ -19,13 +19,29 @@ pub(super) struct Holes {
 }
 
 impl Holes {
+    /// Those of the workspace.
     pub(super) fn of(workspace: &Workspace) -> Result<Self, FileError> {
+        Self::found(workspace, |entry| entry.protection)
+    }
+
+    /// Those of a folder outside of the workspace, where sockets are holes too: they are other programs'.
+    pub(super) fn beyond(folder: &Workspace) -> Result<Self, FileError> {
+        Self::found(folder, |entry| match entry.kind {
+            Kind::Other(_) => Some(Protection::Secret),
+            _ => entry.protection,
+        })
+    }
+
+    fn found(
+        workspace: &Workspace,
+        protection: impl Fn(&Entry<'_>) -> Option<Protection>,
+    ) -> Result<Self, FileError> {
         let mut holes = Self::default();
         let mut with_other_names = BTreeSet::new();
         workspace.walk(".", &mut |entry: Entry<'_>| {
             // A file in the place of a repository says where the repository is.
             let is_pointer = entry.name == ".git" && entry.kind != Kind::Folder;
-            match entry.protection.or(is_pointer.then_some(Protection::ReadOnly)) {
+            match protection(&entry).or(is_pointer.then_some(Protection::ReadOnly)) {
                 None => return Ok(Visit::Enter),
                 Some(Protection::Secret) => {
                     with_other_names.extend(file_with_other_names(&entry));

@@ -110,10 +110,11 @@ pub(super) fn rules(sandbox: &Sandbox, holes: &Holes) -> Result<RulesetCreated, 
     for path in DEVICES {
         rules.allow_if_there(Path::new(path), AccessFs::ReadFile | AccessFs::WriteFile)?;
     }
-    for path in &sandbox.readable {
-        // The same names are secrets here.
-        let extra = Workspace::open_with(path, sandbox.workspace.protected().clone())?;
-        rules.open(&extra, Path::new(""), program, &Holes::of(&extra)?)?;
+    for (folder, holes) in sandbox.opened() {
+        rules.open(&folder, Path::new(""), program, &holes)?;
+    }
+    for path in sandbox.opened_whole() {
+        rules.allow_if_there(path, program)?;
     }
     for path in sandbox.private.writable() {
         rules.allow_if_there(&path, everything())?;

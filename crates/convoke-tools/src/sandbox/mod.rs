@@ -3,7 +3,8 @@
 //! A command is not judged by its text. Whatever it is, and whatever it starts, runs with
 //!
 //! - **files**: the workspace for reading and writing, the system's programs and libraries for reading, a private folder
-//!   for its temporary files; nothing else, and nothing that is [`Protected`](crate::workspace::Protected);
+//!   for its temporary files, the [tool chains](Chains) and folders it is given for reading; nothing else, and nothing that
+//!   is [`Protected`](crate::workspace::Protected);
 //! - **network**: none, unless [`Network::Open`]; never a socket of another program on this machine;
 //! - **environment**: a short list of variables, none of them from the list of keys this process has;
 //! - **limits**: see [`Limits`];
@@ -17,6 +18,7 @@
 //! It must never run anything with less confinement than it was asked for.
 
 mod bubblewrap;
+mod chains;
 mod covers;
 mod environment;
 mod error;
@@ -29,6 +31,7 @@ mod landlock;
 mod limits;
 mod members;
 mod notes;
+mod openings;
 mod output;
 mod process;
 mod reading;
@@ -41,8 +44,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use chains::Chains;
 pub use error::SandboxError;
 pub use limits::{Exceeded, Limits};
+pub use openings::{NotOpened, Openings};
 pub use output::Output;
 
 use self::environment::Private;
@@ -83,7 +88,10 @@ pub struct Sandbox {
     confinement: Confinement,
     network: Network,
     limits: Limits,
+    /// Open but for secrets.
     readable: Vec<PathBuf>,
+    /// Open as it is.
+    programs: Vec<PathBuf>,
     variables: BTreeMap<String, OsString>,
     bubblewrap: Option<PathBuf>,
     mounts: bool,
@@ -146,6 +154,7 @@ impl Sandbox {
             network: Network::default(),
             limits: Limits::default(),
             readable: Vec::new(),
+            programs: Vec::new(),
             variables: BTreeMap::new(),
             bubblewrap: bubblewrap::on_path(workspace.path()),
             mounts: true,
@@ -174,11 +183,37 @@ impl Sandbox {
         self
     }
 
-    /// Lets commands read and execute what is in this folder too: a tool chain in somebody's home.
+    /// Lets commands read and execute what is in this folder too, but for secrets, or this file. Whether that should be is for
+    /// [`Openings`] to say.
     #[must_use]
     pub fn readable(mut self, path: impl Into<PathBuf>) -> Self {
         self.readable.push(path.into());
         self
+    }
+
+    /// Lets commands use these tool chains, and tells them where they are.
+    #[must_use]
+    pub fn chains(mut self, chains: &Chains) -> Self {
+        self.readable.extend(chains.folders.iter().cloned());
+        self.programs.extend(chains.whole.iter().cloned());
+        self.variables.extend(chains.variables.clone());
+        self
+    }
+
+    /// The folders that can be read but for secrets, as they are now. One that is not there any more, or cannot be looked
+    /// through, is not opened: nobody knows what is in it.
+    fn opened(&self) -> impl Iterator<Item = (Workspace, holes::Holes)> + '_ {
+        self.readable.iter().filter(|path| !path.is_file()).filter_map(|path| {
+            // The same names are secrets here.
+            let folder = Workspace::open_with(path, self.workspace.protected().clone()).ok()?;
+            let holes = holes::Holes::beyond(&folder).ok()?;
+            Some((folder, holes))
+        })
+    }
+
+    /// What can be read as it is.
+    fn opened_whole(&self) -> impl Iterator<Item = &PathBuf> {
+        self.readable.iter().filter(|path| path.is_file()).chain(&self.programs)
     }
 
     /// Gives commands a variable. Its value is seen by the command and by whatever it starts: never a key.

@@ -8,6 +8,8 @@ mod common;
 #[cfg(target_os = "linux")]
 mod aftermath;
 #[cfg(target_os = "linux")]
+mod chains;
+#[cfg(target_os = "linux")]
 mod git;
 #[cfg(target_os = "linux")]
 mod git_places;
