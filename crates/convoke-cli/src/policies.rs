@@ -37,6 +37,8 @@ pub(crate) fn load(path: &Path) -> Result<Policy, PolicyErrors> {
 /// The policies that hold, of which the strictest decides. There is at least one.
 pub(crate) struct Policies {
     all: Vec<Policy>,
+    /// Whether the first of them is the folder's, which nobody has named.
+    has_folders: bool,
     /// The files they are from, if there are any.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -60,7 +62,8 @@ impl Policies {
         if named.is_none() && own(arguments).is_none() {
             all.push(Policy::default());
         }
-        Ok(Self { all, files })
+        let has_folders = named.is_none() && Path::new(policy::FILE).exists();
+        Ok(Self { all, has_folders, files })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Policy> {
@@ -73,6 +76,19 @@ impl Policies {
             ([_], [folders, _defaults]) => Some(folders),
             _ => None,
         }
+    }
+
+    /// The policies that may open folders to commands: those that the user wrote or named.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn of_the_user(&self) -> impl Iterator<Item = &Policy> {
+        self.all.iter().skip(usize::from(self.has_folders))
+    }
+
+    /// Says that the folder's policy opens folders to commands, which it cannot.
+    pub(crate) fn opens_in_vain(&self) -> Option<String> {
+        let folders = self.all.first().filter(|_| self.has_folders)?;
+        folders.readable().next()?;
+        Some(format!("the folder's policy opens more folders to commands (`readable`), {ONLY_YOU}"))
     }
 
     /// The gate that asks all of them.
@@ -107,6 +123,7 @@ impl Policies {
             let wanted = wanted.into_iter().filter_map(|(is_so, what)| is_so.then_some(what));
             notes.extend(wanted.map(|what| format!("the folder's policy {what}, {ONLY_YOU}")));
         }
+        notes.extend(self.opens_in_vain());
         notes
     }
 }

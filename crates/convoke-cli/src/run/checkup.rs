@@ -20,7 +20,7 @@ impl Checkup {
     /// Looks, runs a command that does nothing, and asks the MCP servers that the user has agreed to for their tools.
     pub(crate) async fn make(arguments: &Arguments, config: &Config, output: &mut Output) -> Self {
         let policies = Policies::load(arguments, None, output).map_err(|failure| failure.message());
-        let (workspace, sandbox) = places(arguments, config, policies.as_ref()).await;
+        let (workspace, sandbox, chains) = places(arguments, config, policies.as_ref()).await;
         let policy = policies.map(|policies| {
             let files: Vec<String> = policies.files.iter().map(|file| file.display().to_string()).collect();
             match (files.is_empty(), policies.bounded()) {
@@ -29,7 +29,8 @@ impl Checkup {
                 (false, None) => files.join(", and "),
             }
         });
-        let own = [("workspace", workspace), ("policy", policy), ("sandbox", sandbox)];
+        let own =
+            [("workspace", workspace), ("policy", policy), ("sandbox", sandbox), ("tool chains", chains)];
         let mut all: Vec<(String, Found)> = own.map(|(name, found)| (name.to_owned(), found)).into();
         all.extend(servers(config).await);
         Self(all)
@@ -51,22 +52,29 @@ impl Checkup {
     }
 }
 
-/// The workspace and the sandbox on it.
+/// The workspace, the sandbox on it, and the tool chains that commands have there.
 async fn places(
     arguments: &Arguments,
     config: &Config,
     policies: Result<&Policies, &String>,
-) -> (Found, Found) {
+) -> (Found, Found, Found) {
     let told = |path: &std::path::Path| match config.workspace().read_only {
         true => format!("{}, for reading only", path.display()),
         false => path.display().to_string(),
     };
     let Ok(policies) = policies else {
-        return (Ok(told(&config.workspace().path)), Err("nobody knows without a policy".to_owned()));
+        let unknown = || Err("nobody knows without a policy".to_owned());
+        return (Ok(told(&config.workspace().path)), unknown(), unknown());
     };
     match tools::workspace(config, &arguments.store, policies) {
-        Ok(workspace) => (Ok(told(workspace.path())), sandbox_works(&workspace, policies).await),
-        Err(failure) => (Err(failure.message()), Err("there is no workspace".to_owned())),
+        Ok(workspace) => {
+            let chains = tools::chains(config, &arguments.store, &workspace, policies);
+            (Ok(told(workspace.path())), sandbox_works(&workspace, policies).await, chains)
+        }
+        Err(failure) => {
+            let nowhere = || Err("there is no workspace".to_owned());
+            (Err(failure.message()), nowhere(), nowhere())
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `arguments`, `budget`, `inputs` | the command line, and what the workflow is given |
 //! | `manifest`, `kept` | what is kept with a run, so that it can be resumed |
 //! | `equipment`, `tuned` | models and tools for goals |
+//! | `tools`, `opened`, `notes`, `web`, `offered` | the tools, and what they can reach |
 //! | `job` | a file, its inputs and its model, ready to be started or resumed |
 //! | `watch` | a run under way: events, a person, signals |
 //! | `display`, `dialog`, `keyboard`, `person`, `signals` | what is shown, asked, typed and told |
@@ -23,6 +24,8 @@ mod keyboard;
 mod manifest;
 mod notes;
 mod offered;
+#[cfg(target_os = "linux")]
+mod opened;
 mod person;
 mod prompt;
 mod result;

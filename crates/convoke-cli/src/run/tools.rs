@@ -14,6 +14,8 @@ use convoke_tools::files;
 use convoke_tools::policy::{self, Policy, PolicyGate, RulePlace};
 use convoke_tools::workspace::{Protected, Workspace};
 
+#[cfg(target_os = "linux")]
+use super::opened::Opened;
 use super::{notes, web};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -61,7 +63,10 @@ impl Hands {
         let is_read_only = config.workspace().read_only;
         let mut built_in = match is_read_only {
             true => files::reading(&workspace),
-            false => files::all(&workspace).into_iter().chain(commands(&workspace, &policies)?).collect(),
+            false => {
+                let commands = commands(config, &arguments.store, &workspace, &policies, output)?;
+                files::all(&workspace).into_iter().chain(commands).collect()
+            }
         };
         built_in.extend(web::tools(config.environment(), &policies, output)?);
         built_in.extend(notes::tools(config, workspace.path(), &arguments.store)?);
@@ -181,20 +186,33 @@ pub(crate) fn workspace(config: &Config, store: &Path, policies: &Policies) -> R
 
 /// The files that this program goes by, whatever they are called.
 fn own(config: &Config, store: &Path, policies: &Policies) -> Protected {
+    own_files(config, store, policies).fold(Protected::defaults(), Protected::store)
+}
+
+pub(super) fn own_files(config: &Config, store: &Path, policies: &Policies) -> impl Iterator<Item = PathBuf> {
     let places = config.places();
     let files = [&places.user, &places.named, &places.folder, &places.credentials];
     let written = [Some(store.to_owned()), Some(notes::scratchpad_file(store)), notes::memory_file(config)];
-    let files = files.into_iter().flatten().chain(&policies.files).cloned();
-    let files = files.chain(written.into_iter().flatten());
-    files.fold(Protected::defaults(), Protected::store)
+    let files: Vec<PathBuf> = files.into_iter().flatten().chain(&policies.files).cloned().collect();
+    files.into_iter().chain(written.into_iter().flatten())
 }
 
 /// Tools that run programs in the sandbox.
 #[cfg(target_os = "linux")]
-fn commands(workspace: &Workspace, policies: &Policies) -> Result<Vec<Arc<dyn Tool>>, Failure> {
+fn commands(
+    config: &Config,
+    store: &Path,
+    workspace: &Workspace,
+    policies: &Policies,
+    output: &mut Output,
+) -> Result<Vec<Arc<dyn Tool>>, Failure> {
     use convoke_tools::{git::git, shell::bash};
 
-    let sandbox = sandbox(workspace, policies)?;
+    let opened = Opened::find(config, store, workspace, policies)?;
+    for note in &opened.notes {
+        output.note(note);
+    }
+    let sandbox = opened.to(sandbox(workspace, policies)?);
     Ok(vec![Arc::new(bash(&sandbox)), Arc::new(git(&sandbox))])
 }
 
@@ -245,6 +263,24 @@ pub(crate) async fn sandbox_works(workspace: &Workspace, policies: &Policies) ->
     Ok(format!("{}{limit}", works.join(" and ")))
 }
 
+/// The tool chains that commands can use, or why that cannot be said.
+#[cfg(target_os = "linux")]
+pub(super) fn chains(
+    config: &Config,
+    store: &Path,
+    workspace: &Workspace,
+    policies: &Policies,
+) -> Result<String, String> {
+    let opened = Opened::find(config, store, workspace, policies).map_err(|failure| failure.message())?;
+    Ok(opened.told())
+}
+
+/// There are no commands here.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn chains(_: &Config, _: &Path, _: &Workspace, _: &Policies) -> Result<String, String> {
+    Err("agents run no commands on this system".to_owned())
+}
+
 /// There is none here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) async fn sandbox_works(_: &Workspace, _: &Policies) -> Result<String, String> {
@@ -253,7 +289,13 @@ pub(crate) async fn sandbox_works(_: &Workspace, _: &Policies) -> Result<String,
 
 /// There is no sandbox here, and nothing is run without one.
 #[cfg(not(target_os = "linux"))]
-fn commands(_: &Workspace, _: &Policies) -> Result<Vec<Arc<dyn Tool>>, Failure> {
+fn commands(
+    _: &Config,
+    _: &Path,
+    _: &Workspace,
+    _: &Policies,
+    _: &mut Output,
+) -> Result<Vec<Arc<dyn Tool>>, Failure> {
     Ok(Vec::new())
 }
 

@@ -40,6 +40,8 @@ mod run_stop;
 mod run_terminal;
 mod run_tools;
 mod run_tools_absent;
+#[cfg(target_os = "linux")]
+mod run_tools_chains;
 mod run_tools_more;
 mod run_tools_stop;
 mod runs;

@@ -6,7 +6,7 @@ use crate::place::{Place, stderr, stdout};
 use crate::workshop::document;
 
 /// A goal whose model makes these calls, one after the other, and then says what the last one gave.
-fn calling(calls: &[Value]) -> Place {
+pub(crate) fn calling(calls: &[Value]) -> Place {
     let place = Place::empty();
     place.write("Agentfile", "NAME work\nGOAL work \"Work\"\nRUN main USING work\n");
     let mut replies: Vec<String> = calls
@@ -36,7 +36,7 @@ fn table(object: &Value) -> String {
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
 }
 
-fn call(name: &str, arguments: Value) -> Value {
+pub(crate) fn call(name: &str, arguments: Value) -> Value {
     json!({"name": name, "arguments": arguments})
 }
 

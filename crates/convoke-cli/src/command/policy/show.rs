@@ -33,6 +33,9 @@ pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> 
     } else if policies.files.len() > 1 {
         output.note("of several policies, the strictest decides");
     }
+    if let Some(note) = policies.opens_in_vain() {
+        output.note(&note);
+    }
     Ok(())
 }
 
