@@ -96,6 +96,10 @@ pub(super) fn arguments(
     for path in sandbox.opened_whole() {
         arguments.add([OsStr::new("--ro-bind-try"), path.as_os_str(), path.as_os_str()]);
     }
+    // The links that lead there are not there.
+    for (path, alias) in &sandbox.aliases {
+        arguments.add([OsStr::new("--ro-bind-try"), path.as_os_str(), alias.as_os_str()]);
+    }
     let top = sandbox.workspace.path();
     arguments.add([OsStr::new("--bind"), top.as_os_str(), top.as_os_str()]);
     arguments.cover(top, holes);

@@ -92,6 +92,8 @@ pub struct Sandbox {
     readable: Vec<PathBuf>,
     /// Open as it is.
     programs: Vec<PathBuf>,
+    /// What is open, and other names of it.
+    aliases: Vec<(PathBuf, PathBuf)>,
     variables: BTreeMap<String, OsString>,
     bubblewrap: Option<PathBuf>,
     mounts: bool,
@@ -155,6 +157,7 @@ impl Sandbox {
             limits: Limits::default(),
             readable: Vec::new(),
             programs: Vec::new(),
+            aliases: Vec::new(),
             variables: BTreeMap::new(),
             bubblewrap: bubblewrap::on_path(workspace.path()),
             mounts: true,
@@ -196,6 +199,7 @@ impl Sandbox {
     pub fn chains(mut self, chains: &Chains) -> Self {
         self.readable.extend(chains.folders.iter().cloned());
         self.programs.extend(chains.whole.iter().cloned());
+        self.aliases.extend(chains.aliases.iter().cloned());
         self.variables.extend(chains.variables.clone());
         self
     }

@@ -128,6 +128,37 @@ async fn cargo_finds_its_packages_and_nobody_its_credentials() {
     }
 }
 
+#[tokio::test]
+async fn of_installed_versions_everything_is_opened_but_their_settings() {
+    let home = Home::with(&[
+        (".nvm/versions/node/v20/bin/node", "#!/bin/sh\ncat \"${0%/bin/node}/lib/npm/index.js\"\n"),
+        (".nvm/versions/node/v20/lib/npm/index.js", "npm\n"),
+        (".nvm/versions/node/v20/etc/npmrc", SECRET),
+        (".nvm/alias/default", SECRET),
+        (".pyenv/shims/python", "#!/bin/sh\n"),
+        (".pyenv/bin/pyenv", "#!/bin/sh\ncat $PYENV_ROOT/versions/web/lib/a.py\n"),
+        (".pyenv/versions/3/lib/a.py", ""),
+        (".pyenv/versions/3/envs/web/lib/a.py", "web\n"),
+        (".pyenv/versions/3/envs/web/pip.conf", SECRET),
+    ]);
+    home.link(".pyenv/versions/3/envs/web", ".pyenv/versions/web");
+    let path = [".nvm/versions/node/v20/bin", ".pyenv/bin"];
+    let set_up = |sandbox| home.sandbox(sandbox, &path, &[]);
+    for hands in everywhere("of_installed_versions_everything_is_opened_but_their_settings", set_up) {
+        assert_eq!(bash(&hands, "node").await, "npm\nExit code: 0");
+        let at = |path: &str| home.at(path).display().to_string();
+        assert_eq!(bash(&hands, "pyenv").await, "web\nExit code: 0");
+        for secret in [
+            ".nvm/versions/node/v20/etc/npmrc",
+            ".nvm/alias/default",
+            ".pyenv/versions/3/envs/web/pip.conf",
+            ".pyenv/versions/web/pip.conf",
+        ] {
+            fails(&hands, &format!("cat {}", at(secret))).await;
+        }
+    }
+}
+
 #[test]
 fn settings_with_a_key_in_them_are_not_opened_and_that_is_said() {
     let workspace = tempfile::tempdir().unwrap();
@@ -206,6 +237,26 @@ fn a_path_that_leads_to_a_home_to_secrets_or_to_the_program_opens_nothing() {
     let whole = home.at("").display().to_string();
     let chains = home.chains(&workspace, &["bin"], &[("GOMODCACHE", &whole), ("RUSTUP_HOME", &whole)]);
     assert_eq!(chains.names(), ["~/bin"], "{chains:?}");
+}
+
+#[tokio::test]
+async fn a_chain_that_leads_into_the_workspace_is_no_way_around_it() {
+    let home = Home::with(&[(".pyenv/bin/pyenv", TOOL), (".pyenv/versions/3/lib/a.py", "a\n")]);
+    let set_up = |sandbox: Sandbox| {
+        let inner = sandbox.workspace().path().join("venv");
+        std::fs::create_dir_all(inner.join("lib")).unwrap();
+        std::fs::write(inner.join("lib/.env"), SECRET).unwrap();
+        let _ = std::fs::remove_file(home.at(".pyenv/versions/mine"));
+        symlink(&inner, home.at(".pyenv/versions/mine")).unwrap();
+        home.sandbox(sandbox, &[".pyenv/bin"], &[])
+    };
+    for hands in everywhere("a_chain_that_leads_into_the_workspace_is_no_way_around_it", set_up) {
+        assert_eq!(
+            bash(&hands, "pyenv; cat $PYENV_ROOT/versions/3/lib/a.py").await,
+            "works\na\nExit code: 0"
+        );
+        bash(&hands, "cat $PYENV_ROOT/versions/mine/lib/.env; cat venv/lib/.env").await;
+    }
 }
 
 #[test]

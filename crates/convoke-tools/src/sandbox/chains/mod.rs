@@ -1,7 +1,7 @@
 //! Tool chains in a home: rustup, pyenv and their like, which commands can use without anybody saying so.
 //!
 //! What is on the user's `PATH` is there to be run. So the folders of the path that are in the home are opened for commands,
-//! and for the chains in the [table](CHAINS) what they need besides: the compilers and packages they have fetched. All of it
+//! and for the chains in the table what they need besides: the compilers and packages they have fetched. All of it
 //! is for reading and executing only.
 //!
 //! Folders of the table are opened as they are. They hold what comes from public registries, where `credentials.rs` and
@@ -10,116 +10,17 @@
 //!
 //! It must never open a folder in which a chain keeps credentials: of a chain's own folder, only the parts that are named.
 
+mod settings;
+mod table;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use toml::de::{DeTable, DeValue};
-
+use self::settings::has_no_key;
+use self::table::{BESIDE, CHAINS, Chain, LEFT_OUT};
 use super::openings::{NotOpened, Openings};
-
-/// A tool chain with a folder of its own.
-struct Chain {
-    name: &'static str,
-    /// Where that folder is: the first variable that is set, and what to go to from there.
-    folder: &'static [(&'static str, &'static str)],
-    /// Programs that need it, wherever they are. Without them, some folder of the path must be in it.
-    programs: &'static [&'static str],
-    /// What of it is opened.
-    parts: &'static [&'static str],
-    /// Files in it that are opened if no key is in them.
-    settings: &'static [&'static str],
-    /// The variable that tells commands where it is: their home is another one.
-    told_by: Option<&'static str>,
-    /// Variables that are handed on.
-    kept: &'static [&'static str],
-}
-
-const PLAIN: Chain =
-    Chain { name: "", folder: &[], programs: &[], parts: &[], settings: &[], told_by: None, kept: &[] };
-
-/// The chains that are known.
-const CHAINS: &[Chain] = &[
-    Chain {
-        name: "rustup",
-        folder: &[("RUSTUP_HOME", ""), ("HOME", ".rustup")],
-        programs: &["rustup", "cargo", "rustc"],
-        parts: &["settings.toml", "toolchains", "update-hashes"],
-        told_by: Some("RUSTUP_HOME"),
-        kept: &["RUSTUP_TOOLCHAIN"],
-        ..PLAIN
-    },
-    Chain {
-        name: "cargo",
-        folder: &[("CARGO_HOME", ""), ("HOME", ".cargo")],
-        programs: &["cargo"],
-        parts: &["bin", "registry", "git"],
-        settings: &["config.toml", "config"],
-        told_by: Some("CARGO_HOME"),
-        ..PLAIN
-    },
-    Chain {
-        name: "pyenv",
-        folder: &[("PYENV_ROOT", ""), ("HOME", ".pyenv")],
-        parts: &["bin", "libexec", "plugins", "pyenv.d", "shims", "version", "versions"],
-        told_by: Some("PYENV_ROOT"),
-        kept: &["PYENV_VERSION"],
-        ..PLAIN
-    },
-    Chain {
-        name: "uv",
-        folder: &[("XDG_DATA_HOME", "uv"), ("HOME", ".local/share/uv")],
-        programs: &["uv"],
-        parts: &["python", "tools"],
-        ..PLAIN
-    },
-    Chain {
-        name: "pipx",
-        folder: &[("PIPX_HOME", ""), ("HOME", ".local/share/pipx")],
-        programs: &["pipx"],
-        parts: &["venvs"],
-        ..PLAIN
-    },
-    Chain {
-        name: "rbenv",
-        folder: &[("RBENV_ROOT", ""), ("HOME", ".rbenv")],
-        parts: &["bin", "libexec", "plugins", "rbenv.d", "shims", "version", "versions"],
-        told_by: Some("RBENV_ROOT"),
-        kept: &["RBENV_VERSION"],
-        ..PLAIN
-    },
-    Chain { name: "nvm", folder: &[("NVM_DIR", ""), ("HOME", ".nvm")], parts: &["versions"], ..PLAIN },
-    Chain {
-        name: "fnm",
-        folder: &[("FNM_DIR", ""), ("XDG_DATA_HOME", "fnm"), ("HOME", ".local/share/fnm")],
-        parts: &["node-versions"],
-        ..PLAIN
-    },
-    Chain {
-        name: "volta",
-        folder: &[("VOLTA_HOME", ""), ("HOME", ".volta")],
-        parts: &["bin", "tools", "layout.v3", "layout.v4"],
-        told_by: Some("VOLTA_HOME"),
-        ..PLAIN
-    },
-    Chain {
-        name: "go modules",
-        folder: &[("GOMODCACHE", ""), ("GOPATH", "pkg/mod"), ("HOME", "go/pkg/mod")],
-        programs: &["go"],
-        parts: &[""],
-        told_by: Some("GOMODCACHE"),
-        ..PLAIN
-    },
-];
-
-/// Chains that can be anywhere: what is beside a folder `bin` of the path, what shows it, and what of it is opened.
-const BESIDE: &[(&str, &str, &[&str])] = &[
-    ("go", "pkg/tool", &["VERSION", "go.env", "lib", "pkg", "src"]),
-    ("java", "lib/modules", &["conf", "lib", "release"]),
-    ("python", "pyvenv.cfg", &["lib", "lib64", "pyvenv.cfg"]),
-    ("conda", "conda-meta", &["conda-meta", "lib", "libexec", "share", "ssl"]),
-];
 
 /// The tool chains that were found.
 #[derive(Debug, Clone, Default)]
@@ -128,6 +29,8 @@ pub struct Chains {
     remarks: Vec<String>,
     /// Opened as it is.
     pub(super) whole: Vec<PathBuf>,
+    /// Other names of what is opened, which lead there by links.
+    pub(super) aliases: Vec<(PathBuf, PathBuf)>,
     /// Opened but for secrets.
     pub(super) folders: Vec<PathBuf>,
     pub(super) variables: BTreeMap<String, OsString>,
@@ -188,9 +91,15 @@ impl Chains {
         if !path.iter().any(|entry| entry.starts_with(&folder)) && !chain.programs.iter().any(is_installed) {
             return;
         }
-        let opened: Vec<bool> =
-            chain.parts.iter().map(|part| self.open(&folder.join(part), openings)).collect();
-        if !opened.contains(&true) {
+        let parts = chain.parts.iter().flat_map(|part| named(&folder, part));
+        let mut is_open = false;
+        for part in parts.filter(|part| self.open(part, openings)).collect::<Vec<_>>() {
+            is_open = true;
+            // What is in the workspace has secrets, which are known by its own name only.
+            let alias = real(&part).filter(|real| *real != part && self.has(real));
+            self.aliases.extend(alias.map(|real| (real, part)));
+        }
+        if !is_open {
             return;
         }
         for file in chain.settings.iter().map(|name| folder.join(name)).filter(|file| file.exists()) {
@@ -267,33 +176,19 @@ fn real(path: &Path) -> Option<PathBuf> {
     path.is_absolute().then(|| path.canonicalize().ok()).flatten()
 }
 
+/// What a part of a chain is called, where every name is meant.
+fn named(folder: &Path, part: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = part.split_once('*') else { return vec![folder.join(part)] };
+    let entries = std::fs::read_dir(folder.join(before)).into_iter().flatten().filter_map(Result::ok);
+    let is_meant = |path: &PathBuf| !LEFT_OUT.iter().any(|name| path.ends_with(name));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_meant).collect();
+    paths.sort();
+    match after.strip_prefix('/') {
+        Some(after) => paths.iter().flat_map(|path| named(path, after)).collect(),
+        None => paths,
+    }
+}
+
 fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-/// Whether a file of settings in TOML has nothing in it that is named like a key, and no address with a password.
-fn has_no_key(file: &Path) -> bool {
-    /// Larger files are nobody's settings.
-    const LARGEST: u64 = 256 * 1024;
-    let is_small = file.metadata().is_ok_and(|found| found.len() <= LARGEST);
-    let text = if is_small { std::fs::read_to_string(file).ok() } else { None };
-    let Some(text) = text else { return false };
-    DeTable::parse(&text).is_ok_and(|table| !names_a_key(table.get_ref()))
-}
-
-fn names_a_key(table: &DeTable<'_>) -> bool {
-    table.iter().any(|(name, value)| {
-        let name = name.get_ref().to_lowercase();
-        let words = ["token", "secret", "password", "key", "auth"];
-        words.iter().any(|word| name.contains(word)) || holds_a_key(value.get_ref())
-    })
-}
-
-fn holds_a_key(value: &DeValue<'_>) -> bool {
-    match value {
-        DeValue::Table(table) => names_a_key(table),
-        DeValue::Array(all) => all.iter().any(|value| holds_a_key(value.get_ref())),
-        DeValue::String(text) => text.contains('@') || text.to_lowercase().contains("bearer"),
-        _ => false,
-    }
 }
