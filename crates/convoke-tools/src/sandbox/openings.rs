@@ -71,7 +71,8 @@ impl Openings {
         Ok(Self {
             workspace: workspace.clone(),
             protected: machine.protected().clone(),
-            home: home.filter(|home| home.is_absolute()).map(real),
+            // Whoever has the whole machine for a home, as services do, has none.
+            home: home.filter(|home| home.is_absolute()).map(real).filter(|home| home.parent().is_some()),
             own: own.into_iter().map(|path| real(&path)).collect(),
         })
     }

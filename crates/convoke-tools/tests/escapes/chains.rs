@@ -233,6 +233,11 @@ fn a_path_that_leads_to_a_home_to_secrets_or_to_the_program_opens_nothing() {
     let chains = home.chains(&workspace, &["bin"], &[]);
     assert_eq!(chains.names(), ["~/bin"]);
     assert!(!format!("{chains:?}").contains("src"), "{chains:?}");
+    // Nor is the whole machine anybody's home.
+    let openings = Openings::new(&workspace, Some(Path::new("/")), []).unwrap();
+    let chains = Chains::find(&openings, |name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
+    assert!(chains.names().is_empty(), "{chains:?}");
+    assert!(openings.folder(Path::new("/")).is_err());
     // Nor is a variable believed that names the whole home.
     let whole = home.at("").display().to_string();
     let chains = home.chains(&workspace, &["bin"], &[("GOMODCACHE", &whole), ("RUSTUP_HOME", &whole)]);
