@@ -10,10 +10,18 @@ use convoke_tools::workspace::Workspace;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn no_op(criterion: &mut Criterion) {
+    commands(criterion, "a command that does nothing", &[]);
+    commands(criterion, "the same beside a secret", &[".env"]);
+}
+
+fn commands(criterion: &mut Criterion, name: &str, secrets: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
+    for secret in secrets {
+        std::fs::write(folder.path().join(secret), "KEY=1").unwrap();
+    }
     let workspace = Workspace::open(folder.path()).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let mut group = criterion.benchmark_group("a command that does nothing");
+    let mut group = criterion.benchmark_group(name);
     group.sample_size(40);
     group.bench_function("bare, std::process", |bencher| {
         bencher.iter(|| {
