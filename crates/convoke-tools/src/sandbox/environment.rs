@@ -1,16 +1,21 @@
 //! What a command finds around it: variables and a private folder.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::DirBuilder;
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
+use std::time::Duration;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 use super::SandboxError;
+use crate::workspace::{empty, opened_up};
 
 /// Variables taken over from this process. No key is ever among them: what is not here is not there.
 const TAKEN_OVER: &[&str] = &["PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ"];
@@ -18,10 +23,19 @@ const TAKEN_OVER: &[&str] = &["PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", 
 /// Folders of programs, when this process has no path.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// A folder for the temporary files and the home of a sandbox's commands. It goes when the sandbox does.
+/// How private folders begin to be called; digits follow.
+const NAME: &str = "convoke-sandbox-";
+const DIGITS: usize = 16;
+/// How old a folder that nobody uses must be to be taken away: a command can outlive its Convoke by some minutes.
+const OLD: Duration = Duration::from_secs(3600);
+
+/// A folder for the temporary files and the home of a sandbox's commands. It goes when the sandbox does. What a killed
+/// process left goes when the next one makes its own.
 #[derive(Debug)]
 pub(super) struct Private {
     path: PathBuf,
+    /// Locked as long as it is used.
+    handle: File,
 }
 
 impl Private {
@@ -30,10 +44,15 @@ impl Private {
         let mut random = [0_u8; 8];
         getrandom::fill(&mut random).map_err(|error| failed(&error))?;
         let top = std::env::temp_dir().canonicalize().map_err(|error| failed(&error))?;
-        let path = top.join(format!("convoke-sandbox-{:016x}", u64::from_ne_bytes(random)));
+        static SWEPT: Once = Once::new();
+        SWEPT.call_once(|| sweep(&top));
+        let path = top.join(format!("{NAME}{:0DIGITS$x}", u64::from_ne_bytes(random)));
         let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         make(&path).map_err(|error| failed(&error))?;
-        let private = Self { path };
+        let handle = File::open(&path).map_err(|error| failed(&error))?;
+        // Where nothing can be locked, nothing is swept either.
+        let _ = handle.try_lock();
+        let private = Self { path, handle };
         for folder in [private.home(), private.temporary(), private.outputs()] {
             make(&folder).map_err(|error| failed(&error))?;
         }
@@ -101,7 +120,79 @@ impl Private {
 
 impl Drop for Private {
     fn drop(&mut self) {
-        // Nothing more can be done if this fails: it is in the folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.path);
+        take_away(&self.path, &self.handle);
+    }
+}
+
+/// Removes a folder, however deep it is and whatever modes a command has set in it.
+fn take_away(path: &Path, handle: &File) {
+    // Nothing more can be done if this fails: it is in the folder for temporary files.
+    let Ok(handle) = handle.as_fd().try_clone_to_owned() else { return };
+    let _ = empty(&handle, path, opened_up);
+    let _ = std::fs::remove_dir(path);
+}
+
+/// Takes away what processes that were killed have left.
+fn sweep(top: &Path) {
+    let entries = std::fs::read_dir(top).into_iter().flatten().filter_map(Result::ok);
+    for entry in entries.filter(|entry| is_private(&entry.file_name())) {
+        let is_left = entry.metadata().is_ok_and(|found| {
+            let age = found.modified().ok().and_then(|time| time.elapsed().ok());
+            found.is_dir() && found.uid() == geteuid().as_raw() && age.is_some_and(|age| age > OLD)
+        });
+        if is_left
+            && let Ok(handle) = File::open(entry.path())
+            && handle.try_lock().is_ok()
+        {
+            take_away(&entry.path(), &handle);
+        }
+    }
+}
+
+fn is_private(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(NAME));
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_is_taken_away_and_nothing_else() {
+        let top = tempfile::tempdir().expect("a folder");
+        let make = |name: &str, age: Duration| {
+            let path = top.path().join(name);
+            std::fs::create_dir_all(path.join("home/deep/er")).expect("a folder");
+            std::fs::write(path.join("home/deep/file"), "x").expect("a file");
+            std::fs::set_permissions(path.join("home/deep"), std::fs::Permissions::from_mode(0o000))
+                .expect("a mode");
+            let handle = File::open(&path).expect("a handle");
+            handle.set_modified(SystemTime::now() - age).expect("a time");
+            handle
+        };
+        let left = format!("{NAME}0123456789abcdef");
+        let new = format!("{NAME}0123456789abcde0");
+        let used = format!("{NAME}0123456789abcde1");
+        let others = format!("{NAME}of-somebody");
+        drop(make(&left, OLD * 2));
+        drop(make(&new, Duration::ZERO));
+        drop(make(&others, OLD * 2));
+        let lock = make(&used, OLD * 2);
+        lock.try_lock().expect("a lock");
+        sweep(top.path());
+        let is_there = |name: &str| top.path().join(name).exists();
+        assert!(!is_there(&left));
+        assert!(is_there(&new) && is_there(&used) && is_there(&others));
+        drop(lock);
+        sweep(top.path());
+        assert!(!is_there(&used));
+        take_away(&top.path().join(&new), &File::open(top.path().join(&new)).expect("a handle"));
+        assert!(!is_there(&new));
     }
 }

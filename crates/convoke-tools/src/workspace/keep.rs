@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::take::empty;
+use super::take::{empty, opened_up};
 use super::write::make_folder;
 use super::{FileError, Follow, Kind, Target, Workspace};
 
@@ -48,9 +48,8 @@ impl Workspace {
         match unlinkat(&*folder, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(Errno::ISDIR | Errno::PERM) => {
-                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let inner = openat(&*folder, name, flags, Mode::empty()).map_err(failed)?;
-                empty(&inner, path)?;
+                let inner = opened_up(&folder, name).map_err(failed)?;
+                empty(&inner, path, opened_up)?;
                 unlinkat(&*folder, name, AtFlags::REMOVEDIR).map_err(failed)?;
             }
             Err(errno) => return Err(failed(errno)),

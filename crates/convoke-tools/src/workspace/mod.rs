@@ -37,6 +37,8 @@ pub use protected::{InvalidPattern, Protected, Protection};
 pub(crate) use resolve::{Follow, Kind, Place, Target};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 #[cfg(target_os = "linux")]
+pub(crate) use take::{empty, opened_up};
+#[cfg(target_os = "linux")]
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[cfg(target_os = "linux")]
 pub(crate) use tree::list as listed;

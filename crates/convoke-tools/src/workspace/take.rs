@@ -81,7 +81,7 @@ impl Workspace {
             Err(errno) => return Err(failed(errno)),
         }
         let folder = self.open_folder(&place)?;
-        let removed = empty(&folder, &place.path)?;
+        let removed = empty(&folder, &place.path, as_it_is)?;
         unlinkat(&*place.parent, name, AtFlags::REMOVEDIR).map_err(failed)?;
         Ok(removed + 1)
     }
@@ -132,9 +132,32 @@ fn rename_new(from: &OwnedFd, name: &OsStr, to: &OwnedFd, new_name: &OsStr) -> R
     }
 }
 
+/// Opens a folder in another one, to be emptied.
+pub(crate) type Open = fn(&OwnedFd, &OsStr) -> Result<OwnedFd, Errno>;
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// With the rights that it gives.
+fn as_it_is(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    openat(folder, name, FOLDER, Mode::empty())
+}
+
+/// Whatever its mode forbids: a command that wanted it to stay may have set it.
+#[cfg(target_os = "linux")]
+pub(crate) fn opened_up(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let handle = openat(folder, name, FOLDER | OFlags::PATH, Mode::empty())?;
+    let mode = rustix::fs::fstat(&handle)?.st_mode & 0o7777;
+    if mode & 0o700 != 0o700 {
+        // By its handle, which no link can have come in the way of.
+        let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&handle));
+        rustix::fs::chmod(path, Mode::from_raw_mode(mode | 0o700))?;
+    }
+    as_it_is(&handle, OsStr::new("."))
+}
+
 /// Removes everything in a folder; gives how many entries that were. What is in the folders inside is brought up here first,
 /// level by level: however deep it is, that takes one handle and no stack.
-pub(super) fn empty(folder: &OwnedFd, path: &Path) -> Result<usize, FileError> {
+pub(crate) fn empty(folder: &OwnedFd, path: &Path, open: Open) -> Result<usize, FileError> {
     let mut removed = 0;
     loop {
         let entries = super::tree::list(folder, path)?;
@@ -149,10 +172,11 @@ pub(super) fn empty(folder: &OwnedFd, path: &Path) -> Result<usize, FileError> {
                 removed += 1;
                 continue;
             }
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let inner = openat(folder, &name, flags, Mode::empty()).map_err(failed)?;
+            let inner = open(folder, &name).map_err(failed)?;
             for (inside, kind) in super::tree::list(&inner, &child)? {
                 if kind == Kind::Folder {
+                    // A folder is moved only by whoever may write in it.
+                    open(&inner, &inside).map_err(failed)?;
                     let mut random = [0_u8; 8];
                     getrandom::fill(&mut random).map_err(|_| failed(Errno::IO))?;
                     let above = format!(".convoke-{:016x}.old", u64::from_ne_bytes(random));
