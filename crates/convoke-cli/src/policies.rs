@@ -59,10 +59,13 @@ impl Policies {
                     .hint("`convoke policy check` says everything that is wrong with it")
             })?);
         }
-        if named.is_none() && own(arguments).is_none() {
+        // By what was read, and not by what is there by now.
+        let has_folders =
+            named.is_none() && files.first().is_some_and(|first| first == Path::new(policy::FILE));
+        let has_own = files.len() > usize::from(has_folders);
+        if named.is_none() && !has_own {
             all.push(Policy::default());
         }
-        let has_folders = named.is_none() && Path::new(policy::FILE).exists();
         Ok(Self { all, has_folders, files })
     }
 
