@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use convoke_config::Config;
+use convoke_config::{Config, Local};
 use convoke_core::{Model, ModelError, ModelErrorKind};
 use convoke_models::choose::{Choice, ConnectError, CredentialsError};
 use convoke_models::resilience::{Deferred, Fallback};
@@ -51,12 +51,12 @@ impl Models {
 
     /// A model that is opened when it is needed, which may be never: it may have no key, or gigabytes to load.
     pub(crate) fn deferred(&self, name: ModelName) -> Arc<dyn Model> {
-        let connector = self.connector();
+        let (connector, settings) = (self.connector(), self.config.local());
         let price = connector.prices().ok().and_then(|prices| prices.price(&name.to_string()));
         let deferred = Deferred::new(name.to_string(), move || {
             let (connector, name) = (connector.clone(), name.clone());
             async move {
-                let opened = open(&connector, &name, &mut |_| {}).await;
+                let opened = open(&connector, settings, &name, &mut |_| {}).await;
                 opened.map_err(|failure| ModelError::new(ModelErrorKind::Missing, failure.message()))
             }
         });
@@ -72,7 +72,7 @@ impl Models {
         name: &ModelName,
         output: &mut Output,
     ) -> Result<Arc<dyn Model>, Failure> {
-        open(&self.connector(), name, &mut |note| output.note(note)).await
+        open(&self.connector(), self.config.local(), name, &mut |note| output.note(note)).await
     }
 
     /// A model that can be asked. One that runs in this process is loaded when it is, which may be never.
@@ -103,11 +103,12 @@ impl Models {
 /// Gets hold of a model. One that runs in this process is fetched first if need be, which is told.
 async fn open(
     connector: &Connector,
+    settings: Local,
     name: &ModelName,
     tell: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Arc<dyn Model>, Failure> {
     match name {
-        ModelName::Local { model } => local::open(model, tell).await,
+        ModelName::Local { model } => local::open(model, settings, tell).await,
         _ => Ok(connector.connect(name)?),
     }
 }

@@ -9,7 +9,7 @@ use convoke_models::choose::{CredentialsError, ModelConfig};
 use convoke_models::{Connector, Credentials, Environment, ModelName};
 
 use crate::section::{
-    self, Log, McpServer, Profile, Supervision, Telemetry, TelemetryError, UnknownProfile, Workspace,
+    self, Local, Log, McpServer, Profile, Supervision, Telemetry, TelemetryError, UnknownProfile, Workspace,
 };
 use crate::{Loader, Origin, Places, Problems, Setting, Value};
 
@@ -136,6 +136,12 @@ impl Config {
             Some(Value::Path(path)) => path,
             _ => Path::new(STORE),
         }
+    }
+
+    /// How models in the process are run.
+    #[must_use]
+    pub fn local(&self) -> Local {
+        section::local(&self.settings)
     }
 
     /// The folder that agents work in.

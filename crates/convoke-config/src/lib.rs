@@ -63,7 +63,7 @@ pub use origin::{Origin, Whose};
 pub use place::Places;
 pub use problem::{Help, Problem, Problems, Severity, Style};
 pub use section::{
-    Log, LogFormat, LogLevel, McpServer, McpTransport, Profile, Supervision, Supervisor, Telemetry,
+    Local, Log, LogFormat, LogLevel, McpServer, McpTransport, Profile, Supervision, Supervisor, Telemetry,
     TelemetryError, UnknownProfile, UntrustedServer, Workspace,
 };
 pub use setting::Setting;

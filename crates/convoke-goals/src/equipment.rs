@@ -34,6 +34,9 @@ pub struct Equipment {
     pub models: Option<Arc<dyn Models>>,
     /// The tools everybody has unless it says otherwise.
     pub tools: Toolset,
+    /// Whether [`tools`](Self::tools) are offered by name only, until whoever needs some opens them: what is not needed then
+    /// costs next to nothing. Those that a node names are always described in full. `false` by default.
+    pub tools_on_demand: bool,
     /// The skills that those who pursue something may take up.
     pub skills: SkillShelf,
     /// Instructions everybody gets.

@@ -1,93 +1,90 @@
-//! Choosing a token.
+//! Choosing a token, with llama.cpp's own samplers.
 //!
-//! Done here and not by the engine: a few lines give the same choice for the same seed on every platform, and let the
-//! grammar have its say before anything is chosen.
+//! What a reply has said so far counts against saying it again: small models fall into loops otherwise. The prompt does not
+//! count: quoting a file or a conversation is no repetition. Answers under a grammar are not penalised word by word, because
+//! JSON repeats itself by nature; only long runs of the same tokens are.
 
-/// How to choose. Made once for a reply; a random one is used up token by token.
-#[derive(Debug, Clone)]
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::sampling::LlamaSampler;
+use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::token::data::LlamaTokenData;
+use llama_cpp_2::token::data_array::LlamaTokenDataArray;
+
+/// How many tokens of the reply count as repetition, word by word.
+const PENALTY_WINDOW: i32 = 64;
+/// How many tokens in a row may be said again before that is a loop. Names, paths and phrases are shorter.
+const LONGEST_PHRASE: i32 = 12;
+/// By how much each further token of a loop is less likely than the one before it.
+const LOOP_GROWTH: f32 = 1.75;
+
+/// What a reply's tokens are chosen by. Values of 0 (of 1 for `repeat_penalty` and `top_p`) switch a part off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sampling {
+    pub(crate) temperature: f32,
+    pub(crate) top_p: f32,
+    pub(crate) top_k: i32,
+    pub(crate) min_p: f32,
+    pub(crate) repeat_penalty: f32,
+    pub(crate) dry_multiplier: f32,
+    pub(crate) seed: u32,
+}
+
+/// Chooses the tokens of one reply.
 pub(crate) struct Sampler {
-    temperature: f32,
-    top_p: f32,
-    random: SplitMix,
-    candidates: Vec<(u32, f32)>,
+    chain: LlamaSampler,
+    candidates: LlamaTokenDataArray,
 }
 
 impl Sampler {
-    pub(crate) fn new(temperature: f64, top_p: f64, seed: u64) -> Self {
+    /// A sampler for a model's reply; `has_grammar` if something else sees to its shape.
+    pub(crate) fn new(sampling: &Sampling, model: &LlamaModel, has_grammar: bool) -> Self {
+        let dry = (sampling.dry_multiplier > 0.0).then(|| {
+            let breakers: [&[u8]; 0] = [];
+            LlamaSampler::dry(model, sampling.dry_multiplier, LOOP_GROWTH, LONGEST_PHRASE, -1, breakers)
+        });
+        let penalties = (!has_grammar && (sampling.repeat_penalty - 1.0).abs() > f32::EPSILON).then(|| {
+            LlamaSampler::penalties(model.n_vocab(), PENALTY_WINDOW, sampling.repeat_penalty, 0.0, 0.0)
+        });
+        Self::of(penalties.into_iter().chain(dry), sampling)
+    }
+
+    fn of(repetition: impl IntoIterator<Item = LlamaSampler>, sampling: &Sampling) -> Self {
+        let mut chain: Vec<LlamaSampler> = repetition.into_iter().collect();
+        if sampling.temperature <= 0.0 {
+            chain.push(LlamaSampler::greedy());
+        } else {
+            chain.extend((sampling.top_k > 0).then(|| LlamaSampler::top_k(sampling.top_k)));
+            chain.extend((sampling.top_p < 1.0).then(|| LlamaSampler::top_p(sampling.top_p, 1)));
+            chain.extend((sampling.min_p > 0.0).then(|| LlamaSampler::min_p(sampling.min_p, 1)));
+            chain.push(LlamaSampler::temp(sampling.temperature));
+            chain.push(LlamaSampler::dist(sampling.seed));
+        }
         Self {
-            #[expect(clippy::cast_possible_truncation, reason = "both are small numbers")]
-            temperature: temperature as f32,
-            #[expect(clippy::cast_possible_truncation, reason = "both are small numbers")]
-            top_p: top_p as f32,
-            random: SplitMix(seed),
-            candidates: Vec::new(),
+            chain: LlamaSampler::chain_simple(chain),
+            candidates: LlamaTokenDataArray::new(Vec::new(), false),
         }
     }
 
     /// Chooses one of the allowed tokens; `None` if there is none.
     pub(crate) fn choose(&mut self, logits: &[f32], allowed: impl Fn(u32) -> bool) -> Option<u32> {
         let tokens =
-            (0u32..).zip(logits.iter().copied()).filter(|(token, logit)| !logit.is_nan() && allowed(*token));
-        if self.temperature <= 0.0 {
-            // The first of equals, so that the choice is the same everywhere.
-            return tokens
-                .reduce(|best, next| if next.1 > best.1 { next } else { best })
-                .map(|(token, _)| token);
+            (0u32..).zip(logits).filter(|(token, logit)| !logit.is_nan() && allowed(*token)).map(
+                |(token, logit)| LlamaTokenData::new(LlamaToken(token.cast_signed()), *logit, 0.0),
+            );
+        let candidates = &mut self.candidates;
+        candidates.data.clear();
+        candidates.data.extend(tokens);
+        (candidates.selected, candidates.sorted) = (None, false);
+        if candidates.data.is_empty() {
+            return None;
         }
-        self.candidates.clear();
-        self.candidates.extend(tokens);
-        let best = self.candidates.iter().map(|(_, logit)| *logit).fold(f32::NEG_INFINITY, f32::max);
-        for (_, weight) in &mut self.candidates {
-            *weight = ((*weight - best) / self.temperature).exp();
-        }
-        if self.top_p < 1.0 {
-            self.keep_likeliest();
-        }
-        let total: f32 = self.candidates.iter().map(|(_, weight)| weight).sum();
-        let mut point = self.random.unit() * total;
-        for (token, weight) in &self.candidates {
-            point -= weight;
-            if point < 0.0 {
-                return Some(*token);
-            }
-        }
-        // Rounding may leave a rest.
-        self.candidates.last().map(|(token, _)| *token)
+        self.chain.apply(candidates);
+        candidates.selected_token().map(|token| token.0.cast_unsigned())
     }
 
-    /// Keeps the fewest of the likeliest candidates that have the wanted share of all weight together.
-    fn keep_likeliest(&mut self) {
-        let total: f32 = self.candidates.iter().map(|(_, weight)| weight).sum();
-        // What is a million times less likely than the best is never kept; leaving it out makes sorting cheap.
-        self.candidates.retain(|(_, weight)| *weight > 1e-6);
-        self.candidates.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        let mut share = 0.0;
-        let enough = |(_, weight): &(u32, f32)| {
-            share += weight;
-            share >= total * self.top_p
-        };
-        let kept = self.candidates.iter().position(enough).map_or(self.candidates.len(), |last| last + 1);
-        self.candidates.truncate(kept);
-    }
-}
-
-/// A small generator of random numbers; good enough for dice, and the same everywhere.
-#[derive(Debug, Clone)]
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// From 0 up to, but not including, 1.
-    #[expect(clippy::cast_precision_loss, reason = "24 bits fit")]
-    fn unit(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u32 << 24) as f32
+    /// Notes that a token was written.
+    pub(crate) fn accept(&mut self, token: LlamaToken) {
+        self.chain.accept(token);
     }
 }
 
@@ -96,10 +93,24 @@ mod tests {
     use super::*;
 
     const LOGITS: [f32; 4] = [1.0, 3.0, 2.0, f32::NAN];
+    const PLAIN: Sampling = Sampling {
+        temperature: 0.0,
+        top_p: 1.0,
+        top_k: 0,
+        min_p: 0.0,
+        repeat_penalty: 1.0,
+        dry_multiplier: 0.0,
+        seed: 1,
+    };
+
+    fn draw(sampling: Sampling, count: usize) -> Vec<u32> {
+        let mut sampler = Sampler::of([], &sampling);
+        (0..count).map(|_| sampler.choose(&LOGITS, |_| true).unwrap()).collect()
+    }
 
     #[test]
     fn no_temperature_takes_the_likeliest_that_is_allowed() {
-        let mut sampler = Sampler::new(0.0, 1.0, 1);
+        let mut sampler = Sampler::of([], &PLAIN);
         assert_eq!(sampler.choose(&LOGITS, |_| true), Some(1));
         assert_eq!(sampler.choose(&LOGITS, |token| token != 1), Some(2));
         assert_eq!(sampler.choose(&LOGITS, |token| token == 3), None);
@@ -107,24 +118,35 @@ mod tests {
 
     #[test]
     fn the_same_seed_makes_the_same_choices_in_the_right_proportion() {
-        let draw = |seed| {
-            let mut sampler = Sampler::new(1.0, 1.0, seed);
-            (0..1000).map(move |_| sampler.choose(&LOGITS, |_| true).unwrap()).collect::<Vec<_>>()
-        };
-        let choices = draw(7);
-        assert_eq!(choices, draw(7));
-        assert_ne!(choices, draw(8));
+        let seeded = |seed| draw(Sampling { temperature: 1.0, seed, ..PLAIN }, 1000);
+        let choices = seeded(7);
+        assert_eq!(choices, seeded(7));
+        assert_ne!(choices, seeded(8));
         // exp(2) / (exp(0) + exp(2) + exp(1)) is 0.665.
         let best = choices.iter().filter(|token| **token == 1).count();
         assert!((600..730).contains(&best), "{best}");
     }
 
     #[test]
-    fn top_p_leaves_out_what_is_unlikely() {
-        let mut sampler = Sampler::new(1.0, 0.6, 3);
-        assert!((0..200).all(|_| sampler.choose(&LOGITS, |_| true) == Some(1)));
-        let mut sampler = Sampler::new(1.0, 0.8, 3);
-        let choices: Vec<_> = (0..200).map(|_| sampler.choose(&LOGITS, |_| true).unwrap()).collect();
+    fn top_p_top_k_and_min_p_leave_out_what_is_unlikely() {
+        let warm = Sampling { temperature: 1.0, ..PLAIN };
+        for narrow in [
+            Sampling { top_p: 0.6, ..warm },
+            Sampling { top_k: 1, ..warm },
+            Sampling { min_p: 0.5, ..warm },
+        ] {
+            assert!(draw(narrow, 200).iter().all(|token| *token == 1), "{narrow:?}");
+        }
+        let choices = draw(Sampling { top_k: 2, ..warm }, 200);
         assert!(choices.contains(&2) && !choices.contains(&0));
+    }
+
+    #[test]
+    fn what_was_said_is_less_likely_to_be_said_again() {
+        let penalty = LlamaSampler::penalties(4, PENALTY_WINDOW, 2.0, 0.0, 0.0);
+        let mut sampler = Sampler::of([penalty], &PLAIN);
+        assert_eq!(sampler.choose(&LOGITS, |_| true), Some(1));
+        sampler.accept(LlamaToken(1));
+        assert_eq!(sampler.choose(&LOGITS, |_| true), Some(2), "3.0 / 2.0 is less than 2.0");
     }
 }

@@ -35,7 +35,7 @@ mod library;
 mod name;
 mod pull;
 
-pub use catalogue::{Catalogue, Entry, EntryFile, Kind, Packages, Source};
+pub use catalogue::{Catalogue, Entry, EntryFile, Kind, Packages, Sampling, Source};
 pub use digest::Digest;
 pub use error::WeightsError;
 pub use index::PackageIndex;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use convoke_core::{DuplicateTool, Model, ModelParams, ModelReply, Tool, ToolCall, Toolset, Transcript};
 
+use super::on_demand::OnDemand;
 use super::{Agent, Approval, MaxTurns, ParallelCalls, RefuseWhen, Rejected, StopWhen};
 
 /// An agent being put together. See [`Agent::builder`].
@@ -14,6 +15,7 @@ pub struct AgentBuilder {
     system: Option<Arc<str>>,
     model: Option<Arc<dyn Model>>,
     tools: Toolset,
+    on_demand: Vec<String>,
     duplicate: Option<DuplicateTool>,
     params: ModelParams,
     max_turns: MaxTurns,
@@ -72,6 +74,7 @@ impl AgentBuilder {
             system: None,
             model: None,
             tools: Toolset::new(),
+            on_demand: Vec::new(),
             duplicate: None,
             params: ModelParams::default(),
             max_turns: MaxTurns::Default,
@@ -119,6 +122,24 @@ impl AgentBuilder {
     /// Adds tools.
     pub fn tools(self, tools: Toolset) -> Self {
         tools.iter().fold(self, |builder, tool| builder.shared_tool(Arc::clone(tool)))
+    }
+
+    /// Offers these of its tools by name only: what they are for and what they take, the model is told once it opens them
+    /// with `open_tools`. A request then costs a few words for each instead of its description, whether they are needed or
+    /// not; a model that needs some takes one turn more. Names of no tool are passed over.
+    ///
+    /// ```
+    /// use convoke_agent::{Agent, FunctionTool};
+    /// use convoke_core::Error;
+    ///
+    /// let today = FunctionTool::new("today", "Says what day it is.", |_: ()| async { Ok::<_, Error>("Monday".to_owned()) });
+    /// let agent = Agent::builder("clerk").tool(today).on_demand(["today"]).build()?;
+    /// assert!(agent.tools().get("today").is_some());
+    /// # Ok::<(), convoke_agent::InvalidAgent>(())
+    /// ```
+    pub fn on_demand(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.on_demand = names.into_iter().map(Into::into).collect();
+        self
     }
 
     /// Sets sampling parameters. What the run sets overrides them.
@@ -218,6 +239,7 @@ impl AgentBuilder {
             system: self.system,
             model: self.model,
             definitions: self.tools.definitions().into(),
+            on_demand: OnDemand::of(&self.on_demand, &self.tools),
             tools: self.tools,
             params: self.params,
             max_turns: self.max_turns,

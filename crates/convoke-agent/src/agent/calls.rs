@@ -16,9 +16,10 @@ use tokio::sync::Semaphore;
 
 use super::approval::{self, Verdict};
 use super::clock::Reached;
+use super::on_demand::OPEN_TOOLS;
 use super::progress::Progress;
 use super::summary::{Made, Settled, sum_up};
-use super::turn::{Turn, dismiss, end};
+use super::turn::{Turn, answer, dismiss, end};
 
 /// How calls of one turn are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,6 +38,8 @@ enum Plan {
     Dismiss(String),
     /// Not made, because it must not be.
     Refuse(String),
+    /// Nothing needs to be done for it.
+    Answer(String),
     /// Left to the client.
     HandOver,
     Make(Work),
@@ -71,6 +74,9 @@ pub(super) async fn make(
 
 /// Decides about a call. Whatever takes a number in the run is done here, in call order.
 fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &Progress) -> Plan {
+    if let Some(on_demand) = turn.agent.on_demand.as_ref().filter(|_| call.name == OPEN_TOOLS) {
+        return on_demand.open(&call.arguments).map_or_else(Plan::Dismiss, Plan::Answer);
+    }
     let Some(tool) = turn.agent.tools.get(&call.name) else {
         return Plan::Dismiss(not_found(turn, call));
     };
@@ -128,6 +134,7 @@ impl<'a> Call<'a> {
                 self.tell_rejected(reason).await;
                 Ok(Settled::Answered(dismiss(scope, call, reason).await))
             }
+            Plan::Answer(text) => Ok(Settled::Answered(answer(scope, call, text.clone()).await)),
             Plan::HandOver => {
                 self.tell_approved().await;
                 end(scope, call).await;

@@ -9,6 +9,7 @@
 //! | how an agent is put together | [`AgentBuilder`] |
 //! | how it ends | [`AgentStop`] |
 //! | the loop | `session.rs` |
+//! | what it is told of its tools | `on_demand.rs` |
 //! | one turn | `turn.rs`, `calls.rs`, `approval.rs`, `summary.rs` |
 //! | what keeps it from going on for ever | `limits.rs`, `repeats.rs`, `clock.rs` |
 //!
@@ -21,6 +22,7 @@ mod calls;
 mod clock;
 mod conversation;
 mod limits;
+mod on_demand;
 mod progress;
 mod repeats;
 mod result;
@@ -41,6 +43,7 @@ pub use approval::{Approval, Rejected};
 pub use builder::{AgentBuilder, InvalidAgent};
 pub use calls::ParallelCalls;
 pub use conversation::Conversation;
+use on_demand::OnDemand;
 pub use result::{AgentResult, AgentStop};
 
 /// Looks at a turn's number and the model's reply, and says whether to stop there.
@@ -87,6 +90,7 @@ pub struct Agent {
     model: Option<Arc<dyn Model>>,
     tools: Toolset,
     definitions: Arc<[ToolDefinition]>,
+    on_demand: Option<OnDemand>,
     params: ModelParams,
     max_turns: MaxTurns,
     timeout: Option<Duration>,
@@ -187,6 +191,14 @@ impl Agent {
             return messages;
         }
         std::iter::once(instructions).chain(messages.iter().cloned()).collect()
+    }
+
+    /// What its model is told of tools after this conversation.
+    fn offered(&self, conversation: &Transcript) -> Vec<ToolDefinition> {
+        match &self.on_demand {
+            Some(on_demand) => on_demand.offered(&self.definitions, conversation),
+            None => self.definitions.to_vec(),
+        }
     }
 
     fn offering(self, tools: Toolset) -> Self {

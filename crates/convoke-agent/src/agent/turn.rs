@@ -78,7 +78,7 @@ impl Turn<'_> {
                 conversation.push(Message::user(limit.note()));
                 request.tool_choice = ToolChoice::None;
             }
-            None => request.tools = self.agent.definitions.to_vec(),
+            None => request.tools = self.agent.offered(&conversation),
         }
         request.messages = conversation.clone();
         let past = self.asking.has_past();
@@ -134,6 +134,16 @@ pub(super) async fn end(scope: &Scope, call: &ToolCall) {
     if scope.is_heard() {
         scope.emit(EventKind::ToolCallEnded { id: call.id.clone() }).await;
     }
+}
+
+/// Answers a call that needs nothing done.
+pub(super) async fn answer(scope: &Scope, call: &ToolCall, content: String) -> ToolResult {
+    end(scope, call).await;
+    if scope.is_heard() {
+        let (id, content) = (call.id.clone(), content.clone());
+        scope.emit(EventKind::ToolCallResult { id, content, is_error: false }).await;
+    }
+    ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error: false }
 }
 
 /// Answers a call that is not made.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use convoke_config::Local;
 use convoke_core::Model;
 
 use crate::failure::Failure;
@@ -13,7 +14,11 @@ pub(crate) fn usual_model() -> Result<Option<String>, Failure> {
 }
 
 /// Says how to have them.
-pub(crate) async fn open(model: &str, _: &mut (dyn FnMut(&str) + Send)) -> Result<Arc<dyn Model>, Failure> {
+pub(crate) async fn open(
+    model: &str,
+    _: Local,
+    _: &mut (dyn FnMut(&str) + Send),
+) -> Result<Arc<dyn Model>, Failure> {
     Err(missing(model))
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use convoke_config::Local;
 use convoke_core::Model;
 use convoke_local::{LocalModel, LocalSettings};
 use convoke_weights::{Kind, Library, PullOptions};
@@ -14,15 +15,31 @@ use crate::weights;
 /// Opens a model by its name or file; fetches it first if need be.
 pub(crate) async fn open(
     model: &str,
+    configured: Local,
     tell: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Arc<dyn Model>, Failure> {
-    let path = file_of(&weights::library()?, model, tell).await?;
+    let library = weights::library()?;
+    let path = file_of(&library, model, tell).await?;
     let mut settings = LocalSettings::default();
     if as_path(model).is_none() {
-        settings = settings.name(model);
+        settings = recommended(settings.name(model), &library, model);
     }
+    settings.context_tokens = configured.context_tokens;
+    settings.threads = configured.threads;
+    settings.parallel = configured.parallel.unwrap_or(settings.parallel);
     let opened = LocalModel::open(path, settings).await;
     Ok(Arc::new(opened.map_err(|error| Failure::failed(error.to_string()))?))
+}
+
+/// What the catalogue recommends for a model.
+fn recommended(mut settings: LocalSettings, library: &Library, model: &str) -> LocalSettings {
+    let Some(sampling) = library.catalogue().get(model).and_then(|entry| entry.sampling) else { return settings };
+    settings.temperature = sampling.temperature;
+    settings.top_p = sampling.top_p;
+    settings.top_k = sampling.top_k;
+    settings.min_p = sampling.min_p;
+    settings.repeat_penalty = sampling.repeat_penalty;
+    settings
 }
 
 /// Whether a model is here, or could be fetched.

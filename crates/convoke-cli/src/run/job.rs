@@ -81,6 +81,7 @@ impl Job {
             )?;
         let (secrets, values) = tree.separate_secrets(values);
         equipment.secrets = secrets;
+        equipment.tools_on_demand = true;
         equipment.tools = as_described(&source.manifest.tools, &hands.tools);
         equipment.skills = SkillShelf::of(source.manifest.skills.clone());
         let prepared = tree.prepare(&equipment).map_err(|invalid| {

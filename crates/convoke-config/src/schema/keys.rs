@@ -131,6 +131,33 @@ pub const KEYS: &[Key] = &[
         ..key("workspace.read_only", Kind::Flag, "Whether agents must leave the workspace as it is.")
     },
     Key {
+        variables: &["CONVOKE_LOCAL_CONTEXT_TOKENS"],
+        default: "as many as the model was trained for",
+        ..key(
+            "local.context_tokens",
+            Kind::Whole { least: 256, most: 1 << 24 },
+            "How long a conversation with a model in the process may be; memory is taken for what is needed.",
+        )
+    },
+    Key {
+        variables: &["CONVOKE_LOCAL_THREADS"],
+        default: "the processors that are idle",
+        ..key(
+            "local.threads",
+            Kind::Whole { least: 1, most: 1024 },
+            "How many threads a model in the process computes with.",
+        )
+    },
+    Key {
+        variables: &["CONVOKE_LOCAL_PARALLEL"],
+        default: "4",
+        ..key(
+            "local.parallel",
+            Kind::Whole { least: 1, most: 64 },
+            "How many requests a model in the process works on at once.",
+        )
+    },
+    Key {
         variables: &["CONVOKE_TELEMETRY_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
         default: "none: nothing is sent",
         ..key("telemetry.endpoint", Kind::Address, "Where traces and metrics are sent (OTLP over HTTP).")

@@ -6,6 +6,7 @@ mod models;
 mod profile;
 mod supervision;
 mod telemetry;
+mod local;
 mod workspace;
 
 pub(crate) use budget::{limits, wall_time};
@@ -18,5 +19,7 @@ pub(crate) use supervision::supervision;
 pub use supervision::{Supervision, Supervisor};
 pub use telemetry::{Log, LogFormat, LogLevel, Telemetry, TelemetryError};
 pub(crate) use telemetry::{log, telemetry};
+pub use local::Local;
+pub(crate) use local::local;
 pub use workspace::Workspace;
 pub(crate) use workspace::workspace;

@@ -2,7 +2,7 @@
 
 use super::budget::fit;
 use super::outputs::instruction;
-use super::{ContextBudget, Fence, Written, quoted};
+use super::{ContextBudget, Fence, PromptVersion, Written, quoted};
 use crate::supervise::Correction;
 use crate::tree::Output;
 
@@ -27,6 +27,8 @@ pub struct Briefing<'a> {
     prior: &'a [(&'a str, &'a str)],
     history: &'a [String],
     converging: bool,
+    came_empty: bool,
+    version: PromptVersion,
     corrections: &'a [Correction],
     outputs: &'a [Output],
 }
@@ -41,6 +43,8 @@ impl<'a> Briefing<'a> {
             prior: &[],
             history: &[],
             converging: false,
+            came_empty: false,
+            version: PromptVersion::CURRENT,
             corrections: &[],
             outputs: &[],
         }
@@ -56,6 +60,18 @@ impl<'a> Briefing<'a> {
     pub fn converging(mut self, history: &'a [String]) -> Self {
         self.converging = true;
         self.history = history;
+        self
+    }
+
+    /// The last iteration gave nothing.
+    pub(crate) fn came_empty(mut self, came_empty: bool) -> Self {
+        self.came_empty = came_empty;
+        self
+    }
+
+    /// In the wording of a run.
+    pub(crate) fn worded(mut self, version: PromptVersion) -> Self {
+        self.version = version;
         self
     }
 
@@ -102,20 +118,48 @@ impl<'a> Briefing<'a> {
             text.push_str(&format!("\n\n{instruction}"));
         }
         text.push_str("\n</current-goal>\n");
-        if self.converging {
+        let has_history = !history.is_empty();
+        if let Some(instruction) = self.convergence_instruction(has_history) {
             text.push_str(&format!(
-                "\n<convergence-instruction>\n{}\n</convergence-instruction>\n",
-                convergence_instruction(!history.is_empty(), !self.outputs.is_empty())
+                "\n<convergence-instruction>\n{instruction}\n</convergence-instruction>\n"
             ));
         }
         text.push_str(&corrections(self.corrections, fence));
         text.push_str("\n</workflow>");
+        if self.came_empty && self.version >= PromptVersion::V2 {
+            text.push_str("\n\nYour last reply had no result in it.");
+        }
+        text.push_str(&closing(self.version, "the current goal asks for", self.outputs));
         Written { text, cuts }
+    }
+
+    /// What is said of improving. Who has nothing yet is not told how to say that nothing is left to improve: small models say
+    /// it at once, and nothing else.
+    fn convergence_instruction(&self, has_history: bool) -> Option<String> {
+        let has_outputs = !self.outputs.is_empty();
+        match self.version {
+            _ if !self.converging => None,
+            PromptVersion::V1 => Some(first_convergence_instruction(has_history, has_outputs)),
+            PromptVersion::V2 if has_history => Some(convergence_instruction(has_outputs)),
+            PromptVersion::V2 => None,
+        }
     }
 }
 
-/// What those are told who improve on something. How often they may is not among it: they would use it up.
-fn convergence_instruction(has_history: bool, has_outputs: bool) -> String {
+/// What those are told who improve on something that is there. How often they may is not among it: they would use it up.
+fn convergence_instruction(has_outputs: bool) -> String {
+    let begin = "The last iteration above is the result so far. If it can be improved in a way that matters, give the whole \
+                 improved result.";
+    let end = if has_outputs {
+        "Set the field `converged` to true if nothing needs improving, and not before."
+    } else {
+        "If nothing needs improving, answer with the single word CONVERGED."
+    };
+    format!("{begin} {end}")
+}
+
+/// The same as runs have it that were begun with the first wording.
+fn first_convergence_instruction(has_history: bool, has_outputs: bool) -> String {
     let begin = if has_history {
         "This goal is reached by improving. Refine the previous iteration: keep what is good, mend what is not, and \
          give the whole result again."
@@ -128,6 +172,17 @@ fn convergence_instruction(has_history: bool, has_outputs: bool) -> String {
         "When satisfied that no meaningful improvement remains, end with a line that says only CONVERGED, and not before."
     };
     format!("{begin}\n{end}")
+}
+
+/// What a prompt ends with, where no outputs say what an answer looks like: small models answer in the manner of what they
+/// read last.
+pub(super) fn closing(version: PromptVersion, what: &str, outputs: &[Output]) -> String {
+    if version < PromptVersion::V2 || !outputs.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n\nNow do what {what}, and write nothing but what comes of it, as plain text or Markdown without the tags above."
+    )
 }
 
 /// What is to be done differently. It is not fenced: it is there to be followed.

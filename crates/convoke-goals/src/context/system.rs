@@ -27,6 +27,8 @@ pub enum Role<'a> {
 pub struct Guidance {
     /// It has tools.
     pub tools: bool,
+    /// They are to be opened before they can be used.
+    pub on_demand: bool,
     /// It can spawn agents.
     pub spawning: bool,
     /// It has a scratchpad.
@@ -64,7 +66,8 @@ pub fn system(parts: &SystemParts<'_>) -> String {
     if parts.guidance.memory {
         said.push(MEMORY.to_owned());
     }
-    if parts.guidance.spawning {
+    // Who has to open the tool for it reads there what it is for.
+    if parts.guidance.spawning && !parts.guidance.on_demand {
         said.push(SPAWNING.to_owned());
     }
     if let Some(scope) = parts.research {
@@ -74,7 +77,9 @@ pub fn system(parts: &SystemParts<'_>) -> String {
     }
     said.push(INFORMATION.to_owned());
     said.push(TERSENESS.to_owned());
-    if parts.guidance.tools {
+    if parts.guidance.on_demand {
+        said.push(TOOLS_ON_DEMAND.to_owned());
+    } else if parts.guidance.tools {
         said.push(TOOLS.to_owned());
     }
     said.push(parts.fence.explanation());
@@ -103,6 +108,9 @@ Nobody reads along. Give the result and nothing else: no preamble, no account of
 const TOOLS: &str = "\
 Call tools that do not depend on each other in one turn. Read before you change something, change as little as does the \
 job, and stop when it is done.";
+
+const TOOLS_ON_DEMAND: &str = "\
+If the work takes files, commands, the web or helpers, open the tools for it with open_tools first; otherwise answer at once.";
 
 const SPAWNING: &str = "\
 You can spawn sub-agents. Do so for work that splits into parts which do not need each other, or is too large for one \

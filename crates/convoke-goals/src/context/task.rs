@@ -1,9 +1,9 @@
 //! What an agent of a goal is to do.
 
-use super::briefing::corrections;
+use super::briefing::{closing, corrections};
 use super::budget::fit;
 use super::outputs::instruction;
-use super::{ContextBudget, Fence, Written, quoted};
+use super::{ContextBudget, Fence, PromptVersion, Written, quoted};
 use crate::supervise::Correction;
 use crate::tree::Output;
 
@@ -17,12 +17,13 @@ pub struct Task<'a> {
     prior: &'a [(&'a str, &'a str)],
     corrections: &'a [Correction],
     outputs: &'a [Output],
+    version: PromptVersion,
 }
 
 impl<'a> Task<'a> {
     /// A task for somebody, on behalf of a goal.
     pub fn new(role: &'a str, goal: &'a str, text: &'a str) -> Self {
-        Self { role, goal, text, prior: &[], corrections: &[], outputs: &[] }
+        Self { role, goal, text, prior: &[], corrections: &[], outputs: &[], version: PromptVersion::CURRENT }
     }
 
     /// What goals before it came to, oldest first.
@@ -40,6 +41,12 @@ impl<'a> Task<'a> {
     /// What it is to give.
     pub fn outputs(mut self, outputs: &'a [Output]) -> Self {
         self.outputs = outputs;
+        self
+    }
+
+    /// In the wording of a run.
+    pub(crate) fn worded(mut self, version: PromptVersion) -> Self {
+        self.version = version;
         self
     }
 
@@ -66,6 +73,7 @@ impl<'a> Task<'a> {
             text.push('\n');
             text.push_str(corrections.trim_end());
         }
+        text.push_str(&closing(self.version, "the task asks for", self.outputs));
         Written { text, cuts }
     }
 }

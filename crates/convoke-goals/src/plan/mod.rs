@@ -105,6 +105,8 @@ pub(crate) struct Kit {
     pub model: Option<Arc<dyn Model>>,
     pub params: ModelParams,
     pub tools: Toolset,
+    /// Whether somebody chose these tools, rather than leaving it at all there are.
+    pub tools_chosen: bool,
     /// What lists of tools say about calling in agents at run time, if there are any.
     pub spawning: Option<bool>,
     /// Instructions, from the workflow's to its own.

@@ -85,6 +85,8 @@ pub(super) struct Brief {
     pub(super) standing: bool,
     /// For a convergence: the iterations so far.
     pub(super) history: Option<Vec<String>>,
+    /// Whether the last of them gave nothing.
+    pub(super) came_empty: bool,
     /// What the goal is to give, if this agent alone pursues it.
     pub(super) outputs: Vec<Output>,
 }
@@ -103,6 +105,7 @@ impl Default for Brief {
             text: String::new(),
             standing: false,
             history: None,
+            came_empty: false,
             outputs: Vec::new(),
         }
     }
@@ -194,6 +197,7 @@ impl AgentAttempt<'_> {
             called: Called::default(),
         };
         let (tools, spawning) = spawner.tools()?;
+        let on_demand = around.on_demand(&agent.kit, &tools);
         let mut prompt = self.prompt(corrections);
         prompt.cuts.splice(0..0, persona.cuts);
         let asked = Asked {
@@ -205,11 +209,14 @@ impl AgentAttempt<'_> {
                 context: &agent.kit.context,
                 workspace: "",
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance { tools: !tools.is_empty(), spawning, ..Guidance::default() },
+                guidance: Guidance { tools: !tools.is_empty(), on_demand: !on_demand.is_empty(), spawning, ..Guidance::default() },
                 research: around.research(),
                 fence: &around.fence,
             }),
             tools,
+            on_demand,
+            prompts: around.prompts,
+            fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt,
             outputs: self.outputs,
@@ -228,6 +235,7 @@ impl AgentAttempt<'_> {
         let (fence, budget) = (&around.fence, around.equipment.context_budget);
         match &brief.history {
             None => Task::new(&agent.name, &brief.goal, &brief.text)
+                .worded(around.prompts)
                 .prior(&prior)
                 .corrections(corrections)
                 .outputs(self.outputs)
@@ -235,6 +243,8 @@ impl AgentAttempt<'_> {
             Some(history) => Briefing::new(&around.plan.name, &brief.goal, &brief.text)
                 .prior(&prior)
                 .converging(history)
+                .came_empty(brief.came_empty)
+                .worded(around.prompts)
                 .corrections(corrections)
                 .outputs(self.outputs)
                 .write(fence, budget),

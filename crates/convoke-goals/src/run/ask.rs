@@ -9,8 +9,9 @@ use super::called::{Called, merge};
 use super::error::GoalError;
 use super::outputs::{self, Read};
 use super::tell;
-use crate::context::Written;
+use super::unanswered::{no_answer, readable, repeats_prompt};
 use crate::context::convergence::{ConvergenceVerdict, verdict};
+use crate::context::{Fence, PromptVersion, Written};
 use crate::plan::Kit;
 use crate::skills::{SkillShelf, TakenUp};
 use crate::state::GoalState;
@@ -25,6 +26,11 @@ pub(super) struct Asked<'a> {
     pub(super) kit: &'a Kit,
     /// All tools it has; the kit's and perhaps more.
     pub(super) tools: Toolset,
+    /// Those of them that are offered by name only.
+    pub(super) on_demand: Vec<String>,
+    /// The wording of prompts.
+    pub(super) prompts: PromptVersion,
+    pub(super) fence: &'a Fence,
     /// The skills it may take up.
     pub(super) skills: SkillShelf,
     pub(super) system: String,
@@ -55,15 +61,26 @@ impl Asked<'_> {
     /// # Errors
     /// Failures of the model, stops, and a reply that is empty. A limit is not an error here, unless it is a budget that is
     /// used up before there is anything to read.
-    pub(super) async fn ask(self, scope: &Scope) -> Result<Said, Error> {
+    pub(super) async fn ask(mut self, scope: &Scope) -> Result<Said, Error> {
         tell::context_cut(scope, self.name, &self.prompt.cuts).await;
-        let mut product = if self.tools.is_empty() && self.skills.is_empty() && !self.outputs.is_empty() {
-            self.in_shape(scope).await?
-        } else {
-            self.with_tools(scope).await?
-        };
+        let mut product = self.once(scope).await?;
+        if self.prompts >= PromptVersion::V2 {
+            product.text = readable(&product.text, self.fence);
+            if let Some(correction) = no_answer(&product, self.converging) {
+                self.prompt.text.push_str(correction);
+                let earlier = std::mem::take(&mut product.tools);
+                product = self.once(scope).await?;
+                product.text = readable(&product.text, self.fence);
+                if repeats_prompt(&product.text) {
+                    product.text.clear();
+                }
+                merge(&mut product.tools, earlier);
+            }
+        }
         self.called.add_to(&mut product.tools);
-        if product.text.trim().is_empty() && product.incomplete.is_none() {
+        // Whoever improves on something may have nothing to add to it.
+        let has_before = self.prompts >= PromptVersion::V2 && self.converging;
+        if product.text.trim().is_empty() && product.incomplete.is_none() && !has_before {
             return Err(GoalError::Empty { name: self.name.to_owned() }.into());
         }
         let converged = self.converging.then(|| self.take_verdict(&mut product.text));
@@ -72,6 +89,14 @@ impl Asked<'_> {
             self.read(scope, &mut product).await?;
         }
         Ok(Said { product, converged, beside: GoalState::default() })
+    }
+
+    async fn once(&self, scope: &Scope) -> Result<Product, Error> {
+        if self.tools.is_empty() && self.skills.is_empty() && !self.outputs.is_empty() {
+            self.in_shape(scope).await
+        } else {
+            self.with_tools(scope).await
+        }
     }
 
     /// One reply, whose shape the provider sees to.
@@ -129,6 +154,7 @@ impl Asked<'_> {
             .system(self.system.as_str())
             .shared_model(Arc::clone(&self.model))
             .tools(self.tools.clone())
+            .on_demand(self.on_demand.iter().cloned())
             .params(self.kit.params.clone())
             .max_turns(turns);
         let (limited, watched) = (!self.skills.is_empty(), self.watched.clone());

@@ -78,7 +78,8 @@ impl Improving {
         let name = &pursuit.goal.name;
         self.iterations += 1;
         scope.emit(EventKind::LoopIteration { iteration: self.iterations }).await;
-        let mut said = iterate(pursuit, &self.history, scope, state).await?;
+        let came_empty = self.iterations > 1 && self.history.is_empty();
+        let mut said = iterate(pursuit, (&self.history, came_empty), scope, state).await?;
         self.beside.absorb(std::mem::take(&mut said.beside));
         merge(&mut self.tools, said.product.tools.drain(..));
         let converged = match said.converged {
@@ -114,12 +115,12 @@ async fn improvable(
 
 async fn iterate(
     pursuit: &Pursuit<'_>,
-    history: &[String],
+    (history, came_empty): (&[String], bool),
     scope: &Scope,
     state: &GoalState,
 ) -> Result<Said, Error> {
     let mut said = None;
-    let iteration = Iteration { pursuit: Pursuit { history: Some(history), ..*pursuit }, state };
+    let iteration = Iteration { pursuit: Pursuit { history: Some(history), came_empty, ..*pursuit }, state };
     let child = scope.open(&iteration)?;
     child.enter(&iteration, &mut said).await.map_err(|error| error.in_step("iteration", child.path()))?;
     Ok(said.unwrap_or_default())

@@ -87,6 +87,7 @@ async fn gather(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Resu
         text: pursuit.description.to_owned(),
         standing: false,
         history: pursuit.history.map(<[String]>::to_vec),
+        came_empty: pursuit.came_empty,
         outputs: if used.len() == 1 { goal.outputs.clone() } else { Vec::new() },
     });
     let state = Arc::new(state.clone());

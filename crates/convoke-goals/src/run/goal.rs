@@ -13,7 +13,7 @@ use super::surroundings::{Surroundings, borrowed};
 use super::watch::Watched;
 use super::{fan_out, offered, tell};
 use crate::agentfile::model::Type;
-use crate::context::{Briefing, Guidance, Role, SystemParts, Written, system};
+use crate::context::{Briefing, Guidance, PromptVersion, Role, SystemParts, Written, system};
 use crate::plan::{PlannedGoal, PlannedNode, Watch};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, Standing};
@@ -189,6 +189,7 @@ impl Attempt for GoalAttempt<'_> {
                 description: self.description,
                 corrections,
                 history: None,
+                came_empty: false,
             };
             let said = match &self.goal.converge {
                 None => pursuit.once(scope, self.state).await?,
@@ -210,6 +211,8 @@ pub(super) struct Pursuit<'a> {
     pub(super) corrections: &'a [Correction],
     /// For a convergence: the iterations so far.
     pub(super) history: Option<&'a [String]>,
+    /// Whether the last of them gave nothing.
+    pub(super) came_empty: bool,
 }
 
 impl Pursuit<'_> {
@@ -232,12 +235,18 @@ impl Pursuit<'_> {
             called: Called::default(),
         };
         let (tools, spawning) = spawner.tools()?;
-        let prior = around.prior(state, &goal.name);
-        let mut briefing = Briefing::new(&around.plan.name, &goal.name, self.description);
+        let on_demand = around.on_demand(&goal.kit, &tools);
+        let mut prior = around.prior(state, &goal.name);
+        if around.prompts >= PromptVersion::V2 {
+            // What the goal's own text has in it need not be said twice.
+            prior.retain(|(name, _)| !goal.text.variables().any(|variable| **variable == **name));
+        }
+        let mut briefing =
+            Briefing::new(&around.plan.name, &goal.name, self.description).worded(around.prompts);
         let prior = borrowed(&prior);
         briefing = briefing.prior(&prior).corrections(self.corrections).outputs(&goal.outputs);
         if let Some(history) = self.history {
-            briefing = briefing.converging(history);
+            briefing = briefing.converging(history).came_empty(self.came_empty);
         }
         let asked = Asked {
             name: &goal.name,
@@ -246,13 +255,16 @@ impl Pursuit<'_> {
             system: system(&SystemParts {
                 role: Role::Goal,
                 context: &goal.kit.context,
-                workspace: &around.workspace,
+                workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance { tools: !tools.is_empty(), spawning, ..Guidance::default() },
+                guidance: Guidance { tools: !tools.is_empty(), on_demand: !on_demand.is_empty(), spawning, ..Guidance::default() },
                 research: around.research(),
                 fence: &around.fence,
             }),
             tools,
+            on_demand,
+            prompts: around.prompts,
+            fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: briefing.write(&around.fence, around.equipment.context_budget),
             outputs: &goal.outputs,

@@ -31,6 +31,7 @@ mod subworkflow;
 mod surroundings;
 mod synthesis;
 mod tell;
+mod unanswered;
 mod watch;
 mod workflow;
 

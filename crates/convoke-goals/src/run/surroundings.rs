@@ -3,16 +3,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use convoke_core::{Error, Model, Scope};
+use convoke_core::{Error, Model, Scope, Toolset};
 use convoke_steps::Chain;
 
 use super::called::Called;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
-use crate::context::{Fence, NoValue, Written, fill};
+use crate::context::{Fence, NoValue, PromptVersion, Written, fill};
 use crate::equipment::Equipment;
 use crate::plan::{Kit, Plan};
+use crate::skills;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
 
@@ -25,6 +26,8 @@ pub(super) struct Surroundings {
     /// What was known of the folder that is worked in when the run began. Goals change it; what they are told does not,
     /// or a run could not be told again.
     pub(super) workspace: Arc<str>,
+    /// The wording of its prompts.
+    pub(super) prompts: PromptVersion,
     /// The names of what stands in sequences.
     pub(super) in_sequence: Arc<HashSet<Name>>,
     /// How many workflows there are around this one.
@@ -95,6 +98,23 @@ impl Surroundings {
     pub(super) fn chain(&self, name: &str) -> Chain<GoalState> {
         let chain = Chain::new(name);
         if self.nesting == 0 { chain.publishing_state() } else { chain }
+    }
+
+    /// Which of somebody's tools are offered by name only: all that nobody chose for it, if that saves something. Skills are
+    /// introduced by name already.
+    pub(super) fn on_demand(&self, kit: &Kit, tools: &Toolset) -> Vec<String> {
+        const WORTH_IT: usize = 4;
+        let wanted = self.equipment.tools_on_demand && self.prompts >= PromptVersion::V2 && !kit.tools_chosen;
+        let names = tools.names().filter(|name| *name != skills::TOOL).map(str::to_owned);
+        let names: Vec<String> = names.collect();
+        if wanted && names.len() >= WORTH_IT { names } else { Vec::new() }
+    }
+
+    /// What is told of the folder to somebody with these tools: nothing to whoever cannot look into it, or has to open the
+    /// tools for that first.
+    pub(super) fn workspace_for(&self, tools: &Toolset, on_demand: &[String]) -> &str {
+        let is_told = self.prompts < PromptVersion::V2 || (!tools.is_empty() && on_demand.is_empty());
+        if is_told { &self.workspace } else { "" }
     }
 
     /// The model somebody works with.

@@ -61,6 +61,9 @@ impl Step<Said> for Synthesis<'_> {
                 model: around.model(&goal.kit, scope)?,
                 kit: &goal.kit,
                 tools: Toolset::new(),
+                on_demand: Vec::new(),
+                prompts: around.prompts,
+                fence: &around.fence,
                 skills: SkillShelf::default(),
                 system: system(&SystemParts {
                     role: Role::Synthesis,

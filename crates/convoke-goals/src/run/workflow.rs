@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 use convoke_steps::Chain;
+use serde::{Deserialize, Serialize};
 
 use super::called::Called;
 use super::sequence::SequenceStep;
 use super::surroundings::Surroundings;
 use super::tell;
-use crate::context::Fence;
+use crate::context::{Fence, PromptVersion};
 use crate::equipment::Equipment;
 use crate::plan::Plan;
 use crate::secret;
@@ -32,6 +33,7 @@ pub(super) struct WorkflowStep {
 struct OfTheRun {
     fence: Fence,
     workspace: Arc<str>,
+    prompts: PromptVersion,
 }
 
 impl WorkflowStep {
@@ -44,7 +46,11 @@ impl WorkflowStep {
         Self {
             plan: Arc::clone(plan),
             equipment: Arc::clone(&around.equipment),
-            run: Some(OfTheRun { fence: around.fence.clone(), workspace: Arc::clone(&around.workspace) }),
+            run: Some(OfTheRun {
+                fence: around.fence.clone(),
+                workspace: Arc::clone(&around.workspace),
+                prompts: around.prompts,
+            }),
             nesting: around.nesting + 1,
             level,
             called,
@@ -57,11 +63,12 @@ impl WorkflowStep {
             Some(_) => (Arc::clone(&self.plan), Arc::clone(&self.equipment)),
             None => secret::sealed(&self.plan, &self.equipment, scope, state)?,
         };
-        let OfTheRun { fence, workspace } = match &self.run {
+        let OfTheRun { fence, workspace, prompts } = match &self.run {
             Some(run) => run.clone(),
             None => {
                 let fence = Fence::new(scope.random());
-                OfTheRun { fence, workspace: workspace(scope, &equipment.workspace).await?.into() }
+                let (workspace, prompts) = beginning(scope, &equipment.workspace).await?;
+                OfTheRun { fence, workspace: workspace.into(), prompts }
             }
         };
         let nodes = plan.sequences.iter().flat_map(|sequence| &sequence.nodes);
@@ -71,6 +78,7 @@ impl WorkflowStep {
             equipment,
             fence,
             workspace,
+            prompts,
             nesting: self.nesting,
             level: self.level,
             again: false,
@@ -79,10 +87,24 @@ impl WorkflowStep {
     }
 }
 
-/// What was known of the folder when the run began, whatever is known of it now.
-async fn workspace(scope: &Scope, known: &str) -> Result<String, Error> {
+/// What prompts are made of that may be another when the run goes on.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Beginning {
+    /// Of runs that were begun before there was more to say.
+    Workspace(String),
+    Known { workspace: String, prompts: PromptVersion },
+}
+
+/// What was known of the folder when the run began, and the wording of its prompts, whatever they are now.
+async fn beginning(scope: &Scope, workspace: &str) -> Result<(String, PromptVersion), Error> {
     let scope = scope.child("workspace");
-    scope.custom("workspace").repeatable().perform(|_| async { Ok::<_, Error>(known.to_owned()) }).await
+    let known = Beginning::Known { workspace: workspace.to_owned(), prompts: PromptVersion::CURRENT };
+    let recorded = scope.custom("workspace").repeatable().perform(|_| async { Ok::<_, Error>(known) }).await?;
+    Ok(match recorded {
+        Beginning::Workspace(workspace) => (workspace, PromptVersion::V1),
+        Beginning::Known { workspace, prompts } => (workspace, prompts),
+    })
 }
 
 impl Step<GoalState> for WorkflowStep {

@@ -9,8 +9,11 @@ use super::load::Loaded;
 use super::status::Waiting;
 use crate::prompt::offered_tools;
 use crate::reply::ReplyWriter;
-use crate::sampling::Sampler;
+use crate::sampling::Sampling;
 use crate::{LocalSettings, grammar};
+
+/// Fewer tokens are no answer.
+const SHORTEST_ANSWER: usize = 128;
 
 /// The pieces of a reply, on their way to whoever asked.
 pub(super) type Replies = mpsc::Sender<Result<ReplyDelta, ModelError>>;
@@ -19,7 +22,7 @@ pub(super) type Replies = mpsc::Sender<Result<ReplyDelta, ModelError>>;
 pub(super) struct Job {
     pub(super) prompt: Vec<LlamaToken>,
     pub(super) max_tokens: usize,
-    pub(super) sampler: Sampler,
+    pub(super) sampling: Sampling,
     pub(super) grammar: Option<Matcher>,
     pub(super) writer: ReplyWriter,
     /// Whether what is known of an earlier conversation may be used again.
@@ -63,16 +66,38 @@ impl Job {
             in_range("temperature", params.temperature.unwrap_or(settings.temperature), 0.0, 10.0)?;
         let top_p = in_range("top_p", params.top_p.unwrap_or(settings.top_p), 0.0, 1.0)?;
         let seed = params.seed.unwrap_or_else(|| getrandom::u64().unwrap_or_default());
+        #[expect(clippy::cast_possible_truncation, reason = "small numbers, and a seed of any kind will do")]
+        let sampling = Sampling {
+            temperature: temperature as f32,
+            top_p: top_p as f32,
+            top_k: settings.top_k.cast_signed(),
+            min_p: settings.min_p as f32,
+            repeat_penalty: settings.repeat_penalty as f32,
+            dry_multiplier: settings.dry_multiplier as f32,
+            seed: seed as u32,
+        };
         let tools = offered_tools(request).iter().map(|tool| tool.name.clone());
         Ok(Self {
             max_tokens: (params.max_tokens.unwrap_or(settings.max_tokens) as usize).min(room),
-            sampler: Sampler::new(temperature, top_p, seed),
+            sampling,
             grammar,
             writer: ReplyWriter::new(tools, params.stop.clone()),
             // Numbers computed in another order differ in their last digits, which may change a choice.
             reuse: params.seed.is_none(),
             prompt,
         })
+    }
+
+    /// How much room it needs, prompt and answer together.
+    pub(super) fn tokens(&self) -> u32 {
+        u32::try_from(self.prompt.len() + self.max_tokens).unwrap_or(u32::MAX)
+    }
+
+    /// Has its answer fit into this much room; `false` if nothing worth having would fit.
+    pub(super) fn shorten_to(&mut self, room: u32) -> bool {
+        let left = (room as usize).saturating_sub(self.prompt.len());
+        self.max_tokens = self.max_tokens.min(left);
+        left >= SHORTEST_ANSWER
     }
 
     /// How many pieces its reply can have at most: a few per token, and some for the end.
@@ -84,7 +109,8 @@ impl Job {
 fn does_not_fit(prompt: usize, context: u32) -> ModelError {
     let message = format!(
         "the conversation has {prompt} tokens, and the model's context has {context} for it and the answer together; \
-         shorten the conversation or raise `context_tokens`"
+         shorten the conversation, or use a model with a longer context (`local.context_tokens` in convoke.toml may \
+         allow less than the model has)"
     );
     ModelError::new(ModelErrorKind::ContextTooLong, message)
 }

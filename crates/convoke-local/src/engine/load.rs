@@ -23,13 +23,36 @@ pub(super) const STEP_TOKENS: u32 = 128;
 /// The engine gives every conversation room in pieces of this many tokens.
 const ROOM: u32 = 256;
 
+/// The room every conversation has at first. It is doubled until it suffices.
+const FIRST_ROOM: u32 = 4096;
+
 /// A model and what is known of it.
 pub(super) struct Loaded {
     pub(super) model: Arc<LlamaModel>,
     pub(super) vocabulary: Arc<Vocabulary>,
     pub(super) template: ChatTemplate,
-    /// How many tokens a conversation may have.
+    /// How many tokens a conversation may have at most.
     pub(super) context_tokens: u32,
+}
+
+/// How much the engine can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Tokens of a conversation.
+    pub(super) tokens: u32,
+    /// Conversations at once.
+    pub(super) conversations: u32,
+}
+
+impl Room {
+    /// Room for conversations of this many tokens, as the model allows and doubled from the first room on.
+    pub(super) fn of(needed: u32, most: u32, conversations: u32) -> Self {
+        let mut tokens = FIRST_ROOM;
+        while tokens < needed {
+            tokens = tokens.saturating_mul(2);
+        }
+        Self { tokens: tokens.min(most).next_multiple_of(ROOM), conversations }
+    }
 }
 
 /// Loads a model. Its weights are mapped from the file, not copied.
@@ -44,25 +67,26 @@ pub(super) fn load(path: &Path, settings: &LocalSettings) -> Result<Loaded, Loca
         Arc::new(model.map_err(|error| file::refused(path, complaint.unwrap_or_else(|| error.to_string())))?);
     let vocabulary = Arc::new(Vocabulary::new(Arc::clone(&model)));
     let template = template(path, &model, &vocabulary, settings)?;
-    let context_tokens = settings.context_tokens.min(model.n_ctx_train());
+    let trained = model.n_ctx_train();
+    let context_tokens = settings.context_tokens.map_or(trained, |tokens| tokens.min(trained));
     Ok(Loaded { model, vocabulary, template, context_tokens })
 }
 
-/// What the model computes with: room for so many conversations of equal size.
+/// What the model computes with: room for conversations of equal size, for fewer at once where memory is short. Gives the room
+/// there is.
 ///
 /// Each conversation has its room to itself. One pool for all would use memory better, but then a request that was let in
 /// could run out of room because of another.
 pub(super) fn context<'a>(
     model: &'a LlamaModel,
-    context_tokens: u32,
+    wanted: Room,
     settings: &LocalSettings,
-) -> Result<LlamaContext<'a>, LocalError> {
-    let total = context_tokens.next_multiple_of(ROOM) * settings.parallel;
-    memory::check(model, total, STEP_TOKENS)?;
+) -> Result<(LlamaContext<'a>, Room), LocalError> {
+    let room = memory::fitting(model, wanted, STEP_TOKENS)?;
     let threads = threads(settings);
     let parameters = LlamaContextParams::default()
-        .with_n_ctx(NonZeroU32::new(total))
-        .with_n_seq_max(settings.parallel)
+        .with_n_ctx(NonZeroU32::new(room.tokens * room.conversations))
+        .with_n_seq_max(room.conversations)
         .with_kv_unified(false)
         .with_n_batch(STEP_TOKENS)
         .with_n_ubatch(STEP_TOKENS)
@@ -74,14 +98,27 @@ pub(super) fn context<'a>(
             .new_context(backend()?, parameters)
             .map_err(|error| LocalError::Engine { reason: error.to_string() })
     });
-    context.map_err(|error| complaint.map_or(error, |reason| LocalError::Engine { reason }))
+    let context = context.map_err(|error| complaint.map_or(error, |reason| LocalError::Engine { reason }))?;
+    Ok((context, room))
 }
 
-/// All processors but one: if the engine's threads have to share theirs, they spend their time waiting for each other.
+/// The processors that nobody else uses, at least one: the engine's threads wait for each other at every step, and if one of
+/// them has to share its processor, all do.
 fn threads(settings: &LocalSettings) -> i32 {
-    let spare = || available_parallelism().map_or(1, |all| all.get().saturating_sub(1)).max(1);
-    let threads = settings.threads.map_or_else(spare, |threads| threads as usize);
-    i32::try_from(threads).unwrap_or(1)
+    let idle = || {
+        let all = available_parallelism().map_or(1, |all| u32::try_from(all.get()).unwrap_or(1));
+        all.saturating_sub(busy_processors()).max(1)
+    };
+    i32::try_from(settings.threads.unwrap_or_else(idle)).unwrap_or(1)
+}
+
+/// How many processors were busy over the last minute, where the system says so.
+fn busy_processors() -> u32 {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let minute = load.split(' ').next().and_then(|load| load.parse::<f64>().ok()).unwrap_or(0.0);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a load is a small number")]
+    let busy = minute.round().max(0.0) as u32;
+    busy
 }
 
 fn template(

@@ -4,16 +4,22 @@
 
 use llama_cpp_2::model::LlamaModel;
 
+use super::load::Room;
 use crate::LocalError;
 
 const MIB: u64 = 1 << 20;
 
-/// Checks that there is memory for what the engine computes with. The weights are mapped from their file, and need none
-/// that the system could not take back.
-pub(super) fn check(model: &LlamaModel, context_tokens: u32, batch_tokens: u32) -> Result<(), LocalError> {
-    let needed = conversations(model, context_tokens) + computing(model, batch_tokens);
+/// The room that there is memory for: what is wanted, or the same for fewer conversations at once. The weights are mapped from
+/// their file, and need no memory that the system could not take back.
+pub(super) fn fitting(model: &LlamaModel, wanted: Room, batch_tokens: u32) -> Result<Room, LocalError> {
     let facts = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    compare(needed / MIB, available(&facts))
+    let available = available(&facts);
+    let fits = |room: Room| {
+        let needed = conversations(model, room.tokens * room.conversations) + computing(model, batch_tokens);
+        compare(needed / MIB, available).map(|()| room)
+    };
+    let fewer = (1..wanted.conversations).rev().map(|conversations| Room { conversations, ..wanted });
+    std::iter::once(wanted).chain(fewer).map(fits).reduce(Result::or).unwrap_or_else(|| fits(wanted))
 }
 
 /// Where the system does not say what is there, the engine has to find out.

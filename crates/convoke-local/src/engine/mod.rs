@@ -31,8 +31,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{LocalError, LocalSettings};
 use job::{Job, Submitted};
-use load::Loaded;
-use slot::Slot;
+use load::{Loaded, Room};
 use status::Board;
 pub use status::LocalStatus;
 use worker::Worker;
@@ -198,13 +197,13 @@ fn run(
         // Nobody may be there to hear it.
         Err(error) => return drop(ready.send(Err(error))),
     };
-    let context = match load::context(&loaded.model, loaded.context_tokens, settings) {
-        Ok(context) => context,
+    let first = Room::of(0, loaded.context_tokens, settings.parallel);
+    let (context, room) = match load::context(&loaded.model, first, settings) {
+        Ok(made) => made,
         Err(error) => return drop(ready.send(Err(error))),
     };
     if ready.send(Ok(Arc::clone(&loaded))).is_err() {
         return;
     }
-    let slots = (0..settings.parallel).map(|number| Slot::new(number.cast_signed())).collect();
-    Worker { context, vocabulary: &loaded.vocabulary, jobs, board, slots, jobs_begun: 0 }.run();
+    Worker::new(&loaded, settings, jobs, board, context, room).run();
 }

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::error::TrySendError;
 
 use super::job::{Job, Replies};
 use super::vocabulary::Vocabulary;
+use crate::sampling::Sampler;
 
 /// Room for one conversation.
 pub(super) struct Slot {
@@ -22,6 +23,7 @@ pub(super) struct Slot {
 /// A job being worked on.
 pub(super) struct Work {
     job: Job,
+    sampler: Sampler,
     replies: Replies,
     /// The conversation: the prompt, and what has been written so far.
     tokens: Vec<LlamaToken>,
@@ -51,6 +53,12 @@ impl Slot {
         self.known.iter().zip(tokens).take_while(|(known, token)| known == token).count()
     }
 
+    /// How many tokens of its prompt are to be read in all, and how many of them are; nothing once it writes.
+    pub(super) fn reading(&self) -> Option<(usize, usize)> {
+        let work = self.work.as_ref().filter(|work| work.written == 0)?;
+        Some((work.tokens.len() - work.reused, self.known.len() - work.reused))
+    }
+
     /// What is still to be computed.
     pub(super) fn pending(&self) -> &[LlamaToken] {
         self.work.as_ref().map_or(&[], |work| &work.tokens[self.known.len()..])
@@ -58,9 +66,10 @@ impl Slot {
 }
 
 impl Work {
-    pub(super) fn new(mut job: Job, replies: Replies, reused: usize) -> Self {
+    pub(super) fn new(mut job: Job, replies: Replies, reused: usize, vocabulary: &Vocabulary) -> Self {
         let tokens = std::mem::take(&mut job.prompt);
-        Self { job, replies, tokens, written: 0, reused }
+        let sampler = vocabulary.sampler(&job.sampling, job.grammar.is_some());
+        Self { job, sampler, replies, tokens, written: 0, reused }
     }
 
     /// Whether nobody wants the reply any more.
@@ -86,12 +95,12 @@ impl Work {
     /// Most of what a model would write fits the grammar. Only if its choice does not is it worth finding out what does:
     /// that takes a look at the whole vocabulary.
     fn choose(&mut self, logits: &[f32], vocabulary: &Vocabulary) -> Result<Option<LlamaToken>, ModelError> {
-        let mut chosen = self.job.sampler.choose(logits, |token| vocabulary.speakable(token));
+        let mut chosen = self.sampler.choose(logits, |token| vocabulary.speakable(token));
         if let (Some(grammar), Some(token)) = (&mut self.job.grammar, chosen)
             && grammar.validate_tokens(&[token]).map_err(grammar_failed)? == 0
         {
             let allowed = grammar.compute_mask_or_eos().map_err(grammar_failed)?;
-            chosen = self.job.sampler.choose(logits, |token| allowed.is_allowed(token));
+            chosen = self.sampler.choose(logits, |token| allowed.is_allowed(token));
         }
         let Some(chosen) = chosen else {
             return Err(ModelError::new(
@@ -115,6 +124,7 @@ impl Work {
             }
         }
         for token in next {
+            self.sampler.accept(token);
             self.tokens.push(token);
             self.written += 1;
             for delta in self.job.writer.write(&vocabulary.bytes(token)) {

@@ -26,6 +26,12 @@ pub struct LocalStatus {
     pub reused_tokens: u64,
     /// Tokens it has written.
     pub written_tokens: u64,
+    /// How many tokens the prompts have that it is reading now; 0 if it is reading none.
+    pub prompt_tokens: u64,
+    /// How many of those it has read.
+    pub prompt_read: u64,
+    /// How many tokens a conversation has room for now. More is made when a longer one comes.
+    pub room_tokens: u32,
 }
 
 /// The status, shared between whoever asks and the engine.

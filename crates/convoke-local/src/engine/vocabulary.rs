@@ -12,6 +12,7 @@ use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
 use crate::grammar::invalid;
 use crate::prompt::{ControlTokens, Piece};
+use crate::sampling::{Sampler, Sampling};
 
 /// A model's vocabulary.
 pub(super) struct Vocabulary {
@@ -37,6 +38,11 @@ impl Vocabulary {
         }
         let control = ControlTokens::new(control);
         Self { model, control, speakable, grammars: OnceLock::new() }
+    }
+
+    /// Chooses the tokens of one reply.
+    pub(super) fn sampler(&self, sampling: &Sampling, has_grammar: bool) -> Sampler {
+        Sampler::new(sampling, &self.model, has_grammar)
     }
 
     pub(super) fn control(&self) -> &ControlTokens {

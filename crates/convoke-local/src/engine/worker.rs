@@ -12,22 +12,52 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use super::job::Submitted;
-use super::load::STEP_TOKENS;
+use super::load::{self, Loaded, Room, STEP_TOKENS};
 use super::slot::{Progress, Slot, Work};
 use super::status::Board;
-use super::vocabulary::Vocabulary;
+use crate::LocalSettings;
+
+/// Taking over what another conversation begins with costs a copy of its room: worth it from this many tokens on.
+const WORTH_COPYING: usize = 64;
 
 /// What the engine's thread has.
 pub(super) struct Worker<'a> {
-    pub(super) context: LlamaContext<'a>,
-    pub(super) vocabulary: &'a Vocabulary,
-    pub(super) jobs: mpsc::Receiver<Submitted>,
-    pub(super) board: Board,
-    pub(super) slots: Vec<Slot>,
-    pub(super) jobs_begun: u64,
+    loaded: &'a Loaded,
+    settings: &'a LocalSettings,
+    jobs: mpsc::Receiver<Submitted>,
+    board: Board,
+    context: LlamaContext<'a>,
+    room: Room,
+    slots: Vec<Slot>,
+    /// A request that needs more room than there is, and waits until all others are done.
+    too_long: Option<Submitted>,
+    jobs_begun: u64,
 }
 
-impl Worker<'_> {
+impl<'a> Worker<'a> {
+    pub(super) fn new(
+        loaded: &'a Loaded,
+        settings: &'a LocalSettings,
+        jobs: mpsc::Receiver<Submitted>,
+        board: Board,
+        context: LlamaContext<'a>,
+        room: Room,
+    ) -> Self {
+        let mut worker = Self {
+            loaded,
+            settings,
+            jobs,
+            board,
+            context,
+            room,
+            slots: Vec::new(),
+            too_long: None,
+            jobs_begun: 0,
+        };
+        worker.furnish(room);
+        worker
+    }
+
     /// Works until nobody can ask any more.
     pub(super) fn run(&mut self) {
         let mut batch = LlamaBatch::new(STEP_TOKENS as usize, 1);
@@ -37,11 +67,22 @@ impl Worker<'_> {
                 return;
             }
             let ready = self.fill(&mut batch);
+            if batch.n_tokens() == 0 {
+                continue;
+            }
             match self.context.decode(&mut batch) {
                 Ok(()) => self.advance(&ready),
                 Err(error) => self.fail_all(&error.to_string()),
             }
+            self.tell_reading();
         }
+    }
+
+    /// Slots for a room, which know nothing yet.
+    fn furnish(&mut self, room: Room) {
+        self.room = room;
+        self.slots = (0..room.conversations).map(|number| Slot::new(number.cast_signed())).collect();
+        self.board.change(|status| status.room_tokens = room.tokens);
     }
 
     fn drop_abandoned(&mut self) {
@@ -56,18 +97,47 @@ impl Worker<'_> {
     fn admit(&mut self) -> bool {
         while self.slots.iter().any(|slot| slot.work.is_none()) {
             let idle = self.slots.iter().all(|slot| slot.work.is_none());
-            let next = if idle {
-                self.jobs.blocking_recv().ok_or(TryRecvError::Disconnected)
-            } else {
-                self.jobs.try_recv()
+            let next = match self.too_long.take() {
+                Some(submitted) => Ok(submitted),
+                None if idle => self.jobs.blocking_recv().ok_or(TryRecvError::Disconnected),
+                None => self.jobs.try_recv(),
             };
             match next {
-                Ok(submitted) => self.begin(submitted),
+                Ok(submitted) if submitted.job.tokens() <= self.room.tokens => self.begin(submitted),
+                Ok(submitted) if idle => self.grow_for(submitted),
+                Ok(submitted) => {
+                    // Whoever comes later waits too: a long conversation is not to wait for ever.
+                    self.too_long = Some(submitted);
+                    return true;
+                }
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return !idle,
             }
         }
         true
+    }
+
+    /// Makes room for a longer conversation; what the engine knew of earlier ones is forgotten with the old room.
+    fn grow_for(&mut self, mut submitted: Submitted) {
+        let Loaded { model, context_tokens, .. } = self.loaded;
+        let wanted = Room::of(submitted.job.tokens(), *context_tokens, self.settings.parallel);
+        match load::context(model, wanted, self.settings) {
+            Ok((context, room)) => {
+                self.context = context;
+                self.furnish(room);
+                self.begin(submitted);
+            }
+            // An answer may be shorter than it is allowed to be.
+            Err(_) if submitted.job.shorten_to(self.room.tokens) => self.begin(submitted),
+            Err(error) => {
+                let message = format!("there is no room for a conversation of this length: {error}");
+                drop(submitted.waiting);
+                self.board.change(|status| status.failed += 1);
+                let error = ModelError::new(ModelErrorKind::ContextTooLong, message);
+                // The channel is empty; if nobody reads it, nobody needs to know.
+                let _ = submitted.replies.try_send(Err(error));
+            }
+        }
     }
 
     fn begin(&mut self, submitted: Submitted) {
@@ -78,19 +148,36 @@ impl Worker<'_> {
             return;
         }
         let Some(index) = self.best_slot(&job.prompt, job.reuse) else { return };
-        let slot = &mut self.slots[index];
         self.jobs_begun += 1;
-        slot.last_used = self.jobs_begun;
-        // The last token of the prompt is computed in any case: its outcome is the first token of the reply.
-        let shared = if job.reuse { slot.shares_with(&job.prompt).min(job.prompt.len() - 1) } else { 0 };
-        let reused = forget_after(&mut self.context, slot, shared);
+        self.slots[index].last_used = self.jobs_begun;
+        let reused = if job.reuse { self.recall(index, &job.prompt) } else { self.forget_after(index, 0) };
         let read = job.prompt.len() - reused;
-        slot.work = Some(Work::new(job, replies, reused));
+        self.slots[index].work = Some(Work::new(job, replies, reused, &self.loaded.vocabulary));
         self.board.change(|status| {
             status.running += 1;
             status.read_tokens += read as u64;
             status.reused_tokens += reused as u64;
         });
+    }
+
+    /// Has a slot know as much as possible of how a prompt begins, from its own conversation or another's, and gives how many
+    /// tokens that is.
+    fn recall(&mut self, index: usize, prompt: &[LlamaToken]) -> usize {
+        // The last token of the prompt is computed in any case: its outcome is the first token of the reply.
+        let shares = |slot: &Slot| slot.shares_with(prompt).min(prompt.len() - 1);
+        let own = shares(&self.slots[index]);
+        let other = (0..self.slots.len()).filter(|other| *other != index).max_by_key(|other| shares(&self.slots[*other]));
+        if let Some(other) = other
+            && shares(&self.slots[other]) >= own + WORTH_COPYING
+        {
+            self.forget_after(index, 0);
+            let (from, to) = (self.slots[other].sequence, self.slots[index].sequence);
+            if self.context.kv_cache_seq_cp(from, to, None, None).is_ok() {
+                self.slots[index].known = self.slots[other].known.clone();
+            }
+        }
+        let shared = shares(&self.slots[index]);
+        self.forget_after(index, shared)
     }
 
     /// The free slot that knows most of this conversation, if it knows little else; or the one that was not used for
@@ -134,7 +221,7 @@ impl Worker<'_> {
         for &(index, place) in ready {
             let Some(work) = self.slots[index].work.as_mut() else { continue };
             let before = work.written();
-            let progress = work.advance(self.context.get_logits_ith(place), self.vocabulary);
+            let progress = work.advance(self.context.get_logits_ith(place), &self.loaded.vocabulary);
             let written = work.written() - before;
             self.board.change(|status| status.written_tokens += written as u64);
             self.end(index, progress);
@@ -146,7 +233,7 @@ impl Worker<'_> {
         for index in 0..self.slots.len() {
             let message = format!("the engine failed: {reason}");
             self.end(index, Progress::Failed(ModelError::new(ModelErrorKind::Other, message)));
-            forget_after(&mut self.context, &mut self.slots[index], 0);
+            self.forget_after(index, 0);
         }
     }
 
@@ -166,21 +253,28 @@ impl Worker<'_> {
         });
         work.conclude(progress);
     }
-}
 
-/// Has a slot forget all but its first tokens, and gives how many it still knows: some models cannot forget a part.
-fn forget_after(context: &mut LlamaContext<'_>, slot: &mut Slot, keep: usize) -> usize {
-    let sequence = slot.sequence.cast_unsigned();
-    let mut forget = |from: usize| {
-        let from = u32::try_from(from).ok();
-        context.clear_kv_cache_seq(Some(sequence), from, None).unwrap_or(false)
-    };
-    let kept = if keep == slot.known.len() || (keep > 0 && forget(keep)) {
-        keep
-    } else {
-        forget(0);
-        0
-    };
-    slot.known.truncate(kept);
-    kept
+    /// Says how much of the prompts under way is read.
+    fn tell_reading(&self) {
+        let (all, read) = self.slots.iter().filter_map(Slot::reading).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        self.board.change(|status| (status.prompt_tokens, status.prompt_read) = (all as u64, read as u64));
+    }
+
+    /// Has a slot forget all but its first tokens, and gives how many it still knows: some models cannot forget a part.
+    fn forget_after(&mut self, index: usize, keep: usize) -> usize {
+        let slot = &mut self.slots[index];
+        let sequence = slot.sequence.cast_unsigned();
+        let mut forget = |from: usize| {
+            let from = u32::try_from(from).ok();
+            self.context.clear_kv_cache_seq(Some(sequence), from, None).unwrap_or(false)
+        };
+        let kept = if keep == slot.known.len() || (keep > 0 && forget(keep)) {
+            keep
+        } else {
+            forget(0);
+            0
+        };
+        slot.known.truncate(kept);
+        kept
+    }
 }

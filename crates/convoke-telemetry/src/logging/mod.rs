@@ -21,9 +21,9 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing::Subscriber;
-use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -125,13 +125,19 @@ pub enum LogError {
 /// # Errors
 /// If the filter, the format or the file cannot be used, or logs are set up already.
 pub fn init(config: &LogConfig) -> Result<(), LogError> {
-    tracing::subscriber::set_global_default(subscriber(config)?).map_err(|_| LogError::Twice)
+    tracing::subscriber::set_global_default(subscriber(config)?).map_err(|_| LogError::Twice)?;
+    IS_ON.store(true, Ordering::Relaxed);
+    Ok(())
 }
 
-/// Whether anything can be logged in this process: whoever would only tell the log need not begin.
+/// Whether [`init`] has set up logs. What `tracing` knows is no answer: whoever listens for a moment, as the engine of local
+/// models does while it loads one, raises its level for good.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether logs were set up for this process by [`init`].
 #[must_use]
 pub fn is_on() -> bool {
-    LevelFilter::current() != LevelFilter::OFF
+    IS_ON.load(Ordering::Relaxed)
 }
 
 /// What [`init`] sets up, for those who combine it with more.

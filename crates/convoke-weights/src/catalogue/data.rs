@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::{Entry, EntryFile, Kind, Packages, Source};
+use super::{Entry, EntryFile, Kind, Packages, Sampling, Source};
 use crate::{Digest, name};
 
 #[derive(Deserialize)]
@@ -25,6 +25,7 @@ struct Model {
     default: bool,
     licence: String,
     context_tokens: u64,
+    sampling: Option<Sampling>,
     file: Vec<File>,
 }
 
@@ -80,6 +81,7 @@ fn entry(model: Model) -> Result<Entry, String> {
         is_default: model.default,
         licence: model.licence,
         context_tokens: model.context_tokens,
+        sampling: model.sampling,
         files,
     })
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Digest, WeightsError};
 
 /// Models by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue {
     entries: Vec<Entry>,
 }
@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 /// One model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
     /// Its name.
@@ -43,8 +43,34 @@ pub struct Entry {
     pub licence: String,
     /// How many tokens it can read at once.
     pub context_tokens: u64,
+    /// How its makers recommend to choose its words, if they do.
+    pub sampling: Option<Sampling>,
     /// Its files; the first is the model itself.
     pub files: Vec<EntryFile>,
+}
+
+/// How a chat model's words are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Sampling {
+    /// Randomness; 0 for none.
+    pub temperature: f64,
+    /// Of the likeliest tokens, the share to pick from.
+    pub top_p: f64,
+    /// Of the likeliest tokens, how many to pick from; 0 for any number.
+    #[serde(default)]
+    pub top_k: u32,
+    /// How likely a token must be, as a share of the likeliest one's.
+    #[serde(default)]
+    pub min_p: f64,
+    /// By how much what was said is made less likely; 1 for not at all.
+    #[serde(default = "no_penalty")]
+    pub repeat_penalty: f64,
+}
+
+fn no_penalty() -> f64 {
+    1.0
 }
 
 /// One file of a model.

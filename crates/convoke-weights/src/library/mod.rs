@@ -27,7 +27,7 @@ pub struct Library {
 }
 
 /// What is known of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Info {
     /// What the catalogue says, if it is in there.

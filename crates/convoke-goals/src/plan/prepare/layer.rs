@@ -21,6 +21,8 @@ pub(super) struct Layer {
     params: ModelParams,
     /// The tools before anything was left out.
     tools: Toolset,
+    /// Whether they were given to a node, rather than to everybody.
+    given: bool,
     allowed: Option<Tools>,
     restrictions: Vec<Tools>,
     context: Vec<String>,
@@ -35,6 +37,7 @@ impl Layer {
             model: equipment.model.clone(),
             params: ModelParams::default(),
             tools: equipment.tools.clone(),
+            given: false,
             allowed: None,
             restrictions: Vec::new(),
             context: Vec::new(),
@@ -72,6 +75,7 @@ impl Layer {
             model: self.model.clone(),
             params: self.params.clone(),
             tools,
+            tools_chosen: self.given || !lists.is_empty(),
             spawning: (!lists.is_empty()).then(|| allowed(SPAWN_AGENT) || allowed(SPAWN_AGENTS)),
             context: self.context.clone(),
         }
@@ -118,6 +122,7 @@ impl Preparer<'_> {
         match &overrides.tools {
             Some(ToolChoice::Given(tools)) => {
                 layer.tools = tools.clone();
+                layer.given = true;
                 layer.allowed = None;
             }
             Some(ToolChoice::Allowed(tools)) => {

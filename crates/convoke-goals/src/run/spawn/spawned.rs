@@ -31,6 +31,7 @@ impl Spawned {
         let own = Spawner { level: self.by.level + 1, called: called.clone(), ..(*self.by).clone() };
         let (around, kit) = (&own.around, &own.kit);
         let (tools, spawning) = own.tools()?;
+        let on_demand = around.on_demand(kit, &tools);
         let asked = Asked {
             name: &self.name,
             model: around.model(kit, scope)?,
@@ -38,15 +39,19 @@ impl Spawned {
             system: system(&SystemParts {
                 role: Role::Spawned { role },
                 context: &kit.context,
-                workspace: &around.workspace,
+                workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance { tools: !tools.is_empty(), spawning, ..Guidance::default() },
+                guidance: Guidance { tools: !tools.is_empty(), on_demand: !on_demand.is_empty(), spawning, ..Guidance::default() },
                 research: around.research(),
                 fence: &around.fence,
             }),
             tools,
+            on_demand,
+            prompts: around.prompts,
+            fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: Task::new(role, &own.goal, task)
+                .worded(around.prompts)
                 .outputs(outputs)
                 .write(&around.fence, around.equipment.context_budget),
             outputs,

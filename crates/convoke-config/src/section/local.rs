@@ -1,0 +1,30 @@
+//! How models in the process are run.
+
+use crate::{Setting, Value};
+
+/// How models in the process are run; `None` leaves it at the usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Local {
+    /// How many tokens a conversation may have.
+    pub context_tokens: Option<u32>,
+    /// How many threads compute.
+    pub threads: Option<u32>,
+    /// How many requests are worked on at once.
+    pub parallel: Option<u32>,
+}
+
+pub(crate) fn local(settings: &[Setting]) -> Local {
+    let mut local = Local::default();
+    for setting in settings {
+        let Value::Whole(number) = setting.value else { continue };
+        let number = u32::try_from(number).ok();
+        match setting.key.path {
+            "local.context_tokens" => local.context_tokens = number,
+            "local.threads" => local.threads = number,
+            "local.parallel" => local.parallel = number,
+            _ => {}
+        }
+    }
+    local
+}
