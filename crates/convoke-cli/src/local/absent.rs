@@ -27,6 +27,11 @@ pub(crate) fn check(model: &str) -> Result<(), Failure> {
     Err(missing(model))
 }
 
+/// Nothing reads here.
+pub(crate) fn reading() -> Option<(u64, u64)> {
+    None
+}
+
 fn missing(model: &str) -> Failure {
     Failure::failed(format!("this program was built without local models, so it cannot run `{model}`"))
         .hint("build it with `cargo build -p convoke-cli --features local`, or use a provider's model")

@@ -6,6 +6,6 @@ mod absent;
 mod present;
 
 #[cfg(not(feature = "local"))]
-pub(crate) use absent::{check, open, usual_model};
+pub(crate) use absent::{check, open, reading, usual_model};
 #[cfg(feature = "local")]
-pub(crate) use present::{check, open, usual_model};
+pub(crate) use present::{check, open, reading, usual_model};

@@ -1,12 +1,13 @@
 //! How they are found, fetched and opened.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use convoke_config::Local;
 use convoke_core::Model;
-use convoke_local::{LocalModel, LocalSettings};
+use convoke_local::{LocalModel, LocalSettings, LocalStatus};
 use convoke_weights::{Kind, Library, PullOptions};
+use tokio::sync::watch;
 
 use crate::failure::Failure;
 use crate::human;
@@ -28,7 +29,24 @@ pub(crate) async fn open(
     settings.threads = configured.threads;
     settings.parallel = configured.parallel.unwrap_or(settings.parallel);
     let opened = LocalModel::open(path, settings).await;
-    Ok(Arc::new(opened.map_err(|error| Failure::failed(error.to_string()))?))
+    let opened = opened.map_err(|error| Failure::failed(error.to_string()))?;
+    opened_models().push(opened.status_changes());
+    Ok(Arc::new(opened))
+}
+
+/// What the models are doing that this process has opened.
+fn opened_models() -> MutexGuard<'static, Vec<watch::Receiver<LocalStatus>>> {
+    static OPENED: Mutex<Vec<watch::Receiver<LocalStatus>>> = Mutex::new(Vec::new());
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many tokens of how many have been read of the prompts that are being read now.
+pub(crate) fn reading() -> Option<(u64, u64)> {
+    let sum = opened_models().iter().fold((0, 0), |sum, status| {
+        let status = status.borrow();
+        (sum.0 + status.prompt_read, sum.1 + status.prompt_tokens)
+    });
+    (sum.1 > 0).then_some(sum)
 }
 
 /// What the catalogue recommends for a model.

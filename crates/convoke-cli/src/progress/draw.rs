@@ -25,6 +25,8 @@ pub(crate) struct View {
     pub(crate) now: Timestamp,
     /// Whether what is being said is shown below the tree.
     pub(crate) says: bool,
+    /// How many tokens of how many a model in the process has read of prompts, while it reads.
+    pub(crate) reading: Option<(u64, u64)>,
 }
 
 /// The picture: never wider nor higher than the view.
@@ -149,6 +151,9 @@ fn summary(progress: &Progress, view: View) -> Rich {
         parts.push(human::count(used.calls, "model call"));
         parts.push(format!("{} tokens", used.tokens()));
         parts.push(used.cost());
+    }
+    if let Some((read, all)) = view.reading.filter(|_| progress.ended.is_none()) {
+        parts.push(format!("reading {read} of {all} tokens"));
     }
     let hint = if progress.ended.is_none() { "  Ctrl-C stops" } else { "" };
     let line = Rich::plain(parts.join(" · "));

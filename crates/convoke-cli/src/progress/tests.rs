@@ -85,7 +85,7 @@ impl Recording {
     }
 
     fn picture(&self, planned: &Planned, width: usize, height: usize) -> String {
-        let view = View { width, height, now: self.now, says: true };
+        let view = View { width, height, now: self.now, says: true, reading: None };
         let picture = draw(&self.folded(planned), view);
         assert!(picture.len() <= height, "{} lines of {height}", picture.len());
         assert!(picture.iter().all(|line| line.width() <= width));

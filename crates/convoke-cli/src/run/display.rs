@@ -6,6 +6,7 @@ use convoke_core::Timestamp;
 use convoke_telemetry::logging;
 
 use crate::arguments::Color;
+use crate::local;
 use crate::progress::plain::Plain;
 use crate::progress::{Progress, Told, View, draw};
 use crate::terminal::{Palette, Rich, Screen};
@@ -70,7 +71,8 @@ impl Display {
             let (width, height) = Screen::size();
             // The cursor stands in the line below.
             let height = height.saturating_sub(1);
-            let view = View { width, height, now: Timestamp::now(), says: self.says };
+            let reading = local::reading();
+            let view = View { width, height, now: Timestamp::now(), says: self.says, reading };
             screen.draw(&draw(progress, view), width);
         }
     }
