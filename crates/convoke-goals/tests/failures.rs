@@ -7,7 +7,7 @@ use std::time::Duration;
 use convoke_core::{Canceller, EventKind, Limits, ModelError, ModelErrorKind, RunStatus, StepEnd};
 use convoke_goals::{Agent, Goal, GoalError, GoalState, Overrides, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, text};
+use run_support::{Echo, Rig, prompts, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {
@@ -101,8 +101,13 @@ async fn agent_082_limits_end_in_an_answer_that_is_known_to_be_incomplete_or_in_
 }
 
 #[tokio::test]
-async fn a_reply_that_is_empty_is_no_answer() {
-    let model = ScriptedModel::replies(["  \n"]);
+async fn a_reply_that_is_empty_is_asked_for_again_with_the_reason_and_is_no_answer_then() {
+    let model = ScriptedModel::replies(["  \n", "done"]);
+    let state = Rig::new(&model).run(one(Goal::new("g", "Do"))).await.completed();
+    assert_eq!(text(&state, "g"), "done");
+    assert!(prompts(&model)[1].ends_with("Your last reply was empty. Give the result now."));
+
+    let model = ScriptedModel::replies(["  \n", " "]);
     let ran = Rig::new(&model).run(one(Goal::new("g", "Do"))).await;
     let error = ran.failed().downcast_ref::<GoalError>();
     assert_eq!(error, Some(&GoalError::Empty { name: "g".into() }), "{}", ran.failed());

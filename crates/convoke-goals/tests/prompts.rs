@@ -18,12 +18,16 @@ fn correction(text: &str) -> Correction {
     Correction { source: CorrectionSource::Supervisor, text: text.to_owned() }
 }
 
+const TASK_CLOSING: &str = "\n\nNow do what the task asks for, and write nothing but what comes of it, as plain text or \
+                            Markdown without the tags above.";
+
 #[test]
 fn agent_108_agentcore_079_a_first_goal_has_no_context() {
     let text = written(Briefing::new("x", "y", "Do it"));
     assert_eq!(
         text,
-        "<workflow name=\"x\">\n\n<current-goal id=\"y\">\nDo it\n</current-goal>\n\n</workflow>"
+        "<workflow name=\"x\">\n\n<current-goal id=\"y\">\nDo it\n</current-goal>\n\n</workflow>\n\nNow do what the current goal asks for, and write nothing but what \
+         comes of it, as plain text or Markdown without the tags above."
     );
 }
 
@@ -68,13 +72,13 @@ fn agentcore_080_agent_124_outputs_are_asked_for_by_name_and_type() {
 }
 
 #[test]
-fn agentcore_081_082_agent_101_convergence_says_refine_only_when_there_is_something_to_refine() {
+fn agentcore_081_convergence_is_spoken_of_only_when_there_is_something_to_refine() {
     let first = written(Briefing::new("x", "y", "Do it").converging(&[]));
-    assert!(first.contains("When satisfied") && first.contains("CONVERGED"), "{first}");
+    assert!(!first.contains("CONVERGED") && !first.contains("<convergence-instruction>"), "{first}");
     assert!(!first.contains("<iteration") && !first.contains("<convergence-history>"), "{first}");
     let history = ["draft 1".to_owned(), "draft 2".to_owned()];
     let third = written(Briefing::new("x", "y", "Do it").converging(&history));
-    for part in ["<convergence-history>", "<iteration n=\"1\">", "<iteration n=\"2\">", "Refine the previous"]
+    for part in ["<convergence-history>", "<iteration n=\"1\">", "<iteration n=\"2\">", "Refine the previous", "CONVERGED"]
     {
         assert!(third.contains(part), "{part}: {third}");
     }
@@ -83,7 +87,7 @@ fn agentcore_081_082_agent_101_convergence_says_refine_only_when_there_is_someth
 #[test]
 fn agent_096_115_a_task_has_its_context_only_if_there_is_some() {
     let plain = Task::new("critic", "g", "Judge it").write(&fence(), ContextBudget::default()).text;
-    assert_eq!(plain, "<task role=\"critic\" parent-goal=\"g\">\nJudge it\n</task>");
+    assert_eq!(plain, format!("<task role=\"critic\" parent-goal=\"g\">\nJudge it\n</task>{TASK_CLOSING}"));
     let prior = [("a", "1")];
     let task = Task::new("critic", "g", "Judge it").prior(&prior);
     let corrections = [correction("be kind")];
@@ -142,7 +146,7 @@ fn agentcore_078_028_agent_081_system_messages() {
     assert!(main.contains("helpful assistant") && main.ends_with("L0\n\nL1"), "{main}");
     assert!(!main.contains("spawn sub-agents"), "{main}");
 
-    let guidance = Guidance { tools: true, spawning: true, scratchpad: true, memory: true };
+    let guidance = Guidance { tools: true, spawning: true, scratchpad: true, memory: true, ..Guidance::default() };
     let role = Role::Agent { persona: "You are a critic." };
     let agent = system(&SystemParts { role, guidance, research: Some("our own lab"), ..parts });
     for part in ["spawn sub-agents", "scratchpad", "memory", "our own lab", "You are a critic."] {

@@ -107,3 +107,47 @@ async fn a_model_dropped_while_it_works_stops() {
     drop(model);
     assert!(changes.wait_for(|_| false).await.is_err());
 }
+
+#[tokio::test]
+async fn room_is_made_when_a_longer_conversation_comes() {
+    let mut settings = settings();
+    settings.context_tokens = None;
+    let Some(model) = open_with(settings).await else { return };
+    assert_eq!(model.context_tokens(), 8192, "what the model was trained for");
+    assert_eq!(model.status().room_tokens, 4096);
+    // While one is at work, a longer one waits for it, and nothing is lost of either.
+    let first = endless(&model).await;
+    let long = format!("{} What is the capital of France?", "The sky is blue. ".repeat(1_000));
+    let second = {
+        let model = model.clone();
+        tokio::spawn(async move { ask(&model, question(&long)).await.unwrap() })
+    };
+    let mut changes = model.status_changes();
+    changes.wait_for(|status| status.waiting == 1).await.unwrap();
+    drop(first);
+    let reply = second.await.unwrap();
+    assert!(reply.usage.input_tokens > 4096, "{:?}", reply.usage);
+    assert_eq!(model.status().room_tokens, 8192);
+    assert!(ask(&model, question("What is the capital of France?")).await.unwrap().text().contains("Paris"));
+}
+
+#[tokio::test]
+async fn what_prompts_begin_with_is_read_once_for_all_of_them() {
+    let Some(model) = open_with(roomy(2)).await else { return };
+    let begin = "You are a guide to the cities of Europe. ".repeat(20);
+    let ask_guide = |text: &str| {
+        let mut request = question(text);
+        request.messages = [convoke_core::Message::system(begin.as_str()), convoke_core::Message::user(text)]
+            .into_iter()
+            .collect();
+        request
+    };
+    let mut busy = ask_guide("Count from one to a thousand.");
+    busy.params = busy.params.max_tokens(MANY);
+    let mut first = model.reply(busy, context());
+    first.next().await.unwrap().unwrap();
+    let before = model.status();
+    let reply = ask(&model, ask_guide("What is the capital of France?")).await.unwrap();
+    assert!(reply.usage.cached_input_tokens > 150, "{:?}", reply.usage);
+    assert!(model.status().reused_tokens > before.reused_tokens + 150);
+}

@@ -11,6 +11,7 @@ mod chat;
 mod config;
 mod corpus;
 mod doctor;
+mod earlier_builds;
 mod errors;
 mod examples;
 mod fork;

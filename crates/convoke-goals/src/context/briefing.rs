@@ -148,8 +148,7 @@ impl<'a> Briefing<'a> {
 
 /// What those are told who improve on something that is there. How often they may is not among it: they would use it up.
 fn convergence_instruction(has_outputs: bool) -> String {
-    let begin = "The last iteration above is the result so far. If it can be improved in a way that matters, give the whole \
-                 improved result.";
+    let begin = "Refine the previous iteration: if it can be improved in a way that matters, give the whole improved result.";
     let end = if has_outputs {
         "Set the field `converged` to true if nothing needs improving, and not before."
     } else {

@@ -67,6 +67,7 @@ impl<'a> Worker<'a> {
                 return;
             }
             let ready = self.fill(&mut batch);
+            self.tell_reading();
             if batch.n_tokens() == 0 {
                 continue;
             }
@@ -74,7 +75,6 @@ impl<'a> Worker<'a> {
                 Ok(()) => self.advance(&ready),
                 Err(error) => self.fail_all(&error.to_string()),
             }
-            self.tell_reading();
         }
     }
 
