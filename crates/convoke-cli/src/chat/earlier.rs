@@ -37,8 +37,8 @@ pub(crate) async fn earlier(
 /// A conversation that is like this one until its person had nothing more to say.
 async fn forked(session: &mut Session<'_>, run: &RunId, words: Option<String>) -> Result<RunId, Failure> {
     let history = History::load(&*session.store, run).await?;
-    let turns = history.effects.iter().filter(|effect| effect.kind == EffectKind::Ask);
-    let end = turns.last().and_then(|turn| turn.current().ended).ok_or_else(|| {
+    let mut turns = history.effects.iter().filter(|effect| effect.kind == EffectKind::Ask);
+    let end = turns.next_back().and_then(|turn| turn.current().ended).ok_or_else(|| {
         Failure::failed(format!("the conversation of run {run} is over"))
             .hint("a conversation that is to go on begins with `convoke chat` and no text")
     })?;
