@@ -10,6 +10,7 @@ use convoke_core::{RunId, RunStatus};
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::PolicyCommand;
+use crate::help;
 use crate::package::PackageCommand;
 use crate::record::Kind;
 use crate::run::{ResumeArguments, RunArguments};
@@ -31,32 +32,37 @@ Exit codes:
   6  the run was stopped by Ctrl-C or SIGTERM: `convoke resume`
   7  the run's time or budget is used up";
 
+/// Options that every command has come after a command's own.
+pub(crate) const GLOBAL: &str = "Global options";
+
 /// Run Agentfiles, talk to models; look at stored runs, replay and fork them, answer their questions.
 #[derive(Debug, Parser)]
 #[command(name = "convoke", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
-    /// The file that holds the runs.
-    #[arg(long, global = true, value_name = "PATH", env = "CONVOKE_STORE", default_value = "./convoke.db")]
+    /// The file that holds the runs; otherwise `convoke.db` beside the folder's convoke.toml.
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "PATH", env = "CONVOKE_STORE")]
+    #[arg(default_value = "./convoke.db", hide_default_value = true)]
     pub(crate) store: PathBuf,
 
     /// When to use colours; auto means on a terminal, unless NO_COLOR is set.
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
 
     /// Give results as JSON.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
     /// The configuration to use instead of the folder's convoke.toml.
-    #[arg(long, global = true, value_name = "FILE", env = "CONVOKE_CONFIG", hide_env_values = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE", env = "CONVOKE_CONFIG")]
+    #[arg(hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
 
     /// Write a log to standard error: off, error, warn, info, debug, trace, or a filter such as `convoke=debug,hyper=info`.
-    #[arg(long, global = true, value_name = "LEVEL")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
 
     /// How the log is written: text or json.
-    #[arg(long, global = true, value_name = "FORMAT")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
     /// Whether the store was named on the command line, so that commands we suggest must name it too.
@@ -103,6 +109,16 @@ pub(crate) enum Command {
     Fmt(Fmt),
     /// Look at an Agentfile: its inputs, agents and goals, and what is done in which order.
     Inspect(Inspect),
+    /// Print what completes commands in a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write those of all commands.
+    Man {
+        /// The folder to write them to; it is made if it is not there.
+        folder: Option<PathBuf>,
+    },
     #[command(flatten)]
     Package(PackageCommand),
     #[command(flatten)]
@@ -152,11 +168,11 @@ pub(crate) struct Chat {
     /// Instructions for the model.
     #[arg(long, short, value_name = "TEXT", conflicts_with = "resume")]
     pub(crate) system: Option<String>,
-    /// At most this many tokens in each answer.
-    #[arg(long, value_name = "N", conflicts_with = "resume")]
+    /// At most this many tokens in each answer, 1 or more.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "resume")]
     pub(crate) max_tokens: Option<u32>,
-    /// Randomness; 0 for none.
-    #[arg(long, value_name = "T", conflicts_with = "resume")]
+    /// Randomness, from 0 for none to 2.
+    #[arg(long, value_name = "T", value_parser = temperature, conflicts_with = "resume")]
     pub(crate) temperature: Option<f64>,
     /// Go on with an earlier conversation: a run's id, the beginning of one, or `last`.
     #[arg(long = "continue", short = 'c', value_name = "RUN")]
@@ -164,6 +180,12 @@ pub(crate) struct Chat {
     /// Keep nothing of it.
     #[arg(long, conflicts_with = "resume")]
     pub(crate) forget: bool,
+}
+
+/// The same range that profiles have.
+fn temperature(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=2.0).contains(number));
+    number.ok_or_else(|| "give a number from 0 to 2".to_owned())
 }
 
 #[derive(Debug, Subcommand)]
@@ -209,6 +231,38 @@ pub(crate) enum McpCommand {
         #[arg(value_name = "JSON")]
         arguments: Option<String>,
     },
+    /// Write a server into the folder's convoke.toml, or into your own.
+    Add(McpAdd),
+    /// Agree to a server of the folder's convoke.toml as it is: that is kept in your own.
+    Trust {
+        /// The server.
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Values may have `${NAME}` in them, which is your variable of that name: so no secret needs to be in the file."
+)]
+#[command(group(ArgGroup::new("transport").required(true).args(["url", "command"])))]
+pub(crate) struct McpAdd {
+    /// What to call it.
+    pub(crate) name: String,
+    /// Where it is, if it is not to be started.
+    #[arg(long, value_name = "URL", conflicts_with = "env")]
+    pub(crate) url: Option<String>,
+    /// A header for every request to that address; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// A variable for the command; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// Write it into your own convoke.toml, for all folders.
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// The command that starts it, and its arguments, after `--`.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -230,6 +284,16 @@ pub(crate) enum ConfigCommand {
     },
     /// Print where files are looked for.
     Path,
+    /// Write a convoke.toml that says what the `agent.toml` of the Go `agent` program says, and name what has no
+    /// counterpart.
+    Import {
+        /// The file; `-` for what comes on standard input.
+        #[arg(value_name = "FILE", default_value = "agent.toml")]
+        file: PathBuf,
+        /// Where to write it; `-` for standard output. A file that is there is never overwritten.
+        #[arg(long, short, value_name = "FILE", default_value = "convoke.toml")]
+        output: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -465,11 +529,13 @@ impl Command {
     pub(crate) fn has_store(&self) -> bool {
         !matches!(
             self,
-            Self::Config(_)
+            Self::Completions { .. }
+                | Self::Config(_)
                 | Self::Doctor(_)
                 | Self::Fmt(_)
                 | Self::Init(_)
                 | Self::Inspect(_)
+                | Self::Man { .. }
                 | Self::Mcp(_)
                 | Self::Model(_)
                 | Self::Policy(_)
@@ -482,7 +548,7 @@ impl Command {
 impl Arguments {
     /// Reads the command line of this process; on a mistake says so and ends the process.
     pub(crate) fn from_command_line() -> Self {
-        let matches = Self::command().get_matches();
+        let matches = help::grouped(Self::command()).get_matches();
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A global argument is known to the innermost command it was given to.
         let mut innermost = &matches;

@@ -1,7 +1,8 @@
 //! What is configured, read as the command line says.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use convoke_config::import::AGENT_FILE;
 use convoke_config::{Config, Environment, Loader};
 
 use crate::arguments::Arguments;
@@ -19,6 +20,15 @@ pub(crate) fn loader(arguments: &Arguments) -> Loader {
         true => loader.flag("--store", "store.path", arguments.store.display().to_string()),
         false => loader,
     }
+}
+
+/// What to say of an `agent.toml` that nobody reads, if it is here and no convoke.toml is.
+pub(crate) fn overlooked(config: &Config) -> Option<String> {
+    let places = config.places();
+    let is_alone = places.folder.is_none() && places.named.is_none();
+    (is_alone && Path::new(AGENT_FILE).exists()).then(|| {
+        format!("{AGENT_FILE} is not read: it is of the Go `agent` program; `convoke config import` makes a convoke.toml of it")
+    })
 }
 
 /// Where skills are kept: those of the command line, then those that are configured.

@@ -23,7 +23,7 @@
 //! # Where to find what
 //! | module | what it is for |
 //! |---|---|
-//! | `arguments` | the command line |
+//! | `arguments`, `help` | the command line, and how its help is laid out |
 //! | `command` | one module per command |
 //! | `chat` | a conversation as a workflow |
 //! | `run` | running Agentfiles: inputs, what is kept, a person, signals, the result |
@@ -43,6 +43,7 @@
 //! | `view` | the JSON form of everything |
 //! | `render` | the form for people: trees, blocks of text, one-line summaries |
 //! | `terminal` | colours, widths, tables, standard output |
+//! | `files` | files of the user that are written |
 //! | `failure` | errors, hints, exit codes |
 
 mod agentfiles;
@@ -51,6 +52,8 @@ mod chat;
 mod command;
 mod configuration;
 mod failure;
+mod files;
+mod help;
 mod human;
 mod init;
 mod local;
@@ -84,7 +87,7 @@ pub fn main() -> ExitCode {
     // Prints help, versions and mistakes by itself, and ends with 0 or 2.
     let mut arguments = Arguments::from_command_line();
     let mut output = Output::new(arguments.color);
-    let result = prepare(&mut arguments).and_then(|()| run(&arguments, &mut output));
+    let result = prepare(&mut arguments, &mut output).and_then(|()| run(&arguments, &mut output));
     match result.and_then(|()| output.flush()) {
         Ok(()) => Exit::Done.into(),
         // Whoever read our output has seen enough.
@@ -100,13 +103,21 @@ pub fn main() -> ExitCode {
 }
 
 /// Settles what the configuration decides about every command: where the store is, and the log.
-fn prepare(arguments: &mut Arguments) -> Result<(), Failure> {
+fn prepare(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
     let config = configuration::load(arguments);
     // A command that needs a configuration says by itself what is wrong with it.
     observe::start_log(arguments, config.as_ref().ok())?;
-    if arguments.command.has_store() && !arguments.names_store {
-        arguments.store = config?.store().to_owned();
+    let uses_models = matches!(arguments.command, Command::Run(_) | Command::Chat(_) | Command::Doctor(_));
+    if uses_models && let Some(note) = config.as_ref().ok().and_then(configuration::overlooked) {
+        output.note(&note);
     }
+    match (config, arguments.names_store) {
+        (_, true) => {}
+        (Ok(config), false) => arguments.store = config.store().to_owned(),
+        (Err(failure), false) if arguments.command.has_store() => return Err(failure),
+        (Err(_), false) => {}
+    }
+    package::name_files(&mut arguments.command);
     Ok(())
 }
 
@@ -127,6 +138,8 @@ fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         Command::Validate(validate) => command::validate(arguments, validate, output),
         Command::Fmt(fmt) => command::fmt(arguments, fmt, output),
         Command::Inspect(inspect) => command::inspect(arguments, inspect, output),
+        Command::Completions { shell } => command::completions(*shell, output),
+        Command::Man { folder } => command::man(folder.as_deref(), arguments, output),
         Command::Package(package) => package::command(arguments, package, output),
         Command::Stored(stored) => {
             let mut session = Session::open(arguments, stored, output)?;

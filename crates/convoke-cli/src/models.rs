@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
 use crate::local;
-use crate::terminal::Output;
+use crate::terminal::{Output, Waiting};
 
 /// What this process knows about models.
 pub(crate) struct Models {
@@ -72,7 +72,16 @@ impl Models {
         name: &ModelName,
         output: &mut Output,
     ) -> Result<Arc<dyn Model>, Failure> {
-        open(&self.connector(), self.config.local(), name, &mut |note| output.note(note)).await
+        // Gigabytes are read before a model in this process can answer.
+        let mut waiting = match name {
+            ModelName::Local { .. } => Waiting::begin(&format!("loading {name}")),
+            _ => Waiting::default(),
+        };
+        let mut tell = |note: &str| {
+            waiting.end();
+            output.note(note);
+        };
+        open(&self.connector(), self.config.local(), name, &mut tell).await
     }
 
     /// A model that can be asked. One that runs in this process is loaded when it is, which may be never.

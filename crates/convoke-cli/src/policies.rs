@@ -56,7 +56,6 @@ impl Policies {
             all.push(load(place).map_err(|errors| {
                 output.explanation(&errors.render(output.colors_notes(), output.width().unwrap_or(100)));
                 Failure::failed(format!("{} is not valid, so nothing is allowed", place.display()))
-                    .hint("`convoke policy check` says everything that is wrong with it")
             })?);
         }
         // By what was read, and not by what is there by now.

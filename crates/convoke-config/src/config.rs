@@ -13,9 +13,6 @@ use crate::section::{
 };
 use crate::{Loader, Origin, Places, Problems, Setting, Value};
 
-/// Where runs are kept if nobody says otherwise.
-const STORE: &str = "./convoke.db";
-
 /// Everything that is configured.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -134,7 +131,7 @@ impl Config {
     pub fn store(&self) -> &Path {
         match self.value("store.path") {
             Some(Value::Path(path)) => path,
-            _ => Path::new(STORE),
+            _ => &self.places.store,
         }
     }
 

@@ -39,10 +39,12 @@
 //! | `check` | what no key is wrong about alone |
 //! | `section` | what the rest of the program gets: typed views of sections |
 //! | `problem` | what is wrong, where, and what to write instead |
+//! | [`import`] | the `agent.toml` of the Go `agent` program, translated |
 
 mod check;
 mod config;
 mod duration;
+pub mod import;
 mod loader;
 mod merge;
 mod open;

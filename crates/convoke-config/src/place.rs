@@ -6,6 +6,9 @@ use convoke_models::{Credentials, Environment};
 
 use crate::FILE;
 
+/// The name of the file that holds the runs.
+const STORE: &str = "convoke.db";
+
 /// Where files are looked for, and which are there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
@@ -17,27 +20,42 @@ pub struct Places {
     pub folder: Option<PathBuf>,
     /// The credentials file, or where it belongs.
     pub credentials: Option<PathBuf>,
+    /// Where runs are kept if nobody says otherwise: beside the folder's file; without one, the nearest store above the
+    /// working folder that is there, or one in it.
+    pub store: PathBuf,
 }
 
 impl Places {
     pub(crate) fn find(environment: &Environment, folder: &Path, named: Option<PathBuf>) -> Self {
         let user = environment.configuration_folder().map(|folder| folder.join(FILE));
         let home = environment.get("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
-        let found = if named.is_none() { upwards(folder, home.as_deref()) } else { None };
+        let found = if named.is_none() { upwards(folder, FILE, home.as_deref()) } else { None };
         // Whoever works in the configuration folder has one file, not two.
         let is_users = |found: &PathBuf| {
             user.as_ref().is_some_and(|user| user.canonicalize().ok() == found.canonicalize().ok())
         };
         let found = found.filter(|found| !is_users(found));
+        let store = match &found {
+            Some(file) => file.with_file_name(STORE),
+            None => upwards(folder, STORE, home.as_deref()).unwrap_or_else(|| folder.join(STORE)),
+        };
         let credentials = Credentials::find(environment).or_else(|| Credentials::home(environment));
-        Self { user, named, folder: found, credentials }
+        Self { user, named, folder: found, credentials, store: below_dot(store) }
     }
 }
 
-/// The nearest file, from a folder upwards: not beyond the project (where `.git` is), not beyond the user's home, and never
+/// A name alone, as people write a file of the working folder.
+fn below_dot(path: PathBuf) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new(".").join(path),
+        _ => path,
+    }
+}
+
+/// The nearest file of this name, from a folder upwards: not beyond the project (where `.git` is), not beyond the user's home, and never
 /// into a folder that anybody may write to.
-fn upwards(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let here = folder.join(FILE);
+fn upwards(folder: &Path, name: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let here = folder.join(name);
     if here.exists() {
         return Some(here);
     }
@@ -46,7 +64,7 @@ fn upwards(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
         if below.join(".git").exists() || Some(below) == home || is_anybodys(folder) {
             return None;
         }
-        let file = folder.join(FILE);
+        let file = folder.join(name);
         if file.exists() {
             return Some(file);
         }

@@ -106,7 +106,7 @@ fn agent_178_181_agentcore_224_missing_files_are_safe_defaults_and_a_named_one_m
     let home = Home::new();
     let config = home.load().unwrap();
     assert!(config.settings().is_empty() && config.warnings().is_empty());
-    assert_eq!(config.store(), Path::new("./convoke.db"));
+    assert_eq!(config.store(), home.project().join("convoke.db"));
     assert_eq!(config.limits(), Limits::default());
     let workspace = config.workspace();
     assert_eq!((workspace.path, workspace.summary, workspace.read_only), (home.project(), true, false));
@@ -189,7 +189,7 @@ fn a_file_is_found_above_the_working_folder_but_not_beyond_the_project_or_the_ho
     assert!(found.store().ends_with("project/runs.db"), "beside the file that says so: {:?}", found.store());
     // A project of its own within it.
     home.write("project/deep/.git/HEAD", "");
-    assert_eq!(below("project/deep/down").store(), Path::new("./convoke.db"));
+    assert_eq!(below("project/deep/down").store(), home.project().join("deep/down/convoke.db"));
     // What lies above the home is nobody's.
     let outer = Home::with("", "");
     outer.write("convoke.toml", "[store]\npath = \"above.db\"\n");
@@ -199,7 +199,7 @@ fn a_file_is_found_above_the_working_folder_but_not_beyond_the_project_or_the_ho
         let environment = convoke_config::Environment::of([("HOME", home.to_str().unwrap())]);
         convoke_config::Loader::new(environment).folder(&inner).load().unwrap().store().to_owned()
     };
-    assert_eq!(at(&inner), Path::new("./convoke.db"));
+    assert_eq!(at(&inner), inner.join("convoke.db"));
     assert!(at(outer.path()).ends_with("above.db"));
 }
 
@@ -211,7 +211,39 @@ fn a_folder_that_anybody_may_write_to_is_not_looked_into() {
     home.write("project/below/file", "");
     std::fs::set_permissions(home.project(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let config = home.loader([]).folder(home.project().join("below")).load().unwrap();
-    assert_eq!(config.store(), Path::new("./convoke.db"));
+    assert_eq!(config.store(), home.project().join("below/convoke.db"));
+}
+
+#[test]
+fn the_store_of_a_subfolder_is_that_of_its_project() {
+    let home = Home::with("", "");
+    home.write("project/deep/down/file", "");
+    let store = |folder: &str| {
+        let config = home.loader([]).folder(home.path().join(folder)).load().unwrap();
+        config.store().strip_prefix(home.path().canonicalize().unwrap()).unwrap().to_owned()
+    };
+    assert_eq!(
+        store("project/deep/down"),
+        Path::new("project/convoke.db"),
+        "beside the convoke.toml that was found"
+    );
+    // Without one, a store that is there is the one that is meant.
+    std::fs::remove_file(home.project().join("convoke.toml")).unwrap();
+    home.write("project/deep/convoke.db", "");
+    assert_eq!(store("project/deep/down"), Path::new("project/deep/convoke.db"));
+    // But not one beyond the project.
+    home.write("project/deep/down/.git/HEAD", "");
+    assert_eq!(store("project/deep/down"), Path::new("project/deep/down/convoke.db"));
+}
+
+#[test]
+fn a_rehearsal_is_no_file_wherever_the_configuration_is() {
+    let home = Home::with("", "model = \"scripted/rehearsal\"\nfallback = [\"scripted/script.toml\"]\n");
+    home.write("project/below/file", "");
+    let config = home.loader([]).folder(home.project().join("below")).load().unwrap();
+    assert_eq!(config.models().model.as_deref(), Some("scripted/rehearsal"));
+    let script = home.project().canonicalize().unwrap().join("script.toml");
+    assert_eq!(config.models().fallback, [format!("scripted/{}", script.display())]);
 }
 
 #[test]

@@ -83,8 +83,9 @@ fn a_folders_server_waits_for_the_users_word_and_any_change_revokes_it() {
         "{}",
         asked.fingerprint
     );
+    assert!(asked.to_string().contains("`convoke mcp trust files`"), "{asked}");
+    assert!(asked.to_string().contains(&format!("CONVOKE_MCP_TRUSTED={}", asked.fingerprint)), "{asked}");
     let word = format!("trusted = [\"{}\"]", asked.fingerprint);
-    assert!(asked.to_string().contains(&word), "{asked}");
 
     home.write(".config/convoke/convoke.toml", &format!("[mcp]\n{word}\n"));
     assert_eq!(untrusted(&home), None);

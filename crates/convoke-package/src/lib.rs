@@ -39,6 +39,7 @@
 //! | `content` | the files of a package, read within [`Limits`] |
 //! | `place` | which paths a package may have in it |
 //! | `install` | unpacking: all or nothing, never outside |
+//! | `library` | what is installed, by name and version |
 //! | `loader` | Agentfiles that are read out of packages |
 //! | `key`, `trust` | keys, and whose are trusted |
 //!
@@ -53,6 +54,7 @@ mod content;
 mod error;
 mod install;
 mod key;
+mod library;
 mod limits;
 mod loader;
 mod manifest;
@@ -65,6 +67,7 @@ mod trust;
 pub use error::{KeyError, PackageError};
 pub use install::{InstallOptions, Installed};
 pub use key::{Fingerprint, PublicKey, SigningKey};
+pub use library::{InstalledVersion, installed, versions};
 pub use limits::Limits;
 pub use loader::{PackageFiles, WithPackages};
 pub use manifest::{Author, InputInfo, Manifest, OutputInfo, Requires};

@@ -35,6 +35,20 @@ async fn the_absolute_path_of_the_workspace_is_understood() {
 }
 
 #[tokio::test]
+async fn a_path_that_leaves_the_workspace_is_refused_for_that_whatever_is_missing_on_the_way() {
+    let hands = Hands::new();
+    hands.put("a.txt", "text");
+    for path in ["foo/../../x", "foo/bar/../../../x", "a.txt/../../x", "../x"] {
+        let refused = hands.refused("read", json!({"path": path})).await;
+        assert!(refused.contains("leads out of the workspace"), "{path}: {refused}");
+    }
+    for path in ["foo/../x", "foo/bar/../../x"] {
+        let refused = hands.refused("read", json!({"path": path})).await;
+        assert!(refused.contains("does not exist"), "{path}: {refused}");
+    }
+}
+
+#[tokio::test]
 async fn a_long_file_comes_in_pages_that_say_how_to_go_on() {
     let hands = Hands::new();
     let text: String = (1..=5_000).map(|number| format!("line {number}\n")).collect();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use convoke_config::import;
 use convoke_config::schema::{self, KEYS, Key};
 use convoke_config::{Config, Origin, Places, Setting, Whose};
 use convoke_core::suggest::nearest;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use crate::arguments::{Arguments, ConfigCommand};
 use crate::configuration;
 use crate::failure::Failure;
+use crate::files;
 use crate::terminal::{Ink, Output, Rich, text};
 
 /// The section of the keys of services, which are in no configuration.
@@ -25,7 +27,31 @@ pub(crate) fn run(
     match command {
         ConfigCommand::Show { section } => show(arguments, section.as_deref(), output),
         ConfigCommand::Path => path(arguments, output),
+        ConfigCommand::Import { file, output: to } => translate(arguments, file, to, output),
     }
+}
+
+fn translate(arguments: &Arguments, file: &Path, to: &Path, output: &mut Output) -> Result<(), Failure> {
+    let (name, text) = files::read(file)?;
+    let imported = import::translate(&text, &name).map_err(|error| Failure::failed(error.to_string()))?;
+    let is_shown = to == Path::new("-");
+    if !is_shown {
+        files::write_new(to, &imported.text)?;
+    }
+    if arguments.json {
+        let written = (!is_shown).then_some(to);
+        return output.json(&json!({"written": written, "text": imported.text, "notes": imported.notes}));
+    }
+    match is_shown {
+        true => output.block(&imported.text)?,
+        false => {
+            output.line(&Rich::new(Ink::Good, "wrote").with(Ink::Plain, format!(" {}", to.display())))?
+        }
+    }
+    for note in &imported.notes {
+        output.note(note);
+    }
+    Ok(())
 }
 
 fn show(arguments: &Arguments, section: Option<&str>, output: &mut Output) -> Result<(), Failure> {
@@ -216,6 +242,7 @@ fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
             "named": file(named.as_deref()),
             "folder": file(folder.as_deref()),
             "credentials": file(credentials.as_deref()),
+            "store": file(Some(&arguments.store)),
         }));
     }
     let there = |path: &Path| if path.exists() { "" } else { "  (not there)" };
@@ -229,5 +256,6 @@ fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         Some(named) => line("named", Some(named), "")?,
         None => line("folder", places.folder.as_deref(), "none; it would be ./convoke.toml")?,
     }
-    line("credentials", places.credentials.as_deref(), "none")
+    line("credentials", places.credentials.as_deref(), "none")?;
+    line("store", Some(&arguments.store), "")
 }

@@ -1,15 +1,14 @@
 //! `convoke fmt`
 
-use std::io::Write;
-use std::path::Path;
-
 use convoke_goals::agentfile::{Source, format};
 use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
 
 use crate::agentfiles::{bytes, is_standard_input, tell};
 use crate::arguments::{Arguments, Fmt};
 use crate::failure::Failure;
-use crate::terminal::Output;
+use crate::files;
+use crate::terminal::{Ink, Output, Rich, text};
 
 #[derive(Serialize)]
 struct Formatted {
@@ -25,7 +24,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
         let (name, bytes) = bytes(path)?;
         let formatted = match Source::from_bytes(name.clone(), bytes) {
             Ok(source) => match format(source.text()) {
-                Ok(formatted) => Some((formatted != source.text(), formatted)),
+                Ok(formatted) => Some((source.text().to_owned(), formatted)),
                 Err(diagnostics) => {
                     tell(&source, &diagnostics, output);
                     None
@@ -39,22 +38,23 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
                 None
             }
         };
-        let Some((changed, text)) = formatted else {
+        let Some((before, after)) = formatted else {
             unreadable += 1;
             continue;
         };
+        let changed = before != after;
         results.push(Formatted { file: name.clone(), changed });
         if changed {
             unformatted.push(name.clone());
         }
         if wanted.check {
             if changed && !arguments.json {
-                output.plain(&name)?;
+                difference(&name, &before, &after, output)?;
             }
         } else if is_standard_input(path) {
-            output.block(&text)?;
+            output.block(&after)?;
         } else if changed {
-            replace(path, &text)?;
+            files::replace(path, &after)?;
             if !arguments.json {
                 output.plain(&format!("formatted {name}"))?;
             }
@@ -81,20 +81,26 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
     Ok(())
 }
 
-/// Writes a file so that there is always a whole one: the old or the new.
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::failed(format!("{} cannot be written: {error}", path.display()))
-            .hint("check its permissions, and that the disk is not full; the file is as it was")
-    };
-    // The file itself, if the path is a link to it.
-    let path = path.canonicalize().map_err(failed)?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".convoke-fmt-").tempfile_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    let permissions = std::fs::metadata(&path).map_err(failed)?.permissions();
-    file.as_file().set_permissions(permissions).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(&path).map_err(|error| failed(error.error))?;
+/// What formatting would change, line by line.
+fn difference(name: &str, before: &str, after: &str, output: &mut Output) -> Result<(), Failure> {
+    let name = text::one_line(name);
+    let difference = TextDiff::from_lines(before, after);
+    output.line(&Rich::new(Ink::Strong, format!("--- {name}")))?;
+    output.line(&Rich::new(Ink::Strong, format!("+++ {name}, formatted")))?;
+    for hunk in difference.unified_diff().iter_hunks() {
+        output.line(&Rich::new(Ink::Accent, hunk.header().to_string()))?;
+        for change in hunk.iter_changes() {
+            let (sign, ink) = match change.tag() {
+                ChangeTag::Delete => ("-", Ink::Bad),
+                ChangeTag::Insert => ("+", Ink::Good),
+                ChangeTag::Equal => (" ", Ink::Plain),
+            };
+            let line = text::clean(change.value().trim_end_matches(['\n', '\r']));
+            output.line(&Rich::new(ink, format!("{sign}{line}")))?;
+            if change.missing_newline() {
+                output.line(&Rich::new(Ink::Faint, "\\ no line break at the end"))?;
+            }
+        }
+    }
     Ok(())
 }

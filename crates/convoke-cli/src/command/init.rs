@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::arguments::{Arguments, Init};
 use crate::failure::Failure;
+use crate::files;
 use crate::init::{Plan, Wizard, Wizardry, agentfile, name_of, settings};
 use crate::models::Models;
 use crate::shell;
@@ -42,7 +43,8 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
     } else {
         Plan::usual(name)
     };
-    let written = write(&files, &plan, output)?;
+    let mut written = write(&files, &plan, output)?;
+    written.extend(ignore(&folder.join(".gitignore"))?);
     if arguments.json {
         output.json(&json!({"written": written}))?;
     } else {
@@ -84,6 +86,26 @@ fn write(files: &[PathBuf; 2], plan: &Plan, output: &mut Output) -> Result<Vec<P
         }
     }
     Ok(written)
+}
+
+/// What is not to be shared: runs with everything that was said in them, and keys.
+const IGNORED: [&str; 2] = ["convoke.db*", "credentials.toml"];
+
+/// Has git leave out what is not to be shared. Gives the file if it was changed; lines it has stay as they are.
+fn ignore(file: &Path) -> Result<Option<PathBuf>, Failure> {
+    let before = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(unwritable(file, &error)),
+    };
+    let has = |wanted: &str| before.lines().any(|line| line.trim().trim_start_matches('/') == wanted);
+    let missing: Vec<&str> = IGNORED.into_iter().filter(|wanted| !has(wanted)).collect();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let break_line = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    files::replace(file, &format!("{before}{break_line}{}\n", missing.join("\n")))?;
+    Ok(Some(file.to_owned()))
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {

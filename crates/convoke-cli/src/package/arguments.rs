@@ -12,6 +12,10 @@ pub(crate) enum PackageCommand {
     Verify(Verify),
     /// Unpack a package to where packages are kept.
     Install(Install),
+    /// List the packages that are installed.
+    Packages,
+    /// Remove an installed package: one version of it, or all.
+    Uninstall(Uninstall),
     /// Make a key to sign packages with.
     Keygen(Keygen),
     /// List the keys whose packages are trusted, or trust one more.
@@ -69,6 +73,13 @@ pub(crate) struct Install {
     /// Check everything and write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Uninstall {
+    /// Its name, as `convoke packages` lists it; with `@VERSION`, only that version.
+    #[arg(value_name = "NAME[@VERSION]")]
+    pub(crate) package: String,
 }
 
 #[derive(Debug, Args)]

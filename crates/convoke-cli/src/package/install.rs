@@ -52,8 +52,12 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
         ));
     }
     if !wanted.dry_run {
-        let agentfile = installed.path.join("Agentfile").display().to_string();
-        output.note(&format!("`convoke run {}` runs it", shell::quoted(&agentfile)));
+        // Only where packages are kept are they found by name.
+        let what = match &wanted.target {
+            None => installed.name.clone(),
+            Some(_) => installed.path.join("Agentfile").display().to_string(),
+        };
+        output.note(&format!("`convoke run {}` runs it", shell::quoted(&what)));
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! Packages: `convoke pack`, `verify`, `install`, `keygen`, `trust`, and Agentfiles that are read out of packages.
+//! Packages: `convoke pack`, `verify`, `install`, `packages`, `uninstall`, `keygen`, `trust`, and Agentfiles that are read out of packages.
 
 mod arguments;
 mod install;
+mod installed;
 mod keys;
 mod pack;
 mod places;
@@ -9,6 +10,7 @@ mod run;
 mod verify;
 
 pub(crate) use arguments::PackageCommand;
+pub(crate) use installed::name_files;
 pub(crate) use places::trust_store;
 pub(crate) use run::{Unpacked, unpacked};
 
@@ -29,6 +31,8 @@ pub(crate) fn command(
         PackageCommand::Pack(wanted) => pack::run(arguments, wanted, output),
         PackageCommand::Verify(wanted) => verify::run(arguments, wanted, output),
         PackageCommand::Install(wanted) => install::run(arguments, wanted, output),
+        PackageCommand::Packages => installed::list(arguments, output),
+        PackageCommand::Uninstall(wanted) => installed::remove(arguments, wanted, output),
         PackageCommand::Keygen(wanted) => keys::generate(arguments, wanted, output),
         PackageCommand::Trust(wanted) => keys::trust(arguments, wanted, output),
     }

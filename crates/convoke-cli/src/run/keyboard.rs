@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal};
 use tokio::task::JoinHandle;
 
 use super::prompt::show;
+use crate::terminal::TerminalMode;
 
 /// Standard input, line by line.
 #[derive(Default)]
@@ -37,7 +38,7 @@ impl Keyboard {
     /// The same, and it is not shown while it is typed.
     pub(crate) async fn hidden_line(&mut self, question: &str) -> Option<String> {
         // Before anybody is asked to type.
-        let _unseen = Unseen::begin();
+        let _unseen = TerminalMode::unseen();
         self.line_after(question).await
     }
 }
@@ -47,45 +48,5 @@ fn read() -> Option<String> {
     match io::stdin().read_line(&mut line) {
         Ok(0) | Err(_) => None,
         Ok(_) => Some(line.trim_end_matches(['\n', '\r']).to_owned()),
-    }
-}
-
-/// While it is there, the terminal does not show what is typed. Dropping it, for whatever reason, ends that.
-#[cfg(unix)]
-struct Unseen(Option<rustix::termios::Termios>);
-
-#[cfg(unix)]
-impl Unseen {
-    fn begin() -> Self {
-        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-        let before = tcgetattr(io::stdin()).ok();
-        if let Some(before) = &before {
-            let mut unseen = before.clone();
-            unseen.local_modes.remove(LocalModes::ECHO);
-            unseen.local_modes.insert(LocalModes::ECHONL);
-            // On what is no terminal nothing is shown anyway.
-            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &unseen);
-        }
-        Self(before)
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Unseen {
-    fn drop(&mut self) {
-        if let Some(before) = &self.0 {
-            let _ = rustix::termios::tcsetattr(io::stdin(), rustix::termios::OptionalActions::Now, before);
-        }
-    }
-}
-
-/// Elsewhere what is typed is seen; whoever asks says so.
-#[cfg(not(unix))]
-struct Unseen;
-
-#[cfg(not(unix))]
-impl Unseen {
-    fn begin() -> Self {
-        Self
     }
 }

@@ -3,6 +3,7 @@
 use assert_cmd::cargo::cargo_bin_cmd;
 
 use crate::place::{Place, stderr, stdout};
+use crate::workshop::send;
 
 const SCRIPT: &str = r#"
 [[rule]]
@@ -105,6 +106,53 @@ fn a_project_cannot_send_keys_where_its_user_has_not_agreed_to() {
     let agreed = ("CONVOKE_TRUSTED_HOSTS", "other.example, elsewhere.example");
     let checked = place.convoke_with(&["doctor", "-m", "claude-sonnet-5-5"], &[key, agreed]);
     assert!(checked.status.success(), "{}", stderr(&checked));
+}
+
+#[test]
+fn a_temperature_or_a_length_that_no_model_takes_is_refused_with_the_range() {
+    let place = place();
+    for (option, value, range) in
+        [("--temperature", "9", "0 to 2"), ("--temperature", "NaN", "0 to 2"), ("--max-tokens", "0", "1..")]
+    {
+        let output = place.convoke(&["chat", "-m", "scripted/script.toml", option, value, "looms"]);
+        assert_eq!(output.status.code(), Some(2), "{option} {value}");
+        assert!(stderr(&output).contains(range), "{}", stderr(&output));
+    }
+    let fine = place.convoke(&[
+        "chat",
+        "-m",
+        "scripted/script.toml",
+        "--temperature",
+        "2",
+        "--max-tokens",
+        "1",
+        "looms",
+    ]);
+    assert_eq!(stdout(&fine), "Looms weave.\n");
+}
+
+#[test]
+fn a_question_that_is_broken_off_leaves_a_run_that_was_stopped() {
+    let place = Place::empty();
+    place.write("hangs.toml", "[[rule]]\nreply = \"one two\"\nhangs_after = 1\n");
+    let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .current_dir(place.path())
+        .env_clear()
+        .args(["chat", "-m", "scripted/hangs.toml", "hi"])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let runs = || stdout(&place.convoke(&["runs", "--json"]));
+    while !runs().contains("running") {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    send(&child, rustix::process::Signal::TERM);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
+    assert!(stderr(&output).contains("go on with `convoke chat --continue"), "{}", stderr(&output));
+    assert!(runs().contains("cancelled"), "{}", runs());
 }
 
 fn without_run(seen: &str) -> String {

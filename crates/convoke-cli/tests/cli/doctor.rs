@@ -1,6 +1,6 @@
 //! `convoke doctor`.
 
-use crate::place::{Place, stdout};
+use crate::place::{Place, stderr, stdout};
 
 /// No Ollama may answer by accident.
 const NOBODY: (&str, &str) = ("OLLAMA_HOST", "http://127.0.0.1:9");
@@ -55,4 +55,54 @@ fn a_model_that_cannot_be_had_is_not_approved_of() {
         assert_eq!(output.status.code(), Some(1), "{told}");
         assert!(told.contains(missing), "{told}");
     }
+}
+
+#[test]
+fn something_that_agents_need_and_is_not_there_is_a_failure() {
+    let place = Place::empty();
+    place.write("script.toml", "[[rule]]\nreply = \"hello\"\n");
+    let doctor = || place.convoke_with(&["doctor", "-m", "scripted/script.toml"], &[NOBODY]);
+    assert!(doctor().status.success(), "{:?}", doctor());
+    place.write("policy.toml", "version = 1\nsandbox = \"of\"\n");
+    let output = doctor();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("not everything agents need is there: policy"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_service_that_does_not_run_is_not_ticked_for_needing_no_key() {
+    let place = Place::empty();
+    place.write("script.toml", "[[rule]]\nreply = \"hello\"\n");
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let seen = |host: &str| {
+        let output = place.convoke_with(&["doctor", "-m", "scripted/script.toml"], &[("OLLAMA_HOST", host)]);
+        let said = stdout(&output);
+        said.lines().find(|line| line.contains(" ollama ")).unwrap().to_owned()
+    };
+    assert!(
+        seen("http://127.0.0.1:9").contains("– ollama")
+            && seen("http://127.0.0.1:9").contains("nothing answers")
+    );
+    assert!(seen(&address).contains("✓ ollama") && seen(&address).contains("needs no key"));
+}
+
+#[test]
+fn an_agent_toml_that_nobody_reads_is_mentioned() {
+    let place = Place::empty();
+    place.write("script.toml", "[[rule]]\nreply = \"hello\"\n");
+    place.write("agent.toml", "[llm]\nmodel = \"claude-sonnet-4-5\"\n[security]\nmode = \"default\"\n");
+    let told = || stderr(&place.convoke_with(&["doctor", "-m", "scripted/script.toml"], &[NOBODY]));
+    assert!(
+        told().contains("agent.toml is not read") && told().contains("`convoke config import`"),
+        "{}",
+        told()
+    );
+    insta::assert_snapshot!(place.seen(&["config", "import"]));
+    assert_eq!(
+        place.read("convoke.toml"),
+        "# Translated from agent.toml.\n\nmodel = \"anthropic/claude-sonnet-4-5\"\n"
+    );
+    assert!(!told().contains("agent.toml"), "{}", told());
+    assert_eq!(place.convoke(&["config", "import"]).status.code(), Some(1), "nothing is overwritten");
 }

@@ -37,3 +37,14 @@ fn a_folder_that_cannot_be_made_is_an_error() {
     place.write("file", "");
     assert_snapshot!("init_no_folder", place.seen_with(&["init", "file/below"], &[NOBODY]));
 }
+
+#[test]
+fn runs_and_keys_are_kept_out_of_git_and_lines_are_not_doubled() {
+    let place = Place::empty();
+    assert!(place.convoke_with(&["init", "--yes"], &[NOBODY]).status.success());
+    assert_eq!(place.read(".gitignore"), "convoke.db*\ncredentials.toml\n");
+    let other = Place::empty();
+    other.write(".gitignore", "/target\n/credentials.toml");
+    assert!(other.convoke_with(&["init", "--yes"], &[NOBODY]).status.success());
+    assert_eq!(other.read(".gitignore"), "/target\n/credentials.toml\nconvoke.db*\n");
+}

@@ -193,3 +193,42 @@ fn agent_195_keygen_overwrites_nothing_and_keeps_the_private_key_private() {
     here.does(&["verify", "plan.agent", "--key", "home/.config/convoke/signing.pub"]);
     assert_snapshot!("keygen_without_a_home", here.place.seen(&["keygen"]));
 }
+
+#[test]
+fn an_installed_package_is_run_by_its_name_listed_and_removed() {
+    let packing = Packing::new();
+    for version in ["1.2.0", "1.10.0"] {
+        packing.does(&["pack", "plan", "-o", "plan.agent", "--key", "ada.key", "--version", version]);
+        packing.does(&["install", "plan.agent", "--key", "ada.pub"]);
+    }
+    std::fs::remove_file(packing.place.path().join("plan.agent")).unwrap();
+    std::fs::rename(packing.place.path().join("plan"), packing.place.path().join("elsewhere")).unwrap();
+    let listed: serde_json::Value =
+        serde_json::from_str(&stdout(&packing.convoke(&["packages", "--json"]))).unwrap();
+    assert_eq!((&listed[0]["version"], &listed[1]["version"]), (&"1.10.0".into(), &"1.2.0".into()));
+    assert!(stdout(&packing.convoke(&["packages"])).contains("PACKAGE"));
+
+    let run = ["-i", "topic=looms", "-m", "scripted/rehearsal", "--quiet"];
+    packing.does(&[&["run", "plan"][..], &run].concat());
+    let shown: serde_json::Value =
+        serde_json::from_str(&stdout(&packing.convoke(&["inspect", "plan@1.2.0", "--json"]))).unwrap();
+    assert_eq!(shown["name"], "plan");
+    let missing = packing.convoke(&["run", "plan@3.0.0"]);
+    assert!(stderr(&missing).contains("there is no file plan@3.0.0"), "{}", stderr(&missing));
+
+    packing.does(&["uninstall", "plan@1.10.0"]);
+    assert_eq!(stdout(&packing.convoke(&["uninstall", "plan"])), "removed plan 1.2.0\n");
+    assert_eq!(packing.convoke(&["uninstall", "plan"]).status.code(), Some(3));
+    assert!(stderr(&packing.convoke(&["packages"])).contains("no package is installed"));
+    assert_eq!(packing.convoke(&[&["run", "plan"][..], &run].concat()).status.code(), Some(1));
+}
+
+#[test]
+fn a_file_of_that_name_goes_before_an_installed_package() {
+    let packing = Packing::new();
+    packing.does(&["pack", "plan", "-o", "plan.agent"]);
+    packing.does(&["install", "plan.agent", "--allow-unsigned"]);
+    std::fs::rename(packing.place.path().join("plan"), packing.place.path().join("elsewhere")).unwrap();
+    packing.place.write("plan", "NAME other\nGOAL g \"x\"\nRUN r USING g\n");
+    assert!(stdout(&packing.convoke(&["inspect", "plan"])).contains("other"));
+}

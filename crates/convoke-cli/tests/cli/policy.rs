@@ -153,3 +153,36 @@ fn import_translates_and_says_what_is_lost() {
     );
     assert_snapshot!("policy_import_ours", seen(&place, &["policy", "import", "policy.toml"]));
 }
+
+#[test]
+fn a_policy_of_the_go_program_is_told_what_to_do_with_it() {
+    let place = Place::empty();
+    place.write(
+        "policy.toml",
+        "default_deny = false\n[web_fetch]\nenabled = true\nrate_limit = 30\n[bash]\nenabled = true\n",
+    );
+    assert_snapshot!("policy_foreign", seen(&place, &["policy", "explain", "ls"]));
+    assert_snapshot!("policy_foreign_check", seen(&place, &["policy", "check"]));
+    let imported = stdout(&place.convoke(&["policy", "import", "policy.toml"]));
+    place.write("policy.toml", imported);
+    assert!(place.convoke(&["policy", "check"]).status.success());
+}
+
+#[test]
+fn explain_leaves_out_rules_that_deny_something_else() {
+    let place = Place::empty();
+    place.write("policy.toml", "version = 1\n[paths]\ndeny = [\"secrets/**\"]\n[commands]\nallow = [\"git push origin\", \"make\"]\ndeny = [\"terraform\"]\n");
+    let named = ["policy", "explain", "git push origin main", "--policy", "policy.toml"];
+    let seen = seen(&place, &named);
+    assert!(!seen.contains("secrets") && !seen.contains("terraform"), "{seen}");
+    assert!(seen.contains("allow") && seen.contains("git push"), "{seen}");
+}
+
+#[test]
+fn show_tells_what_is_built_in_once_and_in_lines_that_fit() {
+    let place = place();
+    place.write(".config/convoke/policy.toml", "version = 1\n[commands]\ndeny = [\"terraform\"]\n");
+    let shown = seen(&place, &["policy", "show"]);
+    assert_eq!(shown.matches("cryptsetup").count(), 1, "{shown}");
+    assert!(shown.lines().all(|line| line.starts_with("note") || line.chars().count() <= 80), "{shown}");
+}

@@ -21,7 +21,7 @@ const HIDE_CURSOR: &str = "\u{1b}[?25l";
 const SHOW_CURSOR: &str = "\u{1b}[?25h";
 
 /// A terminal of 80 columns and 24 lines with `convoke` on it.
-struct Terminal {
+pub(crate) struct Terminal {
     keyboard: File,
     pieces: mpsc::Receiver<Vec<u8>>,
     child: Child,
@@ -32,6 +32,20 @@ struct Terminal {
 
 impl Terminal {
     fn start(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::with(place, arguments, variables, |_| Stdio::piped())
+    }
+
+    /// The same with results on the terminal, too.
+    pub(crate) fn with_results(place: &Place, arguments: &[&str]) -> Self {
+        Self::with(place, arguments, &[], |terminal| Stdio::from(terminal.try_clone().unwrap()))
+    }
+
+    fn with(
+        place: &Place,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+        results: impl Fn(&File) -> Stdio,
+    ) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -46,7 +60,7 @@ impl Terminal {
             .envs(variables.iter().copied())
             .args(arguments)
             .stdin(Stdio::from(terminal.try_clone().unwrap()))
-            .stdout(Stdio::piped())
+            .stdout(results(&terminal))
             .stderr(Stdio::from(terminal))
             .spawn()
             .unwrap();
@@ -66,7 +80,7 @@ impl Terminal {
     }
 
     /// Waits until this is seen, after whatever was waited for before.
-    fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         loop {
             if let Some(at) = self.seen[self.waited..].find(text) {
                 self.waited += at + text.len();
@@ -79,21 +93,26 @@ impl Terminal {
         }
     }
 
-    fn types(&mut self, line: &str) {
+    /// Presses keys.
+    pub(crate) fn presses(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    pub(crate) fn types(&mut self, line: &str) {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
     /// Says that nothing more will be typed.
-    fn types_no_more(&mut self) {
+    pub(crate) fn types_no_more(&mut self) {
         self.keyboard.write_all(b"\x04").unwrap();
     }
 
-    fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         send(&self.child, Signal::INT);
     }
 
     /// Everything that was seen, the result, and the exit code.
-    fn finish(mut self) -> (String, String, Option<i32>) {
+    pub(crate) fn finish(mut self) -> (String, String, Option<i32>) {
         let output = self.child.wait_with_output().unwrap();
         // Ends with the terminal, which nobody has any more.
         while let Ok(piece) = self.pieces.recv_timeout(PATIENCE) {

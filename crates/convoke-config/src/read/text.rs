@@ -4,6 +4,7 @@ use std::path::Path;
 
 use convoke_core::Money;
 use convoke_core::suggest::nearest;
+use convoke_models::choose::REHEARSAL;
 use convoke_models::{ModelName, UnknownModel};
 use url::Url;
 
@@ -93,6 +94,8 @@ pub(crate) fn model(text: &str, base: Base<'_>) -> Result<String, Unfit> {
     let name: ModelName = text.parse().map_err(|error: UnknownModel| Unfit::new(error.to_string()))?;
     let beside = |path: &str| resolved(path, base.folder, base.home).display().to_string();
     Ok(match name {
+        // Not a file, wherever it is said.
+        ModelName::Scripted { path } if path == REHEARSAL => text.to_owned(),
         ModelName::Scripted { path } => ModelName::Scripted { path: beside(&path) }.to_string(),
         ModelName::Local { model } if ["./", "../", "~/"].iter().any(|start| model.starts_with(start)) => {
             ModelName::Local { model: beside(&model) }.to_string()

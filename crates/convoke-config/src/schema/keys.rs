@@ -111,7 +111,7 @@ pub const KEYS: &[Key] = &[
     budget("budgets.wall_time", Kind::Time, &["CONVOKE_BUDGETS_WALL_TIME"], "How long a run may take."),
     Key {
         variables: &["CONVOKE_STORE"],
-        default: "./convoke.db",
+        default: "the project's convoke.db, or ./convoke.db",
         ..key("store.path", Kind::Path, "The file that holds the runs.")
     },
     Key {

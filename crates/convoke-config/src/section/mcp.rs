@@ -82,8 +82,8 @@ impl std::fmt::Debug for McpTransport {
 /// A server that a folder's file names, and that the user has not agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{file} wants to {what} as MCP server `{name}`; if you trust it as it is, add `trusted = [\"{fingerprint}\"]` to \
-     [mcp] in your own convoke.toml, or set CONVOKE_MCP_TRUSTED={fingerprint}"
+    "{file} wants to {what} as MCP server `{name}`; if you trust it as it is: `convoke mcp trust {name}`, or set \
+     CONVOKE_MCP_TRUSTED={fingerprint}"
 )]
 #[non_exhaustive]
 pub struct UntrustedServer {
@@ -251,6 +251,9 @@ fn fingerprint(name: &str, file: &Path, said: &[&Setting]) -> String {
             (field_of(setting), value)
         })
         .collect();
+    // The same file has more than one name: which it is must not depend on where somebody stands, nor must the file of
+    // another folder pass for it.
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let digest = Digest::of_json(&json!({"file": file.display().to_string(), "server": name, "said": all}));
     let digest: String = digest.to_string().chars().take(DIGITS).collect();
     format!("{name}:{digest}")

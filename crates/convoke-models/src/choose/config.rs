@@ -66,7 +66,7 @@ impl ModelConfig {
     }
 
     /// Where a service is.
-    pub(super) fn base_url(&self, service: &Service, environment: &Environment) -> Option<String> {
+    pub fn base_url(&self, service: &Service, environment: &Environment) -> Option<String> {
         let own = self.services.get(service.name).and_then(|config| config.base_url.clone());
         let ollama = || (service.name == "ollama").then(|| environment.get("OLLAMA_HOST")).flatten();
         own.or_else(|| ollama().map(|host| address::of_ollama(&host)))

@@ -20,7 +20,7 @@
 //! | file | what it is for |
 //! |---|---|
 //! | `keys` | every key there is |
-//! | `read`, `problem` | from text to policy, or to everything that is wrong with it |
+//! | `read`, `lines`, `problem` | from text to policy, or to everything that is wrong with it |
 //! | `pattern`, `command`, `builtin` | patterns of paths, hosts, MCP tools and commands; those that are built in |
 //! | `folder` | folders that commands may read besides the workspace |
 //! | [`shell`] | what a command line would start |
@@ -28,7 +28,7 @@
 //! | `judge`, `outcome`, `explain` | decisions |
 //! | `gate` | the policy before every call of a run |
 //! | `confine` | what it says to the sandbox and to budgets |
-//! | [`import`] | the dialects of others |
+//! | [`import`], `foreign` | the dialects of others, translated and recognised |
 //!
 //! **What it must never do.** Allow what it has not understood. Decide anything without saying by which rule. Stand in for
 //! the sandbox and the workspace, which hold even where a policy is wrong: reading commands is advice on top of them.
@@ -38,10 +38,12 @@ mod command;
 mod confine;
 mod explain;
 mod folder;
+mod foreign;
 mod gate;
 pub mod import;
 mod judge;
 mod keys;
+mod lines;
 mod outcome;
 mod pattern;
 mod problem;

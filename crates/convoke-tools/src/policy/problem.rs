@@ -6,6 +6,11 @@ use std::ops::Range;
 use annotate_snippets::renderer::{DecorStyle, Renderer};
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Snippet};
 
+use super::lines::Lines;
+
+/// So many problems of one file are told; of the others only their number.
+const TOLD: usize = 50;
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyProblem {
@@ -48,9 +53,10 @@ impl PolicyErrors {
     pub(super) fn new(name: &str, text: &str, mut all: Vec<PolicyProblem>) -> Self {
         all.sort_by_key(|problem| problem.span.start);
         all.dedup();
+        let lines = Lines::of(text);
         for problem in &mut all {
             problem.span = within(problem.span.clone(), text);
-            problem.line = (!text.is_empty()).then(|| line(text, problem.span.start));
+            problem.line = (!text.is_empty()).then(|| lines.line(problem.span.start));
         }
         Self { name: name.to_owned(), text: text.to_owned(), all }
     }
@@ -67,13 +73,17 @@ impl PolicyErrors {
         self.all.iter()
     }
 
-    /// For people: each with the lines it is about.
+    /// For people: each with the lines it is about; of very many, the first and the number of the others.
     #[must_use]
     pub fn render(&self, color: bool, width: usize) -> String {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
         let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(width);
-        let shown: Vec<_> =
-            self.all.iter().map(|problem| renderer.render(&self.report(problem)) + "\n").collect();
+        let told = self.all.iter().take(TOLD);
+        let mut shown: Vec<_> = told.map(|problem| renderer.render(&self.report(problem)) + "\n").collect();
+        let more = self.all.len().saturating_sub(TOLD);
+        if more > 0 {
+            shown.push(format!("{}: there are {more} more mistakes\n", self.name));
+        }
         // Nothing in a file may move the cursor.
         let clean = |letter: char| match letter {
             '\n' => letter,
@@ -120,11 +130,6 @@ impl fmt::Display for PolicyErrors {
 }
 
 impl std::error::Error for PolicyErrors {}
-
-/// The line of a byte, from 1.
-pub(super) fn line(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
-}
 
 /// A span that can be pointed at: within the text, and between characters.
 fn within(span: Range<usize>, text: &str) -> Range<usize> {

@@ -11,9 +11,11 @@ use toml::de::{DeTable, DeValue};
 
 use super::command::CommandPattern;
 use super::folder::folder;
+use super::foreign::foreign;
 use super::keys::{KEYS, Key, Kind, children};
+use super::lines::Lines;
 use super::pattern::{DomainPattern, McpPattern, PathPattern, Written};
-use super::problem::{PolicyErrors, PolicyProblem, line};
+use super::problem::{PolicyErrors, PolicyProblem};
 use super::subject::SubjectKind;
 use super::{Outcome, Policy, Sandboxing, Setting};
 use crate::workspace::Protected;
@@ -30,8 +32,12 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
         };
         return Err(PolicyErrors::new(name, text, faults.into_iter().map(problem).collect()));
     }
+    if let Some(foreign) = foreign(table.get_ref(), name) {
+        return Err(PolicyErrors::new(name, text, vec![foreign]));
+    }
     let policy = Policy { source: Arc::from(name), ..Policy::default() };
-    let mut reader = Reader { text, home, policy, problems: Vec::new(), versioned: false };
+    let lines = Lines::of(text);
+    let mut reader = Reader { lines, home, policy, problems: Vec::new(), versioned: false };
     reader.table(table.get_ref(), "", &[]);
     if !reader.versioned && reader.problems.is_empty() {
         let problem = PolicyProblem::at(0..0, "the policy does not say which version of the format it is in");
@@ -45,7 +51,7 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
 }
 
 struct Reader<'t> {
-    text: &'t str,
+    lines: Lines,
     home: Option<&'t Path>,
     policy: Policy,
     problems: Vec<PolicyProblem>,
@@ -94,7 +100,7 @@ impl Reader<'_> {
 
     fn leaf(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) {
         let name = names.join(".");
-        self.policy.lines.insert(name.clone(), line(self.text, value.span().start));
+        self.policy.lines.insert(name.clone(), self.lines.line(value.span().start));
         if let Err(mut problem) = self.value(key, names, value) {
             problem.message = format!("`{name}`: {}", problem.message);
             self.problems.push(problem);
@@ -102,7 +108,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) -> Result<(), PolicyProblem> {
-        let line = Some(line(self.text, value.span().start));
+        let line = Some(self.lines.line(value.span().start));
         match key.kind {
             Kind::Version => {
                 self.versioned = true;
@@ -253,7 +259,7 @@ impl Reader<'_> {
             match item.get_ref() {
                 DeValue::String(text) => match parse(text) {
                     Ok(pattern) => {
-                        let line = Some(line(self.text, item.span().start));
+                        let line = Some(self.lines.line(item.span().start));
                         patterns.push((Written { text: text.to_string(), line }, pattern));
                     }
                     Err(why) => self
@@ -304,21 +310,6 @@ fn called(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-/// Keys of the dialects that `convoke policy import` reads.
-const OF_OLD_DIALECTS: &[&str] = &[
-    "default_deny",
-    "allowed_dirs",
-    "allow_domains",
-    "allowlist",
-    "denylist",
-    "enabled",
-    "allowed_tools",
-    "rate_limit",
-    "content",
-    "security",
-    "workspace",
-];
-
 fn unknown(span: Range<usize>, own: &str, names: &[&str], known: &[&str]) -> PolicyProblem {
     let name: Vec<&str> = names.iter().copied().chain([own]).collect();
     let problem = PolicyProblem::at(span, format!("there is no key `{}`", name.join(".")));
@@ -328,9 +319,6 @@ fn unknown(span: Range<usize>, own: &str, names: &[&str], known: &[&str]) -> Pol
     let in_tools = matches!(names, ["tools", _]) && matches!(own, "allow" | "ask" | "deny");
     if in_tools {
         return problem.help(format!("say what it is about: `paths.{own}` or `domains.{own}`"));
-    }
-    if OF_OLD_DIALECTS.contains(&own) {
-        return problem.help("this is another dialect: `convoke policy import` translates it");
     }
     let is_tool = names.is_empty() && super::subject::is_built_in(own);
     if is_tool {

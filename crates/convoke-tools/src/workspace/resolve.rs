@@ -158,6 +158,7 @@ impl<'a> Walk<'a> {
                 _ if is_last => return Ok(self.arrived(name, stat)),
                 Kind::Folder => self.enter(name)?,
                 kind => {
+                    self.stays_inside(std::iter::once(&name).chain(&self.ahead))?;
                     let path = self.path_of(&name);
                     return Err(FileError::WrongKind { path, is: kind.name(), wanted: "a folder" }.into());
                 }
@@ -191,11 +192,24 @@ impl<'a> Walk<'a> {
 
     fn missing(&mut self, name: OsString) -> Result<Place, FileError> {
         let names: Vec<OsString> = std::iter::once(name).chain(self.ahead.drain(..)).collect();
+        self.stays_inside(&names)?;
         if names.iter().any(|name| name == "..") {
             return Err(FileError::Missing { path: self.path_of(&names[0]) });
         }
         let path = self.path_of(&names.iter().collect::<PathBuf>().into_os_string());
         Ok(Place { path, parent: Arc::clone(self.here()), target: Target::Missing { names } })
+    }
+
+    /// A path that leaves the workspace is refused for that, also if something on the way is not there.
+    fn stays_inside<'n>(&self, names: impl IntoIterator<Item = &'n OsString>) -> Result<(), FileError> {
+        let mut depth = self.way.len();
+        for name in names {
+            depth = match name == ".." {
+                true => depth.checked_sub(1).ok_or_else(|| self.outside("`..` goes above its top"))?,
+                false => depth + 1,
+            };
+        }
+        Ok(())
     }
 
     fn enter(&mut self, name: OsString) -> Result<(), Lost> {

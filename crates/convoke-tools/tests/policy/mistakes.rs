@@ -21,6 +21,49 @@ fn agent_176_other_dialects_and_unknown_sections_are_errors_that_say_what_to_do(
     insta::assert_snapshot!(told(
         "default_deny = true\nworkspace = \"/x\"\nallowed_dirs = [\"/tmp\"]\n[bash]\nenabled = false\n[tools.write]\ndenylist = []\n[what]\never = 1\n"
     ));
+    insta::assert_snapshot!(
+        "unknown_keys",
+        told(
+            "version = 1\nworkspace = \"/x\"\n[bash]\nenabled = false\n[tools.write]\ndenylist = []\n[what]\never = 1\n"
+        )
+    );
+}
+
+#[test]
+fn a_policy_of_the_go_program_is_one_mistake_that_names_the_command_for_it() {
+    for text in [
+        "allowed_dirs = [\".\"]\n",
+        "[tools.bash]\nenabled = true\nallowlist = [\"go *\"]\n",
+        "[mcp]\nallowed_tools = [\"files:*\"]\n",
+        "[web_fetch]\nrate_limit = 30\n[bash]\nenabled = true\ndenylist = [\"rm -rf *\"]\n",
+    ] {
+        let errors = Policy::parse(text, "policy.toml").unwrap_err();
+        assert_eq!(errors.iter().count(), 1, "{errors}");
+        assert!(errors.to_string().contains("`convoke policy import policy.toml`"), "{errors}");
+    }
+    let ours =
+        Policy::parse("[commands]\nallow = [\"ls\"]\n[tools.write]\ncalls = 3\n", "policy.toml").unwrap_err();
+    assert!(ours.to_string().contains("version = 1"), "{ours}");
+}
+
+/// A file that says something of so many commands that counting lines from its top for each would take minutes.
+fn many(rule: impl Fn(usize) -> String) -> String {
+    let rules: String = (0..50_000).map(|number| format!("  {},\n", rule(number))).collect();
+    format!("version = 1\n[commands]\ndeny = [\n{rules}]\n")
+}
+
+#[test]
+fn tens_of_thousands_of_rules_are_read_without_counting_lines_for_each() {
+    let policy = Policy::parse(&many(|number| format!("\"tool{number}\"")), "policy.toml").unwrap();
+    let decision = policy.command("tool49999 x");
+    assert!(decision.to_string().contains("policy.toml:50003"), "{decision}");
+}
+
+#[test]
+fn of_very_many_mistakes_the_first_are_told_and_the_others_counted() {
+    let errors = Policy::parse(&many(|number| number.to_string()), "policy.toml").unwrap_err();
+    assert_eq!(errors.iter().count(), 50_000);
+    assert!(errors.to_string().ends_with("policy.toml: there are 49950 more mistakes"), "{errors}");
 }
 
 #[test]

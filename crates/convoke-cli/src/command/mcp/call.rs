@@ -3,6 +3,7 @@
 //! A call by hand is a run of one step that nobody keeps: what a server asks meanwhile is asked like any other question.
 
 use std::io::Read;
+use std::sync::{Arc, Mutex};
 
 use convoke_config::Config;
 use convoke_core::{Error, Runtime, Toolset, Workflow};
@@ -14,7 +15,7 @@ use super::person::Person;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::mcp;
-use crate::terminal::{Output, text};
+use crate::terminal::{Output, Waiting, text};
 
 pub(super) async fn run(
     arguments: &Arguments,
@@ -26,6 +27,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let given = parsed(given)?;
     let name = server.name.clone();
+    let waiting = Arc::new(Mutex::new(Waiting::begin(&format!("{name} {tool}"))));
     let servers = mcp::start(config, vec![server]).await?;
     let called = async {
         let found = servers.tool(&name, tool).await.map_err(|error| Failure::failed(error.to_string()))?;
@@ -35,7 +37,7 @@ pub(super) async fn run(
         let step =
             ToolStep::new(tool, &tools, exposed, move |_: &Option<String>| Ok::<_, Error>(given.clone()));
         let workflow = Workflow::new(step.store(|result, _, content| *result = Some(content)));
-        let runtime = Runtime::builder().responder(Person).build();
+        let runtime = Runtime::builder().responder(Person::new(Arc::clone(&waiting))).build();
         let outcome =
             runtime.start(&workflow, None).await.map_err(|error| Failure::failed(error.to_string()))?;
         match outcome.error {
@@ -45,6 +47,8 @@ pub(super) async fn run(
     };
     let called = called.await;
     servers.close().await;
+    // Before anything is said about how it went.
+    drop(waiting);
     let content = called?;
     if arguments.json {
         return output.json(&json!({"server": name, "tool": tool, "content": content}));

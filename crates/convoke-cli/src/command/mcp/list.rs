@@ -19,9 +19,19 @@ pub(super) async fn run(
     let servers = mcp::start(config, trusted).await?;
     let (reports, warnings) = (servers.reports(), servers.warnings());
     servers.close().await;
+    let down: Vec<&str> = reports
+        .iter()
+        .filter(|report| !matches!(report.condition, Condition::Ready { .. }))
+        .map(|report| report.name.as_str())
+        .collect();
+    let result = match down.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::failed(format!("not there: {}", down.join(", ")))),
+    };
     if arguments.json {
         let all = reports.iter().map(ready).chain(untrusted.iter().map(waiting));
-        return output.json(&all.collect::<Vec<_>>());
+        output.json(&all.collect::<Vec<_>>())?;
+        return result;
     }
     if reports.is_empty() && untrusted.is_empty() {
         super::none(output);
@@ -63,7 +73,7 @@ pub(super) async fn run(
     for server in untrusted {
         output.note(&text::clean(&server.to_string()));
     }
-    Ok(())
+    result
 }
 
 fn ready(report: &ServerReport) -> Value {

@@ -1,6 +1,7 @@
 //! `convoke mcp`
 
 mod call;
+mod edit;
 mod list;
 mod person;
 mod tools;
@@ -29,6 +30,8 @@ pub(crate) async fn run(
             let one = only(configured, server)?;
             call::run(arguments, &config, one, tool, given.as_deref(), output).await
         }
+        McpCommand::Add(wanted) => edit::add(arguments, &config, wanted, output),
+        McpCommand::Trust { name } => edit::trust(arguments, &config, &configured, name, output),
     }
 }
 
@@ -42,7 +45,7 @@ fn only(configured: Configured, name: &str) -> Result<ServerConfig, Failure> {
     found.ok_or_else(|| {
         let failure = Failure::not_found(format!("there is no MCP server `{name}`"));
         match names.is_empty() {
-            true => failure.hint("configure one in convoke.toml: [mcp.servers.NAME]"),
+            true => failure.hint("`convoke mcp add NAME -- COMMAND` adds one"),
             false => failure.hint(format!("there are {}", names.join(", "))),
         }
     })
@@ -50,5 +53,5 @@ fn only(configured: Configured, name: &str) -> Result<ServerConfig, Failure> {
 
 /// Says that nothing is configured.
 fn none(output: &mut Output) {
-    output.note("no MCP servers are configured; add [mcp.servers.NAME] to convoke.toml");
+    output.note("no MCP servers are configured; `convoke mcp add NAME -- COMMAND` adds one");
 }

@@ -1,19 +1,30 @@
 //! Whoever sits at the terminal, asked by a server during a call.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_core::ask::QuestionKind;
 use convoke_core::{Answer, BoxFuture, PendingQuestion, Question, Responder};
 
-use crate::terminal::text;
+use crate::terminal::{Waiting, text};
 
 /// Whoever sits at the terminal. Nobody is there if standard input is none.
-pub(super) struct Person;
+pub(super) struct Person {
+    /// The sign that the call is under way, which makes room for a question.
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+impl Person {
+    pub(super) fn new(waiting: Arc<Mutex<Waiting>>) -> Self {
+        Self { waiting }
+    }
+}
 
 impl Responder for Person {
     fn respond<'a>(&'a self, pending: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
         let question = pending.question.clone();
         Box::pin(async move {
+            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).end();
             if !std::io::stdin().is_terminal() {
                 return None;
             }

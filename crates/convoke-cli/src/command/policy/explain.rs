@@ -1,7 +1,7 @@
 //! `convoke policy explain`
 
 use convoke_core::{ToolEffect, ToolEffects};
-use convoke_tools::policy::{Call, Explanation, Outcome, Policy, RulePlace, RuleRef, Subject};
+use convoke_tools::policy::{Call, Considered, Explanation, Outcome, Policy, RulePlace, RuleRef, Subject};
 use serde_json::{Value, json};
 
 use super::Explain;
@@ -79,7 +79,10 @@ fn print(explanation: &Explanation, output: &mut Output) -> Result<(), Failure> 
             output.line(&Rich::plain(format!("  ? {}", text::clean(&unclear.to_string()))))?;
         }
     }
-    let others: Vec<_> = explanation.considered.iter().filter(|rule| rule.rule != decision.rule).collect();
+    // That a rule denies or asks about something else has nothing to do with this call; that no rule allows it has.
+    let matters = |rule: &&Considered| rule.matched || rule.outcome == Outcome::Allow;
+    let others = explanation.considered.iter().filter(|rule| rule.rule != decision.rule).filter(matters);
+    let others: Vec<_> = others.collect();
     if !others.is_empty() {
         output.plain("")?;
         output.plain("rules that did not decide:")?;

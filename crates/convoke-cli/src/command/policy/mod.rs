@@ -4,7 +4,6 @@ mod arguments;
 mod explain;
 mod show;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub(crate) use arguments::{Explain, PolicyCommand, Which};
@@ -14,7 +13,7 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::terminal::{Output, Rich, text};
-use crate::{human, policies};
+use crate::{files, human, policies};
 
 pub(crate) fn run(
     arguments: &Arguments,
@@ -87,13 +86,13 @@ fn translate(
     to: Option<&Path>,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let (name, text) = input(file)?;
+    let (name, text) = files::read(file)?;
     let imported = import::translate(&text, &name).map_err(|errors| {
         explained(&errors, output);
         Failure::failed(format!("{name} cannot be translated"))
     })?;
     if let Some(to) = to {
-        write_new(to, &imported.text)?;
+        files::write_new(to, &imported.text)?;
     }
     if arguments.json {
         return output.json(&json!({"policy": imported.text, "notes": imported.notes}));
@@ -105,30 +104,4 @@ fn translate(
         output.note(note);
     }
     Ok(())
-}
-
-fn input(file: &Path) -> Result<(String, String), Failure> {
-    let name = file.display().to_string();
-    let failed = |error: std::io::Error| Failure::failed(format!("{name} cannot be read: {error}"));
-    if name == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(failed)?;
-        return Ok(("standard input".to_owned(), text));
-    }
-    let text = std::fs::read_to_string(file).map_err(failed)?;
-    Ok((name, text))
-}
-
-/// Writes a file that is not there yet: a policy is not overwritten by accident.
-fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    use std::io::Write;
-
-    let name = path.display();
-    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => Failure::failed(format!("{name} is there already"))
-            .hint("write it somewhere else with --output, and compare the two"),
-        _ => Failure::failed(format!("{name} cannot be written: {error}")),
-    })
 }

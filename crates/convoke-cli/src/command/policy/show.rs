@@ -1,6 +1,6 @@
 //! `convoke policy show`
 
-use convoke_tools::policy::{Effective, RulePlace};
+use convoke_tools::policy::{Effective, KEYS, RulePlace};
 use serde_json::{Value, json};
 
 use super::Which;
@@ -21,13 +21,24 @@ pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> 
             .collect();
         return output.json(&all);
     }
-    for (index, policy) in policies.iter().enumerate() {
-        if index > 0 {
+    let mut built_in: Vec<Effective> = Vec::new();
+    for policy in policies.iter() {
+        let (own, others): (Vec<_>, Vec<_>) =
+            policy.settings().into_iter().partition(|setting| setting.place != RulePlace::BuiltIn);
+        // What every policy has is told once.
+        built_in.extend(others.into_iter().filter(|setting| !built_in.contains(setting)).collect::<Vec<_>>());
+        if !own.is_empty() {
+            output.line(&Rich::plain(text::clean(policy.source())))?;
+            print(&own, output)?;
             output.plain("")?;
         }
-        output.line(&Rich::plain(text::clean(policy.source())))?;
-        print(&policy.settings(), output)?;
     }
+    let heading =
+        if policies.files.is_empty() { "the defaults" } else { "built in, where no file says otherwise" };
+    output.plain(heading)?;
+    // Settings of a kind stay together, whichever policy had them first.
+    built_in.sort_by_key(|setting| KEYS.iter().position(|key| key.path == setting.key));
+    print(&built_in, output)?;
     if policies.bounded().is_some() {
         output.note(&format!("the folder's policy cannot let through more than the defaults do, {ONLY_YOU}"));
     } else if policies.files.len() > 1 {
@@ -45,14 +56,15 @@ fn print(settings: &[Effective], output: &mut Output) -> Result<(), Failure> {
     let same = |first: &Effective, second: &Effective| first.key == second.key && first.place == second.place;
     for group in settings.chunk_by(same) {
         let values: Vec<&str> = group.iter().map(|setting| setting.value.as_str()).collect();
-        let place = match &group[0].place {
-            RulePlace::File { name, line } => format!("{name}:{line}"),
-            RulePlace::BuiltIn => "built in".to_owned(),
-        };
         let line = Rich::plain(format!("  {:width$}  ", text::clean(&group[0].key)))
-            .with(Ink::Accent, text::clean(&values.join(", ")))
-            .with(Ink::Faint, text::clean(&format!("  ({place})")));
-        output.line(&line)?;
+            .with(Ink::Accent, text::clean(&values.join(", ")));
+        let line = match &group[0].place {
+            RulePlace::File { name, line: at } => {
+                line.with(Ink::Faint, text::clean(&format!("  ({name}:{at})")))
+            }
+            RulePlace::BuiltIn => line,
+        };
+        line.wrap(output.width(), width + 4).iter().try_for_each(|line| output.line(line))?;
     }
     Ok(())
 }

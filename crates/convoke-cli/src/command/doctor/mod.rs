@@ -1,11 +1,14 @@
 //! `convoke doctor`
 
+mod services;
+
 use convoke_core::{CallContext, IdempotencyKey, ModelParams, ModelRequest, Path, ReplyBuilder, RunId};
 use convoke_models::ModelName;
 use convoke_models::choose::{Choice, Service};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use self::services::Standing;
 use crate::arguments::{Arguments, Doctor};
 use crate::failure::Failure;
 use crate::models::Models;
@@ -30,14 +33,20 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
         },
         None => None,
     };
+    let standings = services::standings(&models).await;
     if arguments.json {
-        output.json(&as_json(&models, &choice, trial.as_ref(), &checkup))?;
+        output.json(&as_json(&models, &choice, trial.as_ref(), &standings, &checkup))?;
     } else {
-        tell(&models, &choice, trial.as_ref(), &checkup, output)?;
+        tell(&models, &choice, trial.as_ref(), &standings, &checkup, output)?;
     }
+    let wrong: Vec<&str> =
+        checkup.iter().filter_map(|(name, found)| found.is_err().then_some(name)).collect();
     match trial {
         Some(Err(failure)) => Err(failure),
         _ if choice.model.is_none() => Err(no_model()),
+        _ if !wrong.is_empty() => {
+            Err(Failure::failed(format!("not everything agents need is there: {}", wrong.join(", "))))
+        }
         _ => Ok(()),
     }
 }
@@ -51,6 +60,7 @@ fn tell(
     models: &Models,
     choice: &Choice,
     trial: Option<&Result<String, Failure>>,
+    standings: &[(&Service, Standing)],
     checkup: &Checkup,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -71,11 +81,19 @@ fn tell(
     output.plain("")?;
     output.line(&heading("services"))?;
     let width = Service::ALL.iter().map(|service| service.name.len()).max().unwrap_or_default();
-    for service in Service::ALL {
-        let (mark, ink, state) = match key_state(models, service) {
-            KeyState::Found(place) => ("✓", Ink::Good, format!("key in {place}")),
-            KeyState::NotNeeded => ("✓", Ink::Faint, "needs no key".to_owned()),
-            KeyState::Missing(variables) => ("–", Ink::Faint, format!("no key; set {variables}")),
+    for (service, standing) in standings {
+        let (mark, ink, state) = match standing {
+            Standing::Key(place) => ("✓", Ink::Good, format!("key in {place}")),
+            Standing::Open(address) => ("✓", Ink::Faint, format!("needs no key; at {address}")),
+            Standing::Absent(address) => {
+                ("–", Ink::Faint, format!("needs no key, but nothing answers at {address}"))
+            }
+            Standing::Nowhere => (
+                "–",
+                Ink::Faint,
+                format!("needs an address: services.{}.base_url in convoke.toml", service.name),
+            ),
+            Standing::NoKey(variables) => ("–", Ink::Faint, format!("no key; set {variables}")),
         };
         let name = format!(" {:width$}  ", service.name);
         output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, name).with(Ink::Faint, state))?;
@@ -109,33 +127,24 @@ fn tell(
     output.line(&Rich::plain("  configuration  ").with(Ink::Plain, config))
 }
 
-enum KeyState {
-    Found(String),
-    NotNeeded,
-    Missing(String),
-}
-
-fn key_state(models: &Models, service: &Service) -> KeyState {
-    match models.credentials.key(service, models.config.environment()) {
-        Some((_, place)) => KeyState::Found(place.to_string()),
-        None if service.needs_key => KeyState::Missing(service.key_variables.join(" or ")),
-        None => KeyState::NotNeeded,
-    }
-}
-
 fn as_json(
     models: &Models,
     choice: &Choice,
     trial: Option<&Result<String, Failure>>,
+    standings: &[(&Service, Standing)],
     checkup: &Checkup,
 ) -> Value {
-    let services: serde_json::Map<String, Value> = Service::ALL
+    let services: serde_json::Map<String, Value> = standings
         .iter()
-        .map(|service| {
-            let state = match key_state(models, service) {
-                KeyState::Found(place) => json!({"key": place}),
-                KeyState::NotNeeded => json!({"key": "not needed"}),
-                KeyState::Missing(variables) => json!({"key": null, "set": variables}),
+        .map(|(service, standing)| {
+            let state = match standing {
+                Standing::Key(place) => json!({"key": place}),
+                Standing::Open(address) => json!({"key": "not needed", "address": address}),
+                Standing::Absent(address) => {
+                    json!({"key": "not needed", "address": address, "answers": false})
+                }
+                Standing::Nowhere => json!({"key": "not needed", "address": null}),
+                Standing::NoKey(variables) => json!({"key": null, "set": variables}),
             };
             (service.name.to_owned(), state)
         })

@@ -1,0 +1,141 @@
+//! Whoever sits at the terminal and talks to the model.
+//!
+//! What begins with `/` is for this program and never reaches the model.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use convoke_core::{Answer, BoxFuture, PendingQuestion, Responder};
+
+use super::lines::{Lines, Typed};
+use super::stop::Stop;
+use crate::terminal::{TerminalMode, text};
+
+/// What `/help` says.
+const HELP: &str = "\
+  /help          this
+  /quit, /exit   leave; so do Ctrl-D and Ctrl-C twice at an empty line
+  Ctrl-C         stops an answer; what was said so far stays
+  Up, Ctrl-R     earlier lines
+  a space before a `/` says it to the model";
+
+/// Why no more words come: the conversation is over.
+const NOTHING_MORE: &str = "nothing more to say";
+
+/// The one who types. Clones are the same person.
+#[derive(Clone)]
+pub(crate) struct Person {
+    lines: Arc<Mutex<Option<Lines>>>,
+    is_typing: Arc<AtomicBool>,
+    stop: Stop,
+}
+
+impl Person {
+    /// Whoever sits there; `stop` stops answers to them.
+    pub(crate) fn new(stop: Stop) -> Self {
+        Self { lines: Arc::new(Mutex::new(Some(Lines::open()))), is_typing: Arc::default(), stop }
+    }
+
+    /// Whether a line is being waited for. Otherwise it is the model's turn.
+    pub(crate) fn is_typing(&self) -> bool {
+        self.is_typing.load(Ordering::SeqCst)
+    }
+
+    fn lines(&self) -> Option<Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    async fn answer(&self, trouble: &str) -> Option<Answer> {
+        // Whoever shows the conversation shows the last answer before the next line is asked for.
+        tokio::task::yield_now().await;
+        if !trouble.is_empty() {
+            say(&text::clean(trouble));
+        }
+        let mut lines = self.lines()?;
+        self.is_typing.store(true, Ordering::SeqCst);
+        // If this process is told to stop, nobody else puts the terminal back.
+        let _mode = TerminalMode::keep();
+        // Typing takes as long as it takes; the thread ends with the process.
+        let typed = tokio::task::spawn_blocking(move || {
+            let words = next(&mut || lines.next());
+            (lines, words)
+        });
+        let (lines, words) = typed.await.ok()?;
+        self.stop.reset();
+        self.is_typing.store(false, Ordering::SeqCst);
+        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = Some(lines);
+        Some(words.map_or_else(|| Answer::reject(NOTHING_MORE), Answer::text))
+    }
+}
+
+impl Responder for Person {
+    fn respond<'a>(&'a self, asked: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        Box::pin(self.answer(&asked.question.details))
+    }
+}
+
+/// The next words for the model; `None` if the person leaves.
+fn next(line: &mut dyn FnMut() -> Typed) -> Option<String> {
+    let mut is_leaving = false;
+    loop {
+        match line() {
+            Typed::End => return None,
+            Typed::Interrupted { had_text: false } if is_leaving => return None,
+            Typed::Interrupted { had_text: false } => {
+                is_leaving = true;
+                say("Ctrl-C again, Ctrl-D or /quit leaves");
+            }
+            Typed::Interrupted { had_text: true } => is_leaving = false,
+            Typed::Line(line) => {
+                is_leaving = false;
+                match line.strip_prefix('/') {
+                    None => return Some(line.trim().to_owned()),
+                    Some(command) => match command.trim() {
+                        "quit" | "exit" => return None,
+                        "help" => say(HELP),
+                        other => say(&format!(
+                            "there is no command /{}; /help lists them, and a space before the `/` says it to the model",
+                            text::one_line(other)
+                        )),
+                    },
+                }
+            }
+        }
+    }
+}
+
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(typed: impl IntoIterator<Item = Typed>) -> Option<String> {
+        let mut typed = typed.into_iter();
+        next(&mut || typed.next().expect("nothing is read after the person has left or spoken"))
+    }
+
+    fn line(text: &str) -> Typed {
+        Typed::Line(text.to_owned())
+    }
+
+    #[test]
+    fn what_begins_with_a_slash_is_not_said_to_the_model() {
+        assert_eq!(heard([line("/help"), line("/hlep"), line(" hello ")]), Some("hello".to_owned()));
+        assert_eq!(heard([line(" /etc/hosts is what?")]), Some("/etc/hosts is what?".to_owned()));
+        assert_eq!(heard([line("/quit")]), None);
+    }
+
+    #[test]
+    fn only_a_second_interruption_of_an_empty_line_leaves() {
+        let empty = || Typed::Interrupted { had_text: false };
+        let written = || Typed::Interrupted { had_text: true };
+        assert_eq!(heard([empty(), empty()]), None);
+        assert_eq!(heard([written(), empty(), written(), empty(), empty()]), None);
+        assert_eq!(heard([empty(), line("hello")]), Some("hello".to_owned()));
+        assert_eq!(heard([Typed::End]), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! How each service stands: whether there is a key for it, and whether one that needs none is there.
+
+use std::time::Duration;
+
+use convoke_models::choose::{Service, address};
+use tokio::net::TcpStream;
+
+use crate::models::Models;
+
+/// Longer than any program on this machine takes to be reached.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How a service stands.
+pub(super) enum Standing {
+    /// It has a key, and where.
+    Key(String),
+    /// It needs no key, and answers at this address or has not been asked there.
+    Open(String),
+    /// It needs no key, and nothing answers at this address.
+    Absent(String),
+    /// It needs no key, but nobody says where it is.
+    Nowhere,
+    /// It needs a key, which could be in these variables.
+    NoKey(String),
+}
+
+/// Every service, and how it stands.
+pub(super) async fn standings(models: &Models) -> Vec<(&'static Service, Standing)> {
+    let mut all = Vec::new();
+    for service in Service::ALL {
+        all.push((service, standing(models, service).await));
+    }
+    all
+}
+
+async fn standing(models: &Models, service: &'static Service) -> Standing {
+    let environment = models.config.environment();
+    if let Some((_, place)) = models.credentials.key(service, environment) {
+        return Standing::Key(place.to_string());
+    }
+    if service.needs_key {
+        return Standing::NoKey(service.key_variables.join(" or "));
+    }
+    let Some(url) = models.config.models().base_url(service, environment) else { return Standing::Nowhere };
+    let shown = address::shown(&url);
+    // Nothing is sent anywhere but to this machine: a folder's file may name the address.
+    match address::is_here(&url) && !answers(&url).await {
+        true => Standing::Absent(shown),
+        false => Standing::Open(shown),
+    }
+}
+
+/// Whether somebody listens there.
+async fn answers(url: &str) -> bool {
+    let Ok(uri) = url.parse::<http::Uri>() else { return false };
+    let Some(host) = uri.host() else { return false };
+    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let reached = TcpStream::connect((host, uri.port_u16().unwrap_or(usual)));
+    matches!(tokio::time::timeout(PATIENCE, reached).await, Ok(Ok(_)))
+}

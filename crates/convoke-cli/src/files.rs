@@ -1,0 +1,52 @@
+//! Files of the user that are written: whole or not at all, and never over something by accident.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// The text of a file, or of standard input if it is `-`, and what to call it.
+pub(crate) fn read(path: &Path) -> Result<(String, String), Failure> {
+    let name = path.display().to_string();
+    let failed = |error: std::io::Error| Failure::failed(format!("{name} cannot be read: {error}"));
+    if name == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(failed)?;
+        return Ok(("standard input".to_owned(), text));
+    }
+    let text = std::fs::read_to_string(path).map_err(failed)?;
+    Ok((name, text))
+}
+
+/// Writes a file that is not there yet.
+pub(crate) fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let name = path.display();
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::failed(format!("{name} is there already"))
+            .hint("write it somewhere else with --output, and compare the two"),
+        _ => Failure::failed(format!("{name} cannot be written: {error}")),
+    })
+}
+
+/// Writes a file so that there is always a whole one: the old or the new. One that is there keeps its permissions.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::failed(format!("{} cannot be written: {error}", path.display()))
+            .hint("check its permissions, and that the disk is not full; the file is as it was")
+    };
+    // The file itself, if the path is a link to it.
+    let path = if path.exists() { path.canonicalize().map_err(failed)? } else { path.to_owned() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".convoke-").tempfile_in(folder).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    match std::fs::metadata(&path) {
+        Ok(metadata) => file.as_file().set_permissions(metadata.permissions()).map_err(failed)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error)),
+    }
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(&path).map_err(|error| failed(error.error))?;
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! `convoke chat` on a terminal: lines are edited, answers stopped, and the end is the end.
+
+use crate::place::{Place, stdout};
+use crate::run_terminal::Terminal;
+
+const SCRIPT: &str = r#"
+[[rule]]
+when = { last_contains = "slow" }
+reply = "one two three four five six seven eight nine ten"
+delay_per_chunk = "20s"
+
+[[rule]]
+when = { last_contains = "never" }
+delay = "60m"
+reply = "At last."
+
+[[rule]]
+when = { last_contains = "loom" }
+reply = "Looms weave."
+
+[[rule]]
+reply = "I do not know."
+"#;
+
+const CHAT: [&str; 3] = ["chat", "-m", "scripted/script.toml"];
+const LEFT: &str = "\u{1b}[D";
+const UP: &str = "\u{1b}[A";
+
+fn place() -> Place {
+    let place = Place::empty();
+    place.write("script.toml", SCRIPT);
+    place
+}
+
+/// A conversation whose person is asked for the first line.
+fn begun(place: &Place) -> Terminal {
+    let mut terminal = Terminal::with_results(place, &CHAT);
+    terminal.wait_for("scripted/script.toml · /help");
+    terminal.wait_for("> ");
+    terminal
+}
+
+#[test]
+fn a_line_is_edited_and_earlier_ones_come_back() {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses(&format!("tell me of oms{LEFT}{LEFT}{LEFT}lo\r"));
+    terminal.wait_for("Looms weave.");
+    terminal.wait_for("> ");
+    terminal.presses(&format!("{UP} again\r"));
+    terminal.wait_for("Looms weave.");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
+    let shown = stdout(&place.convoke(&["show", "last"]));
+    assert!(shown.contains("tell me of looms") && shown.contains("tell me of looms again"), "{shown}");
+    assert!(!shown.contains("u{1b}"), "{shown}");
+}
+
+#[test]
+fn what_begins_with_a_slash_is_for_the_program() {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses("/help\r");
+    terminal.wait_for("leave; so do Ctrl-D");
+    terminal.wait_for("> ");
+    terminal.presses("/bye\r");
+    terminal.wait_for("there is no command /bye");
+    terminal.wait_for("> ");
+    terminal.presses("/quit\r");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
+    let shown = stdout(&place.convoke(&["show", "last"]));
+    assert!(shown.contains("What next?") && !shown.contains("model →"), "no model was asked: {shown}");
+}
+
+#[test]
+fn a_conversation_that_was_left_is_completed_and_can_be_gone_on_with() {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses("of looms\r");
+    terminal.wait_for("Looms weave.");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    terminal.wait_for("go on with `convoke chat --continue");
+    assert_eq!(terminal.finish().2, Some(0));
+    let runs: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
+    assert_eq!(runs[0]["status"], "completed", "{runs}");
+    assert_eq!(stdout(&place.convoke(&["questions", "--json"])).trim(), "[]");
+    let more = place.convoke(&["chat", "-m", "scripted/script.toml", "--continue", "last", "and what else?"]);
+    assert_eq!(stdout(&more), "I do not know.\n", "{more:?}");
+    let shown = stdout(&place.convoke(&["show", "last"]));
+    assert!(shown.contains("Looms weave.") && shown.contains("and what else?"), "{shown}");
+}
+
+#[test]
+fn ctrl_c_stops_the_answer_and_not_the_conversation() {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses("slow\r");
+    terminal.wait_for("one");
+    terminal.interrupt();
+    terminal.wait_for("stopped");
+    terminal.wait_for("> ");
+    terminal.presses("never\r");
+    terminal.wait_for("never");
+    terminal.wait_for("scripted/script.toml");
+    terminal.interrupt();
+    terminal.wait_for("stopped before it said anything");
+    terminal.wait_for("> ");
+    terminal.presses("of looms\r");
+    terminal.wait_for("Looms weave.");
+    terminal.wait_for("> ");
+    terminal.presses("draft\u{3}");
+    terminal.wait_for("> ");
+    terminal.presses("\u{3}");
+    terminal.wait_for("Ctrl-C again");
+    terminal.wait_for("> ");
+    terminal.presses("\u{3}");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(!seen.contains("three"), "{seen}");
+    let runs: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
+    assert_eq!(runs[0]["status"], "completed", "{runs}");
+}
