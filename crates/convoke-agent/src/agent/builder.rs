@@ -17,6 +17,7 @@ pub struct AgentBuilder {
     duplicate: Option<DuplicateTool>,
     params: ModelParams,
     max_turns: MaxTurns,
+    max_calls_per_reply: Option<u32>,
     timeout: Option<Duration>,
     tool_timeout: Option<Duration>,
     parallel: ParallelCalls,
@@ -40,6 +41,12 @@ pub enum InvalidAgent {
     /// No turns.
     #[error("agent `{agent}` has no turns: give it at least one, or `None` for as many as it takes")]
     NoTurns {
+        /// The agent.
+        agent: Arc<str>,
+    },
+    /// No calls, but tools.
+    #[error("agent `{agent}` may make no calls: let a reply ask for at least one, or give it no tools")]
+    NoCalls {
         /// The agent.
         agent: Arc<str>,
     },
@@ -75,6 +82,7 @@ impl AgentBuilder {
             duplicate: None,
             params: ModelParams::default(),
             max_turns: MaxTurns::Default,
+            max_calls_per_reply: Some(Agent::DEFAULT_MAX_CALLS_PER_REPLY),
             timeout: None,
             tool_timeout: Some(Agent::DEFAULT_TOOL_TIMEOUT),
             parallel: ParallelCalls::default(),
@@ -130,6 +138,13 @@ impl AgentBuilder {
     /// Sets how many turns it has, the last one without tools included; `None` means as many as it takes. 10 otherwise.
     pub fn max_turns(mut self, turns: impl Into<Option<u32>>) -> Self {
         self.max_turns = MaxTurns::Said(turns.into());
+        self
+    }
+
+    /// Sets how many calls of one reply are made; `None` means all of them. 128 otherwise. The model is told of each call
+    /// beyond it that it was not made, and why. Calls left to the client do not count.
+    pub fn max_calls_per_reply(mut self, calls: impl Into<Option<u32>>) -> Self {
+        self.max_calls_per_reply = calls.into();
         self
     }
 
@@ -206,6 +221,9 @@ impl AgentBuilder {
         if self.max_turns == MaxTurns::Said(Some(0)) {
             return Err(InvalidAgent::NoTurns { agent: agent() });
         }
+        if self.max_calls_per_reply == Some(0) {
+            return Err(InvalidAgent::NoCalls { agent: agent() });
+        }
         if let Some(limit) = self.repeat_limit.filter(|limit| *limit < 2) {
             return Err(InvalidAgent::RepeatLimit { agent: agent(), limit });
         }
@@ -221,6 +239,7 @@ impl AgentBuilder {
             tools: self.tools,
             params: self.params,
             max_turns: self.max_turns,
+            max_calls_per_reply: self.max_calls_per_reply,
             timeout: self.timeout,
             tool_timeout: self.tool_timeout,
             parallel: self.parallel,
