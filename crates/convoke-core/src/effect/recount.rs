@@ -57,7 +57,7 @@ impl Scope {
         for slot in slots {
             match (slot.first(), slot.finished) {
                 (_, Some(_)) => {
-                    journal.index.mark_used();
+                    self.mark_told(journal);
                     self.charge_again(slot);
                 }
                 (Some(begun), None) if begun.effect == EffectKind::Ask => {

@@ -136,7 +136,7 @@ impl Scope {
 
     async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
         let spec = tool.spec();
-        let effect = self.number(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
+        let effect = self.number_act(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
         let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
         let past = effect.past(|| shortened(&asked().to_string()))?;
         let charge = Charge::tool(spec.name());
@@ -147,7 +147,9 @@ impl Scope {
                     self.tell_fate(call, outcome.as_ref().ok(), true).await;
                     self.count_tool_call(&charge);
                 }
-                if spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty() {
+                let may_have_more =
+                    spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty();
+                if may_have_more || self.node.replay.get().is_some() {
                     self.recount_below();
                 }
                 return outcome;
@@ -155,7 +157,7 @@ impl Scope {
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        let request = super::dated(asked())?;
+        let request = effect.dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
         if in_doubt {
             self.count_tool_call(&charge);
@@ -177,7 +179,7 @@ impl Scope {
             return self.call_tool(tool, call, &effect, None).await;
         }
         if let Some(budget) = &self.node.budget
-            && let Err(exhausted) = budget.reserve(&charge)
+            && let Err(exhausted) = budget.take(&charge)
         {
             return effect.finish(
                 Some(request),
