@@ -6,10 +6,16 @@ mod common;
 
 use std::time::Duration;
 
+use common::stored::{Home, asks};
+use common::tools::TestTool;
 use common::{Trail, millis, run_on, with_model};
-use convoke_core::{Canceller, Error, Limits, Money, Resource, RunStatus, Usage, Workflow};
+use convoke_agent::Agent;
+use convoke_core::{
+    Answer, Canceller, Error, Limits, ModelRequest, Money, Resource, RunStatus, Step, Usage, Workflow,
+};
 use convoke_models::{Match, Reply, ScriptedModel};
-use convoke_steps::{Chain, Join, OnError, Parallel, Prompt, StepExt, prompt};
+use convoke_steps::{AgentStep, Chain, Join, OnError, Parallel, Prompt, StepExt, prompt};
+use serde_json::json;
 
 fn ask(name: &str) -> Prompt<Trail> {
     prompt(name, |_: &Trail| "?").text(|trail| &mut trail.text)
@@ -20,12 +26,13 @@ fn using(usage: Usage) -> ScriptedModel {
     ScriptedModel::builder().when(Match::any(), Reply::text("yes").usage(usage)).build()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_an_inner_budget_sets_aside_and_does_not_use_is_given_back_to_the_outer_one() {
     // Each call sets more than 4,000 tokens aside and uses 100: both budgets have room for one such call at a time.
     let model = using(Usage::tokens(50, 50));
     let inner = Chain::new("inner").then(ask("a")).then(ask("b")).then(ask("c"));
     let outer = Chain::new("outer").then(inner.limits(Limits::default().tokens(5_000))).then(ask("d"));
+    let outer = outer.timeout(Duration::from_secs(60));
     let outcome =
         run_on(&with_model(&model), outer.limits(Limits::default().tokens(5_000)), Trail::default()).await;
     assert_eq!((outcome.status, model.calls()), (RunStatus::Completed, 4));
@@ -109,4 +116,39 @@ async fn who_waits_for_a_budget_can_be_cancelled_and_runs_out_of_time() {
     let outcome = run_on(&with_model(&model), fan.limits(limits), Trail::default()).await;
     assert_eq!((outcome.status, model.calls()), (RunStatus::Completed, 1), "{:?}", outcome.error);
     assert_eq!(outcome.state.text, "gave up");
+}
+
+/// An agent that looks twice if it may, and is done.
+fn looks_twice(name: &str, tool: &TestTool) -> impl Step<Trail> + use<> {
+    let agent = Agent::builder(name).tool(tool.clone()).build().unwrap();
+    AgentStep::new(name, agent, |_: &Trail| "go")
+        .store(|trail: &mut Trail, result| trail.steps.push(result.text()))
+}
+
+#[tokio::test]
+async fn turns_taken_before_a_resume_count_further_out_even_if_they_are_too_many_further_in() {
+    let results =
+        |request: &ModelRequest| request.messages.iter().map(|message| message.results().count()).sum();
+    let model = ScriptedModel::builder()
+        .when(
+            Match::request_where(move |request| {
+                let seen: usize = results(request);
+                seen >= 2
+            }),
+            "done",
+        )
+        .when(Match::offers_tool("look"), Reply::tool("look", json!({})))
+        .otherwise("done")
+        .build();
+    let (home, tool) = (Home::new(model), TestTool::gives("look", "seen"));
+    let two = |turns| {
+        let first = looks_twice("first", &tool).limits(Limits::default().turns(turns));
+        Workflow::new(Chain::new("main").then(first).then(asks("well?")).then(looks_twice("second", &tool)))
+    };
+    let run = home.start(&two(9), Trail::default()).await.run;
+    assert_eq!(tool.calls(), 2);
+    home.answer(&run, "well?", Answer::text("well")).await;
+    let resumed = home.runtime().resume(&two(1), run).limits(Limits::default().turns(4)).await.unwrap();
+    assert_eq!(resumed.completed().unwrap().steps, ["done", "well", "done"]);
+    assert_eq!(tool.calls(), 2, "three turns were taken, and the fourth is the last");
 }

@@ -7,15 +7,15 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::stored::{Home, echo};
+use common::stored::{Home, asks, echo};
 use common::tools::TestTool;
 use common::{Trail, millis};
 use convoke_core::{
-    Answer, Canceller, Error, ModelError, ModelRequest, Outcome, Repeat, RunStatus, Tool, ToolCall,
-    ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
+    Answer, BoxFuture, Canceller, Error, History, Invocation, ModelError, ModelRequest, Outcome, Repeat,
+    RunStatus, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
-use convoke_steps::{AsyncFunc, Chain, StepExt, ToolStep, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, OnError, StepExt, ToolStep, task_boxed};
 use serde_json::{Value, json};
 
 /// A tool that takes a minute, and must not be repeated blindly.
@@ -137,4 +137,44 @@ async fn another_kind_of_effect_with_the_same_request_is_a_divergence() {
     };
     assert!(divergence.recorded.starts_with("custom"), "{divergence}");
     assert!(divergence.asked.starts_with("tool"), "{divergence}");
+}
+
+/// A tool that takes notes, of one kind only.
+struct Particular(TestTool, &'static str);
+
+impl Tool for Particular {
+    fn spec(&self) -> &ToolSpec {
+        self.0.spec()
+    }
+
+    fn check(&self, arguments: &Value) -> Result<(), String> {
+        if self.1.is_empty() || arguments["to"] == self.1 {
+            Ok(())
+        } else {
+            Err(format!("not for {}", arguments["to"]))
+        }
+    }
+
+    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        self.0.call(call)
+    }
+}
+
+fn notes(tool: &TestTool, accepts: &'static str) -> Workflow<Trail> {
+    let tools = Toolset::new().with(Particular(tool.clone(), accepts)).unwrap();
+    let note =
+        ToolStep::new("note", &tools, "note", |_: &Trail| Ok::<_, Error>(json!({"to": "ann"}))).discard();
+    Workflow::new(Chain::new("main").then_or(note, OnError::Continue).then(asks("well?")))
+}
+
+#[tokio::test]
+async fn a_call_that_was_refused_is_not_made_by_a_run_that_goes_on_with_a_laxer_tool() {
+    let (home, tool) = (Home::new(echo()), TestTool::gives("note", "noted"));
+    let before = home.start(&notes(&tool, "bob"), Trail::default()).await;
+    assert_eq!((before.status, before.totals.tool_calls), (RunStatus::Suspended, 0));
+    home.answer(&before.run, "well?", Answer::text("well")).await;
+    let after = home.resume(&notes(&tool, ""), &before.run).await;
+    assert_eq!((after.status, tool.calls(), after.totals.tool_calls), (RunStatus::Completed, 0, 0));
+    let history = History::load(&**home.store(), &before.run).await.unwrap();
+    assert_eq!(history.spent().tool_calls, 0);
 }

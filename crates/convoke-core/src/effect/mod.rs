@@ -137,6 +137,12 @@ impl<'a> Numbered<'a> {
         Ok(serde_json::to_vec(&request)?.into())
     }
 
+    /// Whether the journal has anything about it.
+    fn is_known(&self) -> bool {
+        let slot = self.scope.journal().and_then(|journal| journal.index.get(self.path, self.ordinal));
+        slot.is_some_and(|slot| slot.first().is_some())
+    }
+
     /// How often it was begun, as far as the journal knows.
     fn attempts(&self) -> u32 {
         let slot = self.scope.journal().and_then(|journal| journal.index.get(self.path, self.ordinal));

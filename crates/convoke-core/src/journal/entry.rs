@@ -135,6 +135,26 @@ impl Entry {
     }
 }
 
+/// What the journal keeps of a tool's outcome, as far as it says whether the call was made.
+#[derive(Deserialize)]
+struct Refusable {
+    #[serde(default)]
+    refused: bool,
+}
+
+impl Entry {
+    /// Of the end of a tool's call: whether it was made. One that the budget did not allow, or whose arguments were
+    /// refused, was not.
+    pub(crate) fn was_made(&self) -> bool {
+        let outcome = self.outcome.as_deref().unwrap_or_default();
+        match serde_json::from_slice::<Recorded<Refusable>>(outcome) {
+            Ok(Recorded::Ok(outcome)) => !outcome.refused,
+            Ok(Recorded::Err(error)) => !matches!(error, RecordedError::Budget(_)),
+            Err(_) => true,
+        }
+    }
+}
+
 /// The outcome of an effect as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
