@@ -281,15 +281,18 @@ async fn a_whole_chain_can_be_tried_again() {
     assert_eq!(outcome.completed().unwrap().steps, ["first", "first"]);
 }
 
+/// The keys and arguments a tool was called with.
+type Heard = Arc<Mutex<Vec<(String, Value)>>>;
+
 /// A tool that loses its connection so many times, and remembers the keys it was called with.
 struct Lossy {
     spec: ToolSpec,
     losses: usize,
-    heard: Arc<Mutex<Vec<(String, Value)>>>,
+    heard: Heard,
 }
 
 impl Lossy {
-    fn new(losses: usize) -> (Self, Arc<Mutex<Vec<(String, Value)>>>) {
+    fn new(losses: usize) -> (Self, Heard) {
         let heard = Arc::default();
         let spec = ToolSpec::new("pay", "", ToolEffect::Writes.into());
         (Self { spec, losses, heard: Arc::clone(&heard) }, heard)
@@ -317,7 +320,7 @@ fn pays(tool: Lossy, who: impl Fn(&Trail) -> &'static str + Send + Sync + 'stati
         .discard()
 }
 
-fn keys(heard: &Arc<Mutex<Vec<(String, Value)>>>) -> Vec<String> {
+fn keys(heard: &Heard) -> Vec<String> {
     heard.lock().unwrap().iter().map(|(key, _)| key.clone()).collect()
 }
 
