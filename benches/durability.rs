@@ -43,7 +43,7 @@ fn counting(effects: u64) -> Workflow<u64> {
             Ok(())
         })
     });
-    Workflow::new(step.leaf_timeout(None))
+    Workflow::new(step)
 }
 
 fn open(folder: &Path) -> Runtime {
@@ -258,9 +258,8 @@ fn long_agent(tokio: &tokio::runtime::Runtime) {
             Ok(())
         })
     });
-    let outcome = tokio.block_on(async {
-        runtime.start(&Workflow::new(step.leaf_timeout(None)), Talk::default()).await.expect("it starts")
-    });
+    let outcome = tokio
+        .block_on(async { runtime.start(&Workflow::new(step), Talk::default()).await.expect("it starts") });
     assert_eq!(outcome.state.calls, CALLS);
     drop(runtime);
     let times = times.lock().expect("not poisoned");

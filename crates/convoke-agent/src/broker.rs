@@ -68,6 +68,12 @@ pub enum Undecided {
     /// It does not answer the question, which still waits.
     #[error(transparent)]
     Unfit(#[from] UnfitAnswer),
+    /// It would not count. The question still waits.
+    #[error("that answer would not count: {reason}")]
+    Uncounted {
+        /// Why.
+        reason: String,
+    },
 }
 
 impl Desk {
@@ -118,7 +124,12 @@ impl Desk {
         let mut waiting = self.lock();
         let position =
             waiting.requests.iter().position(|request| request.question.id == *id).ok_or_else(gone)?;
-        waiting.requests[position].question.question.check(&answer.decision)?;
+        let question = &waiting.requests[position].question;
+        question.question.check(&answer.decision)?;
+        // Who has answered before, and where, is the run's to know.
+        if let Some(reason) = question.objection_to(&answer, &[]) {
+            return Err(Undecided::Uncounted { reason });
+        }
         let request = waiting.requests.remove(position);
         // Under the lock: a wait that ends takes itself out first, so the receiver is there.
         request.answer.send(answer).map_err(|_| gone())

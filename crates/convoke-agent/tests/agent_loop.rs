@@ -138,7 +138,8 @@ async fn a_time_limit_further_out_is_an_error_and_not_the_agents_own() {
 #[tokio::test(start_paused = true)]
 async fn a_model_that_never_answers_is_bounded_like_any_leaf() {
     let model = ScriptedModel::builder().otherwise(Reply::text("never").hangs()).build();
-    let outcome = outcome(&Runtime::new(), agent(&model).build().unwrap()).await;
+    let bounded = Runtime::builder().leaf_timeout(Some(Duration::from_secs(120))).build();
+    let outcome = outcome(&bounded, agent(&model).build().unwrap()).await;
     let Some(Error::TimedOut(timed_out)) = outcome.error else { panic!("{:?}", outcome.error) };
     assert_eq!(timed_out.owner.as_str(), "helper/turn/model");
 }

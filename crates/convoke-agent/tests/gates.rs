@@ -5,12 +5,13 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use common::{Diary, agent, call, call_events, calls_then_done, echo, results, streamed};
+use common::{Diary, agent, call, call_events, calls_then_done, echo, results, slow, streamed};
 use convoke_agent::{Agent, AgentStop, Conversation};
 use convoke_core::{
-    Answer, BoxFuture, Error, Gate, GateRequest, Permission, Question, RunStatus, Runtime, RuntimeBuilder,
-    Store, Workflow,
+    Answer, BoxFuture, Canceller, Error, Gate, GateRequest, Permission, Question, RunStatus, Runtime,
+    RuntimeBuilder, Store, Workflow,
 };
 use convoke_store::MemoryStore;
 use serde_json::json;
@@ -156,4 +157,45 @@ async fn what_an_agent_refuses_by_its_conversation_reaches_no_gate() {
     assert_eq!((diary.entries().len(), gate.judged()), (0, 0));
     let told = results(&outcome.completed().unwrap().result.unwrap()).remove(0);
     assert_eq!((told.0.as_str(), told.1), ("`echo` is not for today", true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_interrupted_and_is_denied_meanwhile_is_not_made_again() {
+    let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let helper = agent(&calls_then_done(call("slow", "no")))
+        .tool(slow("slow", &diary, Duration::from_secs(10)))
+        .build()
+        .unwrap();
+    let workflow = Workflow::new(helper);
+    let lax = ByText::new(|_| Permission::Allow);
+    let canceller = Canceller::new();
+    let run = stored(&store, &lax).build().start(&workflow, Conversation::from("go")).canceller(&canceller);
+    let cancel = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        canceller.cancel("enough");
+    };
+    let run = tokio::join!(run.into_future(), cancel).0.unwrap().run;
+    assert_eq!(diary.entries(), ["slow(no) begins"]);
+
+    let strict = stored(&store, &ByText::new(by_letter)).build();
+    let doubtful = strict.resume(&workflow, run.clone()).await.unwrap();
+    assert_eq!(doubtful.status, RunStatus::Suspended);
+    store.answer(&run, &doubtful.questions()[0].id, Answer::choose("again")).await.unwrap();
+    let resumed = strict.resume(&workflow, run).await.unwrap();
+    let told = results(&resumed.completed().unwrap().result.unwrap()).remove(0);
+    assert_eq!(told, ("`slow` was not called: texts with an n are not allowed".to_owned(), true));
+    assert_eq!(diary.entries(), ["slow(no) begins"]);
+}
+
+#[tokio::test]
+async fn a_denied_call_of_a_fatal_tool_does_not_end_the_run() {
+    let diary = Diary::default();
+    let helper =
+        agent(&calls_then_done(call("echo", "no"))).tool(echo("echo", &diary).fatal()).build().unwrap();
+    let runtime = Runtime::builder().gate(ByText::new(by_letter)).build();
+    let outcome = streamed(&runtime, helper).await.1;
+    assert_eq!(outcome.status, RunStatus::Completed, "{:?}", outcome.error);
+    let told = results(&outcome.completed().unwrap().result.unwrap()).remove(0);
+    assert_eq!(told, ("`echo` was not called: texts with an n are not allowed".to_owned(), true));
+    assert!(diary.entries().is_empty());
 }

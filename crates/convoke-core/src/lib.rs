@@ -42,7 +42,7 @@ mod time;
 mod tool;
 
 pub use ask::{Answer, Decision, PendingQuestion, Question, QuestionId, QuestionKind, Responder};
-pub use budget::{Exhausted, Limits, Resource};
+pub use budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Exhausted, Limits, Resource};
 pub use digest::{Digest, InvalidDigest};
 pub use effect::{CustomEffect, OnDoubt, PendingDecision, Visibility};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
@@ -67,9 +67,7 @@ pub use run::{
     FORBID_LIVE_MODELS, Fork, InvalidRetry, Outcome, Registry, Replay, RetryPolicy, RunOptions, RunStream,
     Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow,
 };
-pub use scope::{
-    Canceller, DEFAULT_LEAF_TIMEOUT, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap,
-};
+pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{RunStatus, Store, StoreError};
 pub use time::Timestamp;

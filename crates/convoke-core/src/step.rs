@@ -143,7 +143,7 @@ impl std::fmt::Debug for SettingsChange {
 /// Whether a step works itself or lets others work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
-    /// It works itself: the leaf timeout bounds it, and it is dropped when its time is up.
+    /// It works itself: the leaf timeout bounds it if there is one, and it is dropped when its time is up.
     Leaf,
     /// It runs other steps or effects, each bounded on its own; only a timeout set on it by name bounds it as a whole.
     Composite,

@@ -42,7 +42,7 @@ async fn agents(count: usize, gate: &Arc<Gate>, server: &Arc<LimitedServer>) {
         .build();
     let model = Gated { gate: Arc::clone(gate), server: Arc::clone(server), script, latency: pause };
     let model: Arc<dyn Model> = Arc::new(Retrying::new(Arc::new(model), Attempts::default()));
-    let runtime = Runtime::builder().leaf_timeout(None).build();
+    let runtime = Runtime::new();
     let mut running = JoinSet::new();
     for number in 0..count {
         let sage = Agent::builder("sage").shared_model(Arc::clone(&model)).build().unwrap();

@@ -40,9 +40,9 @@ pub trait StepExt: Sized {
         self.bounded(|bounds| bounds.limits = Some(limits))
     }
 
-    /// Limits how long each leaf in it may take, whatever it waits for. Without this, waiting for people does not count.
+    /// Limits how long each leaf in it may take, whatever it waits for; `None` takes a limit set further out off.
     fn leaf_timeout(self, limit: Option<Duration>) -> Bounded<Self> {
-        self.changing(move |settings| settings.leaf_timeout = Some(limit.into()))
+        self.changing(move |settings| settings.leaf_timeout = limit)
     }
 
     /// Limits how many branches of each fan-out in it run at once.

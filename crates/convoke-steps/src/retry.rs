@@ -8,7 +8,8 @@ use std::sync::Arc;
 /// Tries a step again when it fails for a reason that may pass, waiting longer each time, and at least as long as the
 /// other side asked.
 ///
-/// The state keeps what a failed attempt wrote, unless [`with_rollback`](Self::with_rollback) is asked for.
+/// A tool that is called again with the same arguments is called with the same idempotency key: what the first attempt
+/// did, and could not say, is not done twice by tools that heed it. The state keeps what a failed attempt wrote, unless [`with_rollback`](Self::with_rollback) is asked for.
 ///
 /// ```
 /// use convoke_core::{Error, RetryPolicy};
@@ -70,11 +71,15 @@ impl<S: Send + 'static> Retry<S> {
         let maximum = self.policy.max_attempts();
         let again = Again(Arc::clone(&self.step));
         let step: &dyn Step<S> = if self.in_place { &again } else { &*self.step };
+        scope.begin_attempts();
+        let mut first: Option<Scope> = None;
         for attempt in 1..=maximum {
-            let child = match self.in_place && attempt == 1 {
-                true => None,
-                false => Some(scope.open(step)?),
+            let child = match &first {
+                None if self.in_place => None,
+                None => Some(scope.open(step)?),
+                Some(first) => Some(scope.open_again(step, first)?),
             };
+            first.get_or_insert_with(|| child.clone().unwrap_or_else(|| scope.clone()));
             if scope.is_heard() {
                 scope.emit(EventKind::RetryAttempt { attempt }).await;
             }

@@ -116,7 +116,7 @@ async fn look_at_settings(scope: &Scope, trail: &mut Trail) -> Result<(), Error>
     let settings = scope.settings();
     trail.text = format!(
         "{:?} {:?} {:?} {}",
-        settings.leaf_time_limit(),
+        settings.leaf_timeout,
         settings.max_concurrency,
         settings.params.temperature,
         settings.on_failure.is_some()
@@ -127,7 +127,7 @@ async fn look_at_settings(scope: &Scope, trail: &mut Trail) -> Result<(), Error>
 #[tokio::test]
 async fn gains_155_what_holds_unless_said_otherwise() {
     let outcome = run(task("look", look_at_settings)).await;
-    assert_eq!(outcome.completed().unwrap().text, "Some(120s) None None false");
+    assert_eq!(outcome.completed().unwrap().text, "None None None false");
 }
 
 #[tokio::test]
@@ -137,9 +137,9 @@ async fn settings_hold_for_the_step_they_are_given_to_and_what_is_in_it() {
     let chain = Chain::new("main").then(inner.max_concurrency(at_once(3)));
     let inside = run(chain).await.completed().unwrap();
     assert_eq!(inside.text, "Some(5s) Some(3) None false");
-    let bounded = Chain::new("inner").then(look("a")).leaf_timeout(None);
+    let bounded = Chain::new("inner").then(look("a")).leaf_timeout(Some(millis(5)));
     let after = run(Chain::new("main").then(bounded).then(look("b"))).await.completed().unwrap();
-    assert_eq!(after.text, "Some(120s) None None false");
+    assert_eq!(after.text, "None None None false");
     let last = run(look("a").leaf_timeout(None).leaf_timeout(Some(millis(10)))).await.completed().unwrap();
     assert_eq!(last.text, "Some(10ms) None None false", "what is said last counts");
 }

@@ -6,8 +6,8 @@ mod common;
 
 use common::events::{end, told, told_of_steps};
 use common::{Oops, Trail, add, blamed, fails, millis, run, slow, waits, watch};
-use convoke_core::{Canceller, Error, RunStatus, Runtime, Workflow};
-use convoke_steps::{Chain, OnError, StepExt, func};
+use convoke_core::{BoxFuture, Canceller, Error, RunStatus, Runtime, Scope, Step, Workflow};
+use convoke_steps::{AsyncFunc, Chain, Func, OnError, StepExt, func};
 
 #[tokio::test]
 async fn gains_033_each_step_sees_what_the_one_before_wrote() {
@@ -126,11 +126,36 @@ async fn gains_044_the_leaf_timeout_does_not_bound_a_chain_of_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leaf_that_takes_longer_than_two_minutes_times_out_by_default() {
-    let outcome = run(Chain::new("main").then(slow("a", 121_000))).await;
-    assert_eq!(outcome.status, RunStatus::TimedOut);
-    let unbounded = run(Chain::new("main").then(slow("a", 121_000).leaf_timeout(None))).await;
-    assert_eq!(unbounded.status, RunStatus::Completed);
+async fn a_leaf_takes_as_long_as_it_takes_unless_somebody_sets_a_limit() {
+    let day = 24 * 60 * 60 * 1_000;
+    let leaves = || Chain::new("main").then(slow("a", day)).then(waits("b", day));
+    assert_eq!(run(leaves()).await.completed().unwrap().steps, ["a", "b"]);
+    let bounded = run(leaves().leaf_timeout(Some(millis(100)))).await;
+    assert_eq!(bounded.status, RunStatus::TimedOut);
+    let lifted = Chain::new("outer").then(leaves().leaf_timeout(None)).leaf_timeout(Some(millis(100)));
+    assert_eq!(run(lifted).await.status, RunStatus::Completed);
+}
+
+/// A composite that does not say it is one.
+struct Both(Func<Trail>, AsyncFunc<Trail>);
+
+impl Step<Trail> for Both {
+    fn name(&self) -> &str {
+        "both"
+    }
+
+    fn run<'a>(&'a self, scope: &'a Scope, trail: &'a mut Trail) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            scope.run(&self.0, trail).await?;
+            scope.run(&self.1, trail).await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_composite_that_forgets_to_say_what_it_is_may_take_long_too() {
+    let both = Both(add("a"), waits("b", 10 * 60 * 1_000));
+    assert_eq!(run(both).await.completed().unwrap().steps, ["a", "b"]);
 }
 
 #[tokio::test]

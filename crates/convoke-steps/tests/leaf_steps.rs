@@ -97,7 +97,7 @@ async fn count_to_10_000(scope: &Scope, report: &mut Report) -> Result<(), Error
 #[tokio::test(start_paused = true)]
 async fn gains_008_a_slow_reader_gets_all_changes_in_order() {
     let workflow = Workflow::new(task("work", count_to_10_000)).named("patient");
-    let mut stream = Runtime::new().start(&workflow, Report::default()).leaf_timeout(None).stream();
+    let mut stream = Runtime::new().start(&workflow, Report::default()).stream();
     let mut heard = Vec::new();
     while let Some(event) = stream.next().await {
         tokio::time::sleep(common::millis(50)).await;

@@ -13,8 +13,8 @@ use common::stored::{Home, asks, echo, says};
 use common::tools::TestTool;
 use common::{Trail, add, at_once, millis};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Error, Limits, ModelError, ModelRequest, Outcome, PendingQuestion, Repeat,
-    Responder, RunStatus, Step, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
+    Answer, BoxFuture, Canceller, Error, Fork, Limits, ModelError, ModelRequest, Outcome, PendingQuestion,
+    Repeat, Responder, RunStatus, Step, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{AsyncFunc, Chain, Join, OnError, Parallel, StepExt, ToolStep, task_boxed};
@@ -177,6 +177,33 @@ async fn a_leaf_that_was_dropped_out_of_time_gets_no_further_when_the_run_is_res
     assert_eq!(home.model.calls(), 1);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_leaf_that_was_dropped_out_of_time_gets_as_far_again_however_long_that_takes() {
+    let counts = task_boxed("count", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            for _ in 0..200 {
+                scope.now().await?;
+                // Work that is no effect, and has to be done again.
+                tokio::time::sleep(millis(1)).await;
+                trail.count += 1;
+            }
+            std::future::pending().await
+        })
+    });
+    let tells = task_boxed("tell", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            let model = scope.default_model()?;
+            let seen = ModelRequest::new(format!("{} seen", trail.count));
+            trail.text = scope.model(&model, seen, Visibility::Hidden).await?.text();
+            Ok(())
+        })
+    });
+    let main = Chain::new("main").then_or(counts.timeout(Duration::from_secs(1)), OnError::Continue);
+    let workflow = Workflow::new(main.then(tells).then(asks("well?")));
+    let (_, after) = suspended_and_resumed(&Home::new(echo()), &workflow).await;
+    assert_eq!(after.completed().unwrap().text, "200 seen!");
+}
+
 /// Nobody at home, but the line is open.
 struct Silence;
 
@@ -208,6 +235,21 @@ fn two_branches() -> Workflow<Trail> {
         .build()
         .unwrap();
     Workflow::new(Chain::new("main").then(fan))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_killed_when_its_time_was_up_goes_on_when_it_is_resumed() {
+    let model = ScriptedModel::builder()
+        .when(Match::any(), [Reply::text("late").hangs(), Reply::text("now"), Reply::text("then")])
+        .build();
+    let (home, workflow) =
+        (Home::new(model), Workflow::new(Chain::new("main").then(says("a")).then(says("b"))));
+    let late = home.runtime().start(&workflow, Trail::default()).timeout(millis(50)).await.unwrap();
+    assert_eq!(late.status, RunStatus::TimedOut);
+    // A run with the same past that was not told how the other ended: as if the process had died just before.
+    let entries = home.entries(&late.run).await;
+    let killed = Fork::new(late.run, entries.len() as u64 + 1).create(home.store()).await.unwrap();
+    assert_eq!(home.resume(&workflow, &killed).await.completed().unwrap().steps, ["now", "then"]);
 }
 
 #[tokio::test(start_paused = true)]

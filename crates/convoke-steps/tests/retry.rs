@@ -4,18 +4,20 @@
 
 mod common;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::events::{told, told_of_steps};
+use common::stored::{Home, echo};
 use common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
-    Canceller, Categorised, Category, Error, EventKind, InvalidRetry, ModelError, RetryPolicy, RunStatus,
-    Runtime, Workflow,
+    Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, InvalidRetry, Invocation,
+    ModelError, RetryPolicy, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
-use convoke_steps::{Chain, Func, Retry, StepExt, func, prompt, task_boxed};
+use convoke_steps::{Chain, Func, OnError, Retry, StepExt, ToolStep, func, prompt, task_boxed};
+use serde_json::{Value, json};
 
 /// So many attempts, 10 ms after the first failure and twice as long each time.
 fn attempts(attempts: u32) -> RetryPolicy {
@@ -277,4 +279,166 @@ async fn a_whole_chain_can_be_tried_again() {
     let policy = attempts(3).initial(Duration::ZERO);
     let (_, outcome) = watch_on(&Runtime::new(), Retry::new(chain, policy), Trail::default()).await;
     assert_eq!(outcome.completed().unwrap().steps, ["first", "first"]);
+}
+
+/// The keys and arguments a tool was called with.
+type Heard = Arc<Mutex<Vec<(String, Value)>>>;
+
+/// A tool that loses its connection so many times, and remembers the keys it was called with.
+struct Lossy {
+    spec: ToolSpec,
+    losses: usize,
+    heard: Heard,
+}
+
+impl Lossy {
+    fn new(losses: usize) -> (Self, Heard) {
+        let heard = Arc::default();
+        let spec = ToolSpec::new("pay", "", ToolEffect::Writes.into());
+        (Self { spec, losses, heard: Arc::clone(&heard) }, heard)
+    }
+}
+
+impl Tool for Lossy {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        let mut heard = self.heard.lock().unwrap();
+        heard.push((call.key.to_string(), call.arguments.clone()));
+        let is_lost = heard.len() <= self.losses;
+        Box::pin(
+            async move { if is_lost { Err("connection reset by peer".into()) } else { Ok("paid".into()) } },
+        )
+    }
+}
+
+fn pays(tool: Lossy, who: impl Fn(&Trail) -> &'static str + Send + Sync + 'static) -> ToolStep<Trail, Value> {
+    let tools = Toolset::new().with(tool).unwrap();
+    ToolStep::new("pay", &tools, "pay", move |trail: &Trail| Ok::<_, Error>(json!({"to": who(trail)})))
+        .discard()
+}
+
+fn keys(heard: &Heard) -> Vec<String> {
+    heard.lock().unwrap().iter().map(|(key, _)| key.clone()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_attempt_at_a_call_has_the_key_of_the_first() {
+    let (tool, heard) = Lossy::new(2);
+    let plain = run(Retry::new(pays(tool, |_| "ann"), attempts(5))).await;
+    assert_eq!(plain.status, RunStatus::Completed);
+    let all = keys(&heard);
+    assert_eq!(all.len(), 3);
+    assert!(all.iter().all(|key| *key == all[0]), "{all:?}");
+
+    let (tool, heard) = Lossy::new(2);
+    let in_place =
+        run(Chain::new("main").then(Retry::new(pays(tool, |_| "ann"), attempts(5)).in_place())).await;
+    assert_eq!(in_place.status, RunStatus::Completed);
+    let all = keys(&heard);
+    assert!(all.len() == 3 && all.iter().all(|key| *key == all[0]), "{all:?}");
+
+    let (tool, heard) = Lossy::new(2);
+    let policy = OnError::Retry(attempts(5));
+    let by_policy = run(Chain::new("main").then_or(pays(tool, |_| "ann"), policy)).await;
+    assert_eq!(by_policy.status, RunStatus::Completed);
+    let all = keys(&heard);
+    assert!(all.len() == 3 && all.iter().all(|key| *key == all[0]), "{all:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn different_calls_of_one_attempt_have_different_keys_and_each_its_own_again() {
+    let (tool, heard) = Lossy::new(0);
+    let tool: Arc<dyn Tool> = Arc::new(tool);
+    let twice = task_boxed("twice", move |scope, trail: &mut Trail| {
+        let tool = Arc::clone(&tool);
+        Box::pin(async move {
+            trail.count += 1;
+            for _ in 0..2 {
+                let call = ToolCall { id: "c".into(), name: "pay".into(), arguments: json!({"to": "ann"}) };
+                scope.tool_scope(&*tool, None).tool(&tool, &call).await?;
+            }
+            let (heard, count) = (trail.text.clone(), trail.count);
+            trail.text = scope
+                .custom("note")
+                .perform(|key| async move { Ok::<_, Error>(format!("{heard} {key}")) })
+                .await?;
+            if count == 1 { Err(overloaded()) } else { Ok(()) }
+        })
+    });
+    let state = run(Retry::new(twice, attempts(5))).await.completed().unwrap();
+    let all = keys(&heard);
+    assert_eq!(all.len(), 4);
+    assert_ne!(all[0], all[1]);
+    assert_eq!(all[..2], all[2..]);
+    let noted: Vec<&str> = state.text.split_whitespace().collect();
+    assert_eq!(noted[0], noted[1], "effects of one's own code have their keys, too");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_asks_for_something_else_does_not_pass_for_the_first() {
+    let (tool, heard) = Lossy::new(1);
+    let counted = func("count", |trail: &mut Trail| {
+        trail.count += 1;
+        Ok::<_, Error>(())
+    });
+    let who = |trail: &Trail| if trail.count == 1 { "ann" } else { "bob" };
+    run(Retry::new(Chain::new("both").then(counted).then(pays(tool, who)), attempts(5)))
+        .await
+        .completed()
+        .unwrap();
+    let all = keys(&heard);
+    assert_ne!(all[0], all[1], "bob is not paid because ann was");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_was_interrupted_keeps_its_key_when_the_run_is_resumed() {
+    let (tool, heard) = Lossy::new(1);
+    let slow = Arc::new(AtomicU64::new(0));
+    // The second attempt is cut off while it is under way.
+    let home = Home::new(echo());
+    let hanging = Arc::clone(&slow);
+    let tool: Arc<dyn Tool> = Arc::new(Hanging(tool, hanging));
+    let pays = task_boxed("pay", move |scope, _: &mut Trail| {
+        let tool = Arc::clone(&tool);
+        Box::pin(async move {
+            let call = ToolCall { id: "c".into(), name: "pay".into(), arguments: json!({"to": "ann"}) };
+            let result = scope.tool_scope(&*tool, None).tool(&tool, &call).await?;
+            if result.is_error { Err(Error::transient(result.content)) } else { Ok(()) }
+        })
+    });
+    let workflow = Workflow::new(Retry::new(pays, attempts(5)));
+    let canceller = Canceller::new();
+    let start = home.runtime().start(&workflow, Trail::default()).canceller(&canceller);
+    let cancel = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        canceller.cancel("enough");
+    };
+    let run = tokio::join!(start.into_future(), cancel).0.unwrap().run;
+    assert_eq!(heard.lock().unwrap().len(), 2);
+    assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Suspended);
+    let title = home.asked(&run).await.remove(0);
+    home.answer(&run, &title, Answer::choose("again")).await;
+    assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Completed);
+    let all = keys(&heard);
+    assert!(all.len() == 3 && all.iter().all(|key| *key == all[0]), "{all:?}");
+    let replay = home.runtime().replay(&workflow, &run).await.unwrap();
+    assert!(replay.error.is_none(), "{:?}", replay.error);
+}
+
+/// A tool whose second call never ends.
+struct Hanging(Lossy, Arc<AtomicU64>);
+
+impl Tool for Hanging {
+    fn spec(&self) -> &ToolSpec {
+        self.0.spec()
+    }
+
+    fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        let hangs = self.1.fetch_add(1, Ordering::Relaxed) == 1;
+        let called = self.0.call(call);
+        Box::pin(async move { if hangs { std::future::pending().await } else { called.await } })
+    }
 }

@@ -4,11 +4,15 @@
 
 mod common;
 
-use common::events::must_be_well_formed;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use common::events::{end, must_be_well_formed};
 use common::stored::{Home, echo, says};
-use common::{Oops, Trail, at_once};
-use convoke_core::{RunStatus, Workflow};
-use convoke_steps::{Chain, Func, Join, Map, Mapped, OnError, func};
+use common::{Oops, Trail, at_once, millis};
+use convoke_core::{Error, Event, EventKind, RunStatus, Runtime, Scope, Workflow};
+use convoke_steps::{Chain, Func, Join, Map, Mapped, OnError, Parallel, StepExt, func, task};
+use tokio::sync::Notify;
 
 fn items(_: &Trail) -> Vec<Trail> {
     (0..200).map(|count| Trail { count, ..Trail::default() }).collect()
@@ -56,4 +60,45 @@ async fn events_stay_well_formed_and_a_replay_comes_to_the_same_end() {
         assert!(replay.error.is_none());
         assert_eq!((replay.state, replay.unused), (outcome.state, 0));
     }
+}
+
+/// More events than wait for a reader.
+async fn talk(scope: &Scope, _: &mut Trail) -> Result<(), Error> {
+    for number in 0..1_000 {
+        let (name, value) = ("said".to_owned(), number.into());
+        scope.emit(EventKind::Custom { name, value }).await;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_events_are_not_lost_when_a_step_blocks_and_the_buffer_is_full() {
+    let (end_block, block) = channel::<()>();
+    let block = std::sync::Mutex::new(block);
+    let blocks = func("blocks", move |_: &mut Trail| {
+        let _ = block.lock().unwrap().recv();
+        Ok::<_, Error>(())
+    });
+    let fan = Parallel::builder("fan", Join::all().finish_rest())
+        .branch(task("talk", talk), |_, _| {})
+        .branch(blocks.timeout(millis(100)), |_, _| {})
+        .build()
+        .unwrap();
+    let given_up = Arc::new(Notify::new());
+    let observed = Arc::clone(&given_up);
+    let runtime = Runtime::builder()
+        .observer(move |event: &Event| {
+            if matches!(event.kind, EventKind::RunEnded(_)) {
+                observed.notify_one();
+            }
+        })
+        .build();
+    let stream = runtime.start(&Workflow::new(fan), Trail::default()).stream();
+    // Nobody reads until the run is given up.
+    given_up.notified().await;
+    let (events, outcome) = stream.collect().await;
+    must_be_well_formed(&events);
+    assert!(matches!(outcome, Err(Error::Blocked { .. })));
+    assert!(end(&events).error.as_ref().is_some_and(|error| error.contains("blocks its thread")));
+    drop(end_block);
 }

@@ -319,7 +319,7 @@ async fn an_effect_interrupted_twice_is_asked_about_twice() {
             Ok(())
         })
     });
-    let (store, workflow) = (Arc::new(MemoryStore::new()), Workflow::new(charge.leaf_timeout(None)));
+    let (store, workflow) = (Arc::new(MemoryStore::new()), Workflow::new(charge));
     let runtime = runtime(&store, &ScriptedModel::replies([""; 0]));
     let die = |start: convoke::core::Start<i64>| async {
         let canceller = Canceller::new();

@@ -78,7 +78,7 @@ async fn replaying_a_step_that_ran_out_of_time_does_not_wait_for_it_again() {
         std::future::pending().await
     }
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let runtime = Runtime::builder().shared_store(store).leaf_timeout(None).build();
+    let runtime = Runtime::builder().shared_store(store).build();
     let workflow = Workflow::new(task("hang", hang));
     let outcome = runtime.start(&workflow, Log::new()).timeout(Duration::from_secs(1)).await.unwrap();
     assert_eq!(outcome.status, RunStatus::TimedOut);

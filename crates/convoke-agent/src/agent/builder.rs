@@ -19,6 +19,7 @@ pub struct AgentBuilder {
     duplicate: Option<DuplicateTool>,
     params: ModelParams,
     max_turns: MaxTurns,
+    max_calls_per_reply: Option<u32>,
     timeout: Option<Duration>,
     tool_timeout: Option<Duration>,
     parallel: ParallelCalls,
@@ -42,6 +43,12 @@ pub enum InvalidAgent {
     /// No turns.
     #[error("agent `{agent}` has no turns: give it at least one, or `None` for as many as it takes")]
     NoTurns {
+        /// The agent.
+        agent: Arc<str>,
+    },
+    /// No calls, but tools.
+    #[error("agent `{agent}` may make no calls: let a reply ask for at least one, or give it no tools")]
+    NoCalls {
         /// The agent.
         agent: Arc<str>,
     },
@@ -78,6 +85,7 @@ impl AgentBuilder {
             duplicate: None,
             params: ModelParams::default(),
             max_turns: MaxTurns::Default,
+            max_calls_per_reply: Some(Agent::DEFAULT_MAX_CALLS_PER_REPLY),
             timeout: None,
             tool_timeout: Some(Agent::DEFAULT_TOOL_TIMEOUT),
             parallel: ParallelCalls::default(),
@@ -154,6 +162,13 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets how many calls of one reply are made; `None` means all of them. 128 otherwise. The model is told of each call
+    /// beyond it that it was not made, and why. Calls left to the client do not count.
+    pub fn max_calls_per_reply(mut self, calls: impl Into<Option<u32>>) -> Self {
+        self.max_calls_per_reply = calls.into();
+        self
+    }
+
     /// Limits how long it may take as a whole. Then it stops with what it has. Counted anew when a run is resumed.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -227,6 +242,9 @@ impl AgentBuilder {
         if self.max_turns == MaxTurns::Said(Some(0)) {
             return Err(InvalidAgent::NoTurns { agent: agent() });
         }
+        if self.max_calls_per_reply == Some(0) {
+            return Err(InvalidAgent::NoCalls { agent: agent() });
+        }
         if let Some(limit) = self.repeat_limit.filter(|limit| *limit < 2) {
             return Err(InvalidAgent::RepeatLimit { agent: agent(), limit });
         }
@@ -243,6 +261,7 @@ impl AgentBuilder {
             tools: self.tools,
             params: self.params,
             max_turns: self.max_turns,
+            max_calls_per_reply: self.max_calls_per_reply,
             timeout: self.timeout,
             tool_timeout: self.tool_timeout,
             parallel: self.parallel,

@@ -1,18 +1,16 @@
 //! The calls of one turn: side by side where they do not conflict, their results in call order.
 //!
-//! Each call is a future of its own; none is a task. A call is made as soon as it is approved and every earlier call it
+//! Each call is a future of its own; none is a task, and none polls another: all are driven side by side, and a call
+//! waits for the signal that an earlier one has ended. A call is made as soon as it is approved and every earlier call it
 //! conflicts with is over. If one has to wait for a person the others finish first, and only those that must not run
-//! before it are held back.
+//! before it are held back. A reply may ask for any number of calls; those beyond the agent's limit are not made.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{
-    Access, BoxFuture, Error, EventKind, Execution, Place, Resource, Scope, TimedOut, Tool, ToolCall,
-};
-use futures_util::FutureExt;
-use futures_util::future::{Shared, join_all};
-use tokio::sync::Semaphore;
+use convoke_core::{Access, Error, EventKind, Execution, Place, Resource, Scope, TimedOut, Tool, ToolCall};
+use futures_util::future::join_all;
+use tokio::sync::{Semaphore, SetOnce};
 
 use super::approval::{self, Verdict};
 use super::clock::Reached;
@@ -52,7 +50,8 @@ struct Work {
     accesses: Vec<Access>,
 }
 
-type Settling<'a> = Shared<BoxFuture<'a, Result<Settled, Error>>>;
+/// Whether a call ended so that those that conflict with it may follow. Set when it is over.
+type Ended = SetOnce<bool>;
 
 pub(super) async fn make(
     turn: &Turn<'_>,
@@ -60,16 +59,35 @@ pub(super) async fn make(
     calls: &[ToolCall],
     progress: &Progress,
 ) -> Result<Made, Error> {
-    let plans: Vec<Plan> = calls.iter().map(|call| plan(turn, scope, call, progress)).collect();
+    let plans = plan_all(turn, scope, calls, progress);
     let gate = scope.settings().max_concurrency.map(|limit| Semaphore::new(limit.get()));
-    let mut settling: Vec<Settling<'_>> = Vec::with_capacity(calls.len());
-    for (index, (call, plan)) in calls.iter().zip(&plans).enumerate() {
-        let earlier = conflicting(turn, &plans, index).map(|other| settling[other].clone()).collect();
-        let call = Call { turn, scope, index, call, plan, gate: gate.as_ref() };
-        settling.push(call.settle(earlier).boxed().shared());
-    }
+    let ended: Vec<Ended> = calls.iter().map(|_| Ended::new()).collect();
+    let settling = calls.iter().enumerate().map(|(index, call)| {
+        let call = Call { turn, scope, index, call, plans: &plans, ended: &ended, gate: gate.as_ref() };
+        call.settle()
+    });
     let ends = join_all(settling).await;
     sum_up(scope, calls, ends).await
+}
+
+/// Decides about all calls, in call order. Of those that would be made, the agent's limit lets only so many through.
+fn plan_all(turn: &Turn<'_>, scope: &Scope, calls: &[ToolCall], progress: &Progress) -> Vec<Plan> {
+    let limit = turn.agent.max_calls_per_reply.unwrap_or(u32::MAX);
+    // What was begun, or left unfinished, under another limit is not left out now.
+    let had_its_turn = |index: usize, work: &Work| {
+        turn.interrupted.as_ref().is_some_and(|reached| reached.unfinished.contains(&index))
+            || work.was_begun(scope)
+    };
+    let mut allowed = 0;
+    let planned = calls.iter().enumerate().map(|(index, call)| match plan(turn, scope, call, progress) {
+        Plan::Make(work) if allowed < limit || had_its_turn(index, &work) => {
+            allowed += 1;
+            Plan::Make(work)
+        }
+        Plan::Make(_) => Plan::Dismiss(too_many(call, limit)),
+        other => other,
+    });
+    planned.collect()
 }
 
 /// Decides about a call. Whatever takes a number in the run is done here, in call order.
@@ -103,16 +121,16 @@ fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &Progress) ->
     }
 }
 
-/// The earlier calls that this one must wait for.
-fn conflicting<'a>(turn: &Turn<'_>, plans: &'a [Plan], index: usize) -> impl Iterator<Item = usize> + 'a {
-    let one_by_one = turn.agent.parallel == ParallelCalls::OneByOne;
-    (0..index).filter(move |earlier| match (&plans[*earlier], &plans[index]) {
-        (Plan::Make(before), Plan::Make(after)) => {
-            one_by_one
-                || before.accesses.iter().any(|one| after.accesses.iter().any(|two| one.conflicts_with(two)))
-        }
-        _ => false,
-    })
+impl Work {
+    /// Whether the journal has something of it.
+    fn was_begun(&self, scope: &Scope) -> bool {
+        self.approval.as_ref().is_some_and(Scope::has_past)
+            || scope.tool_scope_at(&self.place, &*self.tool, None).has_past()
+    }
+
+    fn conflicts_with(&self, other: &Self) -> bool {
+        self.accesses.iter().any(|one| other.accesses.iter().any(|two| one.conflicts_with(two)))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -121,14 +139,24 @@ struct Call<'a> {
     scope: &'a Scope,
     index: usize,
     call: &'a ToolCall,
-    plan: &'a Plan,
+    /// What is to be done about all calls of the turn.
+    plans: &'a [Plan],
+    /// What became of all calls of the turn.
+    ended: &'a [Ended],
     gate: Option<&'a Semaphore>,
 }
 
-impl<'a> Call<'a> {
-    async fn settle(self, earlier: Vec<Settling<'a>>) -> Result<Settled, Error> {
+impl Call<'_> {
+    async fn settle(self) -> Result<Settled, Error> {
+        let end = self.carry_out().await;
+        // Set here and nowhere else, once.
+        let _ = self.ended[self.index].set(!matches!(end, Err(_) | Ok(Settled::HeldBack)));
+        end
+    }
+
+    async fn carry_out(self) -> Result<Settled, Error> {
         let Self { scope, call, .. } = self;
-        match self.plan {
+        match &self.plans[self.index] {
             Plan::Dismiss(reason) => Ok(Settled::Answered(dismiss(scope, call, reason).await)),
             Plan::Refuse(reason) => {
                 self.tell_rejected(reason).await;
@@ -140,11 +168,27 @@ impl<'a> Call<'a> {
                 end(scope, call).await;
                 Ok(Settled::HandedOver)
             }
-            Plan::Make(work) => self.make(work, earlier).await,
+            Plan::Make(work) => self.make(work).await,
         }
     }
 
-    async fn make(self, work: &Work, earlier: Vec<Settling<'a>>) -> Result<Settled, Error> {
+    /// Waits until every earlier call that this one conflicts with is over. Says whether all of them have ended.
+    ///
+    /// The last of them usually waits for the others itself, so it is waited for first: an end wakes few.
+    async fn wait_for_earlier(self, work: &Work) -> bool {
+        let one_by_one = self.turn.agent.parallel == ParallelCalls::OneByOne;
+        for (plan, ended) in self.plans.iter().zip(self.ended).take(self.index).rev() {
+            if let Plan::Make(earlier) = plan
+                && (one_by_one || earlier.conflicts_with(work))
+                && !*ended.wait().await
+            {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn make(self, work: &Work) -> Result<Settled, Error> {
         let Self { scope, call, .. } = self;
         if let Some(approval) = &work.approval
             && let Verdict::Rejected { reason } =
@@ -154,8 +198,7 @@ impl<'a> Call<'a> {
             return Ok(Settled::Rejected(dismiss(scope, call, reason).await));
         }
         self.tell_approved().await;
-        let ends = join_all(earlier).await;
-        if ends.iter().any(|end| matches!(end, Err(_) | Ok(Settled::HeldBack))) {
+        if !self.wait_for_earlier(work).await {
             return Ok(Settled::HeldBack);
         }
         let _permit = match self.gate {
@@ -199,6 +242,14 @@ impl<'a> Call<'a> {
             self.scope.emit(EventKind::ToolCallRejected { id, reason }).await;
         }
     }
+}
+
+fn too_many(call: &ToolCall, limit: u32) -> String {
+    format!(
+        "`{}` was not called: one reply may ask for {limit} calls, and this is one too many. Ask for it again in your \
+         next reply if it is still needed.",
+        call.name
+    )
 }
 
 fn lacks_tool_calls(error: &Error) -> bool {

@@ -8,17 +8,11 @@
 
 use std::sync::Arc;
 
-use convoke_core::{Error, Model, Resource, Scope, Usage};
+use convoke_core::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Error, Model, Resource, Scope, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::progress::Progress;
 use super::{Agent, AgentStop};
-
-/// Bytes of a conversation that make about one token, as the kernel reckons.
-const BYTES_PER_TOKEN: usize = 4;
-
-/// Tokens the kernel sets money aside for when a reply's length is not limited.
-const ASSUMED_OUTPUT: u64 = 1_024;
 
 /// What keeps an agent from going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,9 +84,9 @@ pub(super) fn admit(
     number: u32,
     progress: &Progress,
 ) -> Result<Admission, Error> {
-    let output =
-        agent.params.overridden_by(&turn.settings().params).max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
-    let reading = (progress.transcript.encoded_len() / BYTES_PER_TOKEN) as u64;
+    let params = agent.params.overridden_by(&turn.settings().params);
+    let output = params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from);
+    let reading = progress.transcript.encoded_len() as u64 / BYTES_PER_TOKEN;
     let set_aside =
         model.highest_price().map_or(0, |price| price.of(&Usage::tokens(reading, output)).as_micros());
     let squeeze = squeeze(turn, past, progress, Needs { reading, set_aside })?;
@@ -115,7 +109,7 @@ fn squeeze(turn: &Scope, past: bool, progress: &Progress, needs: Needs) -> Resul
     let made = decision.made();
     if past || made.is_some() {
         // It has happened, or is settled: the budget is charged, and has no say any more.
-        let _ = turn.take_turn();
+        turn.count_turn();
         return Ok(made);
     }
     let squeeze = match pressed(turn, progress, needs) {
@@ -162,7 +156,7 @@ pub(super) fn cut_by_budget(turn: &Scope, past: bool, conversation: usize) -> Re
         return Ok(decision.made().unwrap_or(false));
     }
     // What is left would not even pay for reading the conversation again.
-    let unaffordable = (conversation / BYTES_PER_TOKEN) as u64 + 1;
+    let unaffordable = conversation as u64 / BYTES_PER_TOKEN + 1;
     let cut = turn.remaining(&Resource::Tokens).is_some_and(|left| left <= unaffordable);
     if cut { decision.make(true) } else { Ok(false) }
 }

@@ -93,6 +93,7 @@ pub struct Agent {
     on_demand: Option<OnDemand>,
     params: ModelParams,
     max_turns: MaxTurns,
+    max_calls_per_reply: Option<u32>,
     timeout: Option<Duration>,
     tool_timeout: Option<Duration>,
     parallel: ParallelCalls,
@@ -113,6 +114,9 @@ enum MaxTurns {
 impl Agent {
     /// How many turns an agent has unless it says otherwise.
     pub const DEFAULT_MAX_TURNS: u32 = 10;
+
+    /// How many calls of one reply are made unless the agent says otherwise.
+    pub const DEFAULT_MAX_CALLS_PER_REPLY: u32 = 128;
 
     /// How long a tool call may take unless the agent or the tool says otherwise.
     pub const DEFAULT_TOOL_TIMEOUT: Duration = Duration::from_secs(30);

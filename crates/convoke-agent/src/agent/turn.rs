@@ -35,7 +35,7 @@ struct Said {
 impl Turn<'_> {
     pub(super) const NAME: &'static str = "turn";
 
-    /// The scope of the model call: a call is bounded like any leaf, while a turn may wait for people.
+    /// The scope of the model call: a call is bounded as leaves are, while a turn may wait for people.
     pub(super) fn asking_scope(turn: &Scope) -> Scope {
         turn.leaf_child("model")
     }

@@ -6,6 +6,17 @@ use serde_json::{Map, Value};
 
 use crate::schema::{InvalidSchema, SchemaCheck, decode, schema_of};
 
+/// A type that a tool can take as its arguments: the model is told its JSON Schema, and what it says is read as one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the arguments of a tool",
+    label = "a tool's arguments have a JSON Schema and are read from JSON",
+    note = "derive schemars::JsonSchema and serde's Deserialize: `#[derive(serde::Deserialize, schemars::JsonSchema)]`"
+)]
+pub trait ToolArguments: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> ToolArguments for T {}
+
 /// The arguments of one tool.
 pub(crate) struct Arguments {
     schema: Value,
@@ -15,7 +26,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// Arguments of a Rust type.
-    pub(crate) fn of<A: DeserializeOwned + JsonSchema>() -> Self {
+    pub(crate) fn of<A: ToolArguments>() -> Self {
         let schema = schema_of::<A>();
         let check = SchemaCheck::new(schema.clone());
         Self { schema, check, decodes: |value| decode::<A>(value).map(drop) }

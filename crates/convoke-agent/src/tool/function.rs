@@ -9,12 +9,11 @@ use convoke_core::{
     Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Reconciled, Repeat, Tool, ToolEffect,
     ToolEffects, ToolSpec,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Arguments, ToolContext};
+use super::{Arguments, ToolArguments, ToolContext};
 use crate::schema::{InvalidSchema, decode};
 
 type Function = Box<dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<String, Error>> + Send + Sync>;
@@ -72,7 +71,7 @@ impl FunctionTool {
     /// A tool that calls this function with its arguments.
     pub fn new<A, T, E, F, Fut>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
     where
-        A: DeserializeOwned + JsonSchema,
+        A: ToolArguments,
         T: Serialize,
         E: Into<Box<dyn StdError + Send + Sync>>,
         F: Fn(A) -> Fut + Send + Sync + 'static,
@@ -104,7 +103,7 @@ impl FunctionTool {
         function: F,
     ) -> Self
     where
-        A: DeserializeOwned + JsonSchema,
+        A: ToolArguments,
         T: Serialize,
         E: Into<Box<dyn StdError + Send + Sync>>,
         F: Fn(ToolContext, A) -> Fut + Send + Sync + 'static,

@@ -18,3 +18,4 @@ pub use context::ToolContext;
 pub use function::FunctionTool;
 
 pub(crate) use arguments::Arguments;
+pub use arguments::ToolArguments;

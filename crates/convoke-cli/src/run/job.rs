@@ -157,8 +157,6 @@ impl Job {
         let builder = Runtime::builder().shared_store(Arc::clone(&session.store)).observer(telling.clone());
         let watchers = Watchers::start(&self.config, session.output);
         let builder = self.hands.guard(watchers.watch(builder));
-        // A model on this machine may take its time. Files say how long something may take; services have limits.
-        let builder = builder.leaf_timeout(None);
         let runtime = if prompt.is_there { builder.responder(person) } else { builder }.build();
         let manifest = &self.source.manifest;
         let limits = match common.budget.as_ref().or(manifest.limits.as_ref()) {

@@ -47,6 +47,39 @@ impl PendingQuestion {
         let addressees = self.question.addressees(self.asked, answer.at);
         addressees.is_empty() || addressees.contains(&answer.by.as_str())
     }
+
+    /// Why an answer does not count, given those that were given before it; `None` if it does.
+    #[must_use]
+    pub fn objection_to(&self, answer: &Answer, before: &[Answer]) -> Option<String> {
+        if let Err(unfit) = self.question.check(&answer.decision) {
+            return Some(unfit.to_string());
+        }
+        let who = || match answer.by.as_str() {
+            "" => "somebody who does not say who they are".to_owned(),
+            name => format!("`{name}`"),
+        };
+        if !self.heeds(answer) {
+            let asked = self.question.addressees(self.asked, answer.at).join(", ");
+            return Some(format!("the question is for {asked}, and {} has answered", who()));
+        }
+        let approved = |other: &Answer| other.is_approval() && other.by == answer.by && self.heeds(other);
+        if self.question.quorum > 1 && answer.is_approval() && before.iter().any(approved) {
+            let quorum = self.question.quorum;
+            return Some(format!("{} has approved already, and {quorum} different people must", who()));
+        }
+        None
+    }
+
+    /// The question for whoever has just answered in vain, with the reason.
+    pub(crate) fn noting(&self, objection: &str) -> Self {
+        let mut noting = self.clone();
+        let details = &mut noting.question.details;
+        if !details.is_empty() {
+            details.push_str("\n\n");
+        }
+        details.push_str(&format!("The answer just given does not count: {objection}."));
+        noting
+    }
 }
 
 /// Somebody who is there to answer while the run waits: a terminal, a page, a test.
@@ -54,5 +87,8 @@ impl PendingQuestion {
 /// Without one, a question suspends the run.
 pub trait Responder: Send + Sync {
     /// Waits for an answer. `None` means nobody is there after all: the run suspends.
+    ///
+    /// Whoever gives an answer that does not count is asked again, and the question's details say why. After the third such
+    /// answer the run suspends.
     fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>>;
 }

@@ -12,7 +12,7 @@ use crate::{Digest, EffectKind, Error, Phase, Scope, Suspension, Timestamp};
 /// How often a waiting run looks whether somebody answered through the store.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a responder may answer with something that does not fit before it counts as not being there.
+/// How often a responder may answer with something that does not count before it counts as not being there itself.
 const PATIENCE: u32 = 3;
 
 impl Scope {
@@ -86,49 +86,64 @@ impl Scope {
     async fn await_answer(&self, pending: &PendingQuestion) -> Result<Answer, Error> {
         let mut given: Vec<Answer> = Vec::new();
         let mut patience = PATIENCE;
-        let mut verdict = self.verdict(pending, &given).await?;
-        while verdict.is_none()
-            && let Some(responder) = self.node.run.services.responder.as_deref()
-        {
-            let _pause = self.pause();
-            let response = responder.respond(pending);
-            tokio::pin!(response);
-            // Whoever is being asked must not be interrupted only because we look elsewhere too.
-            let response = loop {
-                tokio::select! {
-                    biased;
-                    response = &mut response => break response,
-                    stop = self.out_of_time() => return Err(stop),
-                    () = tokio::time::sleep(self.next_look(pending)) => {
-                        if let Some(elsewhere) = self.verdict(pending, &given).await? {
-                            return Ok(elsewhere);
-                        }
-                    }
-                }
-            };
-            match response {
-                Some(answer) if pending.question.check(&answer.decision).is_ok() => given.push(answer),
-                Some(_) if patience > 1 => patience -= 1,
-                _ => break,
+        let mut shown = pending.clone();
+        loop {
+            let answers = self.answers(pending, &given).await?;
+            if let Some(verdict) = decided(pending, &answers) {
+                return Ok(verdict);
             }
-            verdict = self.verdict(pending, &given).await?;
+            let answer = match self.respond(&shown, &given).await? {
+                Response::Given(answer) => answer,
+                Response::DecidedElsewhere => continue,
+                Response::NobodyThere => return Err(self.suspend(pending)),
+            };
+            match pending.objection_to(&answer, &answers) {
+                None => given.push(answer),
+                // Whoever answers like this again and again is not there.
+                Some(_) if patience == 1 => return Err(self.suspend(pending)),
+                Some(objection) => {
+                    patience -= 1;
+                    shown = pending.noting(&objection);
+                }
+            }
         }
-        verdict.ok_or_else(|| self.suspend(pending))
     }
 
-    /// What the answers given here and through the store amount to, or what holds when nobody answered in time.
-    async fn verdict(&self, pending: &PendingQuestion, given: &[Answer]) -> Result<Option<Answer>, Error> {
+    async fn respond(&self, shown: &PendingQuestion, given: &[Answer]) -> Result<Response, Error> {
+        let Some(responder) = self.node.run.services.responder.as_deref() else {
+            return Ok(Response::NobodyThere);
+        };
+        // One that has its answers ready must not keep others, or whoever wants to end this, from their turn.
+        tokio::task::yield_now().await;
+        self.check()?;
+        let _pause = self.pause();
+        let response = responder.respond(shown);
+        tokio::pin!(response);
+        // Whoever is being asked must not be interrupted only because we look elsewhere too.
+        loop {
+            tokio::select! {
+                biased;
+                response = &mut response => {
+                    return Ok(response.map_or(Response::NobodyThere, Response::Given));
+                }
+                stop = self.out_of_time() => return Err(stop),
+                () = tokio::time::sleep(self.next_look(shown)) => {
+                    if decided(shown, &self.answers(shown, given).await?).is_some() {
+                        return Ok(Response::DecidedElsewhere);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The answers given here and through the store.
+    async fn answers(&self, pending: &PendingQuestion, given: &[Answer]) -> Result<Vec<Answer>, Error> {
         let mut answers = match self.journal() {
             Some(journal) => journal.store().answers(self.run_id(), &pending.id).await?,
             None => Vec::new(),
         };
         answers.extend_from_slice(given);
-        if let Some(verdict) = pending.verdict(&answers) {
-            return Ok(Some(verdict));
-        }
-        let expired =
-            pending.question.expiry.as_ref().filter(|e| Timestamp::now() >= pending.asked + e.after);
-        Ok(expired.map(|expiry| Answer::new(expiry.otherwise.clone()).by("expiry")))
+        Ok(answers)
     }
 
     fn next_look(&self, pending: &PendingQuestion) -> Duration {
@@ -144,4 +159,21 @@ impl Scope {
         self.node.run.waiting.add(pending.clone());
         Error::Suspended(Box::new(Suspension { questions: vec![pending.clone()] }))
     }
+}
+
+/// What came of asking the responder.
+enum Response {
+    Given(Answer),
+    /// Others have answered meanwhile, through the store, or time has.
+    DecidedElsewhere,
+    NobodyThere,
+}
+
+/// What the answers amount to, or what holds when nobody answered in time.
+fn decided(pending: &PendingQuestion, answers: &[Answer]) -> Option<Answer> {
+    pending.verdict(answers).or_else(|| {
+        let expired =
+            pending.question.expiry.as_ref().filter(|e| Timestamp::now() >= pending.asked + e.after);
+        expired.map(|expiry| Answer::new(expiry.otherwise.clone()).by("expiry"))
+    })
 }

@@ -73,7 +73,7 @@ impl<'a> CustomEffect<'a> {
     {
         let Self { scope, name, request, repeat } = self;
         let request = request?;
-        let effect = scope.number(EffectKind::Custom, Digest::of_request(name, &request));
+        let effect = scope.number_act(EffectKind::Custom, Digest::of_request(name, &request));
         let asked = || json!({"name": name, "request": request});
         let past = effect.past(|| shortened(&asked().to_string()))?;
         let in_doubt = match past {
@@ -81,7 +81,7 @@ impl<'a> CustomEffect<'a> {
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        let request = super::dated(asked())?;
+        let request = effect.dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
         if in_doubt && repeat == Repeat::Never {
             // What it gave is lost; `done` can only be said of something that has a value for that.

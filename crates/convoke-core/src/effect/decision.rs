@@ -1,5 +1,7 @@
 //! Choices that depend on timing, kept so that a replay chooses the same.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -90,6 +92,13 @@ impl<T> std::fmt::Debug for PendingDecision<'_, T> {
 
 /// A step's end by lack of time.
 pub(crate) struct Fate(TimedOut);
+
+impl Fate {
+    /// The limit it ended by.
+    pub(crate) fn limit(&self) -> Duration {
+        self.0.limit
+    }
+}
 
 /// How far a step had come when time was up.
 #[derive(Clone, Copy)]

@@ -14,6 +14,7 @@ mod recount;
 mod told_call;
 mod tool;
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
@@ -27,6 +28,7 @@ pub use model::Visibility;
 pub use tool::OnDoubt;
 
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
+use crate::scope::LeafReplay;
 use crate::{
     Digest, Divergence, EffectKind, Error, IdempotencyKey, Path, Phase, RecordedError, Scope, Timestamp,
 };
@@ -41,6 +43,8 @@ pub(crate) struct Numbered<'a> {
     pub(crate) ordinal: u32,
     effect: EffectKind,
     digest: Digest,
+    /// Where its key is derived from, if that is not its own path.
+    keyed_as: Option<Path>,
 }
 
 /// What the journal says about an effect.
@@ -57,7 +61,16 @@ impl Scope {
     /// Gives an effect its number. Must come first in every effect, before anything is awaited.
     fn number(&self, effect: EffectKind, digest: Digest) -> Numbered<'_> {
         let ordinal = self.node.next_ordinal.fetch_add(1, Ordering::Relaxed);
-        Numbered { scope: self, path: self.path(), ordinal, effect, digest }
+        Numbered { scope: self, path: self.path(), ordinal, effect, digest, keyed_as: None }
+    }
+
+    /// Gives an effect its number that others may know by its key: another attempt at it has the key of the first.
+    fn number_act(&self, effect: EffectKind, digest: Digest) -> Numbered<'_> {
+        let mut effect = self.number(effect, digest);
+        if self.node.retried.load(Ordering::Relaxed) {
+            effect.keyed_as = effect.attempted_as();
+        }
+        effect
     }
 
     /// Whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
@@ -74,6 +87,24 @@ impl Scope {
         slot.is_some_and(|slot| slot.finished.is_some())
     }
 
+    /// Counts a finished effect as told.
+    fn mark_told(&self, journal: &RunJournal) {
+        journal.index.mark_used();
+        if let Some(replay) = self.node.replay.get() {
+            replay.told();
+        }
+    }
+
+    /// From now on this scope, and whatever is opened below it, gets as far as its journal goes and no further.
+    pub(crate) fn replay_only(&self) -> Arc<LeafReplay> {
+        let finished = self.journal().map_or(0, |journal| {
+            let (index, path) = (&journal.index, self.path());
+            let slots = index.slots_at(path).chain(index.slots_below(path));
+            slots.filter(|slot| slot.finished.is_some()).count()
+        });
+        Arc::clone(self.node.replay.get_or_init(|| Arc::new(LeafReplay::new(finished))))
+    }
+
     fn journal(&self) -> Option<&RunJournal> {
         self.node.run.journal.as_ref()
     }
@@ -81,7 +112,35 @@ impl Scope {
 
 impl<'a> Numbered<'a> {
     fn key(&self) -> IdempotencyKey {
-        IdempotencyKey::derive(self.scope.run_id(), self.path, self.ordinal)
+        let path = self.keyed_as.as_ref().unwrap_or(self.path);
+        IdempotencyKey::derive(self.scope.run_id(), path, self.ordinal)
+    }
+
+    /// Where its key is derived from, if not from its own path. One that was begun before keeps the key it has.
+    fn attempted_as(&self) -> Option<Path> {
+        let first = self.scope.node.key_path();
+        let may_share = self.scope.node.run.attempted.may_share(first, self.ordinal, self.digest);
+        let slot = self.scope.journal().and_then(|journal| journal.index.get(self.path, self.ordinal));
+        match slot.and_then(|slot| slot.started) {
+            Some(begun) => begun.keyed_as(),
+            None => (may_share && first != self.path).then(|| first.clone()),
+        }
+    }
+
+    /// A request with the time it was made, for effects whose only entry is made when they have ended, and with where
+    /// its key is derived from.
+    fn dated(&self, mut request: serde_json::Value) -> Result<Bytes, Error> {
+        request["began"] = serde_json::to_value(Timestamp::now())?;
+        if let Some(path) = &self.keyed_as {
+            request["keyed_as"] = serde_json::to_value(path)?;
+        }
+        Ok(serde_json::to_vec(&request)?.into())
+    }
+
+    /// Whether the journal has anything about it.
+    fn is_known(&self) -> bool {
+        let slot = self.scope.journal().and_then(|journal| journal.index.get(self.path, self.ordinal));
+        slot.is_some_and(|slot| slot.first().is_some())
     }
 
     /// How often it was begun, as far as the journal knows.
@@ -110,7 +169,7 @@ impl<'a> Numbered<'a> {
                 self.compare(slot.first(), request)?;
                 match slot.finished {
                     Some(entry) => {
-                        journal.index.mark_used();
+                        self.scope.mark_told(journal);
                         Past::Finished(decode(entry.outcome.as_deref())?)
                     }
                     None => Past::InDoubt,
@@ -118,7 +177,7 @@ impl<'a> Numbered<'a> {
             }
             _ => Past::Unknown,
         };
-        let may_go_on = journal.is_live() && !self.scope.node.replay_only.load(Ordering::Relaxed);
+        let may_go_on = journal.is_live() && self.scope.node.replay.get().is_none();
         if !may_go_on && !matches!(past, Past::Finished(_)) {
             return Err(Error::NotRecorded {
                 path: self.path.clone(),
@@ -218,12 +277,6 @@ impl<'a> Numbered<'a> {
             journal.append(draft, attached);
         }
     }
-}
-
-/// A request with the time it was made, for effects whose only entry is made when they have ended.
-fn dated(mut request: serde_json::Value) -> Result<Bytes, Error> {
-    request["began"] = serde_json::to_value(Timestamp::now())?;
-    Ok(serde_json::to_vec(&request)?.into())
 }
 
 /// Reads a recorded outcome.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::told_call::ToldCall;
 use super::{Past, shortened};
-use crate::budget::{Budget, Charge, Resource};
+use crate::budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Charge, Reservation, Wanted};
 use crate::event::EventKind;
 use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
 use crate::message::{Money, Part, Usage};
@@ -18,12 +18,6 @@ use crate::model::{
     ReplyDelta, StoredRequest,
 };
 use crate::{Digest, EffectKind, Error, RecordedError, Scope, Timestamp};
-
-/// How long an answer is reckoned to be under a budget if its request does not say.
-const ASSUMED_OUTPUT: u64 = 4_096;
-
-/// Bytes of a conversation that make about one token; only used to reserve, never to charge.
-const BYTES_PER_TOKEN: u64 = 4;
 
 /// How many characters of the last message an entry keeps, for people who compare requests.
 const KEPT_OF_MESSAGE: usize = 160;
@@ -74,9 +68,9 @@ impl Scope {
         if let Err(stop) = self.check() {
             return effect.finish(Some(stored), Err(stop), attached());
         }
-        let reservation = match self.reserve(&**model, &mut request) {
+        let reservation = match self.reserve(&**model, &mut request).await {
             Ok(reservation) => reservation,
-            Err(exhausted) => return effect.finish(Some(stored), Err(exhausted), attached()),
+            Err(error) => return effect.finish(Some(stored), Err(error), attached()),
         };
         effect.settle().await?;
         let told = ToldCall::begin(self, &message_id, model.name(), &request);
@@ -95,7 +89,9 @@ impl Scope {
             stop = self.out_of_time() => Err(stop),
         };
         let usage = priced(used, model.price());
-        reservation.settle(usage.unwrap_or_default());
+        if let Some(reservation) = reservation {
+            reservation.settle(usage.unwrap_or_default());
+        }
         told.end(usage, &outcome);
         let call = match ended(outcome, usage) {
             Ok(call) => call,
@@ -240,22 +236,32 @@ impl Scope {
         }
     }
 
-    /// Reserves what the call may use, and keeps its answer within what is left. An answer whose length nobody limits may
-    /// be longer than what is reserved for it while there is room for that: cut short it would be of no use to anybody.
-    fn reserve(&self, model: &dyn Model, request: &mut ModelRequest) -> Result<Reservation, Error> {
-        let Some(budget) = &self.node.budget else { return Ok(Reservation { held: None }) };
-        let input = request.messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1;
-        let expected = request.params.max_tokens.map_or(ASSUMED_OUTPUT, u64::from);
-        let price = model.highest_price();
-        let output = room_for_output(budget, price, input).map_or(expected, |room| room.min(expected));
-        if output < expected {
-            request.params.max_tokens = Some(u32::try_from(output).unwrap_or(u32::MAX));
+    /// Reserves what the call may use, and keeps its answer within what is left. Waits while others have set aside what
+    /// they may not use; that is no time of a tool's. An answer whose length nobody limits may be longer than what is
+    /// reserved for it while there is room for that: cut short it would be of no use to anybody.
+    async fn reserve(
+        &self,
+        model: &dyn Model,
+        request: &mut ModelRequest,
+    ) -> Result<Option<Reservation>, Error> {
+        let Some(budget) = &self.node.budget else { return Ok(None) };
+        let wanted = Wanted {
+            input: request.messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1,
+            output: request.params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from),
+            price: model.highest_price(),
+        };
+        let _pause = self.pause();
+        let reservation = tokio::select! {
+            biased;
+            reserved = budget.reserve(&wanted) => {
+                reserved.map_err(|exhausted| Error::Budget(Box::new(exhausted)))?
+            }
+            stop = self.out_of_time() => return Err(stop),
+        };
+        if reservation.output < wanted.output {
+            request.params.max_tokens = Some(u32::try_from(reservation.output).unwrap_or(u32::MAX));
         }
-        let reserved = Usage::tokens(input, output);
-        let cost = price.map_or(Money::ZERO, |price| price.of(&reserved));
-        let charge = Charge::model(reserved.total_tokens(), cost);
-        budget.reserve(&charge).map_err(|exhausted| Error::Budget(Box::new(exhausted)))?;
-        Ok(Reservation { held: Some((Arc::clone(budget), charge.tokens, charge.cost)) })
+        Ok(Some(reservation))
     }
 }
 
@@ -279,43 +285,6 @@ fn ended(outcome: Result<ModelReply, Error>, usage: Option<Usage>) -> Result<Rec
             Some(error) => Ok(RecordedCall::Err(FailedCall { error, usage })),
             None => Err(error),
         },
-    }
-}
-
-/// How long an answer may be at most, by what is left of tokens and of money; at least one token, so that it is the budget
-/// that refuses a call there is no room for.
-fn room_for_output(budget: &Budget, price: Option<Price>, input: u64) -> Option<u64> {
-    let by_tokens = budget.remaining(&Resource::Tokens).map(|left| left.saturating_sub(input));
-    let by_money = budget.remaining(&Resource::Cost).zip(price).and_then(|(left, price)| {
-        let left = Money::from_micros(left).saturating_sub(price.of(&Usage::tokens(input, 0)));
-        // A price is for a million tokens.
-        let tokens = u128::from(left.as_micros()) * 1_000_000;
-        let room = tokens.checked_div(u128::from(price.output.as_micros()))?;
-        Some(u64::try_from(room).unwrap_or(u64::MAX))
-    });
-    by_tokens.into_iter().chain(by_money).min().map(|room| room.max(1))
-}
-
-/// What was taken from the budget for a call under way. Given back if the call is dropped.
-struct Reservation {
-    held: Option<(Arc<Budget>, u64, Money)>,
-}
-
-impl Reservation {
-    fn settle(mut self, usage: Usage) {
-        self.release(usage);
-    }
-
-    fn release(&mut self, usage: Usage) {
-        if let Some((budget, tokens, cost)) = self.held.take() {
-            budget.settle(&Charge::model(tokens, cost), &usage);
-        }
-    }
-}
-
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        self.release(Usage::default());
     }
 }
 

@@ -8,7 +8,7 @@ use crate::budget::Charge;
 use crate::journal::{RecordedCall, RunJournal, Slot};
 use crate::message::Usage;
 use crate::scope::Place;
-use crate::{EffectKind, IdempotencyKey, Path, Scope};
+use crate::{EffectKind, Entry, IdempotencyKey, Path, Scope};
 
 /// What the journal keeps of a tool's request, as far as it matters here.
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ impl Scope {
         for slot in slots {
             match (slot.first(), slot.finished) {
                 (_, Some(_)) => {
-                    journal.index.mark_used();
+                    self.mark_told(journal);
                     self.charge_again(slot);
                 }
                 (Some(begun), None) if begun.effect == EffectKind::Ask => {
@@ -77,7 +77,7 @@ impl Scope {
                 Ok(call) => self.count_model_call(&call),
                 Err(_) => self.charge_model_call(Usage::default(), false),
             },
-            Some(EffectKind::Tool) => {
+            Some(EffectKind::Tool) if slot.finished.is_some_and(Entry::was_made) => {
                 if let Ok(Called { tool }) = serde_json::from_slice(request) {
                     self.count_tool_call(&Charge::tool(&tool));
                 }

@@ -54,6 +54,9 @@ struct Outcome {
     /// Whether it was not made because a gate did not let it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     denied: bool,
+    /// Whether it was not made because its arguments are wrong. Journals of older versions have no entry for that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    refused: bool,
     /// What the tool left with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<Box<Value>>,
@@ -61,11 +64,15 @@ struct Outcome {
 
 impl Outcome {
     fn done(content: String) -> Self {
-        Self { content, is_error: false, denied: false, note: None }
+        Self { content, is_error: false, denied: false, refused: false, note: None }
     }
 
     fn failed(content: String) -> Self {
-        Self { content, is_error: true, denied: false, note: None }
+        Self { is_error: true, ..Self::done(content) }
+    }
+
+    fn refused(problem: &str) -> Self {
+        Self { refused: true, ..Self::failed(format!("invalid arguments: {problem}")) }
     }
 }
 
@@ -95,15 +102,11 @@ impl Scope {
     /// Stops, an exhausted budget, and failures of tools declared fatal.
     pub async fn tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<ToolResult, Error> {
         let replayed = self.next_is_recorded();
-        let result = match tool.check(&call.arguments) {
-            // Nothing has happened, and the same arguments are refused again on replay: no need to write it down.
-            Err(problem) => Ok(Outcome::failed(format!("invalid arguments: {problem}"))),
-            Ok(()) => self.perform_tool(tool, call).await,
-        };
+        let result = self.perform_tool(tool, call).await;
         if self.is_heard() && result.is_ok() {
             self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
-        let Outcome { content, is_error, denied, note } = result?;
+        let Outcome { content, is_error, denied, note, .. } = result?;
         if self.is_heard() {
             let result =
                 EventKind::ToolCallResult { id: call.id.clone(), content: content.clone(), is_error };
@@ -136,18 +139,25 @@ impl Scope {
 
     async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
         let spec = tool.spec();
-        let effect = self.number(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
+        let effect = self.number_act(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
         let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
-        let past = effect.past(|| shortened(&asked().to_string()))?;
+        let mut refused = tool.check(&call.arguments).err().map(|problem| Outcome::refused(&problem));
+        let past = match effect.past(|| shortened(&asked().to_string())) {
+            Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
+            past => past?,
+        };
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
             Past::Finished(outcome) => {
-                // A call that the budget did not allow was never made.
-                if !matches!(outcome, Err(Error::Budget(_))) {
+                // A call that the budget did not allow, or that was refused, was never made.
+                let unmade = matches!(outcome, Err(Error::Budget(_)) | Ok(Outcome { refused: true, .. }));
+                if !unmade {
                     self.tell_fate(call, outcome.as_ref().ok(), true).await;
                     self.count_tool_call(&charge);
                 }
-                if spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty() {
+                let may_have_more =
+                    spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty();
+                if may_have_more || self.node.replay.get().is_some() {
                     self.recount_below();
                 }
                 return outcome;
@@ -155,7 +165,11 @@ impl Scope {
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        let request = super::dated(asked())?;
+        let request = effect.dated(asked())?;
+        if !in_doubt && let Some(refused) = refused.take() {
+            // Kept, although nothing has happened: should others accept such arguments later, the past stays what it was.
+            return effect.finish(Some(request), Ok(refused), Attached::default());
+        }
         effect.check((!in_doubt).then_some(&request))?;
         if in_doubt {
             self.count_tool_call(&charge);
@@ -169,6 +183,11 @@ impl Scope {
                 self.tell_fate(call, Some(&denied), false).await;
                 return effect.finish(None, Ok(denied), Attached::default());
             }
+            if let Some(refused) = refused.take() {
+                // It was accepted when it began, and counts; such a call is not made any more.
+                let failed = Outcome { refused: false, ..refused };
+                return effect.finish(None, Ok(failed), Attached::default());
+            }
             self.tell_fate(call, None, false).await;
             if spec.repeat == Repeat::Never {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
@@ -177,7 +196,7 @@ impl Scope {
             return self.call_tool(tool, call, &effect, None).await;
         }
         if let Some(budget) = &self.node.budget
-            && let Err(exhausted) = budget.reserve(&charge)
+            && let Err(exhausted) = budget.take(&charge)
         {
             return effect.finish(
                 Some(request),

@@ -8,12 +8,14 @@
 
 mod call;
 mod kind;
+mod reader;
 mod sequencer;
 
 use serde::{Deserialize, Serialize};
 
 pub use call::{AgentStart, CallOutcome, ModelCall, ModelCallEnd};
 pub use kind::{EventKind, RunEnd, StepEnd};
+pub(crate) use reader::{EventReceiver, EventSender, event_channel};
 pub(crate) use sequencer::Sequencer;
 
 use crate::{Path, RunId, Timestamp};

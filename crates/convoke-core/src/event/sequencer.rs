@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::{Event, EventKind, Observer, StepEnd};
+use super::{Event, EventKind, EventSender, Observer, StepEnd};
 use crate::message::Usage;
 use crate::scope::WorkClock;
 use crate::{Path, RunId, Timestamp};
@@ -20,7 +20,7 @@ pub(crate) type EventPlace<'a> = mpsc::Permit<'a, Event>;
 pub(crate) struct Sequencer {
     run: RunId,
     observers: Vec<Arc<dyn Observer>>,
-    reader: Option<mpsc::Sender<Event>>,
+    reader: Option<EventSender>,
     /// Whether events are kept for whoever asks for them when the run is over.
     keeps: bool,
     state: Mutex<State>,
@@ -46,11 +46,7 @@ enum Span {
 }
 
 impl Sequencer {
-    pub(crate) fn new(
-        run: RunId,
-        observers: Vec<Arc<dyn Observer>>,
-        reader: Option<mpsc::Sender<Event>>,
-    ) -> Self {
+    pub(crate) fn new(run: RunId, observers: Vec<Arc<dyn Observer>>, reader: Option<EventSender>) -> Self {
         Self { run, observers, reader, keeps: false, state: Mutex::new(State::default()) }
     }
 
@@ -85,17 +81,24 @@ impl Sequencer {
         self.deliver(path, replayed, kind, place);
     }
 
-    /// Reports the end of a run whose task was dropped: whoever is left cannot wait.
+    /// Reports the end of a run whose task was dropped, or blocks: whoever is left cannot wait.
     pub(crate) fn emit_last_without_waiting(&self, kind: EventKind) {
-        for left in self.left_open(&Path::from(""), &kind) {
-            self.deliver(&left.path, false, left.closing(), self.place_at_once());
+        let whole = Path::from("");
+        for left in self.left_open(&whole, &kind) {
+            self.tell(&left.path, false, left.closing(), |event| self.send_last(event));
         }
-        self.deliver(&Path::from(""), false, kind, self.place_at_once());
+        self.tell(&whole, false, kind, |event| self.send_last(event));
+    }
+
+    fn send_last(&self, event: Event) {
+        if let Some(reader) = &self.reader {
+            reader.send_last(event);
+        }
     }
 
     /// A place in the reader's buffer. It is taken before the number, so numbers and buffer agree on the order.
     pub(crate) async fn place(&self, clock: Option<&WorkClock>) -> Option<EventPlace<'_>> {
-        let reader = self.reader.as_ref()?;
+        let reader = &self.reader.as_ref()?.buffer;
         match reader.try_reserve() {
             Ok(place) => Some(place),
             Err(TrySendError::Full(())) => {
@@ -107,10 +110,6 @@ impl Sequencer {
         }
     }
 
-    fn place_at_once(&self) -> Option<EventPlace<'_>> {
-        self.reader.as_ref().and_then(|reader| reader.try_reserve().ok())
-    }
-
     /// Reports an event in its place.
     pub(crate) fn deliver(
         &self,
@@ -119,6 +118,15 @@ impl Sequencer {
         kind: EventKind,
         place: Option<EventPlace<'_>>,
     ) {
+        self.tell(path, replayed, kind, |event| {
+            if let Some(place) = place {
+                place.send(event);
+            }
+        });
+    }
+
+    /// Numbers an event and hands it on, under one lock, unless it comes too late.
+    fn tell(&self, path: &Path, replayed: bool, kind: EventKind, send: impl FnOnce(Event)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.over || !state.admit(path, &kind) {
             return;
@@ -135,8 +143,8 @@ impl Sequencer {
         self.tell_observers(|observer| observer.observe(&event));
         if self.keeps {
             state.kept.push(event);
-        } else if let Some(place) = place {
-            place.send(event);
+        } else {
+            send(event);
         }
     }
 

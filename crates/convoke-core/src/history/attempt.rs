@@ -38,6 +38,8 @@ pub struct Attempt {
     pub error: Option<RecordedError>,
     /// What a model call that failed had used until then.
     used_in_vain: Option<Usage>,
+    /// Whether a tool was not called after all.
+    was_not_made: bool,
 }
 
 impl Attempt {
@@ -45,8 +47,16 @@ impl Attempt {
     pub(super) fn new(entry: &Entry, conversations: &Conversations) -> Self {
         let Decoded { detail, error, used_in_vain } =
             detail::decode(entry, entry.request.as_deref(), conversations);
-        let mut attempt =
-            Self { begun: None, began: None, ended: None, superseded: None, detail, error, used_in_vain };
+        let mut attempt = Self {
+            begun: None,
+            began: None,
+            ended: None,
+            superseded: None,
+            detail,
+            error,
+            used_in_vain,
+            was_not_made: false,
+        };
         attempt.mark(entry);
         attempt
     }
@@ -69,6 +79,7 @@ impl Attempt {
             }
             Phase::Finished => {
                 self.ended = mark;
+                self.was_not_made = entry.effect == EffectKind::Tool && !entry.was_made();
                 self.began = self.began.or_else(|| written_beginning(entry));
             }
             Phase::Superseded => self.superseded = mark,
@@ -118,7 +129,7 @@ impl Attempt {
         Spent {
             model_calls: u64::from(kind == EffectKind::Model && made && self.ended.is_some()),
             unpriced_calls: u64::from(kind == EffectKind::Model && is_unpriced),
-            tool_calls: u64::from(kind == EffectKind::Tool && made),
+            tool_calls: u64::from(kind == EffectKind::Tool && !self.was_not_made),
             usage: usage.unwrap_or_default(),
             failures: u64::from(self.is_failure()),
         }

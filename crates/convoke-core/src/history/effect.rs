@@ -17,6 +17,8 @@ pub struct Effect {
     pub kind: EffectKind,
     /// Each time it was performed, at least one; the last one counts.
     pub attempts: Vec<Attempt>,
+    /// Where its key is derived from, if that is not its own path.
+    keyed_as: Option<Path>,
 }
 
 /// How far an effect has come.
@@ -78,7 +80,7 @@ impl Effect {
     /// The key it was performed with in this run. Of a question, it is the question's id.
     #[must_use]
     pub fn key(&self, run: &RunId) -> IdempotencyKey {
-        IdempotencyKey::derive(run, &self.path, self.ordinal)
+        IdempotencyKey::derive(run, self.keyed_as.as_ref().unwrap_or(&self.path), self.ordinal)
     }
 }
 
@@ -99,12 +101,14 @@ pub(super) fn gather(entries: &[Entry], conversations: &Conversations) -> Vec<Ef
                 ordinal: entry.ordinal,
                 kind: entry.effect,
                 attempts: vec![Attempt::new(entry, conversations)],
+                keyed_as: keyed_as(entry),
             });
             continue;
         };
         let effect = &mut effects[*place];
         // Another kind at the same address means that another version of the code went on from here.
         effect.kind = entry.effect;
+        effect.keyed_as = keyed_as(entry).or_else(|| effect.keyed_as.take());
         match effect.attempts.last_mut() {
             Some(attempt) if attempt.superseded.is_none() && !begins_anew(attempt, entry) => {
                 attempt.add(entry, requests.get(&address).copied(), conversations);
@@ -113,6 +117,11 @@ pub(super) fn gather(entries: &[Entry], conversations: &Conversations) -> Vec<Ef
         }
     }
     effects
+}
+
+/// Only acts are ever keyed as others.
+fn keyed_as(entry: &Entry) -> Option<Path> {
+    matches!(entry.effect, EffectKind::Tool | EffectKind::Custom).then(|| entry.keyed_as())?
 }
 
 /// Whether an entry cannot belong to the attempt before it.

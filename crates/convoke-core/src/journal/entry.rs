@@ -121,6 +121,40 @@ pub struct Entry {
     pub outcome: Option<Bytes>,
 }
 
+/// What the journal keeps of a request whose key is not derived from its own path.
+#[derive(Deserialize)]
+struct KeyedAs {
+    keyed_as: Option<Path>,
+}
+
+impl Entry {
+    /// Where the effect's key is derived from, if that is not its own path: it is another attempt at an earlier one.
+    pub(crate) fn keyed_as(&self) -> Option<Path> {
+        let request = self.request.as_deref()?;
+        serde_json::from_slice::<KeyedAs>(request).ok()?.keyed_as
+    }
+}
+
+/// What the journal keeps of a tool's outcome, as far as it says whether the call was made.
+#[derive(Deserialize)]
+struct Refusable {
+    #[serde(default)]
+    refused: bool,
+}
+
+impl Entry {
+    /// Of the end of a tool's call: whether it was made. One that the budget did not allow, or whose arguments were
+    /// refused, was not.
+    pub(crate) fn was_made(&self) -> bool {
+        let outcome = self.outcome.as_deref().unwrap_or_default();
+        match serde_json::from_slice::<Recorded<Refusable>>(outcome) {
+            Ok(Recorded::Ok(outcome)) => !outcome.refused,
+            Ok(Recorded::Err(error)) => !matches!(error, RecordedError::Budget(_)),
+            Err(_) => true,
+        }
+    }
+}
+
 /// The outcome of an effect as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -152,8 +186,8 @@ pub struct Blob {
 
 /// The key that marks every attempt at one effect as the same attempt.
 ///
-/// It is fixed before the effect is first performed and never changes: not on retry, not after a crash, not when
-/// another machine resumes the run. Hand it to whatever you call (`Idempotency-Key` and its kin).
+/// It is fixed before the effect is first performed and never changes: not on retry (of the same request), not after a
+/// crash, not when another machine resumes the run. Hand it to whatever you call (`Idempotency-Key` and its kin).
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IdempotencyKey(String);

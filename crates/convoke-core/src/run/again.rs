@@ -31,7 +31,14 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
     let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
     let Some(StoredOutcome { failed_at, limits, .. }) = outcome else {
-        return (JournalIndex::new(entries), Vec::new());
+        // A run that was killed before it could say that its time was up has more of it now.
+        if !entries.iter().any(is_out_of_the_run_s_time) {
+            return (JournalIndex::new(entries), Vec::new());
+        }
+        let index = JournalIndex::new(entries.clone());
+        let late = index.failures().filter(|entry| is_out_of_the_run_s_time(entry));
+        let again = late.flat_map(|failure| superseding(&index, failure)).collect();
+        return with(entries, again);
     };
     let index = JournalIndex::new(entries.clone());
     // One limit may have ended many effects side by side; the run ended by all of them.
@@ -42,6 +49,11 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     failures.sort_unstable_by_key(|entry| entry.seq);
     failures.dedup_by_key(|entry| entry.seq);
     let again: Vec<Entry> = failures.into_iter().flat_map(|failure| superseding(&index, failure)).collect();
+    with(entries, again)
+}
+
+/// The journal with entries that say what no longer counts, and these.
+fn with(entries: Vec<Entry>, again: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
     (JournalIndex::new(entries.into_iter().chain(again.iter().cloned()).collect()), again)
 }
 
@@ -80,6 +92,12 @@ fn limit_of(entry: &Entry) -> Option<crate::Path> {
         RecordedError::Budget(exhausted) => Some(exhausted.owner),
         _ => None,
     }
+}
+
+/// Whether it ended because the run as a whole was out of time, which nobody in the run can cope with.
+fn is_out_of_the_run_s_time(entry: &Entry) -> bool {
+    let may_be = entry.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(b"{\"err\""));
+    may_be && is_out_of_time(entry) && limit_of(entry).is_some_and(|owner| owner.as_str().is_empty())
 }
 
 fn is_out_of_time(entry: &Entry) -> bool {

@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
-
 use super::again::stored_outcome;
 use super::prepare::{Prepared, Ready, prepare};
 use super::start::Start;
 use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
-use crate::event::{Event, EventKind, RunEnd, Sequencer};
+use crate::event::{EventKind, EventSender, RunEnd, Sequencer};
 use crate::scope::Node;
 use crate::store::{RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
 
 pub(super) async fn drive<S: State>(
     start: Start<S>,
-    reader: Option<mpsc::Sender<Event>>,
+    reader: Option<EventSender>,
     polls: Arc<Polls>,
 ) -> Result<Outcome<S>, Error> {
     let Start { runtime, workflow, id, beginning, options, settings } = start;
@@ -92,7 +90,7 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> O
 /// A run that could not begin has one event: its end.
 pub(super) async fn report_refused(
     services: &Services,
-    reader: Option<mpsc::Sender<Event>>,
+    reader: Option<EventSender>,
     id: Option<RunId>,
     workflow: &str,
     error: &Error,
@@ -112,7 +110,7 @@ pub(super) async fn report_refused(
 /// A run that was completed before only tells its end again.
 async fn report_completed(
     services: &Services,
-    reader: Option<mpsc::Sender<Event>>,
+    reader: Option<EventSender>,
     workflow: &str,
     id: RunId,
     end: RunEnd,

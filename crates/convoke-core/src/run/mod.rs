@@ -2,6 +2,7 @@
 
 mod again;
 mod approvals;
+mod attempted;
 mod attend;
 mod drive;
 mod fit;
@@ -23,6 +24,7 @@ mod workflow;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) use attempted::Attempted;
 pub use fork::Fork;
 pub use outcome::Outcome;
 pub(crate) use polls::{Polled, Polls};
@@ -51,6 +53,7 @@ pub(crate) struct Run {
     pub(crate) events: Sequencer,
     pub(crate) published: Published,
     pub(crate) waiting: Waiting,
+    pub(crate) attempted: Attempted,
     pub(crate) polls: Arc<Polls>,
     totals: Mutex<Totals>,
 }
@@ -83,6 +86,7 @@ impl Run {
             events,
             published: Published::default(),
             waiting: Waiting::default(),
+            attempted: Attempted::default(),
             polls,
             totals: Mutex::default(),
         }

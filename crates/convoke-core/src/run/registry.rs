@@ -5,12 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
-use tokio::sync::mpsc;
 
 use super::attend::{attended, watched};
 use super::start::EVENT_BUFFER;
 use super::{Outcome, Polls, RunOptions, RunStream, Runtime, State, Workflow, drive};
-use crate::event::Event;
+use crate::event::{EventSender, event_channel};
 use crate::step::{BoxFuture, Outline};
 use crate::{Error, Path, RunId, Scope, json};
 
@@ -34,7 +33,7 @@ trait Erased: Send + Sync {
         &self,
         runtime: &Runtime,
         request: Request,
-        reader: Option<mpsc::Sender<Event>>,
+        reader: Option<EventSender>,
         polls: Arc<Polls>,
     ) -> BoxFuture<'static, Result<Outcome<Value>, Error>>;
 
@@ -111,7 +110,7 @@ impl Runner {
         id: Option<RunId>,
         mut options: RunOptions,
     ) -> RunStream<Value> {
-        let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
+        let (sender, receiver) = event_channel(EVENT_BUFFER);
         let (canceller, polls) = (options.own_canceller(), Arc::default());
         let request = Request { input, id, options };
         let task = tokio::spawn(self.inner.drive(runtime, request, Some(sender), Arc::clone(&polls)));
@@ -132,7 +131,7 @@ impl<S: State> Erased for Typed<S> {
         &self,
         runtime: &Runtime,
         request: Request,
-        reader: Option<mpsc::Sender<Event>>,
+        reader: Option<EventSender>,
         polls: Arc<Polls>,
     ) -> BoxFuture<'static, Result<Outcome<Value>, Error>> {
         let (runtime, workflow, factory) =
@@ -252,7 +251,7 @@ impl Registry {
         match self.get(name) {
             Ok(runner) => runner.stream(runtime, input, id, options),
             Err(error) => {
-                let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
+                let (sender, receiver) = event_channel(EVENT_BUFFER);
                 let (services, canceller) = (Arc::clone(&runtime.services), options.own_canceller());
                 let name = name.to_owned();
                 let task = tokio::spawn(async move {

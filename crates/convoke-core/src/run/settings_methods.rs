@@ -3,10 +3,10 @@
 /// Writes the methods that change `self.settings`.
 macro_rules! settings_methods {
     () => {
-        /// The longest a single leaf step may take, whatever it waits for; `None` means as long as it takes. Unless this is
-        /// said, a leaf may work for 2 minutes, and waiting for people or for readers of events does not count.
+        /// The longest a single leaf step may take, whatever it waits for; `None`, which holds unless something else is
+        /// said, means as long as it takes. A step that blocks its thread is noticed only where it has a limit.
         pub fn leaf_timeout(mut self, limit: Option<std::time::Duration>) -> Self {
-            self.settings.leaf_timeout = Some($crate::tool::Timeout::from(limit));
+            self.settings.leaf_timeout = limit;
             self
         }
 

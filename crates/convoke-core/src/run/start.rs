@@ -4,14 +4,13 @@ use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-
 use super::attend::{attended, watched};
 use super::drive;
 use super::settings_methods::settings_methods;
 use super::stream::RunStream;
 use super::{Outcome, Runtime, State, Workflow};
 use crate::budget::Limits;
+use crate::event::event_channel;
 use crate::scope::{Canceller, Settings};
 use crate::step::BoxFuture;
 use crate::{Error, RunId};
@@ -125,7 +124,7 @@ impl<S: State> Start<S> {
     /// Must be called within a Tokio runtime.
     #[must_use]
     pub fn stream(mut self) -> RunStream<S> {
-        let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
+        let (sender, receiver) = event_channel(EVENT_BUFFER);
         let (canceller, polls) = (self.options.own_canceller(), Arc::default());
         let task = tokio::spawn(drive::drive(self, Some(sender), Arc::clone(&polls)));
         RunStream::new(receiver, watched(task, polls, canceller.clone()), canceller)

@@ -4,30 +4,31 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::{FutureExt, Stream};
-use tokio::sync::mpsc;
 
 use super::Outcome;
-use crate::Error;
-use crate::event::{Event, EventKind};
+use crate::event::{Event, EventKind, EventReceiver, RunEnd};
 use crate::scope::Canceller;
 use crate::step::BoxFuture;
+use crate::{Error, Path, RunId, Timestamp};
 
 /// The events of a run under way, then its outcome. Dropping it cancels the run.
 pub struct RunStream<S> {
-    events: mpsc::Receiver<Event>,
+    events: EventReceiver,
     run: BoxFuture<'static, Result<Outcome<S>, Error>>,
     outcome: Option<Result<Outcome<S>, Error>>,
     is_over: bool,
+    /// The run and the number of the last event.
+    last: Option<(RunId, u64)>,
     canceller: Canceller,
 }
 
 impl<S> RunStream<S> {
     pub(crate) fn new(
-        events: mpsc::Receiver<Event>,
+        events: EventReceiver,
         run: BoxFuture<'static, Result<Outcome<S>, Error>>,
         canceller: Canceller,
     ) -> Self {
-        Self { events, run, outcome: None, is_over: false, canceller }
+        Self { events, run, outcome: None, is_over: false, last: None, canceller }
     }
 
     /// The next event; `None` after the last.
@@ -66,7 +67,7 @@ impl<S> RunStream<S> {
         if self.is_over {
             return Poll::Ready(None);
         }
-        if let Poll::Ready(event) = self.events.poll_recv(context) {
+        if let Poll::Ready(Some(event)) = self.events.poll_recv(context) {
             return Poll::Ready(self.noted(event));
         }
         // Nothing to read: look after the run itself, which notices a step that blocks its thread.
@@ -75,16 +76,42 @@ impl<S> RunStream<S> {
         {
             self.outcome = Some(outcome);
             // Its last event may have come in the meantime.
-            if let Poll::Ready(event) = self.events.poll_recv(context) {
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(context) {
                 return Poll::Ready(self.noted(event));
             }
         }
-        Poll::Pending
+        let Some(outcome) = &self.outcome else { return Poll::Pending };
+        // No more comes through the buffer: a step that blocks its thread may keep it open, but is not heard any more.
+        let event = self.events.next_of_rest().unwrap_or_else(|| end_of(outcome, self.last.as_ref()));
+        Poll::Ready(self.noted(event))
     }
 
-    fn noted(&mut self, event: Option<Event>) -> Option<Event> {
-        self.is_over = event.as_ref().is_none_or(|event| matches!(event.kind, EventKind::RunEnded(_)));
-        event
+    fn noted(&mut self, event: Event) -> Option<Event> {
+        self.is_over = matches!(event.kind, EventKind::RunEnded(_));
+        self.last = Some((event.run.clone(), event.seq));
+        Some(event)
+    }
+}
+
+/// The last event of a run that could not tell it itself.
+fn end_of<S>(outcome: &Result<Outcome<S>, Error>, last: Option<&(RunId, u64)>) -> Event {
+    let (status, error, totals) = match outcome {
+        Ok(outcome) => (outcome.status, outcome.error.as_ref(), outcome.totals),
+        Err(error) => (error.status(), Some(error), Default::default()),
+    };
+    let run = match (last, outcome) {
+        (Some((run, _)), _) => run.clone(),
+        (None, Ok(outcome)) => outcome.run.clone(),
+        (None, Err(_)) => RunId::mint(),
+    };
+    let error = error.map(ToString::to_string);
+    Event {
+        run,
+        seq: last.map_or(1, |(_, seq)| seq + 1),
+        path: Path::from(""),
+        at: Timestamp::now(),
+        replayed: false,
+        kind: EventKind::RunEnded(RunEnd { status, error, state: None, totals }),
     }
 }
 

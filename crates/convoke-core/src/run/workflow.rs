@@ -14,8 +14,15 @@ use crate::store::{Batch, NewRun, RunRecord};
 use crate::{Error, RunId};
 
 /// What a workflow works on: plain data that can be stored and read back.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the state of a workflow",
+    label = "not plain data that can be stored and read back",
+    note = "derive serde's Serialize and Deserialize: `#[derive(serde::Serialize, serde::Deserialize)]`",
+    note = "a state owns what it has (`'static`) and may be sent to another thread (`Send`)"
+)]
 pub trait State: Serialize + DeserializeOwned + Send + 'static {}
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned + Send + 'static> State for T {}
 
 type Migration = Arc<dyn Fn(Value) -> Result<Value, Error> + Send + Sync>;

@@ -8,6 +8,7 @@
 //! by side gets a child scope each, opened in a fixed order.
 
 mod cancel;
+mod leaf_replay;
 mod node;
 mod settings;
 mod supervise;
@@ -22,9 +23,10 @@ use serde::Serialize;
 
 pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
+pub(crate) use leaf_replay::LeafReplay;
 pub use node::Place;
 pub(crate) use node::{Child, Node};
-pub use settings::{DEFAULT_LEAF_TIMEOUT, FailurePolicy, Recovery, Settings, StepFailure};
+pub use settings::{FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
 pub(crate) use work_clock::{Pause, WorkClock};
 
@@ -88,11 +90,10 @@ impl Scope {
         self.narrowed(Child { timeout: Some(limit), ..Child::named(name) })
     }
 
-    /// A scope below this one that is bounded like a leaf.
+    /// A scope below this one that is bounded like a leaf, if leaves are.
     #[must_use]
     pub fn leaf_child(&self, name: &str) -> Self {
-        let (timeout, work_limit) = self.node.settings.leaf_limits();
-        self.narrowed(Child { timeout, work_limit, ..Child::named(name) })
+        self.narrowed(Child { timeout: self.node.settings.leaf_timeout, ..Child::named(name) })
     }
 
     /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
@@ -130,7 +131,7 @@ impl Scope {
         self.node.run.events.is_heard() || self.node.tap.is_some()
     }
 
-    /// Time does not count against the default limit of a leaf, or a tool's, while somebody else is waited for.
+    /// Time does not count against a tool's limit while somebody else is waited for.
     pub(crate) fn pause(&self) -> Option<Pause<'_>> {
         self.node.clock.as_deref().map(WorkClock::pause)
     }
@@ -232,13 +233,21 @@ impl Scope {
     pub fn take_turn(&self) -> Result<(), Error> {
         match &self.node.budget {
             Some(budget) => {
-                budget.reserve(&Charge::turn()).map_err(|exhausted| Error::Budget(Box::new(exhausted)))
+                budget.take(&Charge::turn()).map_err(|exhausted| Error::Budget(Box::new(exhausted)))
             }
             None => Ok(()),
         }
     }
 
-    /// How much of something the budgets in force still allow, if that is limited. Money is in millionths of a dollar.
+    /// Charges a turn that was taken before, whatever is left: it has happened.
+    pub fn count_turn(&self) {
+        if let Some(budget) = &self.node.budget {
+            budget.charge(&Charge::turn());
+        }
+    }
+
+    /// How much of something the budgets in force still allow, if that is limited. Money is in millionths of a dollar. What
+    /// is only set aside for calls under way counts as still there.
     #[must_use]
     pub fn remaining(&self, resource: &Resource) -> Option<u64> {
         self.node.budget.as_ref().and_then(|budget| budget.remaining(resource))

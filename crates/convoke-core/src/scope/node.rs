@@ -5,16 +5,16 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::Settings;
 use super::cancel::Cancel;
 use super::tap::Tap;
 use super::work_clock::WorkClock;
+use super::{LeafReplay, Settings};
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
@@ -27,6 +27,10 @@ pub(crate) struct Node {
     pub(crate) repetition: u32,
     pub(crate) depth: u32,
     path: OnceLock<Path>,
+    /// Where keys of effects are derived from; another attempt has the path of the first.
+    key_path: OnceLock<Path>,
+    /// What happens here may be tried again.
+    pub(crate) retried: AtomicBool,
     pub(crate) next_ordinal: AtomicU32,
     children: Mutex<ChildCounts>,
     /// When the narrowest limit that counts everything is reached.
@@ -43,8 +47,8 @@ pub(crate) struct Node {
     pub(crate) ended: AtomicBool,
     /// A question was left unanswered at or below this scope.
     pub(crate) suspended: AtomicBool,
-    /// Nothing new may happen here: the first time, the step was out of time at this point.
-    pub(crate) replay_only: AtomicBool,
+    /// Set if nothing new may happen here: the first time, the step was dropped for lack of time.
+    pub(crate) replay: OnceLock<Arc<LeafReplay>>,
     /// What a call of a tool leaves with its outcome.
     pub(crate) note: OnceLock<Box<serde_json::Value>>,
 }
@@ -79,6 +83,8 @@ pub(crate) struct Child<'a> {
     pub(crate) cancel: Option<Arc<Cancel>>,
     pub(crate) tap: Option<Tap>,
     pub(crate) owns_state: bool,
+    /// Where keys are derived from, if that is not its own path.
+    pub(crate) key_path: Option<Path>,
 }
 
 impl<'a> Child<'a> {
@@ -93,6 +99,7 @@ impl<'a> Child<'a> {
             cancel: None,
             tap: None,
             owns_state: false,
+            key_path: None,
         }
     }
 
@@ -116,6 +123,8 @@ impl Node {
             repetition: 1,
             depth: 0,
             path: OnceLock::from(Path::from("")),
+            key_path: OnceLock::new(),
+            retried: AtomicBool::new(false),
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline: timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: 0 }),
@@ -127,7 +136,7 @@ impl Node {
             state_owner: 0,
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
-            replay_only: AtomicBool::new(false),
+            replay: OnceLock::new(),
             note: OnceLock::new(),
         }
     }
@@ -157,6 +166,8 @@ impl Node {
             repetition,
             depth,
             path,
+            key_path: child.key_path.map_or_else(OnceLock::new, OnceLock::from),
+            retried: AtomicBool::new(self.retried.load(Ordering::Relaxed)),
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
@@ -168,7 +179,7 @@ impl Node {
             state_owner: if child.owns_state { depth } else { self.state_owner },
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
-            replay_only: AtomicBool::new(self.replay_only.load(std::sync::atomic::Ordering::Relaxed)),
+            replay: self.replay.clone(),
             note: OnceLock::new(),
         }
     }
@@ -184,6 +195,16 @@ impl Node {
         self.path.get_or_init(|| match &self.parent {
             Some(parent) => Path::join(parent.path(), &self.name, self.repetition),
             None => Path::from(""),
+        })
+    }
+
+    /// Where keys of effects are derived from: the path that this place had in the first attempt at it.
+    pub(crate) fn key_path(&self) -> &Path {
+        self.key_path.get_or_init(|| match &self.parent {
+            Some(parent) if parent.retried.load(Ordering::Relaxed) => {
+                Path::join(parent.key_path(), &self.name, self.repetition)
+            }
+            _ => self.path().clone(),
         })
     }
 

@@ -5,20 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::model::{Model, ModelParams};
-use crate::tool::Timeout;
 use crate::{Error, Path};
-
-/// How long a leaf step may work unless somebody says otherwise. The time that a person takes to answer, or a slow reader
-/// of events to catch up, does not count.
-pub const DEFAULT_LEAF_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Settings that hold for a scope and everything below it.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The longest a single leaf step (a function, a prompt, a tool) may take. Composite steps are not bounded by it.
-    /// One that is set counts everything; `None` is [`DEFAULT_LEAF_TIMEOUT`], which counts only work.
-    pub leaf_timeout: Option<Timeout>,
+    /// The longest a single leaf step (a function, a prompt, a tool) may take, whatever it waits for; `None` means as long
+    /// as it takes. Composite steps are not bounded by it.
+    pub leaf_timeout: Option<Duration>,
     /// How many branches of one fan-out may run at once; `None` means all of them.
     pub max_concurrency: Option<NonZeroUsize>,
     /// The model for steps that name none.
@@ -27,24 +22,6 @@ pub struct Settings {
     pub params: ModelParams,
     /// Decides what happens when a step of a chain or loop fails.
     pub on_failure: Option<Arc<dyn FailurePolicy>>,
-}
-
-impl Settings {
-    /// How long a leaf may take, if that is limited.
-    #[must_use]
-    pub fn leaf_time_limit(&self) -> Option<Duration> {
-        let (whole, work) = self.leaf_limits();
-        whole.or(work)
-    }
-
-    /// How long a leaf may take as a whole, and how long it may work.
-    pub(crate) fn leaf_limits(&self) -> (Option<Duration>, Option<Duration>) {
-        match self.leaf_timeout {
-            None => (None, Some(DEFAULT_LEAF_TIMEOUT)),
-            Some(Timeout::After(limit)) => (Some(limit), None),
-            Some(Timeout::Unbounded) => (None, None),
-        }
-    }
 }
 
 impl std::fmt::Debug for Settings {

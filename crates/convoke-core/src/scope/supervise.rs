@@ -17,11 +17,14 @@ use crate::{Error, Suspension};
 /// How long a leaf may take to wind up after its time is up or it was cancelled, before it is dropped.
 const GRACE: Duration = Duration::from_millis(50);
 
+/// How long a leaf that had been dropped may go on, at most, once its journal has told all there is to tell.
+const REPLAYED_TAIL: Duration = Duration::from_secs(1);
+
 impl Scope {
     /// Runs a step below this scope.
     ///
-    /// Gives it a path of its own, reports its beginning and its end, bounds it in time if it is a leaf, turns a panic
-    /// into an error, and makes sure that a question it could not get answered is not lost.
+    /// Gives it a path of its own, reports its beginning and its end, bounds it in time as its limits say, turns a
+    /// panic into an error, and makes sure that a question it could not get answered is not lost.
     ///
     /// # Errors
     /// What the step fails with, unchanged.
@@ -62,6 +65,25 @@ impl Scope {
         Ok((self.admitted(child)?, canceller))
     }
 
+    /// Says that what is done in this scope, and below it, may be tried again with [`open_again`](Self::open_again).
+    pub fn begin_attempts(&self) {
+        self.node.retried.store(true, Ordering::Relaxed);
+    }
+
+    /// The scope for another attempt at what was tried in `first`, in a scope that [said so](Self::begin_attempts). It
+    /// has a path of its own; but a call of a tool, or an effect of the user's code, that asks for the same at the same
+    /// place within the attempt has the same idempotency key as in the first one.
+    ///
+    /// # Errors
+    /// If the run was cancelled or is out of time, in which case the attempt must not begin.
+    pub fn open_again<S, T>(&self, step: &T, first: &Scope) -> Result<Self, Error>
+    where
+        T: Step<S> + ?Sized,
+    {
+        let key_path = Some(first.node.key_path().clone());
+        self.admitted(Child { key_path, ..self.child_for(step) })
+    }
+
     /// The scope of a child, if there is time for it. That there was none is kept: whoever set the limit may cope with
     /// it, and must find the same when the run is resumed.
     fn admitted(&self, child: Child<'_>) -> Result<Self, Error> {
@@ -84,13 +106,10 @@ impl Scope {
             Arc::new(settings)
         });
         let in_force = settings.as_ref().unwrap_or(&self.node.settings);
-        let (leaf, work_limit) = match step.nature() {
-            Nature::Leaf => in_force.leaf_limits(),
-            Nature::Composite => (None, None),
-        };
+        let leaf = in_force.leaf_timeout.filter(|_| step.nature() == Nature::Leaf);
         let timeout = bounds.and_then(|bounds| bounds.timeout).into_iter().chain(leaf).min();
         let limits = bounds.and_then(|bounds| bounds.limits.clone());
-        Child { timeout, work_limit, limits, settings, ..Child::named(step.name()) }
+        Child { timeout, limits, settings, ..Child::named(step.name()) }
     }
 
     /// Runs a step in this very scope, which must have been made for it by [`open`](Self::open) or
@@ -124,8 +143,7 @@ impl Scope {
             Nature::Composite => self.catching(step, state).await,
             Nature::Leaf => {
                 if let Some(timed_out) = self.recorded_fate(Reached::Middle) {
-                    self.node.replay_only.store(true, Ordering::Relaxed);
-                    return self.relive(step, state, timed_out).await;
+                    return self.replay_leaf(step, state, timed_out).await;
                 }
                 let work = self.catching(step, state);
                 tokio::pin!(work);
@@ -148,21 +166,30 @@ impl Scope {
         }
     }
 
-    /// Runs a leaf that had been dropped for lack of time: it gets as far as its journal goes, and no further.
-    async fn relive<S, T>(&self, step: &T, state: &mut S, fate: Fate) -> Result<(), Error>
+    /// Runs a leaf that had been dropped for lack of time: until it returns, or asks for an effect that is not recorded.
+    ///
+    /// However long the recorded ones take, it is given that time. Only after the last of them, where all that is left is
+    /// what it was dropped for, it is dropped again. What it did to its state in between is undefined, as it was the first
+    /// time: it depended on the moment.
+    async fn replay_leaf<S, T>(&self, step: &T, state: &mut S, fate: Fate) -> Result<(), Error>
     where
         S: Send,
         T: Step<S> + ?Sized,
     {
+        let (replay, tail) = (self.replay_only(), fate.limit().min(REPLAYED_TAIL));
         let fate = Error::from(fate);
+        let hangs = async {
+            replay.all_told().await;
+            tokio::time::sleep(tail).await;
+        };
         tokio::select! {
             biased;
             result = self.catching(step, state) => match result {
                 Err(stop) if stop.is_stop() && !matches!(stop, Error::NotRecorded { .. }) => Err(stop),
                 _ => Err(fate),
             },
-            // All effects answer at once here: whatever takes longer is what it was dropped for.
-            () = tokio::time::sleep(GRACE) => Err(fate),
+            cancelled = self.node.cancel.cancelled() => Err(cancelled),
+            () = hangs => Err(fate),
         }
     }
 

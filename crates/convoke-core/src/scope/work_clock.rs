@@ -1,8 +1,8 @@
 //! Time that counts only while there is work.
 //!
-//! The default limit of a leaf, and the limit of a tool call, are there to end what hangs. Nothing hangs while a person
-//! thinks about a question or a slow reader catches up with the events, so that time does not count against them. Limits
-//! that somebody set on a step or a run by name are no business of this clock: they count everything.
+//! The limit of a tool call is there to end what hangs. Nothing hangs while a person thinks about a question or a slow
+//! reader catches up with the events, so that time does not count against it. Limits that somebody set on a step or a run
+//! by name are no business of this clock: they count everything.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -38,7 +38,7 @@ pub struct ToolSpec {
     pub fatal: bool,
 }
 
-/// How long a call, or a leaf, may take.
+/// How long a call may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
     /// This long.

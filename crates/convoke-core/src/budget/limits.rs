@@ -1,0 +1,157 @@
+//! What may be limited, and the error that says a limit was reached.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Path;
+use crate::message::Money;
+
+/// What may be used at most. What is not set is not limited.
+///
+/// ```
+/// use convoke_core::{Limits, Money};
+///
+/// let limits = Limits::default().model_calls(20).tokens(50_000).cost(Money::from_cents(50)).calls_of("search", 3);
+/// assert_eq!(limits.model_calls, Some(20));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Model calls.
+    pub model_calls: Option<u64>,
+    /// Tokens, in and out together.
+    pub tokens: Option<u64>,
+    /// Money.
+    pub cost: Option<Money>,
+    /// Tool calls, of all tools together.
+    pub tool_calls: Option<u64>,
+    /// Calls of single tools.
+    pub per_tool: BTreeMap<String, u64>,
+    /// Turns of agents.
+    pub turns: Option<u64>,
+}
+
+impl Limits {
+    /// Limits model calls.
+    #[must_use]
+    pub fn model_calls(mut self, calls: u64) -> Self {
+        self.model_calls = Some(calls);
+        self
+    }
+
+    /// Limits tokens, in and out together. Answers are then no longer than what is left. A model call that does not say how
+    /// long its answer may be is reckoned with 4,096 tokens of output: a longer answer is not cut short as long as so
+    /// many are left, and may overdraw the budget. Set `max_tokens` where it must not.
+    #[must_use]
+    pub fn tokens(mut self, tokens: u64) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
+    /// Limits money.
+    #[must_use]
+    pub fn cost(mut self, cost: Money) -> Self {
+        self.cost = Some(cost);
+        self
+    }
+
+    /// Limits tool calls.
+    #[must_use]
+    pub fn tool_calls(mut self, calls: u64) -> Self {
+        self.tool_calls = Some(calls);
+        self
+    }
+
+    /// Limits calls of one tool.
+    #[must_use]
+    pub fn calls_of(mut self, tool: impl Into<String>, calls: u64) -> Self {
+        self.per_tool.insert(tool.into(), calls);
+        self
+    }
+
+    /// Limits turns of agents.
+    #[must_use]
+    pub fn turns(mut self, turns: u64) -> Self {
+        self.turns = Some(turns);
+        self
+    }
+}
+
+impl Limits {
+    /// Both: of two limits on the same thing the narrower one holds.
+    ///
+    /// ```
+    /// use convoke_core::Limits;
+    ///
+    /// let both = Limits::default().model_calls(2).turns(9).and(&Limits::default().model_calls(5).tokens(100));
+    /// assert_eq!(both, Limits::default().model_calls(2).turns(9).tokens(100));
+    /// ```
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        fn narrower<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+            one.into_iter().chain(other).min()
+        }
+        let mut per_tool = self.per_tool.clone();
+        for (tool, calls) in &other.per_tool {
+            let limit = per_tool.entry(tool.clone()).or_insert(*calls);
+            *limit = (*limit).min(*calls);
+        }
+        Self {
+            model_calls: narrower(self.model_calls, other.model_calls),
+            tokens: narrower(self.tokens, other.tokens),
+            cost: narrower(self.cost, other.cost),
+            tool_calls: narrower(self.tool_calls, other.tool_calls),
+            per_tool,
+            turns: narrower(self.turns, other.turns),
+        }
+    }
+}
+
+/// What a budget limits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Resource {
+    /// Model calls.
+    ModelCalls,
+    /// Tokens.
+    Tokens,
+    /// Money.
+    Cost,
+    /// Tool calls.
+    ToolCalls,
+    /// Calls of one tool.
+    CallsOf(String),
+    /// Turns of agents.
+    Turns,
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ModelCalls => formatter.write_str("model calls"),
+            Self::Tokens => formatter.write_str("tokens"),
+            Self::Cost => formatter.write_str("millionths of a dollar"),
+            Self::ToolCalls => formatter.write_str("tool calls"),
+            Self::CallsOf(tool) => write!(formatter, "calls of `{tool}`"),
+            Self::Turns => formatter.write_str("turns"),
+        }
+    }
+}
+
+/// A limit was reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("the budget of `{owner}` is used up: {used} of {limit} {resource}; raise the limit, or do less")]
+pub struct Exhausted {
+    /// The scope whose budget it is.
+    pub owner: Path,
+    /// What ran out.
+    pub resource: Resource,
+    /// The limit.
+    pub limit: u64,
+    /// What was used or reserved.
+    pub used: u64,
+}

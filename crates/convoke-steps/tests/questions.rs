@@ -1,0 +1,109 @@
+//! Answers that do not count.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::Trail;
+use common::stored::{Home, echo};
+use convoke_core::{
+    Answer, BoxFuture, Canceller, PendingQuestion, Question, Responder, RunStatus, Runtime, Workflow,
+};
+use convoke_steps::task_boxed;
+
+/// Somebody who has the same answer every time, at once.
+#[derive(Clone)]
+struct Always(Answer, Arc<Mutex<Vec<String>>>);
+
+impl Always {
+    fn saying(answer: Answer) -> Self {
+        Self(answer, Arc::default())
+    }
+
+    /// The details of the questions it was asked.
+    fn asked(&self) -> Vec<String> {
+        self.1.lock().unwrap().clone()
+    }
+}
+
+impl Responder for Always {
+    fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        self.1.lock().unwrap().push(question.question.details.clone());
+        Box::pin(async { Some(self.0.clone()) })
+    }
+}
+
+fn asking(question: Question) -> Workflow<Trail> {
+    Workflow::new(task_boxed("ask", move |scope, trail: &mut Trail| {
+        let question = question.clone();
+        Box::pin(async move {
+            trail.text = scope.ask(question).await?.by;
+            Ok(())
+        })
+    }))
+}
+
+#[tokio::test]
+async fn one_person_who_approves_again_and_again_does_not_make_a_quorum_and_the_run_suspends() {
+    let (home, ann) = (Home::new(echo()), Always::saying(Answer::approve().by("ann")));
+    let workflow = asking(Question::approval("ship?").details("Version 2.").quorum(2));
+    let runtime = home.builder().responder(ann.clone()).build();
+    let outcome = runtime.start(&workflow, Trail::default()).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Suspended);
+    let told = "Version 2.\n\nThe answer just given does not count: `ann` has approved already, and 2 different people \
+                must.";
+    assert_eq!(ann.asked(), ["Version 2.", "Version 2.", told, told]);
+    // What is left of the question is as it was asked.
+    assert_eq!(outcome.questions()[0].question.details, "Version 2.");
+    home.answer(&outcome.run, "ship?", Answer::approve().by("ann")).await;
+    home.answer(&outcome.run, "ship?", Answer::approve().by("bob")).await;
+    assert_eq!(home.resume(&workflow, &outcome.run).await.status, RunStatus::Completed);
+}
+
+#[tokio::test]
+async fn somebody_the_question_is_not_for_is_told_so_and_the_run_suspends() {
+    for answer in [Answer::approve().by("bob"), Answer::approve()] {
+        let stranger = Always::saying(answer);
+        let runtime = Runtime::builder().responder(stranger.clone()).build();
+        let workflow = asking(Question::approval("ship?").audience(["ann", "carl"]));
+        assert_eq!(runtime.start(&workflow, Trail::default()).await.unwrap().status, RunStatus::Suspended);
+        let asked = stranger.asked();
+        assert_eq!(asked.len(), 3);
+        assert!(asked[0].is_empty() && asked[1].contains("the question is for ann, carl"), "{asked:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_is_asked_for_again_with_what_would() {
+    let clumsy = Always::saying(Answer::text("perhaps"));
+    let runtime = Runtime::builder().responder(clumsy.clone()).build();
+    let workflow = asking(Question::choice("which?", ["red", "blue"]));
+    assert_eq!(runtime.start(&workflow, Trail::default()).await.unwrap().status, RunStatus::Suspended);
+    assert!(clumsy.asked().last().unwrap().contains("give one of: red, blue"), "{:?}", clumsy.asked());
+}
+
+/// Answers for somebody else each time, and cancels the run meanwhile.
+struct Crowd(Canceller, Mutex<u32>);
+
+impl Responder for Crowd {
+    fn respond<'a>(&'a self, _: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        let mut number = self.1.lock().unwrap();
+        *number += 1;
+        if *number == 3 {
+            self.0.cancel("enough");
+        }
+        let answer = Answer::approve().by(format!("person {number}"));
+        Box::pin(async { Some(answer) })
+    }
+}
+
+#[tokio::test]
+async fn a_run_can_be_cancelled_while_answers_come_without_a_pause() {
+    let canceller = Canceller::new();
+    let runtime = Runtime::builder().responder(Crowd(canceller.clone(), Mutex::default())).build();
+    let workflow = asking(Question::approval("ship?").quorum(1_000_000));
+    let outcome = runtime.start(&workflow, Trail::default()).canceller(&canceller).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Cancelled);
+}
