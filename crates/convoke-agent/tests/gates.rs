@@ -12,6 +12,7 @@ use convoke_core::{
     Answer, BoxFuture, Error, Gate, GateRequest, Permission, Question, RunStatus, Runtime, RuntimeBuilder,
     Store, Workflow,
 };
+use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
@@ -156,4 +157,25 @@ async fn what_an_agent_refuses_by_its_conversation_reaches_no_gate() {
     assert_eq!((diary.entries().len(), gate.judged()), (0, 0));
     let told = results(&outcome.completed().unwrap().result.unwrap()).remove(0);
     assert_eq!((told.0.as_str(), told.1), ("`echo` is not for today", true));
+}
+
+#[tokio::test]
+async fn what_was_approved_for_a_run_is_not_asked_again_and_a_resumed_run_remembers_it() {
+    fn covered(text: &str) -> Permission {
+        Permission::ask(Question::approval(format!("Echo {text}?")).covers("every echo"))
+    }
+    let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let replies = [call("echo", "one"), call("echo", "two"), Reply::text("Done.")];
+    let workflow = Workflow::new(
+        agent(&ScriptedModel::replies(replies)).tool(echo("echo", &diary)).build().unwrap(),
+    );
+    let gate = ByText::new(covered);
+    let runtime = stored(&store, &gate).build();
+    let first = runtime.start(&workflow, Conversation::from("go")).await.unwrap();
+    assert_eq!(first.status, RunStatus::Suspended);
+    let pending = store.questions(Some(&first.run)).await.unwrap().remove(0);
+    store.answer(&first.run, &pending.id, Answer::approve().for_run()).await.unwrap();
+    let second = runtime.resume(&workflow, first.run).await.unwrap();
+    assert_eq!(second.status, RunStatus::Completed, "the other call is not asked about: {:?}", second.error);
+    assert_eq!(diary.entries().len(), 2);
 }

@@ -20,6 +20,7 @@ use crate::select;
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::{Output, text};
+use crate::view::UsageView;
 
 pub(crate) async fn run(arguments: &Arguments, wanted: &Chat, output: &mut Output) -> Result<(), Failure> {
     let opening = opening(wanted.prompt.as_deref())?;
@@ -202,7 +203,7 @@ fn finish(
             "model": reply.model,
             "text": reply.text(),
             "finish": reply.finish,
-            "usage": reply.usage,
+            "usage": UsageView::from(&reply.usage),
         }))?;
     }
     // Half an answer is no answer to a program that asked once.

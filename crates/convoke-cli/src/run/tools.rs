@@ -16,6 +16,7 @@ use convoke_tools::workspace::{Protected, Workspace};
 
 #[cfg(target_os = "linux")]
 use super::opened::Opened;
+use super::always::Always;
 use super::{notes, web};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
@@ -116,6 +117,12 @@ impl Hands {
     /// Lets go of everything: servers are given a moment to end.
     pub(crate) async fn finish(self) {
         self.servers.close().await;
+    }
+
+    /// Where a person's "always" is written; `None` for a user without a place for settings.
+    pub(super) fn always(&self) -> Option<Always> {
+        let (gate, tools, policies) = (self.gate.clone(), self.tools.clone(), Arc::clone(&self.policies));
+        Some(Always { gate, tools, policies, file: self.own_policy.clone()? })
     }
 
     /// Has every call judged before it is made.

@@ -8,7 +8,7 @@ mod table;
 pub(crate) mod text;
 
 pub(crate) use ink::{Ink, Palette};
-pub(crate) use output::Output;
+pub(crate) use output::{Documents, Output};
 pub(crate) use rich::Rich;
 pub(crate) use screen::Screen;
 pub(crate) use table::{Align, Column, Table};

@@ -7,6 +7,7 @@
 
 mod agentfiles;
 mod answer;
+mod attach;
 mod chat;
 mod config;
 mod corpus;
@@ -30,6 +31,7 @@ mod questions;
 mod record;
 mod replay;
 mod resume;
+mod rm;
 mod run;
 mod run_config;
 mod run_examples;

@@ -3,9 +3,11 @@
 mod again;
 mod approvals;
 mod attend;
+mod cancel;
 mod drive;
 mod fit;
 mod fork;
+mod grants;
 mod outcome;
 mod polls;
 mod prepare;
@@ -23,7 +25,9 @@ mod workflow;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use cancel::cancel_for_good;
 pub use fork::Fork;
+pub(crate) use grants::Grants;
 pub use outcome::Outcome;
 pub(crate) use polls::{Polled, Polls};
 pub(crate) use published::Published;
@@ -51,6 +55,7 @@ pub(crate) struct Run {
     pub(crate) events: Sequencer,
     pub(crate) published: Published,
     pub(crate) waiting: Waiting,
+    pub(crate) grants: Grants,
     pub(crate) polls: Arc<Polls>,
     totals: Mutex<Totals>,
 }
@@ -83,9 +88,15 @@ impl Run {
             events,
             published: Published::default(),
             waiting: Waiting::default(),
+            grants: Grants::default(),
             polls,
             totals: Mutex::default(),
         }
+    }
+
+    /// The same, with what was approved for the whole of it.
+    pub(crate) fn granted(self, grants: Grants) -> Self {
+        Self { grants, ..self }
     }
 
     /// Ends a run that will not end by itself: reports why, and lets others have it. What its task still does is not
