@@ -166,9 +166,8 @@ async fn what_was_approved_for_a_run_is_not_asked_again_and_a_resumed_run_rememb
     }
     let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
     let replies = [call("echo", "one"), call("echo", "two"), Reply::text("Done.")];
-    let workflow = Workflow::new(
-        agent(&ScriptedModel::replies(replies)).tool(echo("echo", &diary)).build().unwrap(),
-    );
+    let workflow =
+        Workflow::new(agent(&ScriptedModel::replies(replies)).tool(echo("echo", &diary)).build().unwrap());
     let gate = ByText::new(covered);
     let runtime = stored(&store, &gate).build();
     let first = runtime.start(&workflow, Conversation::from("go")).await.unwrap();

@@ -38,7 +38,10 @@ pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<Stri
     };
     if is_cancelled_for_good(&history.record) {
         let at = history.last_seq() + 1;
-        return Some(format!("it was cancelled for good; `{}` makes a run that goes on from where it was", fork(at)));
+        return Some(format!(
+            "it was cancelled for good; `{}` makes a run that goes on from where it was",
+            fork(at)
+        ));
     }
     let decisive = decisive(history)?;
     let again = match decisive.kind {
@@ -46,7 +49,10 @@ pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<Stri
         _ => "in which that is decided anew",
     };
     let at = decisive.current().ended?.seq;
-    Some(format!("resuming it comes to the same end; to decide otherwise, `{}` makes a run {again}", fork(at)))
+    Some(format!(
+        "resuming it comes to the same end; to decide otherwise, `{}` makes a run {again}",
+        fork(at)
+    ))
 }
 
 /// What ended the run: a person's no, or else the last thing a model said.

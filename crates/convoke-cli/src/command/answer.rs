@@ -100,7 +100,8 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
 
 fn decision(arguments: &arguments::Answer) -> Result<Decision, Failure> {
     let arguments::Answer { approve, revise, reject, choose, text, .. } = arguments;
-    for (option, said) in [("--revise", revise), ("--reject", reject), ("--choose", choose), ("--text", text)] {
+    for (option, said) in [("--revise", revise), ("--reject", reject), ("--choose", choose), ("--text", text)]
+    {
         if said.as_ref().is_some_and(|said| said.trim().is_empty()) {
             return Err(Failure::usage(format!("`{option}` says nothing: nothing was answered"))
                 .hint("a shell variable that is not set is empty, too"));

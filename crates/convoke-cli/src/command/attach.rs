@@ -134,7 +134,9 @@ fn told(history: &History, moment: &Moment<'_>) -> Option<String> {
         (Detail::Ask { answer: Some(answer), .. }, Phase::Finished) => {
             Some(format!("answered: {}", short(&render::answer(answer))))
         }
-        (_, Phase::Superseded) if moment.effect.kind == EffectKind::Model => Some("is asked again".to_owned()),
+        (_, Phase::Superseded) if moment.effect.kind == EffectKind::Model => {
+            Some("is asked again".to_owned())
+        }
         _ => None,
     }
 }
@@ -147,7 +149,9 @@ fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
     if session.json {
         let questions: Vec<_> = history.questions.iter().map(QuestionView::from).collect();
         let run = RunView::new(record, (&history.spent()).into(), session.now);
-        session.output.json(&json!({"run": run, "result": result, "questions": questions, "error": error}))?;
+        session
+            .output
+            .json(&json!({"run": run, "result": result, "questions": questions, "error": error}))?;
     }
     match RunStanding::of(record) {
         RunStanding::Status(RunStatus::Completed) => match result.filter(|_| !session.json) {

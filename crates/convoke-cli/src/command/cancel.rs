@@ -31,7 +31,10 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result
     let ending = History::load(&*session.store, &record.id).await?.ending.unwrap_or_default();
     if record.status.is_final() && record.status != RunStatus::Cancelled {
         return Err(Failure::failed(format!("run `{}` is over already: it is {}", record.id, record.status))
-            .hint(format!("`{}` deletes it", session.command(&format!("rm {}", shell::quoted(record.id.as_str()))))));
+            .hint(format!(
+                "`{}` deletes it",
+                session.command(&format!("rm {}", shell::quoted(record.id.as_str())))
+            )));
     }
     if !ending.for_good {
         let by = std::env::var("USER").unwrap_or_default();
@@ -63,8 +66,10 @@ async fn stop(session: &mut Session<'_>, record: &RunRecord, holder: &str) -> Re
     let Some(process) = Holder::parse(holder).filter(Holder::is_here) else {
         return Err(elsewhere("which cannot be reached from here"));
     };
-    let runs = session.store.runs(&RunQuery { status: Some(RunStatus::Running), ..RunQuery::default() }).await?;
-    let others = runs.iter().filter(|other| other.id != *run && other.holder.as_deref() == Some(holder)).count();
+    let runs =
+        session.store.runs(&RunQuery { status: Some(RunStatus::Running), ..RunQuery::default() }).await?;
+    let others =
+        runs.iter().filter(|other| other.id != *run && other.holder.as_deref() == Some(holder)).count();
     if others > 0 {
         return Err(elsewhere("which works on other runs too, and would stop them all"));
     }

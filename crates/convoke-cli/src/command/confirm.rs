@@ -11,8 +11,10 @@ use crate::shell;
 pub(super) async fn confirm(session: &mut Session<'_>, question: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         let words: Vec<String> = std::env::args().skip(1).map(|word| shell::quoted(&word)).collect();
-        return Err(Failure::usage(format!("{question} Nobody is at a terminal to say so, and nothing was done"))
-            .hint(format!("`convoke {} --yes` asks nothing", words.join(" "))));
+        return Err(Failure::usage(format!(
+            "{question} Nobody is at a terminal to say so, and nothing was done"
+        ))
+        .hint(format!("`convoke {} --yes` asks nothing", words.join(" "))));
     }
     session.output.flush()?;
     let answer = Keyboard::default().line_after(&format!("{question} [y/N] ")).await;

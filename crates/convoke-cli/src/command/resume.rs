@@ -13,7 +13,8 @@ use crate::configuration;
 use crate::failure::Failure;
 use crate::onward;
 use crate::run::{
-    About, Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Servers, Source, give,
+    About, Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Servers, Source,
+    give,
 };
 use crate::select;
 use crate::session::Session;
@@ -96,7 +97,14 @@ async fn completed(
         |error| Failure::failed(format!("the result of run {} cannot be read: {error}", record.id)),
     )?;
     let (run, status, totals) = (record.id.clone(), record.status, record.totals);
-    give(session, source, format, &Outcome { run, status, state, error: None, totals }, About { is_quiet: true, ..About::default() }).await
+    give(
+        session,
+        source,
+        format,
+        &Outcome { run, status, state, error: None, totals },
+        About { is_quiet: true, ..About::default() },
+    )
+    .await
 }
 
 /// Why a run does not go on that was ended by a decision, and what does.

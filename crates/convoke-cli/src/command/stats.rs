@@ -164,7 +164,10 @@ fn workflows(stats: &AllStats) -> Table {
         Column::new("median", Align::Right),
     ]);
     for (name, group) in &stats.workflows {
-        let completed = group.standing.iter().find(|(standing, _)| *standing == RunStanding::Status(RunStatus::Completed));
+        let completed = group
+            .standing
+            .iter()
+            .find(|(standing, _)| *standing == RunStanding::Status(RunStatus::Completed));
         let spent = &group.tally.spent;
         let cells = [
             group.runs.to_string(),

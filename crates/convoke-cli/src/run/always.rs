@@ -62,7 +62,8 @@ impl Always {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => "version = 1\n".to_owned(),
             Err(error) => return Err(format!("{} cannot be read: {error}", self.file.display())),
         };
-        let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+        let mut document: DocumentMut =
+            text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
         let odd = || format!("`{}` is something else there", rule.key.join("."));
         let (last, sections) = rule.key.split_last().ok_or_else(odd)?;
         let mut table = document.as_table_mut();

@@ -60,13 +60,10 @@ impl Dialog {
             Some(self.width),
             "type v to see all of it",
         ));
-        if !self.covers().is_empty() {
-            let covers = format!("  approved for this run: {}", text::one_line(self.covers()));
-            lines.extend(Rich::new(Ink::Faint, covers).wrap(Some(self.width), 4));
-        }
         if let Some(rule) = &self.always {
             let rule = format!("  always: {}", text::one_line(rule));
-            lines.extend(Rich::new(Ink::Faint, rule).wrap(Some(self.width), 4));
+            let rule = text::wrap_sentence(&rule, Some(self.width), 4);
+            lines.extend(rule.into_iter().map(|line| Rich::new(Ink::Faint, line)));
         }
         lines
     }

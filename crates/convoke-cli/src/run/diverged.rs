@@ -17,7 +17,8 @@ const SHOWN: usize = 60;
 
 /// What has changed, as far as the file that the run began with says it.
 pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source: &Source) -> String {
-    let before = began.filter(|began| began.text != source.manifest.text || began.beside != source.manifest.beside);
+    let before =
+        began.filter(|began| began.text != source.manifest.text || began.beside != source.manifest.beside);
     let place = divergence.path.to_string();
     let Some(before) = before else {
         return format!(
@@ -31,7 +32,9 @@ pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source
         true => "the file has changed".to_owned(),
         false => changes.join("; "),
     };
-    format!("{changed}. What was done already does not fit that: at `{place}` the run had asked for something else")
+    format!(
+        "{changed}. What was done already does not fit that: at `{place}` the run had asked for something else"
+    )
 }
 
 /// What can be done about it.
@@ -62,12 +65,22 @@ fn changes(before: &Agentfile, now: &Agentfile) -> Vec<String> {
     let mut changes = Vec::new();
     for goal in &now.goals {
         if let Some(old) = before.goals.iter().find(|old| old.name == goal.name) {
-            changes.extend(changed("goal", &goal.name, Some(written(before, &old.text)), Some(written(now, &goal.text))));
+            changes.extend(changed(
+                "goal",
+                &goal.name,
+                Some(written(before, &old.text)),
+                Some(written(now, &goal.text)),
+            ));
         }
     }
     for agent in &now.agents {
         if let Some(old) = before.agents.iter().find(|old| old.name == agent.name) {
-            changes.extend(changed("agent", &agent.name, prompt(before, &old.persona), prompt(now, &agent.persona)));
+            changes.extend(changed(
+                "agent",
+                &agent.name,
+                prompt(before, &old.persona),
+                prompt(now, &agent.persona),
+            ));
         }
     }
     changes

@@ -28,7 +28,8 @@ pub(super) fn equipment(
     let usual = model.clone().map(|model| models.falling_back(model, &fallback));
     let unpriced = Unpriced::default();
     unpriced.note(usual.as_deref());
-    let named = Named { models: Arc::clone(models), model, usual: usual.clone(), asked, unpriced: unpriced.clone() };
+    let named =
+        Named { models: Arc::clone(models), model, usual: usual.clone(), asked, unpriced: unpriced.clone() };
     let supervision = models.config.supervision();
     let supervisor = match &supervision.supervisor {
         Supervisor::Same => None,

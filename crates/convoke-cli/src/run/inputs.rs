@@ -100,7 +100,9 @@ impl Given {
             match (nearest(name, names.iter().copied()), &*names) {
                 (Some(meant), _) => format!("`{shown}` is not an input: did you mean `{meant}`?"),
                 (None, []) => format!("`{shown}` is not an input: the file has none"),
-                (None, names) => format!("`{shown}` is not an input: the file's inputs are {}", names.join(", ")),
+                (None, names) => {
+                    format!("`{shown}` is not an input: the file's inputs are {}", names.join(", "))
+                }
             }
         });
         let problems: Vec<String> = problems.collect();
@@ -113,7 +115,9 @@ impl Given {
         let kept: Vec<String> =
             self.values.iter().filter(|(name, _)| kept(name)).map(|(name, _)| name.clone()).collect();
         for name in kept {
-            self.problems.push(format!("{name} is kept with the run, and cannot be another one now: only secrets are given again"));
+            self.problems.push(format!(
+                "{name} is kept with the run, and cannot be another one now: only secrets are given again"
+            ));
             self.values.retain(|(own, _)| *own != name);
         }
         let secrets: Vec<Input> = all.iter().filter(|input| input.secret).cloned().collect();

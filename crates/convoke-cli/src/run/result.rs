@@ -66,7 +66,9 @@ pub(crate) async fn give(
         _ => Vec::new(),
     };
     let error = match &outcome.error {
-        Some(error) if outcome.status != RunStatus::Suspended => Some(told(session, source, outcome, error).await?),
+        Some(error) if outcome.status != RunStatus::Suspended => {
+            Some(told(session, source, outcome, error).await?)
+        }
         _ => None,
     };
     let document = Document {
@@ -182,7 +184,8 @@ async fn next_step(
         }
         (RunStatus::Halted, _) | (_, Some(Error::InDoubt(_))) => {
             let history = History::load(&*session.store, &outcome.run).await?;
-            onward::otherwise(session, &history).unwrap_or_else(|| "resuming it comes to the same end".to_owned())
+            onward::otherwise(session, &history)
+                .unwrap_or_else(|| "resuming it comes to the same end".to_owned())
         }
         (_, Some(Error::Diverged(divergence))) => {
             let history = History::load(&*session.store, &outcome.run).await?;

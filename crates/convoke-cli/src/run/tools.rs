@@ -14,9 +14,9 @@ use convoke_tools::files;
 use convoke_tools::policy::{self, Policy, PolicyGate, RulePlace};
 use convoke_tools::workspace::{Protected, Workspace};
 
+use super::always::Always;
 #[cfg(target_os = "linux")]
 use super::opened::Opened;
-use super::always::Always;
 use super::{notes, web};
 use crate::arguments::Arguments;
 use crate::failure::Failure;

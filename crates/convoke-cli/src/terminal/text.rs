@@ -179,11 +179,10 @@ mod tests {
     #[test]
     fn sentences_break_between_words_and_never_in_what_is_to_be_copied() {
         let broken = |text: &str| wrap_sentence(text, Some(20), 2);
-        assert_eq!(broken("hint: go on with `convoke resume 01k9 --take-over` now"), [
-            "hint: go on with",
-            "  `convoke resume 01k9 --take-over`",
-            "  now",
-        ]);
+        assert_eq!(
+            broken("hint: go on with `convoke resume 01k9 --take-over` now"),
+            ["hint: go on with", "  `convoke resume 01k9 --take-over`", "  now",]
+        );
         assert_eq!(broken("  one\ntwo"), ["  one", "two"]);
         assert_eq!(broken("a ` alone does no harm to it"), ["a ` alone does no", "  harm to it"]);
         assert_eq!(wrap_sentence("as it is", None, 2), ["as it is"]);

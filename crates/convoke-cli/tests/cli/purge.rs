@@ -26,7 +26,8 @@ fn what_a_dry_run_lists_is_what_is_deleted_and_unfinished_runs_stay() {
         let with = |more: &[&'static str]| [&["purge"], limits, more].concat();
         let listed: Value =
             serde_json::from_str(&stdout(&place.convoke(&with(&["--dry-run", "--json"])))).unwrap();
-        let deleted: Value = serde_json::from_str(&stdout(&place.convoke(&with(&["--yes", "--json"])))).unwrap();
+        let deleted: Value =
+            serde_json::from_str(&stdout(&place.convoke(&with(&["--yes", "--json"])))).unwrap();
         assert_eq!(listed["would_delete"], deleted["runs"]);
         let count = deleted["runs"].as_array().unwrap().len();
         assert!(count > 0 && deleted["deleted"] == count, "{deleted}");
@@ -45,7 +46,11 @@ fn a_run_goes_only_if_it_is_both_old_and_beyond_the_newest() {
         listed["would_delete"].as_array().unwrap().len()
     };
     assert_eq!(would(&["--older-than", "30d"]), 3);
-    assert_eq!(would(&["--older-than", "30d", "--keep", "2"]), 1, "both are old, and one is beyond the newest");
+    assert_eq!(
+        would(&["--older-than", "30d", "--keep", "2"]),
+        1,
+        "both are old, and one is beyond the newest"
+    );
     assert_eq!(would(&["--older-than", "1000w", "--keep", "0"]), 0, "beyond the newest, and none is so old");
 }
 

@@ -232,7 +232,10 @@ fn a_log_level_and_a_folder_of_skills_that_are_not_there_are_errors() {
 #[test]
 fn what_is_wrong_is_said_before_a_model_is_fetched() {
     let place = Place::empty();
-    place.write("Agentfile", "NAME x\nINPUT n:int\nAGENT a \"A $n\" REQUIRES \"fast\"\nGOAL b \"Say\" USING a\nRUN main USING b\n");
+    place.write(
+        "Agentfile",
+        "NAME x\nINPUT n:int\nAGENT a \"A $n\" REQUIRES \"fast\"\nGOAL b \"Say\" USING a\nRUN main USING b\n",
+    );
     place.write("convoke.toml", "model = \"local/not-there\"\n");
     let input = place.convoke(&["run", "-i", "n=three"]);
     assert!(stderr(&input).contains("n: "), "{}", stderr(&input));
@@ -259,7 +262,10 @@ fn a_limit_on_money_that_cannot_be_kept_is_said() {
     let stopped = priced.convoke(&arguments);
     let told = stderr(&stopped);
     assert_eq!(stopped.status.code(), Some(7), "{told}");
-    assert!(told.contains("the budget of the run is used up: $0.00") && told.contains(" of $0.001"), "{told}");
+    assert!(
+        told.contains("the budget of the run is used up: $0.00") && told.contains(" of $0.001"),
+        "{told}"
+    );
     assert!(!told.contains("cannot be kept") && !told.contains("(the run)"), "{told}");
 }
 
@@ -309,7 +315,10 @@ fn after_a_run_its_inputs_and_its_result_are_shown_as_text() {
     for form in forms {
         let told = stdout(&place.convoke(form));
         assert!(told.contains("looms") && told.contains(RESULT), "{form:?}: {told}");
-        assert!(!told.contains("INPUT topic") && !told.contains("model_asked"), "{form:?} has the whole file");
+        assert!(
+            !told.contains("INPUT topic") && !told.contains("model_asked"),
+            "{form:?} has the whole file"
+        );
     }
     let shown = stdout(&place.convoke(&["show", "letter-1"]));
     assert!(shown.contains("inputs    │ topic: looms\n          │ words: 10\n"), "{shown}");

@@ -121,7 +121,8 @@ fn a_suspended_run_as_json_has_the_ids_of_its_questions() {
 fn a_text_that_has_changed_is_named_when_a_run_does_not_fit_it() {
     let place = workshop(AGENTFILE);
     assert_eq!(place.convoke(&RUN).status.code(), Some(5));
-    place.write("letter.agent", AGENTFILE.replace("Write a letter from $facts", "Compose a note from $facts"));
+    place
+        .write("letter.agent", AGENTFILE.replace("Write a letter from $facts", "Compose a note from $facts"));
     let output = place.convoke(&["resume", "letter-1", "--changed-file"]);
     let told = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{told}");

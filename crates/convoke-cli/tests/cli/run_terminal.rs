@@ -300,7 +300,8 @@ fn a_purge_asks_whoever_is_at_the_terminal() {
 #[test]
 fn errors_are_broken_between_words_on_a_terminal() {
     let place = workshop(AGENTFILE);
-    let (seen, ..) = Terminal::start(&place, &["run", "letter.agent", "-i", "topic=x", "-m", "nonsense"], &[]).finish();
+    let (seen, ..) =
+        Terminal::start(&place, &["run", "letter.agent", "-i", "topic=x", "-m", "nonsense"], &[]).finish();
     let plain = seen.replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");
     let lines: Vec<&str> = plain.split("\r\n").collect();
     assert!(lines.len() > 2 && lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
@@ -317,7 +318,7 @@ fn rows_of_a_resumed_run_have_what_was_used_before() {
     let (after, _, code) = Terminal::start(&place, &["resume", "--no-input"], &[]).finish();
     assert_eq!(code, Some(5), "{after}");
     let used = |seen: &str| {
-        let row = seen.lines().rfind(|line| line.contains(" sign ")).unwrap().to_owned();
+        let row = seen.lines().rfind(|line| line.contains(" sign") && line.contains('→')).unwrap().to_owned();
         row.split_whitespace().find(|word| word.contains('→')).map(str::to_owned)
     };
     assert_eq!(used(&before), used(&after), "{after}");

@@ -29,7 +29,8 @@ impl Grants {
                 Phase::Finished => {
                     let question = asked.get(&(&entry.path, entry.ordinal));
                     if is_for_the_run(entry)
-                        && let Some(question) = question.and_then(|entry| read::<Question>(entry.request.as_deref()))
+                        && let Some(question) =
+                            question.and_then(|entry| read::<Question>(entry.request.as_deref()))
                     {
                         grants.add(question.covers);
                     }

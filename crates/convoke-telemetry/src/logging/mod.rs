@@ -192,7 +192,5 @@ fn filter(text: &str) -> Result<EnvFilter, LogError> {
         Some(level) => format!("warn,convoke={level}"),
         None => text.to_owned(),
     };
-    EnvFilter::builder()
-        .parse(&directives)
-        .map_err(|error| wrong(error.to_string()))
+    EnvFilter::builder().parse(&directives).map_err(|error| wrong(error.to_string()))
 }
