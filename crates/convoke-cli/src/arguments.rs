@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -517,7 +518,8 @@ fn wrong(error: &clap::Error) -> ! {
         let message = error.to_string();
         let message = message.trim_start_matches("error: ").lines().next().unwrap_or_default().trim_end();
         let report = Failure::usage(message).as_json();
-        println!("{report:#}");
+        // Whoever does not read it is told on standard error.
+        let _ = writeln!(std::io::stdout(), "{report:#}");
     }
     error.exit()
 }

@@ -13,9 +13,9 @@ use crate::history::is_from_another_run;
 use crate::store::RunRecord;
 use crate::{EffectKind, Entry, Path, Phase, Recorded};
 
-/// What need not be asked about again.
+/// What need not be asked about again. Most runs have nothing of the kind, so it takes no room in them.
 #[derive(Debug, Default)]
-pub(crate) struct Grants(Mutex<BTreeSet<String>>);
+pub(crate) struct Grants(Box<Mutex<BTreeSet<String>>>);
 
 impl Grants {
     /// What was approved in a run's past.
