@@ -13,6 +13,7 @@ use convoke_core::{
     Answer, BoxFuture, Canceller, Error, Gate, GateRequest, Permission, Question, RunStatus, Runtime,
     RuntimeBuilder, Store, Workflow,
 };
+use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
@@ -198,4 +199,24 @@ async fn a_denied_call_of_a_fatal_tool_does_not_end_the_run() {
     let told = results(&outcome.completed().unwrap().result.unwrap()).remove(0);
     assert_eq!(told, ("`echo` was not called: texts with an n are not allowed".to_owned(), true));
     assert!(diary.entries().is_empty());
+}
+
+#[tokio::test]
+async fn what_was_approved_for_a_run_is_not_asked_again_and_a_resumed_run_remembers_it() {
+    fn covered(text: &str) -> Permission {
+        Permission::ask(Question::approval(format!("Echo {text}?")).covers("every echo"))
+    }
+    let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let replies = [call("echo", "one"), call("echo", "two"), Reply::text("Done.")];
+    let workflow =
+        Workflow::new(agent(&ScriptedModel::replies(replies)).tool(echo("echo", &diary)).build().unwrap());
+    let gate = ByText::new(covered);
+    let runtime = stored(&store, &gate).build();
+    let first = runtime.start(&workflow, Conversation::from("go")).await.unwrap();
+    assert_eq!(first.status, RunStatus::Suspended);
+    let pending = store.questions(Some(&first.run)).await.unwrap().remove(0);
+    store.answer(&first.run, &pending.id, Answer::approve().for_run()).await.unwrap();
+    let second = runtime.resume(&workflow, first.run).await.unwrap();
+    assert_eq!(second.status, RunStatus::Completed, "the other call is not asked about: {:?}", second.error);
+    assert_eq!(diary.entries().len(), 2);
 }

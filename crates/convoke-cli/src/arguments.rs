@@ -1,19 +1,21 @@
 //! The command line.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::PossibleValue;
 use clap::parser::ValueSource;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use convoke_core::{RunId, RunStatus};
+use convoke_core::RunId;
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::PolicyCommand;
+use crate::failure::Failure;
 use crate::help;
 use crate::package::PackageCommand;
 use crate::record::Kind;
 use crate::run::{ResumeArguments, RunArguments};
+use crate::standing::RunStanding;
 use crate::when::When;
 
 const AFTER_HELP: &str = "\
@@ -142,7 +144,13 @@ pub(crate) enum Stored {
     Answer(Answer),
     /// List all open questions.
     Questions,
-    /// Delete finished runs.
+    /// Stop a run for good, wherever it is: its questions are withdrawn, and nothing goes on with it.
+    Cancel(Cancel),
+    /// Watch a run that another process works on.
+    Attach(Attach),
+    /// Delete runs by name.
+    Rm(Rm),
+    /// Delete finished runs that are old, or beyond the newest.
     Purge(Purge),
 }
 
@@ -150,9 +158,9 @@ impl Stored {
     /// Whether it changes nothing in the store, which then need not be writable.
     pub(crate) fn only_reads(&self) -> bool {
         match self {
-            Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions => true,
+            Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions | Self::Attach(_) => true,
             Self::Purge(purge) => purge.dry_run,
-            Self::Fork(_) | Self::Answer(_) | Self::Resume(_) => false,
+            Self::Fork(_) | Self::Answer(_) | Self::Resume(_) | Self::Cancel(_) | Self::Rm(_) => false,
         }
     }
 }
@@ -359,7 +367,7 @@ With `--stats`, what a fork has from the run it was forked from is not counted a
 pub(crate) struct Runs {
     /// Only runs that stand here.
     #[arg(long)]
-    pub(crate) status: Option<Status>,
+    pub(crate) status: Option<RunStanding>,
     /// Only runs of this workflow.
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
@@ -464,6 +472,9 @@ pub(crate) struct Answer {
     /// Yes.
     #[arg(long, group = "decision")]
     pub(crate) approve: bool,
+    /// With --approve: also for whatever else the question covers in this run, as `convoke show` says.
+    #[arg(long, requires = "approve")]
+    pub(crate) for_run: bool,
     /// Not like this: change it as the text says.
     #[arg(long, group = "decision", value_name = "TEXT")]
     pub(crate) revise: Option<String>,
@@ -488,40 +499,47 @@ pub(crate) struct Answer {
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("limits").required(true).multiple(true).args(["older_than", "keep"])))]
-pub(crate) struct Purge {
-    /// Those that ended longer ago than this: 90s, 30min, 12h, 30d, 4w.
-    #[arg(long, value_name = "AGE", value_parser = crate::human::parse_duration)]
-    pub(crate) older_than: Option<Duration>,
-    /// All but the newest so many of each workflow.
-    #[arg(long, value_name = "N")]
-    pub(crate) keep: Option<usize>,
-    /// Only say which runs would be deleted.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+pub(crate) struct Cancel {
+    /// The run.
+    pub(crate) run: String,
 }
 
-/// A status by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Status(pub(crate) RunStatus);
+#[derive(Debug, Args)]
+pub(crate) struct Attach {
+    /// The run.
+    pub(crate) run: String,
+}
 
-impl ValueEnum for Status {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Status; RunStatus::ALL.len()] = {
-            let mut all = [Status(RunStatus::Running); RunStatus::ALL.len()];
-            let mut index = 0;
-            while index < all.len() {
-                all[index] = Status(RunStatus::ALL[index]);
-                index += 1;
-            }
-            all
-        };
-        &ALL
-    }
+#[derive(Debug, Args)]
+pub(crate) struct Rm {
+    /// The runs.
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<String>,
+    /// Ask nothing about runs that are not over.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
 
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.0.name()))
-    }
+const AFTER_PURGE: &str = "\
+With both limits only those runs are deleted that are older and beyond the newest. Runs that are suspended, idle or under \
+     way are never purged: `convoke cancel` and `convoke rm` are for those.";
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("limits").required(true).multiple(true).args(["older_than", "keep"])))]
+#[command(after_help = AFTER_PURGE)]
+pub(crate) struct Purge {
+    /// Only those that ended longer ago than this: 90s, 30min, 12h, 30d, 4w.
+    #[arg(long, value_name = "AGE", value_parser = crate::human::parse_duration)]
+    pub(crate) older_than: Option<Duration>,
+    /// Never the newest so many of each workflow.
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Only list the runs that would be deleted.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Ask nothing.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
 }
 
 impl Command {
@@ -548,7 +566,8 @@ impl Command {
 impl Arguments {
     /// Reads the command line of this process; on a mistake says so and ends the process.
     pub(crate) fn from_command_line() -> Self {
-        let matches = help::grouped(Self::command()).get_matches();
+        let matches =
+            help::grouped(Self::command()).try_get_matches().unwrap_or_else(|error| wrong(&error));
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A global argument is known to the innermost command it was given to.
         let mut innermost = &matches;
@@ -558,6 +577,18 @@ impl Arguments {
         arguments.names_store = innermost.value_source("store") == Some(ValueSource::CommandLine);
         arguments
     }
+}
+
+/// Says what is wrong with the command line, also as JSON if that was asked for, and ends the process.
+fn wrong(error: &clap::Error) -> ! {
+    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+        let message = error.to_string();
+        let message = message.trim_start_matches("error: ").lines().next().unwrap_or_default().trim_end();
+        let report = Failure::usage(message).as_json();
+        // Whoever does not read it is told on standard error.
+        let _ = writeln!(std::io::stdout(), "{report:#}");
+    }
+    error.exit()
 }
 
 #[cfg(test)]

@@ -31,7 +31,15 @@ pub(crate) fn overlooked(config: &Config) -> Option<String> {
     })
 }
 
-/// Where skills are kept: those of the command line, then those that are configured.
-pub(crate) fn skills(config: &Config, given: &[PathBuf]) -> Vec<PathBuf> {
-    given.iter().chain(config.skills()).cloned().collect()
+/// Where skills are kept: those of the command line, which must be there, then those that are configured.
+pub(crate) fn skills(config: &Config, given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let is_there = |folder: &PathBuf| match (folder.strip_prefix("~"), std::env::home_dir()) {
+        (Ok(rest), Some(home)) => home.join(rest).is_dir(),
+        _ => folder.is_dir(),
+    };
+    if let Some(missing) = given.iter().find(|folder| !is_there(folder)) {
+        return Err(Failure::usage(format!("--skills: there is no folder {}", missing.display()))
+            .hint("it is the folder in which the folders of skills are"));
+    }
+    Ok(given.iter().chain(config.skills()).cloned().collect())
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use convoke_config::Problems;
 use convoke_core::{Error, StoreError};
+use serde_json::{Value, json};
 
 use crate::human;
 
@@ -49,6 +50,24 @@ pub(crate) struct Report {
     pub(crate) hints: Vec<String>,
 }
 
+impl Report {
+    /// The same for a program; `kind` where it is one line of several.
+    pub(crate) fn as_json(&self, kind: Option<&str>) -> Value {
+        let mut document = json!({
+            "error": {
+                "message": self.message,
+                "details": self.details,
+                "hints": self.hints,
+                "exit_code": self.exit as u8,
+            },
+        });
+        if let Some(kind) = kind {
+            document["type"] = kind.into();
+        }
+        document
+    }
+}
+
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Self {
         let (details, hints) = (Vec::new(), Vec::new());
@@ -68,6 +87,11 @@ impl Failure {
     /// Its time or its budget is used up.
     pub(crate) fn used_up(message: impl Into<String>) -> Self {
         Self::new(Exit::UsedUp, message)
+    }
+
+    /// It was stopped.
+    pub(crate) fn cancelled(message: impl Into<String>) -> Self {
+        Self::new(Exit::Cancelled, message)
     }
 
     /// It is not there.
@@ -97,6 +121,14 @@ impl Failure {
             Self::Told(report) => report.message.clone(),
             Self::Ended(_) => "it did not come to its end".to_owned(),
             Self::ClosedPipe => "nobody reads the results".to_owned(),
+        }
+    }
+
+    /// The same for a program. What needs no words has none.
+    pub(crate) fn as_json(&self) -> Value {
+        match self {
+            Self::Told(report) => report.as_json(None),
+            Self::Ended(_) | Self::ClosedPipe => Value::Null,
         }
     }
 

@@ -5,7 +5,8 @@
 //!
 //! # For scripts
 //! Standard output carries results only; notes, hints and errors go to standard error. `--json` gives every result as
-//! JSON: times in RFC 3339, durations in seconds, costs in dollars, `null` for what is not known.
+//! JSON: times in RFC 3339, durations in seconds, costs in dollars, `null` for what is not known; so are errors then, as
+//! `{"error": {"message": …, "exit_code": …}}`, beside the words on standard error.
 //!
 //! | exit code | meaning |
 //! |---|---|
@@ -38,6 +39,10 @@
 //! | `package` | packages: made, verified, installed, read like Agentfiles |
 //! | `local`, `weights` | models that run in this process, and their files |
 //! | `session` | what every command has at hand: the store, the output |
+//! | `standing` | where a run stands, in one word |
+//! | `holder` | the process that works on a run |
+//! | `onward` | what can be done with a run that did not complete |
+//! | `gist` | what a run was given and what it came to, as text |
 //! | `select` | which run or question is meant |
 //! | `record` | everything that happened in a run: as text, JSON, a page, a session log |
 //! | `view` | the JSON form of everything |
@@ -53,13 +58,16 @@ mod command;
 mod configuration;
 mod failure;
 mod files;
+mod gist;
 mod help;
+mod holder;
 mod human;
 mod init;
 mod local;
 mod mcp;
 mod models;
 mod observe;
+mod onward;
 mod package;
 mod policies;
 mod progress;
@@ -69,6 +77,7 @@ mod run;
 mod select;
 mod session;
 mod shell;
+mod standing;
 mod terminal;
 mod view;
 mod weights;
@@ -78,8 +87,9 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
 use failure::{Exit, Failure};
+use run::Format;
 use session::Session;
-use terminal::Output;
+use terminal::{Documents, Output};
 
 /// Does what the command line says.
 #[must_use]
@@ -87,6 +97,9 @@ pub fn main() -> ExitCode {
     // Prints help, versions and mistakes by itself, and ends with 0 or 2.
     let mut arguments = Arguments::from_command_line();
     let mut output = Output::new(arguments.color);
+    if let Some(documents) = documents(&arguments) {
+        output.wants(documents);
+    }
     let result = prepare(&mut arguments, &mut output).and_then(|()| run(&arguments, &mut output));
     match result.and_then(|()| output.flush()) {
         Ok(()) => Exit::Done.into(),
@@ -94,11 +107,23 @@ pub fn main() -> ExitCode {
         Err(Failure::ClosedPipe) => Exit::Done.into(),
         Err(Failure::Ended(exit)) => exit.into(),
         Err(Failure::Told(report)) => {
-            // What was printed before the failure is still a result.
-            let _ = output.flush();
             output.report(&report);
             report.exit.into()
         }
+    }
+}
+
+/// As what results are wanted, if not as text.
+fn documents(arguments: &Arguments) -> Option<Documents> {
+    let format = match &arguments.command {
+        Command::Run(run) => run.common.output,
+        Command::Stored(arguments::Stored::Resume(resume)) => resume.common.output,
+        _ => Format::Text,
+    };
+    match format {
+        Format::Ndjson => Some(Documents::Lines),
+        Format::Json => Some(Documents::One),
+        Format::Text => arguments.json.then_some(Documents::One),
     }
 }
 

@@ -68,6 +68,20 @@ impl Policies {
         Ok(Self { all, has_folders, files })
     }
 
+    /// These, with another one as the user's own, which is in this file.
+    pub(crate) fn with_own(&self, file: &Path, own: Policy) -> Vec<Policy> {
+        let mut all = self.all.clone();
+        match self.files.iter().position(|other| other == file) {
+            Some(place) => all[place] = own,
+            // The defaults stand in for one that is not there.
+            None => {
+                all.truncate(self.files.len());
+                all.push(own);
+            }
+        }
+        all
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Policy> {
         self.all.iter()
     }

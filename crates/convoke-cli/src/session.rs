@@ -76,6 +76,12 @@ impl<'a> Session<'a> {
         };
         let reject = || command("--reject 'WHY NOT'".to_owned());
         match &pending.question.kind {
+            QuestionKind::Approval if !pending.question.covers.is_empty() => vec![
+                command("--approve".to_owned()),
+                command("--approve --for-run".to_owned()),
+                command("--revise 'WHAT TO CHANGE'".to_owned()),
+                reject(),
+            ],
             QuestionKind::Approval => vec![
                 command("--approve".to_owned()),
                 command("--revise 'WHAT TO CHANGE'".to_owned()),

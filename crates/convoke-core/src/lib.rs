@@ -65,7 +65,7 @@ pub use model::{
 pub use path::Path;
 pub use run::{
     FORBID_LIVE_MODELS, Fork, InvalidRetry, Outcome, Registry, Replay, RetryPolicy, RunOptions, RunStream,
-    Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow,
+    Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow, cancel_for_good,
 };
 pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};

@@ -25,6 +25,11 @@ impl Path {
         self.0.split('/').filter(|segment| !segment.is_empty())
     }
 
+    /// Whose it is, in a sentence: the path in quotes, or the run.
+    pub(crate) fn in_words(&self) -> String {
+        if self.0.is_empty() { "the run".to_owned() } else { format!("`{self}`") }
+    }
+
     /// Whether this is `ancestor` or lies below it.
     ///
     /// ```

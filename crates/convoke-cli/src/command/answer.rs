@@ -22,11 +22,18 @@ pub(super) async fn run(
     arguments: &arguments::Answer,
     all: &Arguments,
 ) -> Result<(), Failure> {
+    let decision = decision(arguments)?;
     let record = select::run(session, &arguments.run).await?;
     let pending = select::question(session, &record, arguments.question.as_deref()).await?;
     must_be_unsettled(session, &record, &pending).await?;
     let by = arguments.by.clone().or_else(|| std::env::var("USER").ok()).unwrap_or_default();
-    let answer = Answer::new(decision(arguments)?).by(by.trim());
+    let mut answer = Answer::new(decision).by(by.trim());
+    if arguments.for_run {
+        if pending.question.covers.is_empty() {
+            return Err(Failure::usage("this question is about one thing only: leave `--for-run` out"));
+        }
+        answer = answer.for_run();
+    }
     warn_outsiders(session, &pending, &answer);
     session
         .store
@@ -44,10 +51,10 @@ pub(super) async fn run(
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
     let is_settled = open.is_none_or(|open| open.verdict().is_some());
-    if arguments.resume && is_settled {
+    if arguments.resume && is_settled && history.record.holder.is_none() {
         let mut wanted = ResumeArguments::default();
         wanted.common.policy.clone_from(&arguments.policy);
-        return resume::go_on(session, &record, &wanted, all).await;
+        return resume::go_on(session, &history.record, &wanted, all).await;
     }
     session.output.note(&what_next(session, &history, open));
     Ok(())
@@ -84,7 +91,7 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
     }
     match history.questions.iter().filter(|open| open.verdict().is_none()).count() as u64 {
         0 => match &record.holder {
-            Some(holder) => format!("the run is held by {holder} and goes on by itself while that is there"),
+            Some(holder) => format!("{holder} goes on with it"),
             None => format!("to let the run go on, {}", session.resuming(record)),
         },
         waiting => format!("the run waits for {}", human::count(waiting, "more answer")),
@@ -93,6 +100,13 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
 
 fn decision(arguments: &arguments::Answer) -> Result<Decision, Failure> {
     let arguments::Answer { approve, revise, reject, choose, text, .. } = arguments;
+    for (option, said) in [("--revise", revise), ("--reject", reject), ("--choose", choose), ("--text", text)]
+    {
+        if said.as_ref().is_some_and(|said| said.trim().is_empty()) {
+            return Err(Failure::usage(format!("`{option}` says nothing: nothing was answered"))
+                .hint("a shell variable that is not set is empty, too"));
+        }
+    }
     let given = match (revise, reject, choose, text) {
         _ if *approve => Some(Decision::Approve),
         (Some(text), ..) => Some(Decision::Revise { text: text.clone() }),

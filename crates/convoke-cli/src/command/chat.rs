@@ -16,6 +16,7 @@ use crate::run::Signals;
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::Output;
+use crate::view::UsageView;
 
 pub(crate) async fn run(
     arguments: &Arguments,
@@ -138,7 +139,7 @@ fn ended(outcome: Outcome<Chat>, output: &mut Output, json: bool) -> Result<RunS
             "model": reply.model,
             "text": reply.text(),
             "finish": reply.finish,
-            "usage": reply.usage,
+            "usage": UsageView::from(&reply.usage),
         }))?;
     }
     // Half an answer is no answer to a program that asked once.

@@ -14,14 +14,27 @@ use crate::terminal::{Ink, Output, Rich, text};
 struct Formatted {
     file: String,
     changed: bool,
+    /// Why it could not be formatted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> Result<(), Failure> {
     let mut unreadable = 0;
     let mut unformatted: Vec<String> = Vec::new();
     let mut results = Vec::new();
+    let mut failures = Vec::new();
     for path in &wanted.files {
-        let (name, bytes) = bytes(path)?;
+        let (name, bytes) = match bytes(path) {
+            Ok(read) => read,
+            Err(failure) if arguments.json => {
+                let (file, error) = (path.display().to_string(), Some(failure.message()));
+                results.push(Formatted { file, changed: false, error });
+                failures.push(failure);
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
         let formatted = match Source::from_bytes(name.clone(), bytes) {
             Ok(source) => match format(source.text()) {
                 Ok(formatted) => Some((source.text().to_owned(), formatted)),
@@ -40,10 +53,12 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
         };
         let Some((before, after)) = formatted else {
             unreadable += 1;
+            let error = Some("it has syntax errors".to_owned());
+            results.push(Formatted { file: name, changed: false, error });
             continue;
         };
         let changed = before != after;
-        results.push(Formatted { file: name.clone(), changed });
+        results.push(Formatted { file: name.clone(), changed, error: None });
         if changed {
             unformatted.push(name.clone());
         }
@@ -62,6 +77,9 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
     }
     if arguments.json && !wanted.files.iter().any(|path| is_standard_input(path) && !wanted.check) {
         output.json(&results)?;
+    }
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
     }
     if unreadable > 0 {
         let files =

@@ -1,8 +1,11 @@
 //! One module per command.
 
 mod answer;
+mod attach;
+mod cancel;
 mod chat;
 mod config;
+mod confirm;
 mod doctor;
 mod fmt;
 mod fork;
@@ -16,6 +19,7 @@ mod purge;
 mod questions;
 mod replay;
 mod resume;
+mod rm;
 mod run;
 mod runs;
 mod show;
@@ -50,6 +54,9 @@ pub(crate) async fn run(session: &mut Session<'_>, command: &Stored, all: &Argum
         Stored::Answer(arguments) => answer::run(session, arguments, all).await,
         Stored::Resume(arguments) => resume::run(session, arguments, all).await,
         Stored::Questions => questions::run(session).await,
+        Stored::Cancel(arguments) => cancel::run(session, arguments).await,
+        Stored::Attach(arguments) => attach::run(session, arguments).await,
+        Stored::Rm(arguments) => rm::run(session, arguments, &all.store).await,
         Stored::Purge(arguments) => purge::run(session, arguments, &all.store).await,
     }
 }

@@ -2,55 +2,73 @@
 
 use std::path::Path;
 
-use convoke_core::RunId;
-use convoke_core::store::Retention;
-use convoke_tools::scratchpad::Scratchpad;
+use convoke_core::store::{Retention, RunRecord};
+use convoke_core::{RunId, StoreError};
 use serde_json::json;
 
+use super::confirm::confirm;
+use super::rm::forget;
+use super::runs;
 use crate::arguments::Purge;
 use crate::failure::Failure;
 use crate::human;
-use crate::run::scratchpad_file;
 use crate::session::Session;
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Purge, store: &Path) -> Result<(), Failure> {
     let retention = Retention { max_age: arguments.older_than, keep_per_workflow: arguments.keep };
+    let outdated = records(session, &session.store.outdated(&retention).await?).await?;
     if arguments.dry_run {
-        return preview(session, &retention).await;
+        return preview(session, outdated).await;
     }
-    let outdated = session.store.outdated(&retention).await?;
-    let deleted = session.store.purge(&retention).await?;
-    forget(store, &outdated).await?;
+    if !arguments.yes && !outdated.is_empty() {
+        let question = format!("Delete {}?", human::count(outdated.len() as u64, "run"));
+        if !session.json {
+            runs::write_table(session, outdated.clone()).await?;
+        }
+        confirm(session, &question).await?;
+    }
+    let mut deleted = Vec::new();
+    for record in &outdated {
+        if delete(session, record).await? {
+            deleted.push(record.id.clone());
+        }
+    }
+    forget(store, &deleted).await?;
     if session.json {
-        return session.output.json(&json!({"deleted": deleted}));
+        return session.output.json(&json!({"deleted": deleted.len(), "runs": deleted}));
     }
-    session.output.plain(&format!("deleted {}", human::count(deleted, "run")))
+    session.output.plain(&format!("deleted {}", human::count(deleted.len() as u64, "run")))
 }
 
-/// What agents have written down in these runs goes with them.
-async fn forget(store: &Path, runs: &[RunId]) -> Result<(), Failure> {
-    let file = scratchpad_file(store);
-    if !file.exists() {
-        return Ok(());
+/// Deletes a run, unless somebody has gone on with it meanwhile.
+async fn delete(session: &Session<'_>, listed: &RunRecord) -> Result<bool, Failure> {
+    match session.store.run(&listed.id).await? {
+        Some(now) if now.epoch == listed.epoch && now.holder.is_none() => {}
+        _ => return Ok(false),
     }
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::store(format!("the notes of deleted runs in {} are left: {error}", file.display()))
-    };
-    let scratchpad = Scratchpad::open(&file).map_err(|error| failed(&error))?;
-    for run in runs {
-        scratchpad.forget(run).await.map_err(|error| failed(&error))?;
+    match session.store.delete(&listed.id).await {
+        Err(StoreError::Busy { .. }) => Ok(false),
+        deleted => Ok(deleted?),
     }
-    Ok(())
 }
 
-async fn preview(session: &mut Session<'_>, retention: &Retention) -> Result<(), Failure> {
-    let outdated = session.store.outdated(retention).await?;
+async fn records(session: &Session<'_>, ids: &[RunId]) -> Result<Vec<RunRecord>, Failure> {
+    let mut records = Vec::with_capacity(ids.len());
+    for id in ids {
+        records.extend(session.store.run(id).await?);
+    }
+    Ok(records)
+}
+
+async fn preview(session: &mut Session<'_>, outdated: Vec<RunRecord>) -> Result<(), Failure> {
     if session.json {
-        return session.output.json(&json!({"would_delete": outdated}));
+        let ids: Vec<&RunId> = outdated.iter().map(|record| &record.id).collect();
+        return session.output.json(&json!({"would_delete": ids}));
     }
-    for run in &outdated {
-        session.output.plain(run.as_str())?;
+    let note = format!("would delete {}", human::count(outdated.len() as u64, "run"));
+    if !outdated.is_empty() {
+        runs::write_table(session, outdated).await?;
     }
-    session.output.note(&format!("would delete {}", human::count(outdated.len() as u64, "run")));
+    session.output.note(&note);
     Ok(())
 }

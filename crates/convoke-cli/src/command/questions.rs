@@ -21,6 +21,11 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         let note = format!("no open questions in {}", session.place);
         session.output.note(&note);
     }
+    write_questions(session, &questions)
+}
+
+/// Questions, and the commands that answer them.
+pub(super) fn write_questions(session: &mut Session<'_>, questions: &[OpenQuestion]) -> Result<(), Failure> {
     for (index, open) in questions.iter().enumerate() {
         if index > 0 {
             session.output.plain("")?;

@@ -11,8 +11,10 @@ use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
+use crate::onward;
 use crate::run::{
-    Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Servers, Source, give,
+    About, Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Servers, Source,
+    give,
 };
 use crate::select;
 use crate::session::Session;
@@ -40,6 +42,9 @@ pub(super) async fn go_on(
         let how = session.resuming(record);
         return Err(Failure::failed(format!("run {} is not a run of an Agentfile", record.id)).hint(how));
     };
+    if !wanted.changed_file && record.status != RunStatus::Completed && !onward::can_go_on(record) {
+        return Err(ended(session, record).await?);
+    }
     let config = configuration::load(arguments)?;
     let mut source = source(session, kept, wanted.changed_file, config.skills())?;
     if record.status == RunStatus::Completed {
@@ -62,11 +67,6 @@ pub(super) async fn go_on(
     let mut prompt = Prompt::new(!wanted.common.no_input);
     let secrets: Vec<Input> = source.file.inputs.iter().filter(|input| input.secret).cloned().collect();
     let mut given = Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() });
-    for surplus in given.surplus(&secrets) {
-        session
-            .output
-            .note(&format!("{surplus}; only secrets are given again, other inputs are kept with the run"));
-    }
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
     // Whoever answers a question and resumes at once cannot give any.
@@ -74,11 +74,13 @@ pub(super) async fn go_on(
     let how = format!(
         "secrets are not kept with a run: give them again, with `{again} -i name=value` or `-i name=@file`"
     );
-    let values = given.values(&secrets, &how)?;
+    let values = given.secrets(&source.file.inputs, &how)?;
     let policy = source.manifest.policy.clone();
     let hands = Hands::prepare(arguments, &config, policy.as_deref(), Servers::Start, session.output);
     let hands = prompt.unless_interrupted(hands).await?;
-    let job = prompt.unless_interrupted(Job::prepare(source, values, config, hands, session.output)).await?;
+    let mut job =
+        prompt.unless_interrupted(Job::prepare(source, values, config, hands, session.output)).await?;
+    prompt.unless_interrupted(job.load(session.output)).await?;
     let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };
     job.go_on(session, record.id.clone(), &wanted.common, when_busy, prompt, arguments.color).await
 }
@@ -95,13 +97,31 @@ async fn completed(
         |error| Failure::failed(format!("the result of run {} cannot be read: {error}", record.id)),
     )?;
     let (run, status, totals) = (record.id.clone(), record.status, record.totals);
-    give(session, source, format, &Outcome { run, status, state, error: None, totals }, None).await
+    give(
+        session,
+        source,
+        format,
+        &Outcome { run, status, state, error: None, totals },
+        About { is_quiet: true, ..About::default() },
+    )
+    .await
 }
 
-/// The newest run of an Agentfile that is not completed.
+/// Why a run does not go on that was ended by a decision, and what does.
+async fn ended(session: &Session<'_>, record: &RunRecord) -> Result<Failure, Failure> {
+    let history = History::load(&*session.store, &record.id).await?;
+    let why = history.ending.as_ref().and_then(|ending| ending.error.clone()).unwrap_or_default();
+    // It begins with what it was: halted, or cancelled.
+    let failure = Failure::failed(format!("run {} was {why}", record.id));
+    Ok(onward::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
+}
+
+/// The newest run of an Agentfile that can go on, and on which nobody works.
 async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
     let runs = session.store.runs(&RunQuery::default()).await?;
-    let can = |record: &RunRecord| record.status != RunStatus::Completed && Manifest::of(record).is_some();
+    let can = |record: &RunRecord| {
+        record.holder.is_none() && onward::can_go_on(record) && Manifest::of(record).is_some()
+    };
     runs.into_iter().find(can).ok_or_else(|| {
         Failure::not_found(format!("no run of an Agentfile in {} is left to be resumed", session.place))
             .hint(format!("`{}` lists the runs there are", session.command("runs")))

@@ -25,7 +25,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills);
+    let skills = configuration::skills(&config, &wanted.skills)?;
     let (checked, beside) = check_keeping(&wanted.file, &skills)?;
     if !wanted.common.quiet || checked.file.is_none() {
         tell(&checked.source, &checked.diagnostics, output);
@@ -37,9 +37,6 @@ pub(crate) async fn run(
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
     let mut given = Given::read(&wanted.inputs);
-    for surplus in given.surplus(&source.file.inputs) {
-        output.note(&surplus);
-    }
     let missing: Vec<Input> = given.missing(&source.file.inputs).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
     let values = given.values(&source.file.inputs, HOW_TO_GIVE)?;
@@ -52,11 +49,14 @@ pub(crate) async fn run(
         output.note(&format!("{} is passed over: {why}", folder.display()));
     }
     source.manifest.skills = shelf.iter().cloned().collect();
-    let job = prompt.unless_interrupted(Job::prepare(source, values, config, hands, output)).await?;
+    let mut job = prompt.unless_interrupted(Job::prepare(source, values, config, hands, output)).await?;
     let state = job.state()?;
     if wanted.dry_run {
+        job.check_model()?;
         return describe(arguments, wanted, &job, &state, output);
     }
+    // Last of all: it may have a gigabyte to fetch.
+    prompt.unless_interrupted(job.load(output)).await?;
     let mut session = Session::open_or_make(arguments, output)?;
     let run = job.create(&session, &state, wanted.id.clone()).await?;
     job.go_on(&mut session, run, &wanted.common, WhenBusy::Refuse, prompt, arguments.color).await

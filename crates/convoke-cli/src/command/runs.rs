@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::render::took;
 use crate::session::Session;
+use crate::standing::RunStanding;
 use crate::terminal::{Align, Column, Ink, Table, text};
 use crate::view::{RunView, SpentView};
 
@@ -36,10 +37,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Runs) -> Result<(
     if arguments.stats {
         return super::stats::run(session, &records).await;
     }
-    let mut runs = Vec::with_capacity(records.len());
-    for record in records {
-        runs.push(listed(session, record).await?);
-    }
+    let runs = all_listed(session, records).await?;
     if session.json {
         let views: Vec<_> = runs.iter().map(|run| run.view(session)).collect();
         session.output.json(&views)?;
@@ -70,17 +68,35 @@ async fn fitting(
     );
     // The store knows no times: with one, it gives all.
     let is_timed = since.is_some() || until.is_some();
+    // Nor does it know who is alive: `idle` and `running` are told apart here.
+    let is_told_apart = arguments.status.is_some_and(|standing| standing.status() == RunStatus::Running);
     let query = RunQuery {
         workflow: arguments.workflow.clone(),
-        status: arguments.status.map(|status| status.0),
-        limit: limit.filter(|_| !is_timed).map(|limit| limit.saturating_add(1)),
+        status: arguments.status.map(RunStanding::status),
+        limit: limit.filter(|_| !is_timed && !is_told_apart).map(|limit| limit.saturating_add(1)),
         ..RunQuery::default()
     };
     let mut records = session.store.runs(&query).await?;
     records.retain(|record| {
-        since.is_none_or(|since| record.created >= since) && until.is_none_or(|until| record.created < until)
+        since.is_none_or(|since| record.created >= since)
+            && until.is_none_or(|until| record.created < until)
+            && arguments.status.is_none_or(|standing| standing == RunStanding::of(record))
     });
     Ok(records)
+}
+
+/// Runs as a table, with what they spent.
+pub(super) async fn write_table(session: &mut Session<'_>, records: Vec<RunRecord>) -> Result<(), Failure> {
+    let runs = all_listed(session, records).await?;
+    table(session, &runs).lines(session.output.width()).iter().try_for_each(|line| session.output.line(line))
+}
+
+async fn all_listed(session: &Session<'_>, records: Vec<RunRecord>) -> Result<Vec<Listed>, Failure> {
+    let mut runs = Vec::with_capacity(records.len());
+    for record in records {
+        runs.push(listed(session, record).await?);
+    }
+    Ok(runs)
 }
 
 /// The record of a run under way says nothing about what it has spent since it began; its journal does.
@@ -123,17 +139,18 @@ fn table(session: &Session<'_>, runs: &[Listed]) -> Table {
         Column::new("workflow", Align::Left).yielding(8),
         Column::new("status", Align::Left),
         Column::new("started", Align::Left),
-        Column::new("took", Align::Right),
-        Column::new("calls", Align::Right),
-        Column::new("tokens", Align::Right),
-        Column::new("cost", Align::Right),
+        Column::new("took", Align::Right).surplus(3),
+        Column::new("calls", Align::Right).surplus(2),
+        Column::new("tokens", Align::Right).surplus(1),
+        Column::new("cost", Align::Right).surplus(4),
     ]);
     for run in runs {
         let record = &run.record;
+        let standing = RunStanding::of(record);
         table.row([
             (Ink::Strong, record.id.to_string()),
             (Ink::Plain, text::one_line(&record.workflow)),
-            standing(record),
+            (standing.ink(), standing.name().to_owned()),
             (Ink::Plain, human::ago(record.created, session.now)),
             (Ink::Plain, human::maybe_duration(took(record, session.now))),
             (Ink::Plain, run.model_calls().to_string()),
@@ -152,12 +169,4 @@ fn distinct(runs: &[Listed]) -> usize {
         runs.iter().all(|run| seen.insert(text::head(run.record.id.as_str(), *length)))
     };
     (SHORTEST_ID..longest).find(are_distinct).unwrap_or(longest)
-}
-
-/// Where a run stands. One that is said to be running although nobody works on it waits to be resumed.
-fn standing(record: &RunRecord) -> (Ink, String) {
-    match (record.status, &record.holder) {
-        (RunStatus::Running, None) => (Ink::Caution, "idle".to_owned()),
-        (status, _) => (Ink::of(status), status.to_string()),
-    }
 }

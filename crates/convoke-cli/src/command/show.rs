@@ -2,9 +2,12 @@
 
 use convoke_core::{History, RunStatus};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::arguments::Show;
 use crate::failure::Failure;
+use crate::gist::Gist;
+use crate::onward;
 use crate::render::{Block, Teller, doubts, header, open_question, tree};
 use crate::select;
 use crate::session::Session;
@@ -19,12 +22,15 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(
         let view = ShownView::new(&history, session);
         return session.output.json(&view);
     }
+    let gist = Gist::of(&history);
     let sections = [
         header(&history, session.now, session.output.width()),
+        texts(session, &gist.given(), arguments),
         whole_tree(session, &history, arguments),
         doubts(session, &history),
         questions(session, &history, arguments),
         error(session, &history),
+        texts(session, &gist.came_to().into_iter().collect::<Vec<_>>(), arguments),
         state(&history, arguments),
     ];
     let mut is_first = true;
@@ -41,6 +47,16 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(
         session.output.note(&note);
     }
     Ok(())
+}
+
+/// Texts, all of them or their beginnings.
+fn texts(session: &Session<'_>, blocks: &[Block], arguments: &Show) -> Vec<Rich> {
+    let (margin, width) = (Rich::default(), session.output.width());
+    let lines = |block: &Block| match arguments.full {
+        true => block.lines(&margin, width, None),
+        false => block.brief_lines(&margin, width),
+    };
+    blocks.iter().flat_map(lines).collect()
 }
 
 fn whole_tree(session: &Session<'_>, history: &History, arguments: &Show) -> Vec<Rich> {
@@ -96,6 +112,7 @@ fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
             Some(format!("nothing is left to answer: {}", resume()))
         }
         RunStatus::Suspended | RunStatus::Running | RunStatus::Completed => None,
+        _ if !onward::can_go_on(record) => onward::otherwise(session, history),
         _ => {
             let id = shell::quoted(record.id.as_str());
             let fork = session.command(&format!("fork {id} --at N"));
@@ -107,6 +124,9 @@ fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
 #[derive(Serialize)]
 struct ShownView<'a> {
     run: RunView<'a>,
+    inputs: Map<String, Value>,
+    /// What it came to, as text.
+    result: Option<String>,
     ending: Option<EndingView<'a>>,
     questions: Vec<QuestionView<'a>>,
     effects: Vec<EffectView<'a>>,
@@ -116,8 +136,11 @@ struct ShownView<'a> {
 impl<'a> ShownView<'a> {
     fn new(history: &'a History, session: &Session<'_>) -> Self {
         let mut prompts = history.conversations.prompts();
+        let Gist { inputs, result, .. } = Gist::of(history);
         Self {
             run: RunView::new(&history.record, (&history.spent()).into(), session.now),
+            inputs,
+            result,
             ending: history.ending.as_ref().map(EndingView::from),
             questions: history.questions.iter().map(QuestionView::from).collect(),
             effects: history

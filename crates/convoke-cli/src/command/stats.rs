@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::human;
 use crate::render::tokens;
 use crate::session::Session;
+use crate::standing::RunStanding;
 use crate::terminal::{Align, Column, Ink, Rich, Table, text};
 use crate::view::StatsView;
 
@@ -21,8 +22,8 @@ const LABEL: usize = 13;
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pub(crate) runs: u64,
-    /// How many stand where, in the order of [`RunStatus::ALL`].
-    pub(crate) standing: Vec<(RunStatus, u64)>,
+    /// How many stand where, in the order of [`RunStanding::ALL`].
+    pub(crate) standing: Vec<(RunStanding, u64)>,
     pub(crate) tally: Tally,
     /// How long the runs took that are over, shortest first.
     pub(crate) durations: Vec<Duration>,
@@ -69,9 +70,10 @@ impl Stats {
     fn add(&mut self, record: &RunRecord, tally: &Tally) {
         self.runs += 1;
         self.tally += tally;
-        match self.standing.iter_mut().find(|(status, _)| *status == record.status) {
+        let own = RunStanding::of(record);
+        match self.standing.iter_mut().find(|(standing, _)| *standing == own) {
             Some((_, count)) => *count += 1,
-            None => self.standing.push((record.status, 1)),
+            None => self.standing.push((own, 1)),
         }
         if record.status.is_final() {
             self.durations.push(record.updated.since(record.created));
@@ -82,8 +84,8 @@ impl Stats {
 
     fn finish(&mut self) {
         self.durations.sort_unstable();
-        let place = |status: &RunStatus| RunStatus::ALL.iter().position(|one| one == status);
-        self.standing.sort_by_key(|(status, _)| place(status));
+        let place = |standing: &RunStanding| RunStanding::ALL.iter().position(|one| one == standing);
+        self.standing.sort_by_key(|(standing, _)| place(standing));
     }
 
     pub(crate) fn total_duration(&self) -> Duration {
@@ -121,9 +123,9 @@ fn sums(stats: &Stats) -> Vec<Rich> {
 
 fn runs(stats: &Stats) -> Rich {
     let mut line = line("runs", stats.runs.to_string());
-    for (index, (status, count)) in stats.standing.iter().enumerate() {
+    for (index, (standing, count)) in stats.standing.iter().enumerate() {
         let before = if index == 0 { ": " } else { ", " };
-        line = line.with(Ink::Plain, before).with(Ink::of(*status), format!("{count} {status}"));
+        line = line.with(Ink::Plain, before).with(standing.ink(), format!("{count} {}", standing.name()));
     }
     line
 }
@@ -162,7 +164,10 @@ fn workflows(stats: &AllStats) -> Table {
         Column::new("median", Align::Right),
     ]);
     for (name, group) in &stats.workflows {
-        let completed = group.standing.iter().find(|(status, _)| *status == RunStatus::Completed);
+        let completed = group
+            .standing
+            .iter()
+            .find(|(standing, _)| *standing == RunStanding::Status(RunStatus::Completed));
         let spent = &group.tally.spent;
         let cells = [
             group.runs.to_string(),

@@ -45,6 +45,7 @@ impl Progress {
             EventKind::RunStarted { resumed, .. } => {
                 self.resumed = *resumed;
                 self.rows[0].begin(at);
+                self.rows[0].used = self.used_before(&Path::from(""));
             }
             EventKind::RunEnded(end) => self.run_ended(end, at),
             EventKind::StepStarted { kind } => self.step_started(path, kind, at),
@@ -136,6 +137,7 @@ impl Progress {
             // The whole begins with the run.
             if row > 0 {
                 self.rows[row].begin(at);
+                self.rows[row].used = self.rows[row].used.with(self.used_before(path));
             }
             return;
         }
@@ -165,7 +167,7 @@ impl Progress {
         };
         self.rows[row].end(state, at);
         if let Some(note) = note {
-            self.rows[row].note = text::one_line(note);
+            self.rows[row].note = text::one_line(without_requests(note));
         }
     }
 
@@ -192,7 +194,7 @@ impl Progress {
                 self.rows[row].does_no_more(id);
                 self.said.take_if(|said| said.message == *id);
                 // What is asked now is told with its end; what a journal answers is not.
-                if event.replayed {
+                if event.replayed && !self.knows_the_past() {
                     for row in self.upwards(row).collect::<Vec<_>>() {
                         self.rows[row].used.add(Some(*usage));
                     }
@@ -238,6 +240,11 @@ impl Progress {
 fn repetition(path: &Path) -> u64 {
     let last = path.segments().next_back().unwrap_or_default();
     last.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
+}
+
+/// An error without the requests that a divergence has in it, which say nothing to people.
+pub(super) fn without_requests(error: &str) -> &str {
+    error.split_once(" Recorded: ").map_or(error, |(before, _)| before)
 }
 
 /// The texts of a list, with commas.

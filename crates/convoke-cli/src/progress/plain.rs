@@ -7,7 +7,7 @@ use convoke_goals::Kind;
 use serde_json::Value;
 
 use super::activity::call;
-use super::fold::words;
+use super::fold::{without_requests, words};
 use super::row::Row;
 use super::told::Told;
 use super::tree::Progress;
@@ -196,7 +196,9 @@ impl Plain {
                 facts.push(human::duration(row.elapsed(event.at)));
                 Some((Ink::Good, facts.join(", ")))
             }
-            StepEnd::Failed { error } => Some((Ink::Bad, format!("{name}: failed: {}", short(error)))),
+            StepEnd::Failed { error } => {
+                Some((Ink::Bad, format!("{name}: failed: {}", short(without_requests(error)))))
+            }
             StepEnd::Suspended => Some((Ink::Caution, format!("{name}: waits for a person"))),
             StepEnd::Interrupted { reason } => {
                 Some((Ink::Caution, format!("{name}: stopped: {}", short(reason))))

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use convoke_core::history::Spent;
 use convoke_core::store::Totals;
 use convoke_core::{Timestamp, Usage};
 use convoke_goals::Kind;
@@ -65,7 +66,22 @@ impl From<Totals> for Used {
     }
 }
 
+impl From<Spent> for Used {
+    fn from(spent: Spent) -> Self {
+        Self { usage: spent.usage, calls: spent.model_calls, unpriced: spent.unpriced_calls }
+    }
+}
+
 impl Used {
+    /// Both together.
+    pub(super) fn with(self, other: Self) -> Self {
+        Self {
+            usage: self.usage + other.usage,
+            calls: self.calls + other.calls,
+            unpriced: self.unpriced + other.unpriced,
+        }
+    }
+
     pub(super) fn add(&mut self, usage: Option<Usage>) {
         self.calls += 1;
         self.unpriced += u64::from(usage.is_none_or(|usage| usage.cost.is_none()));

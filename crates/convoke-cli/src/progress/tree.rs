@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use convoke_core::{Path, RunStatus, Timestamp};
+use convoke_core::{EffectKind, History, Path, RunStatus, Timestamp};
 use convoke_goals::Kind;
 
 use super::planned::Planned;
@@ -19,6 +19,8 @@ pub(crate) struct Progress {
     pub(super) calls: HashMap<(usize, String), Call>,
     /// Questions that are open, and who asks them.
     pub(super) questions: HashMap<String, usize>,
+    /// What calls of models before the run was resumed used, by where they were made.
+    past: Vec<(Path, Used)>,
     /// Whether the run had been started before.
     pub(crate) resumed: bool,
     /// How it ended.
@@ -50,12 +52,32 @@ impl Progress {
             at: HashMap::new(),
             calls: HashMap::new(),
             questions: HashMap::new(),
+            past: Vec::new(),
             resumed: false,
             ended: None,
             said: None,
         };
         progress.plan(planned, None, 1);
         progress
+    }
+
+    /// The same, with what the run's journal says was used before. What answers from a journal is not told of every call, so
+    /// nodes take it from here when they begin again.
+    pub(crate) fn remembering(mut self, history: &History) -> Self {
+        let calls = history.effects.iter().filter(|effect| effect.kind == EffectKind::Model);
+        self.past = calls.map(|effect| (effect.path.clone(), Used::from(effect.spent()))).collect();
+        self
+    }
+
+    /// What was used before at a path and below it.
+    pub(super) fn used_before(&self, path: &Path) -> Used {
+        let within = self.past.iter().filter(|(place, _)| place.is_within(path));
+        within.fold(Used::default(), |sum, (_, used)| sum.with(*used))
+    }
+
+    /// Whether it is known what was used before.
+    pub(super) fn knows_the_past(&self) -> bool {
+        !self.past.is_empty()
     }
 
     fn plan(&mut self, planned: &Planned, parent: Option<usize>, repetition: usize) {

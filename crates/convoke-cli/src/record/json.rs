@@ -2,9 +2,10 @@
 
 use convoke_core::history::{Happening, History, Resumption, Spent, What};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Filter, Told};
+use crate::gist::Gist;
 use crate::render::taken_up;
 use crate::session::Session;
 use crate::view::{EndingView, EntryView, QuestionView, RunView, dollars, seconds, time};
@@ -16,6 +17,10 @@ pub(crate) struct RecordView<'a> {
     /// How often somebody took the run up, its beginning included.
     taken_up: u64,
     input: Value,
+    /// What it was given, without what is kept to resume it.
+    inputs: Map<String, Value>,
+    /// What it came to, as text.
+    result: Option<String>,
     events: Vec<EventView<'a>>,
     ending: Option<EndingView<'a>>,
     questions: Vec<QuestionView<'a>>,
@@ -79,10 +84,13 @@ impl<'a> RecordView<'a> {
                 }
             }
         }
+        let Gist { inputs, result, .. } = Gist::of(history);
         Self {
             run: RunView::new(&history.record, (&history.spent()).into(), session.now),
             taken_up: taken_up(&history.record),
             input: serde_json::from_slice(&history.record.input).unwrap_or_default(),
+            inputs,
+            result,
             events,
             ending: history.ending.as_ref().map(EndingView::from),
             questions: history.questions.iter().map(QuestionView::from).collect(),

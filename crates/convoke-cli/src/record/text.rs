@@ -1,12 +1,11 @@
 //! A run's record as lines for people to read.
 
-use convoke_core::store::RunRecord;
 use convoke_core::{History, RunStatus};
 
 use super::Told;
+use crate::gist::Gist;
 use crate::human;
 use crate::render::{Block, taken_up, took};
-use crate::run::Manifest;
 use crate::session::Session;
 use crate::terminal::{Ink, Rich, text};
 
@@ -47,22 +46,10 @@ pub(crate) fn head(session: &Session<'_>, history: &History, is_full: bool) -> V
         session.output.width(),
         "",
     ));
-    for given in given(record, is_full) {
+    for given in Gist::of(history).given() {
         lines.extend(block(session, &given, is_full));
     }
     lines
-}
-
-/// What a run was given. In short, of all that is kept to resume a run of an Agentfile, where the file was.
-fn given(record: &RunRecord, is_full: bool) -> Vec<Block> {
-    let input: serde_json::Value = serde_json::from_slice(&record.input).unwrap_or_default();
-    match Manifest::of(record).filter(|_| !is_full) {
-        Some(kept) => {
-            let inputs = input.get("inputs").map(ToString::to_string).unwrap_or_default();
-            vec![Block::new("file", kept.path), Block::new("input", inputs)]
-        }
-        None => vec![Block::new("input", input.to_string())],
-    }
 }
 
 /// One item, with an empty line before it.

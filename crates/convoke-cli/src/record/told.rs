@@ -5,6 +5,7 @@ use convoke_core::{EffectKind, Phase, RunStatus, Timestamp};
 
 use super::Kind;
 use super::facts::{came_of_it, circumstances};
+use crate::gist::Gist;
 use crate::human;
 use crate::render::{Block, Side, Teller, begun};
 use crate::terminal::Ink;
@@ -163,6 +164,7 @@ fn milestone<'a>(history: &'a History, happening: Happening<'a>) -> Told<'a> {
                 let label = if record.status == RunStatus::Suspended { "reason" } else { "error" };
                 told.blocks.push(Block::new(label, error.clone()).inked(told.ink));
             }
+            told.blocks.extend(Gist::of(history).came_to());
             for path in history.ending.iter().flat_map(|ending| &ending.failed_at) {
                 told.blocks.push(Block::new("at", path.to_string()));
             }

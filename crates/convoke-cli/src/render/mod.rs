@@ -18,3 +18,4 @@ pub(crate) use question::{answer, open_question};
 pub(crate) use summary::{begun, models};
 pub(crate) use teller::{Side, Teller};
 pub(crate) use tree::tree;
+pub(crate) use words::words;

@@ -18,6 +18,7 @@ const SHOWN_LINES: usize = 20;
 /// What was decided, and by whom.
 pub(crate) fn answer(answer: &Answer) -> String {
     let decision = match &answer.decision {
+        Decision::Approve if answer.for_run => "approved for this run".to_owned(),
         Decision::Approve => "approved".to_owned(),
         Decision::Revise { text } => format!("revise: {text}"),
         Decision::Reject { reason } => format!("rejected: {reason}"),
@@ -82,9 +83,12 @@ fn subject(question: &Question) -> Vec<Block> {
     }
 }
 
-/// Who may answer, how many must, and until when.
+/// What can be approved for the whole run, who may answer, how many must, and until when.
 pub(super) fn conditions(question: &Question) -> Vec<Block> {
     let mut blocks = Vec::new();
+    if !question.covers.is_empty() {
+        blocks.push(Block::new("covers", format!("for this run: {}", question.covers)));
+    }
     if !question.audience.is_empty() {
         blocks.push(Block::new("for", question.audience.join(", ")));
     }

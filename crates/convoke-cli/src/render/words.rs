@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::terminal::text::one_line;
 
 /// A value in lines.
-pub(super) fn words(value: &Value) -> String {
+pub(crate) fn words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) if !items.is_empty() => {

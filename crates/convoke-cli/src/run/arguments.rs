@@ -34,7 +34,7 @@ pub(crate) struct RunArguments {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct ResumeArguments {
-    /// The run: its id, the beginning of it, or `last`. Without it, the newest run of an Agentfile that is not completed.
+    /// The run: its id, the beginning of it, or `last`. Without it, the newest run of an Agentfile that can go on.
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// Secret inputs, which are not kept with the run: NAME=VALUE, or @ and the file that has it.

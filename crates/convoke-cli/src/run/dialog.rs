@@ -13,6 +13,8 @@ pub(crate) struct Dialog {
     stage: Stage,
     by: String,
     width: usize,
+    /// The rule that would answer it for ever, in words, if there is one.
+    always: Option<String>,
 }
 
 /// What the next line is.
@@ -28,6 +30,8 @@ enum Stage {
 pub(crate) enum Heard {
     /// The question is answered.
     Answered(Answer),
+    /// It is approved, and so is to be whatever is like it from now on.
+    Always(Answer),
     /// Somebody else, or later.
     Later,
     /// More is needed; this is to be shown first.
@@ -36,7 +40,12 @@ pub(crate) enum Heard {
 
 impl Dialog {
     pub(crate) fn new(question: PendingQuestion, by: String, width: usize) -> Self {
-        Self { question, stage: Stage::Decision, by, width }
+        Self { question, stage: Stage::Decision, by, width, always: None }
+    }
+
+    /// The same, for a question that this rule would answer for ever.
+    pub(crate) fn or_always(self, rule: Option<String>) -> Self {
+        Self { always: rule, ..self }
     }
 
     /// What is asked.
@@ -51,7 +60,17 @@ impl Dialog {
             Some(self.width),
             "type v to see all of it",
         ));
+        if let Some(rule) = &self.always {
+            let rule = format!("  always: {}", text::one_line(rule));
+            let rule = text::wrap_sentence(&rule, Some(self.width), 4);
+            lines.extend(rule.into_iter().map(|line| Rich::new(Ink::Faint, line)));
+        }
         lines
+    }
+
+    /// What can be approved for the whole run.
+    fn covers(&self) -> &str {
+        &self.question.question.covers
     }
 
     /// What stands before the line that is to be typed.
@@ -60,7 +79,9 @@ impl Dialog {
             (Stage::WhatToChange, _) => "  what is to change? ".to_owned(),
             (Stage::WhyNot, _) => "  why not? ".to_owned(),
             (_, QuestionKind::Approval) => {
-                "  [a]pprove, [r]evise, re[j]ect, [v]iew all, [l]ater? ".to_owned()
+                let for_run = if self.covers().is_empty() { "" } else { "for thi[s] run, " };
+                let always = if self.always.is_some() { "al[w]ays, " } else { "" };
+                format!("  [a]pprove, {for_run}{always}[r]evise, re[j]ect, [v]iew all, [l]ater? ")
             }
             (_, QuestionKind::Confirm) => "  [y]es, [n]o, [v]iew all, [l]ater? ".to_owned(),
             (_, QuestionKind::Choice { options }) => {
@@ -106,6 +127,12 @@ impl Dialog {
         }
         match &self.question.question.kind {
             QuestionKind::Approval if is(&["a", "approve"]) => return self.answered(Decision::Approve),
+            QuestionKind::Approval if !self.covers().is_empty() && is(&["s", "run", "for this run"]) => {
+                return Heard::Answered(Answer::approve().by(&*self.by).for_run());
+            }
+            QuestionKind::Approval if self.always.is_some() && is(&["w", "always"]) => {
+                return Heard::Always(Answer::approve().by(&*self.by).for_run());
+            }
             QuestionKind::Approval if is(&["r", "revise"]) => return self.then(Stage::WhatToChange),
             QuestionKind::Approval if is(&["j", "reject"]) => return self.then(Stage::WhyNot),
             QuestionKind::Confirm if is(&["y", "yes"]) => return self.answered(Decision::Approve),
@@ -162,7 +189,7 @@ mod tests {
             match dialog.hear(Some(line)) {
                 Heard::More(_) => {}
                 Heard::Later => return None,
-                Heard::Answered(answer) => {
+                Heard::Answered(answer) | Heard::Always(answer) => {
                     assert_eq!(answer.by, "ann");
                     return Some(answer.decision);
                 }

@@ -1,6 +1,7 @@
 //! What Agentfiles are run with on this machine: the one place where models and tools of goals come from.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_config::{Profile, Supervisor};
 use convoke_core::Model;
@@ -21,11 +22,14 @@ pub(super) fn equipment(
     model: Option<Arc<dyn Model>>,
     asked: bool,
     workspace: &str,
-) -> Result<Equipment, String> {
+) -> Result<(Equipment, Unpriced), String> {
     // Who asks for a model by name gets that one or an error.
     let fallback = if asked { Vec::new() } else { models.config.fallback() };
     let usual = model.clone().map(|model| models.falling_back(model, &fallback));
-    let named = Named { models: Arc::clone(models), model, usual: usual.clone(), asked };
+    let unpriced = Unpriced::default();
+    unpriced.note(usual.as_deref());
+    let named =
+        Named { models: Arc::clone(models), model, usual: usual.clone(), asked, unpriced: unpriced.clone() };
     let supervision = models.config.supervision();
     let supervisor = match &supervision.supervisor {
         Supervisor::Same => None,
@@ -42,7 +46,24 @@ pub(super) fn equipment(
         equipment.supervisor = Some(Arc::new(ModelSupervisor::with_model(model)));
     }
     equipment.models = Some(Arc::new(named));
-    Ok(equipment)
+    Ok((equipment, unpriced))
+}
+
+/// The models of a workflow whose price nobody knows. Clones share what they know.
+#[derive(Clone, Default)]
+pub(super) struct Unpriced(Arc<Mutex<BTreeSet<String>>>);
+
+impl Unpriced {
+    fn note(&self, model: Option<&dyn Model>) {
+        if let Some(model) = model.filter(|model| model.price().is_none()) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name().to_owned());
+        }
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
 }
 
 /// Models by the names that Agentfiles use.
@@ -54,11 +75,18 @@ struct Named {
     usual: Option<Arc<dyn Model>>,
     /// Whether somebody asked for it on the command line.
     asked: bool,
+    /// Those that were asked for and have no price.
+    unpriced: Unpriced,
 }
 
 impl Named {
     fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, String> {
-        self.models.ready(name).map_err(|failure| failure.message())
+        let model = self.models.ready(name).map_err(|failure| failure.message())?;
+        // What runs in this process costs nothing, which is known before it is loaded.
+        if !matches!(name, ModelName::Local { .. }) {
+            self.unpriced.note(Some(&*model));
+        }
+        Ok(model)
     }
 
     fn tuned(&self, profile: &Profile) -> Result<Arc<dyn Model>, String> {

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use convoke_core::suggest::nearest;
 use convoke_goals::Values;
 use convoke_goals::agentfile::model::Input;
 use serde_json::{Map, Value};
@@ -15,6 +16,9 @@ use crate::terminal::text;
 
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
+
+/// No input is larger: it goes into prompts.
+const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// How much of a value is shown.
 const SHOWN: usize = 40;
@@ -87,24 +91,42 @@ impl Given {
         wanted.iter().filter(is_missing).collect()
     }
 
-    /// The names that nobody asked for, and those that were perhaps meant.
-    pub(crate) fn surplus(&self, wanted: &[Input]) -> Vec<String> {
-        let unknown = self.values.iter().filter(|(name, _)| !wanted.iter().any(|input| input.name == *name));
-        unknown
-            .map(|(name, _)| {
-                let shown = text::one_line(name);
-                let inputs: Vec<&str> = wanted.iter().map(|input| input.name.as_str()).collect();
-                let advice = match inputs.is_empty() {
-                    true => "the file has no inputs".to_owned(),
-                    false => format!("the file's inputs are {}", inputs.join(", ")),
-                };
-                format!("`{shown}` is not an input and is ignored; {advice}")
-            })
-            .collect()
+    /// Takes names that nobody asked for down as mistakes, with those that were perhaps meant.
+    fn refuse_unknown(&mut self, wanted: &[Input]) {
+        let names: Vec<&str> = wanted.iter().map(|input| input.name.as_str()).collect();
+        let unknown = self.values.iter().filter(|(name, _)| !names.contains(&name.as_str()));
+        let problems = unknown.map(|(name, _)| {
+            let shown = text::one_line(name);
+            match (nearest(name, names.iter().copied()), &*names) {
+                (Some(meant), _) => format!("`{shown}` is not an input: did you mean `{meant}`?"),
+                (None, []) => format!("`{shown}` is not an input: the file has none"),
+                (None, names) => {
+                    format!("`{shown}` is not an input: the file's inputs are {}", names.join(", "))
+                }
+            }
+        });
+        let problems: Vec<String> = problems.collect();
+        self.problems.extend(problems);
+    }
+
+    /// The same for a run that goes on: of its inputs only secrets are given again.
+    pub(crate) fn secrets(mut self, all: &[Input], hint: &str) -> Result<Values, Failure> {
+        let kept = |name: &str| all.iter().any(|input| input.name == name && !input.secret);
+        let kept: Vec<String> =
+            self.values.iter().filter(|(name, _)| kept(name)).map(|(name, _)| name.clone()).collect();
+        for name in kept {
+            self.problems.push(format!(
+                "{name} is kept with the run, and cannot be another one now: only secrets are given again"
+            ));
+            self.values.retain(|(own, _)| *own != name);
+        }
+        let secrets: Vec<Input> = all.iter().filter(|input| input.secret).cloned().collect();
+        self.values(&secrets, hint)
     }
 
     /// The values of the inputs, each of its type; or everything that is wrong with them.
     pub(crate) fn values(mut self, wanted: &[Input], hint: &str) -> Result<Values, Failure> {
+        self.refuse_unknown(wanted);
         let mut values = Values::new();
         for input in wanted {
             let given = self.values.iter().find(|(name, _)| *name == input.name).map(|(_, value)| value);
@@ -172,16 +194,25 @@ fn object(file: &Path, standard_input: &mut Option<()>) -> Result<Map<String, Va
     serde_json::from_str(&text).map_err(|error| format!("{name} must be a JSON object with inputs: {error}"))
 }
 
-/// The text of a file, or of standard input, which can be read once.
+/// The text of a file, or of standard input, which can be read once. Both may be without an end, so no more is read than an
+/// input may have.
 fn contents(file: &Path, standard_input: &mut Option<()>) -> Result<String, String> {
-    if file.as_os_str() != STANDARD_INPUT {
-        return std::fs::read_to_string(file)
-            .map_err(|error| format!("{} cannot be read: {error}", file.display()));
+    let is_file = file.as_os_str() != STANDARD_INPUT;
+    let name = if is_file { file.display().to_string() } else { "standard input".to_owned() };
+    let unreadable = |error: std::io::Error| format!("{name} cannot be read: {error}");
+    let mut bytes = Vec::new();
+    if is_file {
+        let opened = std::fs::File::open(file).map_err(unreadable)?;
+        opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    } else {
+        if standard_input.replace(()).is_some() {
+            return Err("standard input can be read only once".to_owned());
+        }
+        std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
-    if standard_input.replace(()).is_some() {
-        return Err("standard input can be read only once".to_owned());
+    if bytes.len() as u64 > LARGEST {
+        let most = LARGEST >> 20;
+        return Err(format!("{name} has more than {most} MiB, or no end: an input may have {most} MiB"));
     }
-    let mut text = String::new();
-    let read = std::io::stdin().read_to_string(&mut text);
-    read.map(|_| text).map_err(|error| format!("standard input cannot be read: {error}"))
+    String::from_utf8(bytes).map_err(|_| format!("{name} cannot be read: it is not text in UTF-8"))
 }

@@ -1,21 +1,23 @@
 //! A file, its inputs and its model: ready to be started, or resumed.
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use convoke_config::Config;
-use convoke_core::{Error, Limits, RunId, Runtime, StoreError, WhenBusy};
+use convoke_core::{Error, FORBID_LIVE_MODELS, History, Limits, Model, RunId, Runtime, StoreError, WhenBusy};
 use convoke_goals::agentfile::Agentfile;
-use convoke_goals::{GoalState, NodeRef, Prepared, Problem, ProblemKind, SkillShelf, Values};
+use convoke_goals::{GoalState, NodeRef, Prepared, Problem, ProblemKind, Secrets, SkillShelf, Values};
+use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};
 use super::display::{Display, Loudness};
-use super::equipment::equipment;
+use super::equipment::{Unpriced, equipment};
 use super::manifest::Manifest;
 use super::offered::as_described;
 use super::person::person;
 use super::prompt::Prompt;
-use super::result;
+use super::result::{self, About};
 use super::signals::Signals;
 use super::tools::Hands;
 use super::watch::Watch;
@@ -37,16 +39,22 @@ pub(crate) struct Source {
 /// Something that can be started or resumed.
 pub(crate) struct Job {
     source: Source,
+    models: Arc<Models>,
+    /// The model for whatever names none.
+    model: Option<ModelName>,
+    secrets: Secrets,
     prepared: Prepared,
+    /// Models whose price nobody knows.
+    unpriced: Unpriced,
     planned: Planned,
     /// What was given, without secrets.
     values: Values,
-    config: Config,
     hands: Hands,
 }
 
 impl Job {
-    /// Chooses the model and prepares the workflow. `values` has secrets in it; they are kept in memory only.
+    /// Chooses the model and prepares the workflow, which finds out whatever is wrong with it. No model is fetched or loaded
+    /// for that: [`load`](Self::load) does. `values` has secrets in it; they are kept in memory only.
     pub(crate) async fn prepare(
         mut source: Source,
         values: Values,
@@ -61,7 +69,11 @@ impl Job {
         let model = match choice.model {
             Some(name) => {
                 manifest.model = Some(name.to_string());
-                Some(models.open(&name, output).await?)
+                // One that runs here may have to be fetched, which comes last.
+                if !matches!(name, ModelName::Local { .. }) {
+                    models.check(&name)?;
+                }
+                Some(name)
             }
             // The file says which one.
             None if source.file.overrides.model.is_some() => None,
@@ -75,27 +87,36 @@ impl Job {
         };
         let tree = convoke_goals::Workflow::from(&source.file);
         let planned = Planned::from(NodeRef::from(&tree));
-        let mut equipment =
-            equipment(&models, model, source.manifest.model_asked, &source.manifest.workspace).map_err(
-                |problem| Failure::failed(format!("there is no model to supervise with: {problem}")),
-            )?;
         let (secrets, values) = tree.separate_secrets(values);
-        equipment.secrets = secrets;
-        equipment.tools_on_demand = true;
-        equipment.tools = as_described(&source.manifest.tools, &hands.tools);
-        equipment.skills = SkillShelf::of(source.manifest.skills.clone());
-        let prepared = tree.prepare(&equipment).map_err(|invalid| {
-            let failure = Failure::failed("the Agentfile cannot be run here");
-            invalid.problems.iter().map(ToString::to_string).fold(failure, Failure::detail)
-        })?;
+        let stand_in = model.as_ref().map(|name| models.deferred(name.clone()));
+        let (prepared, unpriced) = equipped(&models, stand_in, &source, &secrets, &hands)?;
         let mut notes: Vec<String> =
             prepared.warnings().iter().filter_map(|warning| told(warning, &hands)).collect();
         notes.dedup();
         for note in notes {
             output.note(&note);
         }
-        let config = models.config.clone();
-        Ok(Self { source, prepared, planned, values, config, hands })
+        Ok(Self { source, models, model, secrets, prepared, unpriced, planned, values, hands })
+    }
+
+    /// Whether the model could be had, as far as can be told without asking or fetching it.
+    pub(crate) fn check_model(&self) -> Result<(), Failure> {
+        self.model.as_ref().map_or(Ok(()), |name| self.models.check(name))
+    }
+
+    /// Gets hold of the model. One that runs in this process is fetched first if need be.
+    pub(crate) async fn load(&mut self, output: &mut Output) -> Result<(), Failure> {
+        let Some(name) = &self.model else { return Ok(()) };
+        if matches!(name, ModelName::Local { .. }) && forbids_live_models() {
+            return Err(Failure::failed(format!(
+                "`{name}` is a real model, and real models are forbidden here ({FORBID_LIVE_MODELS})"
+            ))
+            .hint("use a scripted model, such as --model scripted/rehearsal, or lift the ban"));
+        }
+        let model = self.models.open(name, output).await?;
+        (self.prepared, self.unpriced) =
+            equipped(&self.models, Some(model), &self.source, &self.secrets, &self.hands)?;
+        Ok(())
     }
 
     pub(crate) fn file(&self) -> &Agentfile {
@@ -113,6 +134,19 @@ impl Job {
             invalid.problems.iter().map(ToString::to_string).fold(failure, Failure::detail)
         })?;
         Ok(bound.state)
+    }
+
+    /// What the user should know about limits that cannot be kept.
+    fn uncounted(&self, limits: &Limits) -> Vec<String> {
+        let names = self.unpriced.names();
+        if limits.cost.is_none() || names.is_empty() {
+            return Vec::new();
+        }
+        let (names, has) = (names.join(", "), if names.len() == 1 { "has" } else { "have" });
+        vec![format!(
+            "the limit on money cannot be kept: {names} {has} no known price, so what its calls cost is not counted; \
+             limit tokens or calls as well, or name a file with its price in `prices` of convoke.toml"
+        )]
     }
 
     /// Makes a new run, which is started by resuming it: from the first moment on, whatever that takes is in the store.
@@ -155,29 +189,38 @@ impl Job {
         let telling = Telling::default();
         let (person, questions) = person();
         let builder = Runtime::builder().shared_store(Arc::clone(&session.store)).observer(telling.clone());
-        let watchers = Watchers::start(&self.config, session.output);
+        let watchers = Watchers::start(&self.models.config, session.output);
         let builder = self.hands.guard(watchers.watch(builder));
         let runtime = if prompt.is_there { builder.responder(person) } else { builder }.build();
         let manifest = &self.source.manifest;
         let limits = match common.budget.as_ref().or(manifest.limits.as_ref()) {
-            Some(given) => replaced(self.config.limits(), given),
-            None => self.config.limits(),
+            Some(given) => replaced(self.models.config.limits(), given),
+            None => self.models.config.limits(),
         };
         let limits = self.hands.limited(&limits);
-        let start = runtime.resume(&self.prepared.workflow(), run).when_busy(when_busy);
-        let start = match common.timeout.or(manifest.timeout).or(self.config.wall_time()) {
+        let notes = self.uncounted(&limits);
+        for note in &notes {
+            session.output.note(note);
+        }
+        let start = runtime.resume(&self.prepared.workflow(), run.clone()).when_busy(when_busy);
+        let start = match common.timeout.or(manifest.timeout).or(self.models.config.wall_time()) {
             Some(timeout) => start.limits(limits).timeout(timeout),
             None => start.limits(limits),
         };
         let Prompt { keyboard, is_there, .. } = prompt;
+        let take_over = format!("{} --take-over", session.resume(&run, manifest));
+        let history = History::load(&*session.store, &run).await?;
         let watch = Watch {
             telling,
-            progress: Progress::new(&self.planned),
+            progress: Progress::new(&self.planned).remembering(&history),
             display: Display::new(loudness, common.stream, color),
             signals: Signals::listen()?,
             keyboard,
             questions: is_there.then_some(questions),
             by: std::env::var("USER").unwrap_or_default(),
+            always: self.hands.always(),
+            granted: HashSet::new(),
+            take_over,
             gives_events: format == Format::Ndjson,
             output: &mut *session.output,
         };
@@ -190,7 +233,8 @@ impl Job {
                     }
                     _ => None,
                 };
-                result::give(session, &self.source, format, &outcome, policys).await
+                let about = About { policys, notes, is_quiet: common.quiet };
+                result::give(session, &self.source, format, &outcome, about).await
             }
             Err(failure) => Err(failure),
         };
@@ -198,6 +242,33 @@ impl Job {
         watchers.finish(session.output).await;
         given
     }
+}
+
+/// The workflow with this model for whatever names none.
+fn equipped(
+    models: &Arc<Models>,
+    model: Option<Arc<dyn Model>>,
+    source: &Source,
+    secrets: &Secrets,
+    hands: &Hands,
+) -> Result<(Prepared, Unpriced), Failure> {
+    let manifest = &source.manifest;
+    let (mut equipment, unpriced) = equipment(models, model, manifest.model_asked, &manifest.workspace)
+        .map_err(|problem| Failure::failed(format!("there is no model to supervise with: {problem}")))?;
+    equipment.secrets = secrets.clone();
+    equipment.tools_on_demand = true;
+    equipment.tools = as_described(&manifest.tools, &hands.tools);
+    equipment.skills = SkillShelf::of(manifest.skills.clone());
+    let prepared = convoke_goals::Workflow::from(&source.file).prepare(&equipment).map_err(|invalid| {
+        let failure = Failure::failed("the Agentfile cannot be run here");
+        invalid.problems.iter().map(ToString::to_string).fold(failure, Failure::detail)
+    })?;
+    Ok((prepared, unpriced))
+}
+
+/// Whether real models are forbidden in this process.
+fn forbids_live_models() -> bool {
+    std::env::var(FORBID_LIVE_MODELS).is_ok_and(|value| !value.is_empty() && value != "0")
 }
 
 /// A warning, if there is reason for it. Of a built-in tool, what matters is why it is not there.

@@ -8,14 +8,17 @@
 //! | `tools`, `opened`, `notes`, `web`, `offered` | the tools, and what they can reach |
 //! | `job` | a file, its inputs and its model, ready to be started or resumed |
 //! | `watch` | a run under way: events, a person, signals |
+//! | `always` | rules that a person's answer writes into their own policy |
 //! | `display`, `dialog`, `keyboard`, `person`, `signals` | what is shown, asked, typed and told |
-//! | `result` | what came of it |
+//! | `result`, `diverged` | what came of it, and why it does not fit what was done |
 
+mod always;
 mod arguments;
 mod budget;
 mod checkup;
 mod dialog;
 mod display;
+mod diverged;
 mod equipment;
 mod inputs;
 mod job;
@@ -40,9 +43,10 @@ pub(crate) use checkup::Checkup;
 pub(crate) use inputs::{Given, InputArguments};
 pub(crate) use job::{Job, Source};
 pub(crate) use kept::{Keeping, Kept};
+pub(crate) use keyboard::Keyboard;
 pub(crate) use manifest::Manifest;
 pub(crate) use notes::scratchpad_file;
 pub(crate) use prompt::Prompt;
-pub(crate) use result::give;
+pub(crate) use result::{About, give};
 pub(crate) use signals::Signals;
 pub(crate) use tools::{Hands, Servers, workspace};

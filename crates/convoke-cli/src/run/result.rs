@@ -1,18 +1,22 @@
 //! What came of a run: the result on standard output, what to do next on standard error, and the exit code.
 
 use convoke_core::history::OpenQuestion;
-use convoke_core::store::Totals;
-use convoke_core::{Error, Outcome, RunId, RunStatus};
-use convoke_goals::agentfile::Agentfile;
+use convoke_core::{Error, History, Outcome, RunId, RunStatus, StoreError};
 use convoke_goals::{GoalState, Values};
 use serde::Serialize;
 
 use super::arguments::Format;
+use super::diverged;
 use super::job::Source;
+use super::manifest::Manifest;
 use crate::failure::{Exit, Failure};
+use crate::gist::last_text;
 use crate::human;
+use crate::onward;
 use crate::session::Session;
+use crate::shell;
 use crate::terminal::text;
+use crate::view::{QuestionView, SpentView};
 
 /// The whole result as JSON.
 #[derive(Serialize)]
@@ -22,45 +26,72 @@ struct Document<'a> {
     kind: Option<&'static str>,
     run: &'a RunId,
     status: RunStatus,
+    /// What the text form prints; `null` if it has not completed.
+    result: Option<String>,
     outputs: &'a Values,
     unconverged: &'a std::collections::BTreeMap<String, u32>,
     skipped: &'a [String],
-    totals: Totals,
-    error: Option<String>,
+    /// What it waits for.
+    questions: Vec<QuestionView<'a>>,
+    spent: SpentView,
+    /// What the user was told besides.
+    notes: &'a [String],
+    error: Option<&'a str>,
 }
 
-/// Gives the result of a run of a file, and says what can be done if it is not what was hoped for. `policys` is what sets the
-/// limit that was reached, if that is a policy.
+/// What else there is to say about a run than its outcome.
+#[derive(Debug, Default)]
+pub(crate) struct About {
+    /// What sets the limit that was reached, if that is a policy.
+    pub(crate) policys: Option<String>,
+    /// What was said when it began.
+    pub(crate) notes: Vec<String>,
+    /// Whether only what must be said is.
+    pub(crate) is_quiet: bool,
+}
+
+/// Gives the result of a run of a file, and says what can be done if it is not what was hoped for.
 pub(crate) async fn give(
     session: &mut Session<'_>,
     source: &Source,
     format: Format,
     outcome: &Outcome<GoalState>,
-    policys: Option<String>,
+    about: About,
 ) -> Result<(), Failure> {
     let format = if session.json && format == Format::Text { Format::Json } else { format };
-    let is_suspended = outcome.status == RunStatus::Suspended;
+    let is_completed = outcome.status == RunStatus::Completed;
+    let result = if is_completed { last_text(&source.file, &outcome.state) } else { None };
+    let open = match outcome.status {
+        RunStatus::Suspended => open_questions(session, &outcome.run).await?,
+        _ => Vec::new(),
+    };
+    let error = match &outcome.error {
+        Some(error) if outcome.status != RunStatus::Suspended => {
+            Some(told(session, source, outcome, error).await?)
+        }
+        _ => None,
+    };
     let document = Document {
         kind: (format == Format::Ndjson).then_some("result"),
         run: &outcome.run,
         status: outcome.status,
+        result: result.clone(),
         outputs: &outcome.state.outputs,
         unconverged: &outcome.state.unconverged,
         skipped: &outcome.state.skipped,
-        totals: outcome.totals,
-        error: outcome.error.as_ref().filter(|_| !is_suspended).map(ToString::to_string),
+        questions: open.iter().map(QuestionView::from).collect(),
+        spent: SpentView::from(&outcome.totals),
+        notes: &about.notes,
+        error: error.as_deref(),
     };
     let given = match format {
         Format::Json => session.output.json(&document),
-        Format::Ndjson => session.output.json_line(&document),
-        Format::Text if outcome.status == RunStatus::Completed => {
-            last_text(&source.file, &outcome.state).map_or(Ok(()), |text| session.output.verbatim(&text))
-        }
-        Format::Text => Ok(()),
+        Format::Ndjson => session.output.last_json_line(&document),
+        Format::Text => result.map_or(Ok(()), |text| session.output.verbatim(&text)),
     };
     match given.and_then(|()| session.output.flush()) {
         // What to do next is said all the same.
-        Err(Failure::ClosedPipe) if outcome.status != RunStatus::Completed => {}
+        Err(Failure::ClosedPipe) if !is_completed => {}
         given => given?,
     }
     for (name, cap) in &outcome.state.unconverged {
@@ -71,9 +102,15 @@ pub(crate) async fn give(
     }
     let resume = session.resume(&outcome.run, &source.manifest);
     match outcome.status {
-        RunStatus::Completed => Ok(()),
+        RunStatus::Completed => {
+            if !about.is_quiet {
+                let note = format!("run {}: {}", outcome.run, shows(session, &outcome.run));
+                session.output.note(&note);
+            }
+            Ok(())
+        }
         RunStatus::Suspended => {
-            tell_questions(session, outcome).await?;
+            tell_questions(session, &outcome.run, &open);
             let named = source.manifest.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
             session
                 .output
@@ -84,69 +121,102 @@ pub(crate) async fn give(
             session.output.note(&format!("run {} was stopped; go on with `{resume}`", outcome.run));
             Err(Failure::Ended(Exit::Cancelled))
         }
-        status => Err(failed(outcome, status, &resume, policys)),
+        status => {
+            let message = error.unwrap_or_else(|| status.to_string());
+            let failure = match status {
+                RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
+                _ => Failure::failed(message),
+            };
+            let hint = next_step(session, outcome, &resume, about.policys).await?;
+            let shows = shows(session, &outcome.run);
+            Err(failure.detail(format!("run {}: {shows}", outcome.run)).hint(hint))
+        }
     }
 }
 
-fn failed(outcome: &Outcome<GoalState>, status: RunStatus, resume: &str, policys: Option<String>) -> Failure {
-    let message = outcome.error.as_ref().map_or_else(|| status.to_string(), ToString::to_string);
+/// How to look at a run.
+fn shows(session: &Session<'_>, run: &RunId) -> String {
+    format!("`{}` shows what it did", session.command(&format!("show {}", shell::quoted(run.as_str()))))
+}
+
+/// What went wrong, in words.
+async fn told(
+    session: &Session<'_>,
+    source: &Source,
+    outcome: &Outcome<GoalState>,
+    error: &Error,
+) -> Result<String, Failure> {
+    let Error::Diverged(divergence) = error.root() else { return Ok(error.to_string()) };
+    let record = session.store.run(&outcome.run).await?;
+    let began = record.and_then(|record| Manifest::of(&record));
+    Ok(diverged::in_words(divergence, began.as_ref(), source))
+}
+
+/// What can be done about a run that did not complete.
+async fn next_step(
+    session: &Session<'_>,
+    outcome: &Outcome<GoalState>,
+    resume: &str,
+    policys: Option<String>,
+) -> Result<String, Failure> {
+    let root = outcome.error.as_ref().map(Error::root);
     // The command line sets limits on the whole run only.
-    let is_the_files = match outcome.error.as_ref().map(Error::root) {
+    let is_the_files = match root {
         Some(Error::Budget(exhausted)) => !exhausted.owner.as_str().is_empty(),
         Some(Error::TimedOut(timed_out)) => !timed_out.owner.as_str().is_empty(),
         _ => false,
     };
-    let hint = match (status, policys) {
-        (RunStatus::BudgetExhausted, Some(limit)) => {
-            format!(
+    Ok(match (outcome.status, root) {
+        (RunStatus::BudgetExhausted, _) => match policys {
+            Some(limit) => format!(
                 "the policy sets this limit, {limit}: change it there, and go on with `{resume}`; what was used so far counts"
-            )
-        }
-        (RunStatus::BudgetExhausted, None) if is_the_files => {
-            format!("the file sets this limit: change it there, and go on with `{resume} --changed-file`")
-        }
-        (RunStatus::BudgetExhausted, None) => {
-            format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts")
-        }
-        (RunStatus::TimedOut, _) if is_the_files => {
-            format!(
-                "go on with `{resume}`; if a TIMEOUT of the file is too short, change it there and add `--changed-file`"
-            )
-        }
+            ),
+            None if is_the_files => {
+                format!("the file sets this limit: change it there, and go on with `{resume} --changed-file`")
+            }
+            None => format!("go on with more: `{resume} --budget LIMITS`; what was used so far counts"),
+        },
+        (RunStatus::TimedOut, _) if is_the_files => format!(
+            "go on with `{resume}`; if a TIMEOUT of the file is too short, change it there and add `--changed-file`"
+        ),
         (RunStatus::TimedOut, _) => {
             format!("go on with `{resume}`; with `--timeout` for a limit on the whole run")
         }
+        (RunStatus::Halted, _) | (_, Some(Error::InDoubt(_))) => {
+            let history = History::load(&*session.store, &outcome.run).await?;
+            onward::otherwise(session, &history)
+                .unwrap_or_else(|| "resuming it comes to the same end".to_owned())
+        }
+        (_, Some(Error::Diverged(divergence))) => {
+            let history = History::load(&*session.store, &outcome.run).await?;
+            diverged::otherwise(session, divergence, &history, resume)
+        }
+        (_, Some(Error::Store(StoreError::Fenced { run, .. }))) => {
+            let attach = session.command(&format!("attach {}", shell::quoted(run.as_str())));
+            format!("another process goes on with it: `{attach}` watches it")
+        }
         _ => format!("once the cause is mended, go on with `{resume}`: nothing that was done is done again"),
-    };
-    let failure = match status {
-        RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
-        _ => Failure::failed(message),
-    };
-    failure.detail(format!("run {}", outcome.run)).hint(hint)
+    })
+}
+
+/// The questions that nobody has answered yet.
+async fn open_questions(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQuestion>, Failure> {
+    let mut open = Vec::new();
+    for pending in session.store.questions(Some(run)).await? {
+        let answers = session.store.answers(&pending.run, &pending.id).await?;
+        open.push(OpenQuestion::new(pending, answers));
+    }
+    open.retain(|question| question.verdict().is_none());
+    Ok(open)
 }
 
 /// The questions a run waits for, and the commands that answer them.
-async fn tell_questions(session: &mut Session<'_>, outcome: &Outcome<GoalState>) -> Result<(), Failure> {
-    session.output.note(&format!("run {} waits for a person:", outcome.run));
-    for pending in session.store.questions(Some(&outcome.run)).await? {
-        let answers = session.store.answers(&pending.run, &pending.id).await?;
-        let open = OpenQuestion::new(pending, answers);
-        if open.verdict().is_some() {
-            continue;
-        }
+fn tell_questions(session: &mut Session<'_>, run: &RunId, questions: &[OpenQuestion]) {
+    session.output.note(&format!("run {run} waits for a person:"));
+    for open in questions {
         let title = text::one_line(&open.pending.question.title);
-        let commands = session.answering(&open).into_iter().map(|command| format!("    {command}"));
+        let commands = session.answering(open).into_iter().map(|command| format!("    {command}"));
         let lines: Vec<String> = std::iter::once(format!("  {title}")).chain(commands).collect();
         session.output.explanation(&text::clean(&lines.join("\n")));
     }
-    Ok(())
-}
-
-/// What the last goal that was not skipped came to.
-fn last_text(file: &Agentfile, state: &GoalState) -> Option<String> {
-    let goals = file.steps.iter().flat_map(|step| &step.goals).map(|id| &file.goal(*id).name);
-    goals.rev().find_map(|name| {
-        let made = state.outputs.get(name)?;
-        Some(made.as_str().map_or_else(|| made.to_string(), str::to_owned))
-    })
 }

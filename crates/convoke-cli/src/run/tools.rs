@@ -14,6 +14,7 @@ use convoke_tools::files;
 use convoke_tools::policy::{self, Policy, PolicyGate, RulePlace};
 use convoke_tools::workspace::{Protected, Workspace};
 
+use super::always::Always;
 #[cfg(target_os = "linux")]
 use super::opened::Opened;
 use super::{notes, web};
@@ -116,6 +117,12 @@ impl Hands {
     /// Lets go of everything: servers are given a moment to end.
     pub(crate) async fn finish(self) {
         self.servers.close().await;
+    }
+
+    /// Where a person's "always" is written; `None` for a user without a place for settings.
+    pub(super) fn always(&self) -> Option<Always> {
+        let (gate, tools, policies) = (self.gate.clone(), self.tools.clone(), Arc::clone(&self.policies));
+        Some(Always { gate, tools, policies, file: self.own_policy.clone()? })
     }
 
     /// Has every call judged before it is made.

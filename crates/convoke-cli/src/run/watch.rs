@@ -1,12 +1,15 @@
 //! A run under way: shows it, has a person answer its questions, and ends it when told to.
 
+use std::collections::HashSet;
 use std::future::pending;
 use std::time::Duration;
 
-use convoke_core::{Error, Event, Outcome, Start, State, StoreError};
+use convoke_core::{Answer, Error, Event, Outcome, Start, State, StoreError};
+use convoke_tools::policy::NarrowRule;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
+use super::always::Always;
 use super::dialog::{Dialog, Heard};
 use super::display::Display;
 use super::keyboard::Keyboard;
@@ -16,6 +19,7 @@ use super::signals::Signals;
 use crate::failure::Failure;
 use crate::progress::{Progress, Telling, Told};
 use crate::terminal::{Output, Screen};
+use crate::view::event_json;
 
 /// How often a picture is drawn.
 const FRAME: Duration = Duration::from_millis(100);
@@ -34,6 +38,12 @@ pub(crate) struct Watch<'a> {
     pub(crate) questions: Option<mpsc::Receiver<Asked>>,
     /// Who answers.
     pub(crate) by: String,
+    /// Where a person's "always" is written.
+    pub(crate) always: Option<Always>,
+    /// What was approved for the whole run.
+    pub(crate) granted: HashSet<String>,
+    /// The command that takes the run over from whoever works on it.
+    pub(crate) take_over: String,
     /// Whether every event is a result.
     pub(crate) gives_events: bool,
     pub(crate) output: &'a mut Output,
@@ -42,6 +52,8 @@ pub(crate) struct Watch<'a> {
 /// A question being answered.
 struct Conversation {
     dialog: Dialog,
+    /// The rule that would answer it for ever.
+    rule: Option<NarrowRule>,
     asked: Asked,
 }
 
@@ -84,6 +96,12 @@ impl Watch<'_> {
                 }
                 asked = next(self.questions.as_mut()), if is_free && !is_stopping => {
                     let Some(asked) = asked else { self.questions = None; continue };
+                    // Several may have been asked before the first was answered for all of them.
+                    let covers = &asked.question.question.covers;
+                    if !covers.is_empty() && self.granted.contains(covers) {
+                        drop(asked.answer.send(Some(Answer::approve().by(&*self.by).for_run())));
+                        continue;
+                    }
                     conversation = Some(self.begin(asked));
                 }
                 () = given_up(conversation.as_mut()), if !is_free => {
@@ -98,7 +116,7 @@ impl Watch<'_> {
         }
         drop(broken_off);
         self.display.finish(&self.progress);
-        stream.outcome().await.map_err(refused)
+        stream.outcome().await.map_err(|error| refused(error, &self.take_over))
     }
 
     fn hear(&mut self) -> Result<(), Failure> {
@@ -116,37 +134,52 @@ impl Watch<'_> {
         if !self.gives_events {
             return Ok(());
         }
-        self.output.json_line(event)?;
+        let event = event_json(event).map_err(std::io::Error::from)?;
+        self.output.json_line(&event)?;
         self.output.flush()
     }
 
     fn begin(&mut self, asked: Asked) -> Conversation {
         self.display.step_aside();
         let (width, _) = Screen::size();
-        let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width);
+        let rule = self.always.as_ref().and_then(|always| always.rule(&asked.question.question));
+        let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.told(rule));
+        let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width).or_always(told);
         self.display.ask(&dialog.opening(), &dialog.prompt());
-        Conversation { dialog, asked }
+        Conversation { dialog, rule, asked }
     }
 
-    fn answer(&self, conversation: Option<Conversation>, line: Option<&str>) -> Option<Conversation> {
-        let Conversation { mut dialog, asked } = conversation?;
-        match dialog.hear(line) {
+    fn answer(&mut self, conversation: Option<Conversation>, line: Option<&str>) -> Option<Conversation> {
+        let Conversation { mut dialog, rule, asked } = conversation?;
+        let heard = dialog.hear(line);
+        if let (Heard::Always(_), Some(always), Some(rule)) = (&heard, &self.always, &rule) {
+            match always.write(rule) {
+                Ok(()) => self.output.note(&format!("written: {}", always.told(rule))),
+                Err(problem) => self.output.note(&format!("it is approved for this run only: {problem}")),
+            }
+        }
+        match heard {
             Heard::More(lines) => {
                 self.display.ask(&lines, &dialog.prompt());
-                return Some(Conversation { dialog, asked });
+                return Some(Conversation { dialog, rule, asked });
             }
             // If nobody waits for it any more, it is answered already.
-            Heard::Answered(answer) => drop(asked.answer.send(Some(answer))),
+            Heard::Answered(answer) | Heard::Always(answer) => {
+                if answer.for_run {
+                    self.granted.insert(asked.question.question.covers.clone());
+                }
+                drop(asked.answer.send(Some(answer)));
+            }
             Heard::Later => drop(asked.answer.send(None)),
         }
         None
     }
 }
 
-fn refused(error: Error) -> Failure {
+fn refused(error: Error, take_over: &str) -> Failure {
     let is_busy = matches!(&error, Error::Store(StoreError::Busy { .. }));
     let failure = Failure::from(error);
-    if is_busy { failure.hint("`convoke resume RUN --take-over` takes it over") } else { failure }
+    if is_busy { failure.hint(format!("`{take_over}` takes it over")) } else { failure }
 }
 
 async fn next(questions: Option<&mut mpsc::Receiver<Asked>>) -> Option<Asked> {

@@ -11,7 +11,7 @@ mod waiting;
 
 pub(crate) use ink::{Ink, Palette};
 pub(crate) use mode::TerminalMode;
-pub(crate) use output::Output;
+pub(crate) use output::{Documents, Output};
 pub(crate) use rich::Rich;
 pub(crate) use screen::Screen;
 pub(crate) use table::{Align, Column, Table};

@@ -19,6 +19,19 @@ pub(crate) struct Output {
     palette: Palette,
     notes: Palette,
     width: Option<usize>,
+    /// As what results are wanted, if not as text.
+    documents: Option<Documents>,
+    /// Whether the document that was asked for is written.
+    has_document: bool,
+}
+
+/// How JSON is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Documents {
+    /// One document.
+    One,
+    /// A line for each of several, of which the last is the result.
+    Lines,
 }
 
 impl Output {
@@ -28,7 +41,14 @@ impl Output {
             palette: Palette::new(color, &io::stdout()),
             notes: Palette::new(color, &io::stderr()),
             width: width(),
+            documents: None,
+            has_document: false,
         }
+    }
+
+    /// Says that results are wanted as JSON: then errors are, too.
+    pub(crate) fn wants(&mut self, documents: Documents) {
+        self.documents = Some(documents);
     }
 
     /// How wide lines may be. `None` if nobody cares: the output is a file or another program.
@@ -92,6 +112,7 @@ impl Output {
 
     /// A whole result as JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        self.has_document = true;
         let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
         Ok(writeln!(self.results, "{json}")?)
     }
@@ -102,6 +123,12 @@ impl Output {
         Ok(writeln!(self.results, "{json}")?)
     }
 
+    /// The last of several lines, which is the result.
+    pub(crate) fn last_json_line(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        self.has_document = true;
+        self.json_line(value)
+    }
+
     /// Something the user may want to know, on standard error.
     pub(crate) fn note(&mut self, note: &str) {
         // On a terminal both streams end up in the same place: keep their order. If results cannot be written, the next
@@ -110,14 +137,23 @@ impl Output {
         self.tell("note", Ink::Accent, note);
     }
 
-    /// An error with its hints, on standard error.
+    /// An error with its hints, on standard error; where JSON was asked for and is not given yet, also as the result.
     pub(crate) fn report(&mut self, report: &Report) {
+        // What was printed before the failure is still a result. If it cannot be written there is nobody to tell.
+        let _ = match self.documents.filter(|_| !self.has_document) {
+            Some(Documents::One) => self.json(&report.as_json(None)),
+            Some(Documents::Lines) => self.last_json_line(&report.as_json(Some("error"))),
+            None => Ok(()),
+        };
+        let _ = self.flush();
         if let Some(problems) = &report.problems {
             self.problems(problems);
         }
         self.tell("error", Ink::Bad, &report.message);
         for detail in &report.details {
-            let _ = writeln!(io::stderr(), "  {}", text::clean(detail));
+            for line in text::wrap_sentence(&format!("  {}", text::clean(detail)), note_width(), 4) {
+                let _ = writeln!(io::stderr(), "{line}");
+            }
         }
         for hint in &report.hints {
             self.tell("hint", Ink::Accent, hint);
@@ -126,13 +162,26 @@ impl Output {
 
     fn tell(&self, label: &str, ink: Ink, message: &str) {
         // If standard error is closed there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "{}: {}", self.notes.paint(ink, label), text::clean(message));
+        let whole = format!("{label}: {}", text::clean(message));
+        for (index, line) in text::wrap_sentence(&whole, note_width(), 2).iter().enumerate() {
+            let line = match line.strip_prefix(label).filter(|_| index == 0) {
+                Some(rest) => format!("{}{rest}", self.notes.paint(ink, label)),
+                None => line.clone(),
+            };
+            let _ = writeln!(io::stderr(), "{line}");
+        }
     }
 
     /// Hands over what is still buffered.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.results.flush()?)
     }
+}
+
+/// How wide lines on standard error may be: as wide as the terminal, or as they like.
+fn note_width() -> Option<usize> {
+    let (_, columns) = console::Term::stderr().size_checked()?;
+    io::stderr().is_terminal().then_some(usize::from(columns).max(NARROWEST))
 }
 
 fn width() -> Option<usize> {

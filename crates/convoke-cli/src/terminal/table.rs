@@ -4,6 +4,9 @@ use super::{Ink, Rich, text};
 
 const GAP: usize = 2;
 
+/// Before a column is left out, prose is given as much room as this.
+const COMFORTABLE: usize = 20;
+
 /// Where the text of a column stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -17,6 +20,8 @@ pub(crate) struct Column {
     title: &'static str,
     align: Align,
     least: Option<Least>,
+    /// Where room is short, such columns are left out, the lowest number first.
+    surplus: Option<u8>,
 }
 
 /// How narrow a column may become, and how its texts are then cut.
@@ -29,7 +34,7 @@ struct Least {
 
 impl Column {
     pub(crate) fn new(title: &'static str, align: Align) -> Self {
-        Self { title, align, least: None }
+        Self { title, align, least: None, surplus: None }
     }
 
     /// Lets the column become as narrow as this.
@@ -37,7 +42,12 @@ impl Column {
         Self { least: Some(Least { columns, is_id: false }), ..self }
     }
 
-    /// Lets ids be cut to their first digits.
+    /// Lets the column be left out where room is short, the lowest number first.
+    pub(crate) fn surplus(self, order: u8) -> Self {
+        Self { surplus: Some(order), ..self }
+    }
+
+    /// Lets ids be cut to their first digits, if nothing else gives room.
     pub(crate) fn abbreviating(self, columns: usize) -> Self {
         Self { least: Some(Least { columns, is_id: true }), ..self }
     }
@@ -68,6 +78,7 @@ impl Table {
         std::iter::once(&titles).chain(&self.rows).map(|row| self.line(row, &widths, width)).collect()
     }
 
+    /// How wide each column is; 0 for one that is left out.
     fn widths(&self, limit: Option<usize>) -> Vec<usize> {
         let widest = |index: usize, column: &Column| {
             let cells = self.rows.iter().filter_map(|row| row.get(index)).map(|(_, cell)| text::width(cell));
@@ -75,8 +86,9 @@ impl Table {
         };
         let mut widths: Vec<usize> =
             self.columns.iter().enumerate().map(|(index, column)| widest(index, column)).collect();
-        let gaps = GAP * self.columns.len().saturating_sub(1);
         let Some(limit) = limit else { return widths };
+        self.leave_out(&mut widths, limit);
+        let gaps = GAP * widths.iter().filter(|width| **width > 0).count().saturating_sub(1);
         // Prose gives way before ids do.
         for ids in [false, true] {
             for (index, column) in self.columns.iter().enumerate() {
@@ -90,10 +102,33 @@ impl Table {
         widths
     }
 
+    /// Leaves out what is not needed until prose has room and ids are whole.
+    fn leave_out(&self, widths: &mut [usize], limit: usize) {
+        let mut surplus: Vec<usize> =
+            (0..self.columns.len()).filter(|index| self.columns[*index].surplus.is_some()).collect();
+        surplus.sort_by_key(|index| self.columns[*index].surplus);
+        for index in surplus {
+            let wanted = self.columns.iter().zip(&*widths).filter(|(_, width)| **width > 0);
+            let wanted: usize = wanted
+                .map(|(column, width)| match column.least {
+                    Some(Least { is_id: false, .. }) => GAP + (*width).min(COMFORTABLE),
+                    _ => GAP + width,
+                })
+                .sum();
+            if wanted.saturating_sub(GAP) <= limit {
+                return;
+            }
+            widths[index] = 0;
+        }
+    }
+
     fn line(&self, row: &[(Ink, String)], widths: &[usize], limit: Option<usize>) -> Rich {
         let mut line = Rich::default();
         for (index, (ink, cell)) in row.iter().enumerate() {
             let (column, width) = (&self.columns[index], widths[index]);
+            if width == 0 {
+                continue;
+            }
             let is_id = column.least.is_some_and(|least| least.is_id);
             let cell = if is_id { text::head(cell, width).to_owned() } else { text::cut(cell, width) };
             let space = " ".repeat(width.saturating_sub(text::width(&cell)));

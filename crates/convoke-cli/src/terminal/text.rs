@@ -83,6 +83,50 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>) -> Vec<String> {
     }
 }
 
+/// A text in lines of at most so many columns, broken at spaces only; those after the first of each are indented. What stands
+/// between backticks is kept whole, however long it is: it is there to be copied.
+pub(crate) fn wrap_sentence(text: &str, columns: Option<usize>, indent: usize) -> Vec<String> {
+    let Some(columns) = columns else { return vec![text.to_owned()] };
+    let mut lines = Vec::new();
+    for paragraph in text.split('\n') {
+        let (margin, rest) = paragraph.split_at(paragraph.len() - paragraph.trim_start_matches(' ').len());
+        let mut line = margin.to_owned();
+        let mut is_first = true;
+        for word in words(rest) {
+            if !is_first && width(&line) + 1 + width(word) > columns {
+                lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+            } else if !is_first {
+                line.push(' ');
+            }
+            line.push_str(word);
+            is_first = false;
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// What is between spaces, or between backticks.
+fn words(text: &str) -> Vec<&str> {
+    let (mut words, mut start, mut is_quoted) = (Vec::new(), 0, false);
+    for (index, character) in text.char_indices() {
+        match character {
+            '`' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => {
+                words.push(&text[start..index]);
+                start = index + 1;
+            }
+            _ => {}
+        }
+    }
+    // A backtick without another quotes nothing.
+    match is_quoted {
+        true => words.extend(text[start..].split(' ')),
+        false => words.push(&text[start..]),
+    }
+    words
+}
+
 fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = line;
@@ -130,6 +174,18 @@ mod tests {
         assert_eq!(cut("Grüße an alle", 7), "Grüße…");
         assert_eq!(cut("日本語テキスト", 7), "日本語…");
         assert_eq!(cut("日本語", 6), "日本語");
+    }
+
+    #[test]
+    fn sentences_break_between_words_and_never_in_what_is_to_be_copied() {
+        let broken = |text: &str| wrap_sentence(text, Some(20), 2);
+        assert_eq!(
+            broken("hint: go on with `convoke resume 01k9 --take-over` now"),
+            ["hint: go on with", "  `convoke resume 01k9 --take-over`", "  now",]
+        );
+        assert_eq!(broken("  one\ntwo"), ["  one", "two"]);
+        assert_eq!(broken("a ` alone does no harm to it"), ["a ` alone does no", "  harm to it"]);
+        assert_eq!(wrap_sentence("as it is", None, 2), ["as it is"]);
     }
 
     #[test]

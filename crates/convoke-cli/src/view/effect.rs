@@ -1,13 +1,12 @@
 //! Effects and entries, as JSON.
 
 use convoke_core::history::{Attempt, Detail, Effect, History, Moment, Prompts, Standing, ToolOutcome};
-use convoke_core::{Message, ModelReply, Phase, Question, RecordedError, Usage};
+use convoke_core::{Message, ModelReply, Phase, RecordedError};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::question::AnswerView;
-use super::spent::TokensView;
-use super::{dollars, seconds, time};
+use super::question::{AnswerView, question_json};
+use super::{UsageView, seconds, time};
 
 /// An effect with all its entries.
 #[derive(Debug, Serialize)]
@@ -131,7 +130,7 @@ enum DetailView<'a> {
         result: Option<&'a ToolOutcome>,
     },
     Ask {
-        question: &'a Question,
+        question: Value,
         answer: Option<AnswerView<'a>>,
     },
     Sleep {
@@ -165,13 +164,6 @@ struct ReplyView<'a> {
     usage: UsageView,
 }
 
-#[derive(Debug, Serialize)]
-struct UsageView {
-    #[serde(flatten)]
-    tokens: TokensView,
-    cost_usd: Option<f64>,
-}
-
 impl<'a> DetailView<'a> {
     fn new(effect: &Effect, attempt: &'a Attempt, prompts: &mut Prompts<'_>) -> Self {
         match &attempt.detail {
@@ -185,7 +177,7 @@ impl<'a> DetailView<'a> {
                 Self::Tool { tool, arguments, result: result.as_ref() }
             }
             Detail::Ask { question, answer } => {
-                Self::Ask { question, answer: answer.as_ref().map(AnswerView::from) }
+                Self::Ask { question: question_json(question), answer: answer.as_ref().map(AnswerView::from) }
             }
             Detail::Sleep { duration } => Self::Sleep { sleep_seconds: seconds(*duration) },
             Detail::Now { time: seen } => Self::Now { time: seen.map(time) },
@@ -220,11 +212,5 @@ impl<'a> From<&'a ModelReply> for ReplyView<'a> {
             request_id: reply.request_id.as_deref(),
             usage: UsageView::from(&reply.usage),
         }
-    }
-}
-
-impl From<&Usage> for UsageView {
-    fn from(usage: &Usage) -> Self {
-        Self { tokens: usage.into(), cost_usd: usage.cost.map(dollars) }
     }
 }

@@ -3,6 +3,7 @@
 //! Times are RFC 3339 in UTC, durations seconds, costs US dollars. What is not known is `null`.
 
 mod effect;
+mod event;
 mod question;
 mod run;
 mod spent;
@@ -14,9 +15,10 @@ use std::time::Duration;
 use convoke_core::{Money, Timestamp};
 
 pub(crate) use effect::{EffectView, EntryView};
+pub(crate) use event::event_json;
 pub(crate) use question::QuestionView;
 pub(crate) use run::{EndingView, RunView};
-pub(crate) use spent::SpentView;
+pub(crate) use spent::{SpentView, UsageView};
 pub(crate) use stats::StatsView;
 pub(crate) use tree::NodeView;
 

@@ -3,8 +3,9 @@
 use convoke_core::history::OpenQuestion;
 use convoke_core::{Answer, Decision, Question};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::time;
+use super::{seconds, time};
 
 #[derive(Debug, Serialize)]
 pub(crate) struct QuestionView<'a> {
@@ -12,7 +13,7 @@ pub(crate) struct QuestionView<'a> {
     id: &'a str,
     path: &'a str,
     asked: String,
-    question: &'a Question,
+    question: Value,
     answers: Vec<AnswerView<'a>>,
     /// Whether the answers given are enough: the run can be resumed.
     is_settled: bool,
@@ -23,6 +24,25 @@ pub(crate) struct AnswerView<'a> {
     decision: &'a Decision,
     by: &'a str,
     at: String,
+    /// Whether it holds for whatever else the question covers in the run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    for_run: bool,
+}
+
+/// A question, with durations in seconds.
+pub(super) fn question_json(question: &Question) -> Value {
+    let mut value = serde_json::to_value(question).unwrap_or_default();
+    let durations = [
+        ("expiry", question.expiry.as_ref().map(|expiry| expiry.after)),
+        ("escalation", question.escalation.as_ref().map(|escalation| escalation.after)),
+    ];
+    for (key, after) in durations {
+        if let (Some(after), Some(members)) = (after, value.get_mut(key).and_then(Value::as_object_mut)) {
+            members.remove("after");
+            members.insert("after_seconds".to_owned(), seconds(after).into());
+        }
+    }
+    value
 }
 
 impl<'a> From<&'a OpenQuestion> for QuestionView<'a> {
@@ -32,7 +52,7 @@ impl<'a> From<&'a OpenQuestion> for QuestionView<'a> {
             id: open.pending.id.as_str(),
             path: open.pending.path.as_str(),
             asked: time(open.pending.asked),
-            question: &open.pending.question,
+            question: question_json(&open.pending.question),
             answers: open.answers.iter().map(AnswerView::from).collect(),
             is_settled: open.verdict().is_some(),
         }
@@ -41,6 +61,6 @@ impl<'a> From<&'a OpenQuestion> for QuestionView<'a> {
 
 impl<'a> From<&'a Answer> for AnswerView<'a> {
     fn from(answer: &'a Answer) -> Self {
-        Self { decision: &answer.decision, by: &answer.by, at: time(answer.at) }
+        Self { decision: &answer.decision, by: &answer.by, at: time(answer.at), for_run: answer.for_run }
     }
 }

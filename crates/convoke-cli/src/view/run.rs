@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{SpentView, seconds, time};
 use crate::render::took;
+use crate::standing::RunStanding;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct RunView<'a> {
@@ -29,7 +30,7 @@ impl<'a> RunView<'a> {
             id: record.id.as_str(),
             workflow: &record.workflow,
             version: record.version,
-            status: record.status.name(),
+            status: RunStanding::of(record).name(),
             started: time(record.created),
             updated: time(record.updated),
             duration_seconds: took(record, now).map(seconds),

@@ -9,7 +9,7 @@ use super::dollars;
 
 /// Tokens, of each kind.
 #[derive(Debug, Serialize)]
-pub(super) struct TokensView {
+struct TokensView {
     input_tokens: u64,
     output_tokens: u64,
     cached_input_tokens: u64,
@@ -26,6 +26,21 @@ impl From<&Usage> for TokensView {
             cache_write_tokens: usage.cache_write_tokens,
             reasoning_tokens: usage.reasoning_tokens,
         }
+    }
+}
+
+/// What one call used.
+#[derive(Debug, Serialize)]
+pub(crate) struct UsageView {
+    #[serde(flatten)]
+    tokens: TokensView,
+    /// `null` if it is not known.
+    cost_usd: Option<f64>,
+}
+
+impl From<&Usage> for UsageView {
+    fn from(usage: &Usage) -> Self {
+        Self { tokens: usage.into(), cost_usd: usage.cost.map(dollars) }
     }
 }
 

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::examples::{letter, refund, release};
-use crate::place::{Place, stdout};
+use crate::place::{Place, stderr, stdout};
 
 #[test]
 fn the_only_open_question_needs_no_id() {
@@ -57,4 +57,17 @@ fn an_answer_that_does_not_fit_is_refused_with_those_that_do() {
 #[test]
 fn a_run_without_open_questions_cannot_be_answered() {
     assert_snapshot!(Place::with([letter()]).seen(&["answer", "letter-1", "--approve"]));
+}
+
+#[test]
+fn an_empty_text_answers_nothing() {
+    let place = Place::with([refund()]);
+    for decision in ["--revise", "--reject", "--choose", "--text"] {
+        for nothing in ["", "  "] {
+            let output = place.convoke(&["answer", "refund-7", decision, nothing]);
+            assert_eq!(output.status.code(), Some(2));
+            assert!(stderr(&output).contains(&format!("`{decision}` says nothing")), "{}", stderr(&output));
+        }
+    }
+    assert!(place.convoke(&["answer", "refund-7", "--approve"]).status.success(), "it is still open");
 }

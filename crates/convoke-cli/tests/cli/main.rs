@@ -7,6 +7,7 @@
 
 mod agentfiles;
 mod answer;
+mod attach;
 mod chat;
 mod chat_terminal;
 mod config;
@@ -34,6 +35,7 @@ mod questions;
 mod record;
 mod replay;
 mod resume;
+mod rm;
 mod run;
 mod run_config;
 mod run_examples;

@@ -128,9 +128,10 @@ fn json_has_everything_a_program_wants_to_know() {
     let mut arguments = RUN.to_vec();
     arguments.extend(["--output", "json", "-q"]);
     let mut whole = document(&place.convoke(&arguments));
-    assert_eq!(whole["totals"]["model_calls"], 7);
-    assert!(whole["totals"]["usage"]["cost"].as_u64() > Some(0), "{whole}");
-    whole["totals"] = json!("…");
+    assert_eq!(whole["spent"]["model_calls"], 7);
+    assert!(whole["spent"]["cost_usd"].as_f64() > Some(0.0), "{whole}");
+    assert!(whole["spent"]["cost_usd"].as_f64() < Some(1.0), "in dollars: {whole}");
+    whole["spent"] = json!("…");
     insta::assert_json_snapshot!(whole);
 }
 
@@ -193,4 +194,135 @@ fn an_id_stands_for_one_run() {
     let place = workshop(&unwatched());
     assert!(place.convoke(&RUN).status.success());
     assert_snapshot!(place.seen(&RUN));
+}
+
+#[test]
+fn a_misspelt_input_is_an_error_that_says_which_one_was_meant() {
+    let place = echo("INPUT hours:int DEFAULT 4", "$hours");
+    let output = place.convoke(&["run", "-m", "scripted/script.toml", "-i", "hour=3"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("`hour` is not an input: did you mean `hours`?"), "{}", stderr(&output));
+    assert!(!place.file().exists(), "nothing was started");
+}
+
+#[test]
+fn an_input_without_an_end_is_refused() {
+    let place = echo("INPUT a", "$a");
+    place.write("large.txt", "x".repeat(8 * 1024 * 1024 + 1));
+    for input in ["a=@/dev/zero", "a=@large.txt"] {
+        let output = place.convoke(&["run", "-m", "scripted/script.toml", "-i", input]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("more than 8 MiB"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_log_level_and_a_folder_of_skills_that_are_not_there_are_errors() {
+    let place = echo("INPUT a DEFAULT \"x\"", "$a");
+    let run = |more: &[&str]| {
+        let output = place.convoke(&[&["run", "-m", "scripted/script.toml"], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        stderr(&output)
+    };
+    assert!(run(&["--log", "debgu"]).contains("did you mean `debug`?"));
+    assert!(run(&["--log", "bogus"]).contains("there is no level `bogus`"));
+    assert!(run(&["--skills", "nowhere"]).contains("there is no folder nowhere"));
+}
+
+#[test]
+fn what_is_wrong_is_said_before_a_model_is_fetched() {
+    let place = Place::empty();
+    place.write(
+        "Agentfile",
+        "NAME x\nINPUT n:int\nAGENT a \"A $n\" REQUIRES \"fast\"\nGOAL b \"Say\" USING a\nRUN main USING b\n",
+    );
+    place.write("convoke.toml", "model = \"local/not-there\"\n");
+    let input = place.convoke(&["run", "-i", "n=three"]);
+    assert!(stderr(&input).contains("n: "), "{}", stderr(&input));
+    let profile = stderr(&place.convoke(&["run", "-i", "n=3"]));
+    assert!(profile.contains("fast") && !profile.contains("not-there"), "{profile}");
+    place.write("Agentfile", "NAME x\nGOAL b \"Say\"\nRUN main USING b\n");
+    let forbidden = place.convoke_with(&["run"], &[("CONVOKE_FORBID_LIVE_MODELS", "1")]);
+    assert!(stderr(&forbidden).contains("real models are forbidden here"), "{}", stderr(&forbidden));
+    assert!(!place.file().exists());
+}
+
+#[test]
+fn a_limit_on_money_that_cannot_be_kept_is_said() {
+    let place = echo("INPUT a DEFAULT \"x\"", "$a");
+    let arguments = ["run", "-m", "scripted/script.toml", "--budget", "0.001 usd", "--output", "json"];
+    let output = place.convoke(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the limit on money cannot be kept"), "{}", stderr(&output));
+    let notes = document(&output)["notes"].clone();
+    assert!(notes[0].as_str().unwrap().contains("no known price"), "{notes}");
+    let priced = workshop(&unwatched());
+    let mut arguments = RUN.to_vec();
+    arguments.extend(["--budget", "0.001 usd"]);
+    let stopped = priced.convoke(&arguments);
+    let told = stderr(&stopped);
+    assert_eq!(stopped.status.code(), Some(7), "{told}");
+    assert!(
+        told.contains("the budget of the run is used up: $0.00") && told.contains(" of $0.001"),
+        "{told}"
+    );
+    assert!(!told.contains("cannot be kept") && !told.contains("(the run)"), "{told}");
+}
+
+#[test]
+fn time_that_is_up_is_told_in_words() {
+    let place = crate::run_stop::hanging();
+    let mut arguments = RUN.to_vec();
+    arguments.extend(["--timeout", "1s"]);
+    let stopped = place.convoke(&arguments);
+    assert_eq!(stopped.status.code(), Some(7));
+    assert!(stderr(&stopped).contains("the run did not finish within 1s"), "{}", stderr(&stopped));
+}
+
+#[test]
+fn errors_are_json_where_json_was_asked_for() {
+    let place = workshop(AGENTFILE);
+    let cases: [(&[&str], i32); 6] = [
+        (&["run", "letter.agent", "--json"], 2),
+        (&["run", "letter.agent", "--output", "json", "-i", "topic=x", "-m", "nonsense"], 2),
+        (&["run", "nowhere.agent", "--output", "ndjson"], 1),
+        (&["show", "nobody", "--json"], 4),
+        (&["runs", "--status", "done", "--json"], 2),
+        (&["chat", "hello", "-m", "scripted/nowhere.toml", "--json"], 1),
+    ];
+    for (arguments, code) in cases {
+        let output = place.convoke(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+        let error = document(&output)["error"].clone();
+        assert_eq!(error["exit_code"], code, "{arguments:?}");
+        let message = error["message"].as_str().unwrap();
+        assert!(!message.is_empty() && stderr(&output).contains(message), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn after_a_run_its_inputs_and_its_result_are_shown_as_text() {
+    let place = workshop(&unwatched());
+    let ran = place.convoke(&RUN);
+    assert!(stderr(&ran).contains("run letter-1: `convoke show letter-1` shows"), "{}", stderr(&ran));
+    let forms: [&[&str]; 5] = [
+        &["show", "letter-1"],
+        &["replay", "letter-1"],
+        &["replay", "letter-1", "--full"],
+        &["replay", "letter-1", "--html", "-"],
+        &["replay", "letter-1", "--jsonl"],
+    ];
+    for form in forms {
+        let told = stdout(&place.convoke(form));
+        assert!(told.contains("looms") && told.contains(RESULT), "{form:?}: {told}");
+        assert!(
+            !told.contains("INPUT topic") && !told.contains("model_asked"),
+            "{form:?} has the whole file"
+        );
+    }
+    let shown = stdout(&place.convoke(&["show", "letter-1"]));
+    assert!(shown.contains("inputs    │ topic: looms\n          │ words: 10\n"), "{shown}");
+    assert!(shown.contains(&format!("result    │ {RESULT}\n")), "{shown}");
+    let json = document(&place.convoke(&["show", "letter-1", "--json"]));
+    assert_eq!((&json["inputs"]["words"], &json["result"]), (&json!(10), &json!(RESULT)));
 }

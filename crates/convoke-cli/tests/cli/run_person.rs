@@ -41,7 +41,7 @@ fn a_run_is_taken_up_again_when_it_is_resumed_and_not_when_it_begins() {
         assert!(!told.contains("taken up"), "{told}");
     }
     let told = stdout(&place.convoke(forms[0]));
-    assert!(told.contains("input     │ {\"topic\":\"looms\",\"words\":10}\n"), "what it was given: {told}");
+    assert!(told.contains("inputs    │ topic: looms\n"), "what it was given: {told}");
     assert!(told.contains("letter.agent") && !told.contains("beside"), "not all that is kept: {told}");
     let once = document(&place.convoke(&["--json", "replay", "letter-1"]));
     assert_eq!(once["taken_up"], 1);
@@ -81,6 +81,55 @@ fn a_rejected_result_ends_the_run() {
     let rejected = place.convoke(&["answer", "letter-1", "--reject", "not to Ann", "--resume"]);
     assert_eq!((rejected.status.code(), stdout(&rejected)), (Some(1), String::new()));
     assert!(stderr(&rejected).contains("not to Ann"), "{}", stderr(&rejected));
+}
+
+#[test]
+fn a_rejected_run_is_not_resumed_again_and_again_and_the_fork_that_helps_is_named() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    let rejected = place.convoke(&["answer", "letter-1", "--reject", "not to Ann", "--resume"]);
+    for output in [rejected, place.convoke(&["resume", "letter-1"])] {
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("halted: goal `sign`: rejected by ann: not to Ann"), "{told}");
+        assert!(!told.contains("step `"), "it has not failed: {told}");
+        assert!(!told.contains("once the cause is mended"), "{told}");
+        assert!(told.contains("to decide otherwise, `convoke fork letter-1 --at "), "{told}");
+    }
+    assert_eq!(place.convoke(&["resume"]).status.code(), Some(3), "it is not picked");
+    let shown = stderr(&place.convoke(&["show", "letter-1"]));
+    let fork = shown.split("`convoke fork ").nth(1).unwrap().split('`').next().unwrap();
+    let words: Vec<&str> = ["fork"].into_iter().chain(fork.split(' ')).chain(["--id", "letter-2"]).collect();
+    assert!(place.convoke(&words).status.success(), "{words:?}");
+    let approved = place.convoke(&["answer", "letter-2", "--approve", "--resume"]);
+    assert_eq!(stdout(&approved), format!("{RESULT}\n"), "{}", stderr(&approved));
+}
+
+#[test]
+fn a_suspended_run_as_json_has_the_ids_of_its_questions() {
+    let place = workshop(AGENTFILE);
+    let mut arguments = RUN.to_vec();
+    arguments.extend(["--output", "json", "-q"]);
+    let whole = document(&place.convoke(&arguments));
+    let listed = document(&place.convoke(&["questions", "--json"]));
+    assert_eq!(whole["questions"], listed);
+    assert!(whole["questions"][0]["id"].is_string(), "{whole}");
+    assert_eq!(whole["result"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_text_that_has_changed_is_named_when_a_run_does_not_fit_it() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    place
+        .write("letter.agent", AGENTFILE.replace("Write a letter from $facts", "Compose a note from $facts"));
+    let output = place.convoke(&["resume", "letter-1", "--changed-file"]);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    let change = "the text of goal `draft` has changed: \"Write a letter from $facts\" → \"Compose a note from $facts\"";
+    assert!(told.contains(change), "{told}");
+    assert!(!told.contains("bytes in all") && !told.contains("{\""), "{told}");
+    assert!(told.contains("`convoke fork letter-1 --at "), "{told}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::workshop::{
 /// Agents that are at work at the same time: so many calls may be under way when the process dies.
 const AT_ONCE: usize = 2;
 
-fn goal_started(event: &Value) -> bool {
+pub(crate) fn goal_started(event: &Value) -> bool {
     event["name"] == "goal_started" && event["value"]["goal"] == "draft"
 }
 
@@ -21,7 +21,7 @@ fn goal_started(event: &Value) -> bool {
 const DRAFT: &str = "when = { user_contains = '<current-goal id=\"draft\">' }\nreply = \"Looms.\"\n";
 
 /// A model that does not answer there, so that the run is not over before a signal comes, however late that is.
-fn hanging() -> Place {
+pub(crate) fn hanging() -> Place {
     let place = workshop(&unwatched());
     place.write("script.toml", SCRIPT.replace(DRAFT, &format!("{DRAFT}delay = \"600s\"\n")));
     place
@@ -135,7 +135,7 @@ fn survive(place: &Place, kills: &[usize]) -> Observed {
 fn must_agree(observed: &Observed, undisturbed: &Observed, what: &str) {
     assert_eq!(observed.result["outputs"], undisturbed.result["outputs"], "{what}: the results differ");
     assert_eq!(
-        observed.result["totals"]["model_calls"], undisturbed.result["totals"]["model_calls"],
+        observed.result["spent"]["model_calls"], undisturbed.result["spent"]["model_calls"],
         "{what}: calls were lost, or made for something else"
     );
     let is_known = |reply: &String| undisturbed.replies.contains_key(reply);
@@ -210,7 +210,7 @@ fn secret_matrix(agentfile: &str, script: &str, steps: usize) {
         assert_eq!(stdout(&done), format!("{RESULT}\n"), "killed in {nth}: {}", stderr(&done));
         let whole = document(&place.convoke(&["resume", "letter-1", "--output", "json", "-q"]));
         assert_eq!(
-            whole["totals"]["model_calls"], undisturbed.result["totals"]["model_calls"],
+            whole["spent"]["model_calls"], undisturbed.result["spent"]["model_calls"],
             "killed in {nth}: calls lost or made twice"
         );
     }

@@ -10,8 +10,10 @@ use std::time::Duration;
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::json;
 
-use crate::place::{Place, stdout};
+use crate::place::{Place, stderr, stdout};
+use crate::run_tools::{call, calling};
 use crate::workshop::{AGENTFILE, RESULT, RUN, send, slow_workshop, unwatched, workshop};
 
 /// Longer than anything here takes.
@@ -279,4 +281,97 @@ fn a_question_answered_elsewhere_is_not_asked_any_more() {
     terminal.wait_for("answered elsewhere");
     let (seen, result, code) = terminal.finish();
     assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+}
+
+#[test]
+fn an_answer_to_a_run_that_is_alive_leaves_it_to_its_process() {
+    let place = workshop(AGENTFILE);
+    let mut terminal = Terminal::start(&place, &RUN, &[]);
+    terminal.wait_for("[l]ater? ");
+    let output = place.convoke(&["answer", "letter-1", "--approve", "--resume"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stderr(&output);
+    let process = format!("process {} on ", terminal.child.id());
+    assert!(told.contains(&process) && told.contains("goes on with it") && !told.contains("take"), "{told}");
+    let busy = place.convoke(&["resume", "letter-1"]);
+    if busy.status.code() == Some(1) {
+        assert!(stderr(&busy).contains("`convoke resume letter-1 --take-over`"), "{}", stderr(&busy));
+    }
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((result, code), (format!("{RESULT}\n"), Some(0)), "{seen}");
+}
+
+#[test]
+fn a_purge_asks_whoever_is_at_the_terminal() {
+    let place = Place::with([crate::examples::letter()]);
+    let mut terminal = Terminal::start(&place, &["purge", "--older-than", "30d"], &[]);
+    terminal.wait_for("Delete 1 run? [y/N] ");
+    terminal.types("n");
+    assert_eq!(terminal.finish().2, Some(1));
+    assert!(stdout(&place.convoke(&["runs"])).contains("letter-1"));
+    let mut terminal = Terminal::start(&place, &["purge", "--older-than", "30d"], &[]);
+    terminal.wait_for("[y/N] ");
+    terminal.types("y");
+    let (seen, result, code) = terminal.finish();
+    assert!(code == Some(0) && result.ends_with("deleted 1 run\n"), "{seen} {result}");
+}
+
+#[test]
+fn errors_are_broken_between_words_on_a_terminal() {
+    let place = workshop(AGENTFILE);
+    let (seen, ..) =
+        Terminal::start(&place, &["run", "letter.agent", "-i", "topic=x", "-m", "nonsense"], &[]).finish();
+    let plain = seen.replace("\u{1b}[31m", "").replace("\u{1b}[0m", "");
+    let lines: Vec<&str> = plain.split("\r\n").collect();
+    assert!(lines.len() > 2 && lines.iter().all(|line| line.chars().count() <= 80), "{lines:?}");
+    let whole = place.convoke(&["run", "letter.agent", "-i", "topic=x", "-m", "nonsense"]);
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&plain), words(&stderr(&whole)), "no word is broken");
+}
+
+#[test]
+fn rows_of_a_resumed_run_have_what_was_used_before() {
+    let place = workshop(AGENTFILE);
+    let (before, _, code) = Terminal::start(&place, &[&RUN[..], &["--no-input"]].concat(), &[]).finish();
+    assert_eq!(code, Some(5), "{before}");
+    let (after, _, code) = Terminal::start(&place, &["resume", "--no-input"], &[]).finish();
+    assert_eq!(code, Some(5), "{after}");
+    let used = |seen: &str| {
+        let row = seen.lines().rfind(|line| line.contains(" sign") && line.contains('→')).unwrap().to_owned();
+        row.split_whitespace().find(|word| word.contains('→')).map(str::to_owned)
+    };
+    assert_eq!(used(&before), used(&after), "{after}");
+    assert!(used(&after).is_some(), "{after}");
+}
+
+#[test]
+fn what_is_always_approved_becomes_a_rule_of_the_users_own_policy() {
+    let place = calling(&[call("bash", json!({"command": "rm -rf build"}))]);
+    let home = tempfile::tempdir().unwrap();
+    let own = home.path().join(".config/convoke/policy.toml");
+    std::fs::create_dir_all(own.parent().unwrap()).unwrap();
+    std::fs::write(&own, "# mine\nversion = 1\n\n[commands]\nallow = [\"make\"] # of course\n").unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let variables = [("HOME", home.path().to_str().unwrap()), ("PATH", &*path)];
+    let run = ["run", "-m", "scripted/script.toml"];
+    let mut terminal = Terminal::start(&place, &run, &variables);
+    terminal.wait_for("always: commands.allow = [\"rm -rf build\"]");
+    terminal.wait_for("for thi[s] run, al[w]ays, ");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("w");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((&*result, code), ("Done.\n", Some(0)), "{seen}");
+    assert!(seen.contains("written: "), "{seen}");
+    let written = std::fs::read_to_string(&own).unwrap();
+    let rule = "# mine\nversion = 1\n\n[commands]\nallow = [\"make\", \"rm -rf build\"] # of course\n";
+    assert_eq!(written, rule, "what was there stays");
+    assert!(!place.path().join("policy.toml").exists());
+    let again = place.convoke_with(&run, &variables);
+    assert_eq!(again.status.code(), Some(0), "nobody is asked: {}", stderr(&again));
+    // A folder that asks is stricter, and no rule of the user's changes that.
+    place.write("policy.toml", "version = 1\n[commands]\nask = [\"rm\"]\n");
+    let mut terminal = Terminal::start(&place, &run, &variables);
+    terminal.wait_for("for thi[s] run, [r]evise");
+    terminal.types("s");
+    assert_eq!(terminal.finish().2, Some(0));
 }

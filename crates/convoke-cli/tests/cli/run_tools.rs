@@ -149,6 +149,31 @@ fn what_cannot_be_undone_is_asked_about_and_done_or_not_as_the_person_says() {
 }
 
 #[test]
+fn what_is_approved_for_the_run_is_not_asked_again_also_after_it_was_resumed() {
+    let (build, other) = (json!({"command": "rm -rf build"}), json!({"command": "rm -rf other"}));
+    let place = calling(&[call("bash", build.clone()), call("bash", build), call("bash", other)]);
+    assert_eq!(run(&place, &[]).status.code(), Some(5));
+    let shown = stdout(&place.convoke(&["show", "work-1"]));
+    assert!(shown.contains("for this run: `bash` with `rm -rf build`"), "it is said what that is: {shown}");
+    let asked = |place: &Place, command: &str| {
+        let shown = document(&place.convoke(&["show", "work-1", "--json"]));
+        let effects = shown["effects"].as_array().unwrap().clone();
+        let is_it = |effect: &&Value| effect["question"]["subject"]["arguments"]["command"] == command;
+        effects.iter().filter(is_it).count()
+    };
+    let on = place.convoke(&["answer", "work-1", "--approve", "--for-run", "--resume"]);
+    assert_eq!(on.status.code(), Some(5), "another command is asked about: {}", stderr(&on));
+    assert_eq!((asked(&place, "rm -rf build"), asked(&place, "rm -rf other")), (1, 1));
+    // The script of a later process begins anew: with the first command, of which the journal knows.
+    let on = place.convoke(&["answer", "work-1", "--approve", "--resume"]);
+    assert_eq!(on.status.code(), Some(5), "what was approved once is asked again: {}", stderr(&on));
+    assert_eq!((asked(&place, "rm -rf build"), asked(&place, "rm -rf other")), (1, 2));
+    let fork = ["fork", "work-1", "--at", "2", "--id", "work-2"];
+    assert!(place.convoke(&fork).status.success());
+    assert_eq!(place.convoke(&["resume", "work-2"]).status.code(), Some(5), "a fork is another run");
+}
+
+#[test]
 fn an_answer_holds_though_another_rule_asks_by_now() {
     let place = calling(&[call("bash", json!({"command": "rm -r build", "folder": "work"}))]);
     place.write("work/build/x.o", "");

@@ -135,7 +135,7 @@ reply = { tool_calls = [{ name = "recall", arguments = { query = "loom" } }] }
             .unwrap()
     };
     assert!(count() > 0);
-    let purged = at_home(&place, &[], &["purge", "--keep", "0"]);
+    let purged = at_home(&place, &[], &["purge", "--keep", "0", "--yes"]);
     assert!(purged.status.success(), "{}", stderr(&purged));
     assert_eq!(count(), 0, "notes of deleted runs are deleted");
 }

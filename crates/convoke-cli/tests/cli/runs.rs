@@ -23,6 +23,9 @@ fn runs_can_be_narrowed_to_a_status_and_a_workflow() {
     let place = all();
     assert_snapshot!("runs_of_a_status", place.seen(&["runs", "--status", "suspended"]));
     assert_snapshot!("runs_of_a_workflow", place.seen(&["runs", "--workflow", "letters", "--limit", "2"]));
+    let idle = stdout(&place.convoke(&["runs", "--status", "idle"]));
+    assert!(idle.lines().count() == 2 && idle.contains("payment-9"), "{idle}");
+    assert!(!stdout(&place.convoke(&["runs", "--status", "running"])).contains("payment-9"));
     assert_snapshot!("runs_none_match", place.seen(&["runs", "--workflow", "poems"]));
     assert_snapshot!("runs_unknown_status", place.seen(&["runs", "--status", "done"]));
 }
@@ -36,13 +39,17 @@ fn a_store_without_runs_says_so_and_is_no_failure() {
 }
 
 #[test]
-fn ids_are_cut_only_where_they_do_not_fit_and_never_so_that_they_are_alike() {
+fn ids_are_whole_and_names_have_room_where_columns_can_be_left_out() {
     let ids = ["01k9w3b7qz8m4n5p6r7s8t9v0w", "01k9w3b7qz8m45b0c1d2e3f4g5", "01k9w3b8a00x7y6z5w4v3t2s1r"];
     let place = Place::with(ids.map(|id| Run::new(id, "a workflow with a long name")));
     assert_snapshot!("runs_at_80_columns", place.seen(&["runs"]));
     assert_snapshot!("runs_piped", place.seen_with(&["runs"], &[]));
     let widest = stdout(&place.convoke(&["runs"])).lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{widest:?}");
+    for columns in ["80", "100"] {
+        let listed = stdout(&place.convoke_with(&["runs"], &[("COLUMNS", columns)]));
+        assert!(ids.iter().all(|id| listed.contains(id)) && listed.contains("a workflow with a"), "{listed}");
+    }
 }
 
 #[test]

@@ -49,13 +49,16 @@ pub struct Answer {
     pub by: String,
     /// When.
     pub at: Timestamp,
+    /// Whether an approval holds for whatever else the question [covers](super::Question::covers) in the same run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_run: bool,
 }
 
 impl Answer {
     /// An answer given now, by nobody in particular.
     #[must_use]
     pub fn new(decision: Decision) -> Self {
-        Self { decision, by: String::new(), at: Timestamp::now() }
+        Self { decision, by: String::new(), at: Timestamp::now(), for_run: false }
     }
 
     /// Yes.
@@ -92,6 +95,13 @@ impl Answer {
     #[must_use]
     pub fn by(mut self, person: impl Into<String>) -> Self {
         self.by = person.into();
+        self
+    }
+
+    /// Says that an approval holds for whatever else the question covers in the same run.
+    #[must_use]
+    pub fn for_run(mut self) -> Self {
+        self.for_run = true;
         self
     }
 

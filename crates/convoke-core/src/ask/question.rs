@@ -58,6 +58,10 @@ pub struct Question {
     /// After how long others are asked as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<Escalation>,
+    /// What an approval can be given for once and for all in a run, in words; empty if it is for this alone. Questions with
+    /// the same words are then not asked again.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub covers: String,
     /// How many different people must approve; 1 unless said otherwise.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub quorum: u32,
@@ -97,6 +101,7 @@ impl Question {
             title: title.into(),
             details: String::new(),
             subject: Value::Null,
+            covers: String::new(),
             audience: Vec::new(),
             expiry: None,
             escalation: None,
@@ -139,6 +144,13 @@ impl Question {
     #[must_use]
     pub fn about(mut self, subject: Value) -> Self {
         self.subject = subject;
+        self
+    }
+
+    /// Says what an approval can be given for in the whole run.
+    #[must_use]
+    pub fn covers(mut self, covers: impl Into<String>) -> Self {
+        self.covers = covers.into();
         self
     }
 

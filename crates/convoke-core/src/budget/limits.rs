@@ -144,7 +144,7 @@ impl fmt::Display for Resource {
 
 /// A limit was reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("the budget of `{owner}` is used up: {used} of {limit} {resource}; raise the limit, or do less")]
+#[error("the budget of {} is used up: {}; raise the limit, or do less", owner.in_words(), self.amounts())]
 pub struct Exhausted {
     /// The scope whose budget it is.
     pub owner: Path,
@@ -154,4 +154,15 @@ pub struct Exhausted {
     pub limit: u64,
     /// What was used or reserved.
     pub used: u64,
+}
+
+impl Exhausted {
+    /// What was used of how much: `12 of 12 model calls`, `$0.000987 of $0.001`.
+    fn amounts(&self) -> String {
+        let Self { resource, limit, used, .. } = self;
+        match resource {
+            Resource::Cost => format!("{} of {}", Money::from_micros(*used), Money::from_micros(*limit)),
+            other => format!("{used} of {limit} {other}"),
+        }
+    }
 }

@@ -230,7 +230,7 @@ impl Scope {
                 Permission::Allow => continue,
                 Permission::Deny { reason } => reason,
                 // It is about the call, whichever rule has it asked: rules, and the places they stand in, may change meanwhile.
-                Permission::Ask { question } => match scope.ask_about(about, *question).await?.decision {
+                Permission::Ask { question } => match scope.approved(about, *question).await? {
                     Decision::Approve => continue,
                     Decision::Reject { reason } | Decision::Revise { text: reason } if !reason.is_empty() => {
                         reason
@@ -242,6 +242,22 @@ impl Scope {
             return Ok(Some(Outcome { denied: true, ..Outcome::failed(content) }));
         }
         Ok(None)
+    }
+
+    /// What a person says to a gate's question; they are not asked about what they have approved for the whole run.
+    async fn approved(&self, about: Digest, question: Question) -> Result<Decision, Error> {
+        let grants = &self.node.run.grants;
+        if grants.cover(&question.covers) {
+            // It may have been open when the run was interrupted.
+            self.withdraw_asked_by_call();
+            return Ok(Decision::Approve);
+        }
+        let covers = question.covers.clone();
+        let answer = self.ask_about(about, question).await?;
+        if answer.for_run && answer.is_approval() {
+            grants.add(covers);
+        }
+        Ok(answer.decision)
     }
 
     /// Reports that a call is being made, or was not let through. `None`: it is not over.

@@ -11,9 +11,9 @@ use crate::Path;
 use crate::ask::PendingQuestion;
 use crate::journal::EffectKind;
 
-/// A step failed, seen from its parent.
+/// A step failed, seen from its parent. One that was only stopped has not failed, and is not said to have.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("step `{step}` failed: {source}")]
+#[error("{}{source}", if source.is_stop() { String::new() } else { format!("step `{step}` failed: ") })]
 pub struct StepError {
     /// The step's name.
     pub step: Box<str>,
@@ -71,7 +71,7 @@ impl StdError for BranchErrors {
 
 /// Time ran out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("`{owner}` did not finish within {limit:?}; give it more time, or less to do")]
+#[error("{} did not finish within {limit:?}; give it more time, or less to do", owner.in_words())]
 pub struct TimedOut {
     /// The scope whose limit it was.
     pub owner: Path,

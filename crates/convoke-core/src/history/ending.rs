@@ -16,6 +16,8 @@ pub struct Ending {
     pub error: Option<String>,
     /// The innermost steps that failed.
     pub failed_at: Vec<Path>,
+    /// Whether it was cancelled for good: it is never resumed.
+    pub for_good: bool,
 }
 
 impl Ending {

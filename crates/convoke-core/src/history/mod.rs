@@ -43,6 +43,7 @@ pub use conversation::{Conversations, Prompts};
 pub use detail::{Detail, ToolOutcome};
 pub use effect::{Effect, Standing};
 pub use ending::Ending;
+pub(crate) use fork::is_from_another_run;
 pub use spent::Spent;
 pub use steps::{Steps, Stop};
 pub use tally::Tally;

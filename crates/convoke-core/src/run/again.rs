@@ -14,6 +14,7 @@ pub(super) fn stored_outcome(error: Option<&Error>, state: Option<serde_json::Va
         error: error.map(ToString::to_string),
         failed_at: Vec::new(),
         limits: Vec::new(),
+        for_good: false,
     };
     // A stop (somebody cancelled, the store broke) is no outcome of any effect: there is nothing to forget.
     if let Some(failure) = error.filter(|error| !error.is_stop()) {

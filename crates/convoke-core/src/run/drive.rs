@@ -21,7 +21,7 @@ pub(super) async fn drive<S: State>(
     let services = runtime.services;
     let fallback_id = id.clone();
     let prepared = prepare(services.store.as_ref(), &workflow, id, beginning, &options).await;
-    let Ready { id, seed, mut state, journal, resumed } = match prepared {
+    let Ready { id, seed, mut state, journal, grants, resumed } = match prepared {
         Ok(Prepared::Ready(ready)) => ready,
         Ok(Prepared::Completed(outcome)) => {
             let end = RunEnd {
@@ -39,7 +39,7 @@ pub(super) async fn drive<S: State>(
         }
     };
     let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
-    let run = Arc::new(Run::new(id, seed, services, journal, events, polls));
+    let run = Arc::new(Run::new(id, seed, services, journal, events, polls).granted(grants));
     run.polls.belong_to(&run);
     let guard = Unfinished(Some(Arc::clone(&run)));
     let budget = options.limits.map(|limits| Budget::new(Path::from(""), limits, None));

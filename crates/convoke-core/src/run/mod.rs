@@ -4,9 +4,11 @@ mod again;
 mod approvals;
 mod attempted;
 mod attend;
+mod cancel;
 mod drive;
 mod fit;
 mod fork;
+mod grants;
 mod outcome;
 mod polls;
 mod prepare;
@@ -25,7 +27,9 @@ mod workflow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) use attempted::Attempted;
+pub use cancel::cancel_for_good;
 pub use fork::Fork;
+pub(crate) use grants::Grants;
 pub use outcome::Outcome;
 pub(crate) use polls::{Polled, Polls};
 pub(crate) use published::Published;
@@ -54,6 +58,7 @@ pub(crate) struct Run {
     pub(crate) published: Published,
     pub(crate) waiting: Waiting,
     pub(crate) attempted: Attempted,
+    pub(crate) grants: Grants,
     pub(crate) polls: Arc<Polls>,
     totals: Mutex<Totals>,
 }
@@ -87,9 +92,15 @@ impl Run {
             published: Published::default(),
             waiting: Waiting::default(),
             attempted: Attempted::default(),
+            grants: Grants::default(),
             polls,
             totals: Mutex::default(),
         }
+    }
+
+    /// The same, with what was approved for the whole of it.
+    pub(crate) fn granted(self, grants: Grants) -> Self {
+        Self { grants, ..self }
     }
 
     /// Ends a run that will not end by itself: reports why, and lets others have it. What its task still does is not

@@ -46,7 +46,7 @@ impl<S> Outcome<S> {
 }
 
 /// What the store keeps of an outcome.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StoredOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<Value>,
@@ -58,4 +58,7 @@ pub(crate) struct StoredOutcome {
     /// The scopes whose limits they failed by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) limits: Vec<Path>,
+    /// Whether it is never to be resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) for_good: bool,
 }

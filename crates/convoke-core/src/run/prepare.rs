@@ -8,10 +8,11 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::again::{self, forget_failures};
+use super::cancel::must_not_be_cancelled;
 use super::fit::must_fit;
 use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
-use super::{Outcome, State, Workflow};
+use super::{Grants, Outcome, State, Workflow};
 use crate::journal::{JournalIndex, RunJournal};
 use crate::store::{Lease, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries};
 use crate::{Error, RunId, json};
@@ -25,6 +26,8 @@ pub(super) struct Ready<S> {
     pub(super) seed: u64,
     pub(super) state: S,
     pub(super) journal: Option<RunJournal>,
+    /// What a person has approved for the whole of it.
+    pub(super) grants: Grants,
     pub(super) resumed: bool,
 }
 
@@ -67,7 +70,7 @@ fn unstored<S>(id: Option<RunId>, beginning: Beginning<S>) -> Result<Ready<S>, E
         ));
     };
     let id = id.unwrap_or_else(RunId::mint);
-    Ok(Ready { seed: seed_of(&id), id, state, journal: None, resumed: false })
+    Ok(Ready { seed: seed_of(&id), id, state, journal: None, grants: Grants::default(), resumed: false })
 }
 
 async fn create<S: State>(
@@ -80,7 +83,7 @@ async fn create<S: State>(
     let seed = run.seed;
     let lease = store.create(run).await?;
     let journal = RunJournal::new(Arc::clone(store), Some(lease), JournalIndex::default(), HashSet::new());
-    Ok(Ready { id, seed, state, journal: Some(journal), resumed: false })
+    Ok(Ready { id, seed, state, journal: Some(journal), grants: Grants::default(), resumed: false })
 }
 
 async fn resume<S: State>(
@@ -127,11 +130,13 @@ async fn continue_run<S: State>(
     record: RunRecord,
     claimed: &Claimed,
 ) -> Result<Ready<S>, Error> {
+    must_not_be_cancelled(&record)?;
     let state = workflow.restore(&record)?;
     let entries = read_entries(&**store, &id).await?;
     // One that was made, and on which nobody has worked yet, begins now.
     let resumed = record.status != RunStatus::Running || !entries.is_empty();
     let stored = store.blob_digests(&id).await?.into_iter().collect();
+    let grants = Grants::of(&record, &entries);
     let (index, retried) = forget_failures(&record, entries);
     let outline = reshaped(workflow, &record, &index)?;
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
@@ -139,7 +144,7 @@ async fn continue_run<S: State>(
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
     let goes_on = (record.status != RunStatus::Running).then_some(goes_on);
     journal.change(retried.iter().map(again::draft), goes_on, outline);
-    Ok(Ready { id, seed: record.seed, state, journal: Some(journal), resumed })
+    Ok(Ready { id, seed: record.seed, state, journal: Some(journal), grants, resumed })
 }
 
 /// The workflow's outline, if it is another than the run's. What has happened must have its place in it; another version

@@ -237,12 +237,13 @@ pub struct RunQuery {
     pub limit: Option<usize>,
 }
 
-/// Which finished runs to keep. A run is deleted when any of the limits says so.
+/// Which finished runs to keep. A run is deleted when every limit that is set says so: older than the age, and beyond the
+/// newest ones. Without any limit all are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Retention {
-    /// Those that ended within this time.
+    /// Those that ended within this time are kept.
     pub max_age: Option<Duration>,
-    /// The newest so many of each workflow.
+    /// The newest so many of each workflow are kept.
     pub keep_per_workflow: Option<usize>,
 }
 
@@ -254,15 +255,16 @@ impl Retention {
         newest_first: impl Iterator<Item = &'a RunRecord>,
         now: Timestamp,
     ) -> Vec<RunId> {
+        let has_limits = self.max_age.is_some() || self.keep_per_workflow.is_some();
         let ended_by = self.max_age.map(|age| now - age);
         let mut places: HashMap<&str, usize> = HashMap::new();
         let finished = newest_first.filter(|record| record.status.is_final());
         let outdated = finished.filter(|record| {
             let place = places.entry(&record.workflow).or_default();
             *place += 1;
-            let is_old = ended_by.is_some_and(|ended_by| record.updated <= ended_by);
-            let is_surplus = self.keep_per_workflow.is_some_and(|keep| *place > keep);
-            (is_old || is_surplus) && record.holder.is_none()
+            let is_old = ended_by.is_none_or(|ended_by| record.updated <= ended_by);
+            let is_surplus = self.keep_per_workflow.is_none_or(|keep| *place > keep);
+            has_limits && is_old && is_surplus && record.holder.is_none()
         });
         outdated.map(|record| record.id.clone()).collect()
     }

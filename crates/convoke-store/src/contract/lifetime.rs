@@ -64,7 +64,7 @@ pub async fn an_outline_is_kept_until_there_is_another<B: Backend>(backend: &B) 
     assert_eq!(outlines(&*store).await, [first], "what is still needed stays");
 }
 
-/// Finished runs go when they are old or too many; running, suspended and held ones stay.
+/// Finished runs go when they are old, or too many, or both if both are limited; running, suspended and held ones stay.
 pub async fn old_finished_runs_are_purged_and_others_stay<B: Backend>(backend: &B) {
     let (_place, store) = fresh(backend).await;
     for workflow in ["one", "two"] {
@@ -94,11 +94,9 @@ pub async fn old_finished_runs_are_purged_and_others_stay<B: Backend>(backend: &
     assert_eq!(purge(None, None).await, 0, "without limits everything is kept");
     assert_eq!(purge(Some(3_600), None).await, 0, "what ended a moment ago is not an hour old");
     assert_eq!(purge(None, Some(7)).await, 0, "there are seven finished runs of each workflow");
-    assert_eq!(
-        purge(Some(3_600), Some(5)).await,
-        4,
-        "the two oldest of each workflow are one limit too many"
-    );
+    assert_eq!(purge(Some(3_600), Some(5)).await, 0, "too many, but none of them is an hour old");
+    assert_eq!(purge(Some(0), Some(7)).await, 0, "old enough, but not too many");
+    assert_eq!(purge(Some(0), Some(5)).await, 4, "the two oldest of each workflow are both");
     let left = list(&*store).await;
     for gone in ["one-completed", "one-failed", "two-completed", "two-failed"] {
         assert!(!left.contains(&gone.to_owned()), "`{gone}` is the oldest of its workflow: {left:?}");

@@ -124,7 +124,7 @@ pub(super) fn outdated(connection: &Connection, retention: &Retention) -> Result
     let sql = format!(
         "SELECT id, holder FROM (SELECT key, id, updated, holder, \
          row_number() OVER (PARTITION BY workflow ORDER BY key DESC) AS place FROM runs WHERE status IN ({})) \
-         WHERE updated <= ?1 OR place > ?2 ORDER BY key DESC",
+         WHERE coalesce(?1, ?2) IS NOT NULL AND updated <= ifnull(?1, updated) AND place > ifnull(?2, 0) ORDER BY key DESC",
         finished.join(", ")
     );
     let ended_by = retention.max_age.map(|age| (Timestamp::now() - age).as_micros());

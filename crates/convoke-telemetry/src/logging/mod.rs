@@ -23,11 +23,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use convoke_core::suggest::nearest;
 use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 pub use run_log::RunLog;
+
+/// The levels there are.
+const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// What is logged, how, and where to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -177,16 +181,22 @@ where
 
 fn filter(text: &str) -> Result<EnvFilter, LogError> {
     let text = if text.trim().is_empty() { "warn" } else { text.trim() };
-    let is_level = ["off", "error", "warn", "info", "debug", "trace"]
-        .into_iter()
-        .find(|level| text.eq_ignore_ascii_case(level));
+    let wrong = |problem: String| LogError::Filter { filter: text.to_owned(), problem };
+    let level = |word: &str| LEVELS.into_iter().find(|level| word.eq_ignore_ascii_case(level));
+    // A word alone would be a target of which everything is logged: more likely it was to be a level.
+    let is_alone = |part: &&str| !part.is_empty() && !part.contains(['=', '[']) && level(part).is_none();
+    if let Some(word) = text.split(',').map(str::trim).find(is_alone) {
+        return Err(wrong(match nearest(word, LEVELS) {
+            Some(meant) => format!("there is no level `{word}`, did you mean `{meant}`?"),
+            None => format!("there is no level `{word}`, and a target needs one, such as `{word}=debug`"),
+        }));
+    }
+    let is_level = level(text);
     let directives = match is_level {
         // Of others no more than of ourselves.
         Some(level @ ("off" | "error" | "warn")) => level.to_owned(),
         Some(level) => format!("warn,convoke={level}"),
         None => text.to_owned(),
     };
-    EnvFilter::builder()
-        .parse(&directives)
-        .map_err(|error| LogError::Filter { filter: text.to_owned(), problem: error.to_string() })
+    EnvFilter::builder().parse(&directives).map_err(|error| wrong(error.to_string()))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Gate, GateRequest, Permission, Question, ToolSpec};
 use serde_json::{Value, json};
 
+use super::judge::host;
 use super::{Decision, Outcome, Policy, RulePlace, Subject};
 use crate::workspace::Workspace;
 
@@ -24,7 +25,7 @@ use crate::workspace::Workspace;
 #[derive(Debug, Clone)]
 pub struct PolicyGate {
     /// All of them must agree: the strictest decides.
-    policies: Vec<Arc<Policy>>,
+    pub(super) policies: Vec<Arc<Policy>>,
     workspace: Option<Workspace>,
     /// Tools of MCP servers by the names that models know them by.
     mcp: BTreeMap<String, (String, String)>,
@@ -64,6 +65,39 @@ impl PolicyGate {
         self
     }
 
+    /// The server's tool that models know by this name.
+    pub(super) fn mcp_tool(&self, name: &str) -> Option<&(String, String)> {
+        self.mcp.get(name)
+    }
+
+    /// What a person who approves a call can approve for the whole run: no more than this command, these files, this host, or
+    /// this tool where that is all there is to know.
+    fn covers(&self, spec: &ToolSpec, arguments: &Value) -> String {
+        let name = spec.name();
+        if let Some((server, tool)) = self.mcp_tool(name) {
+            return format!("every call of `{tool}` of the MCP server `{server}`");
+        }
+        let subjects = match self.policies.first() {
+            Some(policy) => policy.call(spec, arguments).subjects,
+            None => Vec::new(),
+        };
+        let parts: Vec<String> = subjects
+            .iter()
+            .map(|subject| match subject {
+                Subject::Command(command) => format!("`{command}`"),
+                Subject::Program(words) => format!("`{}`", words.join(" ")),
+                Subject::Path(path) => format!("`{path}`"),
+                Subject::Folder(folder) => format!("in `{folder}`"),
+                Subject::Url(url) => format!("the host `{}`", host(url).unwrap_or_else(|| url.clone())),
+                Subject::Mcp { server, tool } => format!("`{server}:{tool}`"),
+            })
+            .collect();
+        match parts.is_empty() {
+            true => format!("every call of `{name}`"),
+            false => format!("`{name}` with {}", parts.join(", ")),
+        }
+    }
+
     /// Decides about a call.
     #[must_use]
     pub fn decide(&self, spec: &ToolSpec, arguments: &Value) -> Decision {
@@ -88,7 +122,10 @@ impl Gate for PolicyGate {
         let permission = match decision.outcome {
             Outcome::Allow => Permission::Allow,
             Outcome::Deny => Permission::deny(decision.denial()),
-            Outcome::Ask => Permission::ask(question(&decision, request.spec.name(), request.arguments)),
+            Outcome::Ask => {
+                let question = question(&decision, request.spec.name(), request.arguments);
+                Permission::ask(question.covers(self.covers(request.spec, request.arguments)))
+            }
         };
         Box::pin(async move { Ok(permission) })
     }

@@ -26,7 +26,7 @@
 //! | [`shell`] | what a command line would start |
 //! | `subject` | what of a call is judged |
 //! | `judge`, `outcome`, `explain` | decisions |
-//! | `gate` | the policy before every call of a run |
+//! | `gate`, `narrow` | the policy before every call of a run; the rule that would let one through |
 //! | `confine` | what it says to the sandbox and to budgets |
 //! | [`import`], `foreign` | the dialects of others, translated and recognised |
 //!
@@ -44,6 +44,7 @@ pub mod import;
 mod judge;
 mod keys;
 mod lines;
+mod narrow;
 mod outcome;
 mod pattern;
 mod problem;
@@ -66,6 +67,7 @@ pub use explain::{Considered, Explanation};
 pub use gate::PolicyGate;
 pub use judge::Call;
 pub use keys::{KEYS, Key, Kind};
+pub use narrow::NarrowRule;
 pub use outcome::{Decision, Outcome, RulePlace, RuleRef};
 pub use problem::{PolicyErrors, PolicyProblem};
 pub use settings::Effective;

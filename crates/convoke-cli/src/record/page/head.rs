@@ -3,6 +3,7 @@
 use convoke_core::{History, RunStatus, Timestamp};
 
 use super::html::Html;
+use crate::gist::Gist;
 use crate::human;
 use crate::render::{models, taken_up, took};
 use crate::terminal::Ink;
@@ -99,15 +100,12 @@ fn ending(history: &History, html: &mut Html) {
     }
 }
 
-/// What it was given, and what came of it.
+/// What it was given, and what it came to.
 fn texts(history: &History, html: &mut Html) {
-    let input: serde_json::Value = serde_json::from_slice(&history.record.input).unwrap_or_default();
-    let state = history.ending.as_ref().and_then(|ending| ending.state.as_ref());
-    for (label, value) in [("input", Some(&input)), ("final state", state)] {
-        if let Some(value) = value.filter(|value| !value.is_null()) {
-            let json = serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string());
-            html.raw("<details class=\"state\">").tagged("summary", "", label).pre(&json).raw("</details>\n");
-        }
+    let gist = Gist::of(history);
+    for block in gist.given().iter().chain(&gist.came_to()) {
+        html.raw("<details class=\"state\" open>").tagged("summary", "", block.label());
+        html.pre(block.text()).raw("</details>\n");
     }
 }
 

@@ -31,6 +31,7 @@ use convoke_core::history::History;
 use serde_json::{Map, Value, json};
 
 use super::told::up_to;
+use crate::gist::Gist;
 use entry::Log;
 
 /// The lines of a run's session log, up to and including the entry with the number `until`.
@@ -49,7 +50,7 @@ pub(crate) fn session_log(history: &History, until: Option<u64>) -> Vec<Value> {
 fn header(history: &History) -> Value {
     let record = &history.record;
     // The format has texts only.
-    let inputs: Map<String, Value> = serde_json::from_slice(&record.input).unwrap_or_default();
+    let inputs = Gist::of(history).inputs;
     let text = |value: Value| if value.is_string() { value } else { value.to_string().into() };
     let inputs: Map<String, Value> = inputs.into_iter().map(|(name, value)| (name, text(value))).collect();
     json!({

@@ -74,7 +74,7 @@ impl Policy {
 }
 
 /// The host of an address on the web.
-fn host(text: &str) -> Option<String> {
+pub(in crate::policy) fn host(text: &str) -> Option<String> {
     let url = url::Url::parse(text).ok()?;
     if !matches!(url.scheme(), "http" | "https") {
         return None;

@@ -8,6 +8,7 @@ mod address;
 mod command;
 mod path;
 
+pub(super) use address::host;
 use convoke_core::{Repeat, ToolEffect, ToolEffects, ToolSpec};
 use serde_json::Value;
 

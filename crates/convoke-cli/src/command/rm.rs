@@ -1,0 +1,84 @@
+//! `convoke rm`
+
+use std::path::Path;
+
+use convoke_core::store::RunRecord;
+use convoke_core::{RunId, StoreError};
+use convoke_tools::scratchpad::Scratchpad;
+use serde_json::json;
+
+use super::confirm::confirm;
+use super::runs;
+use crate::arguments::Rm;
+use crate::failure::Failure;
+use crate::human;
+use crate::run::scratchpad_file;
+use crate::select;
+use crate::session::Session;
+use crate::shell;
+
+pub(super) async fn run(session: &mut Session<'_>, arguments: &Rm, store: &Path) -> Result<(), Failure> {
+    // All of them are found before any is deleted.
+    let mut records: Vec<RunRecord> = Vec::new();
+    for wanted in &arguments.runs {
+        let record = select::run(session, wanted).await?;
+        if !records.iter().any(|other| other.id == record.id) {
+            records.push(record);
+        }
+    }
+    for record in &records {
+        if let Some(holder) = &record.holder {
+            return Err(busy(session, &record.id, holder));
+        }
+    }
+    let unfinished: Vec<RunRecord> =
+        records.iter().filter(|record| !record.status.is_final()).cloned().collect();
+    if !arguments.yes && !unfinished.is_empty() {
+        let question = match unfinished.len() {
+            1 => "This run is not over. Delete it?".to_owned(),
+            number => format!("{number} runs are not over. Delete them?"),
+        };
+        if !session.json {
+            runs::write_table(session, unfinished).await?;
+        }
+        confirm(session, &question).await?;
+    }
+    let mut deleted: Vec<RunId> = Vec::new();
+    for record in records {
+        match session.store.delete(&record.id).await {
+            Ok(_) => deleted.push(record.id),
+            Err(StoreError::Busy { holder, .. }) => {
+                forget(store, &deleted).await?;
+                return Err(busy(session, &record.id, &holder));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    forget(store, &deleted).await?;
+    if session.json {
+        return session.output.json(&json!({"deleted": deleted.len(), "runs": deleted}));
+    }
+    session.output.plain(&format!("deleted {}", human::count(deleted.len() as u64, "run")))
+}
+
+fn busy(session: &Session<'_>, run: &RunId, holder: &str) -> Failure {
+    let cancel = session.command(&format!("cancel {}", shell::quoted(run.as_str())));
+    Failure::failed(format!("run `{run}` is being worked on by {holder}, and was not deleted"))
+        .hint(format!("`{cancel}` stops it"))
+}
+
+/// What agents have written down in these runs goes with them.
+pub(super) async fn forget(store: &Path, runs: &[RunId]) -> Result<(), Failure> {
+    let file = scratchpad_file(store);
+    if runs.is_empty() || !file.exists() {
+        return Ok(());
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::store(format!("the notes of deleted runs in {} are left: {error}", file.display()))
+    };
+    let scratchpad = Scratchpad::open(&file).map_err(|error| failed(&error))?;
+    for run in runs {
+        scratchpad.forget(run).await.map_err(|error| failed(&error))?;
+    }
+    Ok(())
+}

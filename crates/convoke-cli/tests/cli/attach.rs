@@ -1,0 +1,63 @@
+//! `convoke attach`
+
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+
+use crate::examples::{crashed, failed, letter, refund};
+use crate::place::{Place, stderr, stdout};
+use crate::run_stop::{goal_started, hanging};
+use crate::workshop::{RESULT, RUN, Running, SCRIPT, send, unwatched, workshop};
+
+#[test]
+fn a_run_that_is_over_gives_what_it_came_to_and_how_it_ended() {
+    let place = Place::with([letter(), failed(), refund(), crashed()]);
+    let done = place.convoke(&["attach", "letter-1"]);
+    assert!(stdout(&done).contains("Dear Ann, looms are 6,000 years old."), "{}", stdout(&done));
+    assert!(stderr(&done).contains("search("), "{}", stderr(&done));
+    assert_eq!(done.status.code(), Some(0));
+    let failed = place.convoke(&["attach", "letter-2"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(stderr(&failed).contains("too many requests"), "{}", stderr(&failed));
+    let waits = place.convoke(&["attach", "refund-7"]);
+    assert_eq!(waits.status.code(), Some(5));
+    assert!(stdout(&waits).contains("convoke answer refund-7"), "{}", stdout(&waits));
+    let idle = place.convoke(&["attach", "payment-9"]);
+    assert!(stderr(&idle).contains("nobody works on run `payment-9`"), "{}", stderr(&idle));
+}
+
+#[test]
+fn a_run_of_an_agentfile_is_told_as_it_went_and_gives_the_same_result() {
+    let place = workshop(&unwatched());
+    assert!(place.convoke(&RUN).status.success());
+    let seen = place.convoke(&["attach", "letter-1"]);
+    assert_eq!(stdout(&seen), format!("{RESULT}\n"), "{}", stderr(&seen));
+    let told = stderr(&seen);
+    assert!(told.contains("goal collect: begins") && told.contains("draft: scripted, "), "{told}");
+}
+
+#[test]
+fn whoever_watches_leaves_the_run_alone() {
+    let place = hanging();
+    let mut running = Running::start(&place, &RUN);
+    running.until(goal_started);
+    let watching = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .current_dir(place.path())
+        .env_clear()
+        .args(["attach", "letter-1"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut watching = watching;
+    // What was done before it came is told first, so it listens by then.
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(watching.stderr.take().unwrap()));
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("goal collect: begins")));
+    send(&watching, Signal::INT);
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(rest.iter().any(|line| line.contains("goes on without being watched")), "{rest:?}");
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    running.signal(Signal::INT);
+    assert_eq!(running.finish().1, Some(6));
+    place.write("script.toml", SCRIPT);
+    assert!(place.convoke(&["resume"]).status.success());
+}
