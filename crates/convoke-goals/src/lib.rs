@@ -53,6 +53,7 @@ pub mod context;
 mod cover;
 mod equipment;
 mod plan;
+mod rules;
 mod run;
 mod secret;
 mod skills;
@@ -64,7 +65,7 @@ pub mod workspace;
 pub use agentfile::model::{
     Condition, Retry, SecurityMode, Supervision, Test, TestKind, Tools, Type, Within,
 };
-pub use equipment::{Equipment, Models, Spawning};
+pub use equipment::{CommandReader, Equipment, Models, Spawning};
 pub use plan::{Bound, InputProblem, InvalidInputs, InvalidWorkflow, Made, Prepared, Problem, ProblemKind};
 pub use run::GoalError;
 pub use secret::Secrets;

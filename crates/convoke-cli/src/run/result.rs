@@ -1,8 +1,10 @@
 //! What came of a run: the result on standard output, what to do next on standard error, and the exit code.
 
+use std::collections::BTreeMap;
+
 use convoke_core::history::OpenQuestion;
 use convoke_core::store::Totals;
-use convoke_core::{Error, Outcome, RunId, RunStatus};
+use convoke_core::{Error, Outcome, RunId, RunStatus, json_text};
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{GoalState, Values};
 use serde::Serialize;
@@ -23,7 +25,11 @@ struct Document<'a> {
     run: &'a RunId,
     status: RunStatus,
     outputs: &'a Values,
-    unconverged: &'a std::collections::BTreeMap<String, u32>,
+    unconverged: &'a BTreeMap<String, u32>,
+    /// Outputs that were declared and did not come, by the goal that was to give them.
+    missing: &'a BTreeMap<String, Vec<String>>,
+    /// Goals that a limit was the end of, and which.
+    cut_short: &'a BTreeMap<String, String>,
     skipped: &'a [String],
     totals: Totals,
     error: Option<String>,
@@ -46,6 +52,8 @@ pub(crate) async fn give(
         status: outcome.status,
         outputs: &outcome.state.outputs,
         unconverged: &outcome.state.unconverged,
+        missing: &outcome.state.missing,
+        cut_short: &outcome.state.cut_short,
         skipped: &outcome.state.skipped,
         totals: outcome.totals,
         error: outcome.error.as_ref().filter(|_| !is_suspended).map(ToString::to_string),
@@ -68,6 +76,15 @@ pub(crate) async fn give(
             "`{name}` came to its limit of {} without an end",
             human::count(u64::from(*cap), "iteration")
         ));
+    }
+    for (name, outputs) in &outcome.state.missing {
+        let outputs: Vec<String> = outputs.iter().map(|output| format!("`{output}`")).collect();
+        session
+            .output
+            .note(&format!("`{name}` answered without {}, which it was to give", outputs.join(", ")));
+    }
+    for (name, reason) in &outcome.state.cut_short {
+        session.output.note(&format!("`{name}` was cut short: {reason}"));
     }
     let resume = session.resume(&outcome.run, &source.manifest);
     match outcome.status {
@@ -147,6 +164,6 @@ fn last_text(file: &Agentfile, state: &GoalState) -> Option<String> {
     let goals = file.steps.iter().flat_map(|step| &step.goals).map(|id| &file.goal(*id).name);
     goals.rev().find_map(|name| {
         let made = state.outputs.get(name)?;
-        Some(made.as_str().map_or_else(|| made.to_string(), str::to_owned))
+        Some(made.as_str().map_or_else(|| json_text(made), str::to_owned))
     })
 }

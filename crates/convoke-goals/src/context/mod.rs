@@ -32,6 +32,7 @@ pub(crate) use briefing::corrections;
 pub(crate) use budget::fit;
 pub use budget::{ContextBudget, Cut, Written};
 pub use fence::Fence;
+pub(crate) use fill::Filling;
 pub use fill::{NoValue, fill};
 pub use synthesis::synthesis;
 pub use system::{Guidance, Role, SystemParts, system};

@@ -53,7 +53,7 @@ impl Step<GoalState> for AgentStep {
             let brief =
                 Brief { goal: Arc::clone(&agent.name), text: task, standing: true, ..Brief::default() };
             let product = answer(around, agent, (&brief, standing), scope, state).await?.product;
-            accept(scope, &agent.name, &agent.outputs, &product, state).await?;
+            accept(around, ("agent", &agent.name, &agent.outputs), &product, scope, state).await?;
             tell::goal_ended(scope, &agent.name, &product.text).await;
             Ok(())
         })
@@ -214,7 +214,9 @@ impl AgentAttempt<'_> {
             prompt,
             outputs: self.outputs,
             converging: self.brief.history.is_some(),
-            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            max_turns: around.turns_of(&agent.kit, USUAL_TURNS),
+            rules: around.rules,
+            commands: around.equipment.commands.clone(),
             called: spawner.called.clone(),
             watched: None,
         };

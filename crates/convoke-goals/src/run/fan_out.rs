@@ -168,6 +168,10 @@ impl Member {
             return Err(GoalError::Incomplete { name, reason }.into());
         }
         let mut beside = GoalState::default();
+        // What it gives for the goal is the goal's to account for.
+        let is_own = |output: &&Output| self.brief.outputs.iter().all(|asked| asked.name() != output.name());
+        let own: Vec<Output> = agent.outputs.iter().filter(is_own).cloned().collect();
+        beside.note(&format!("{}.{name}", self.brief.goal), said.product.lacks(&own), None);
         for output in &agent.outputs {
             if let Some(value) = said.product.fields.get(output.name()) {
                 beside.outputs.set(self.inner_name(output.name()), value.clone());

@@ -10,9 +10,10 @@ use super::called::Called;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
-use crate::context::{Fence, NoValue, Written, fill};
+use crate::context::{Fence, Filling, NoValue, Written};
 use crate::equipment::Equipment;
 use crate::plan::{Kit, Plan};
+use crate::rules::Rules;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
 
@@ -27,6 +28,14 @@ pub(super) struct Surroundings {
     pub(super) workspace: Arc<str>,
     /// The names of what stands in sequences.
     pub(super) in_sequence: Arc<HashSet<Name>>,
+    /// The names of values that something relies on.
+    pub(super) needed: Arc<HashSet<Name>>,
+    /// The rules the run was begun under.
+    pub(super) rules: Rules,
+    /// How many turns everybody has, if that is said.
+    pub(super) max_turns: Option<u32>,
+    /// For a workflow that is an agent: the input that has its task.
+    pub(super) task: Option<Name>,
     /// How many workflows there are around this one.
     pub(super) nesting: u32,
     /// How deep the work is below a goal of the outermost workflow, as far as calling in others is concerned.
@@ -45,7 +54,13 @@ impl Surroundings {
         text: &Template<Name>,
         state: &GoalState,
     ) -> Result<Written, Error> {
-        fill(text, state, &self.fence, self.equipment.context_budget).map_err(|NoValue { name: variable }| {
+        let filling = Filling {
+            fence: &self.fence,
+            budget: self.equipment.context_budget,
+            rules: self.rules,
+            task: self.task.as_deref(),
+        };
+        filling.fill(text, state).map_err(|NoValue { name: variable }| {
             GoalError::NoValue { kind, name: name.to_owned(), variable }.into()
         })
     }
@@ -95,6 +110,14 @@ impl Surroundings {
     pub(super) fn chain(&self, name: &str) -> Chain<GoalState> {
         let chain = Chain::new(name);
         if self.nesting == 0 { chain.publishing_state() } else { chain }
+    }
+
+    /// How many turns somebody has: what is said for everybody, or else what is usual, or more if a budget of theirs says
+    /// more.
+    pub(super) fn turns_of(&self, kit: &Kit, usual: u32) -> u32 {
+        let budget = kit.turns.filter(|_| self.rules.raise_turns());
+        let budget = budget.map_or(0, |turns| u32::try_from(turns).unwrap_or(u32::MAX));
+        self.max_turns.unwrap_or(usual.max(budget))
     }
 
     /// The model somebody works with.

@@ -83,6 +83,8 @@ impl Step<Said> for Synthesis<'_> {
                 outputs: &goal.outputs,
                 converging: false,
                 max_turns: 1,
+                rules: around.rules,
+                commands: around.equipment.commands.clone(),
                 called: Called::default(),
                 watched: None,
             };

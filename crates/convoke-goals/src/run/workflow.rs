@@ -5,46 +5,53 @@ use std::sync::Arc;
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 use convoke_steps::Chain;
 
+use super::beginning::Beginning;
 use super::called::Called;
 use super::sequence::SequenceStep;
 use super::surroundings::Surroundings;
 use super::tell;
-use crate::context::Fence;
 use crate::equipment::Equipment;
 use crate::plan::Plan;
 use crate::secret;
 use crate::state::GoalState;
+use crate::tree::Name;
 
 /// A workflow: its sequences, one after the other.
 pub(super) struct WorkflowStep {
     plan: Arc<Plan>,
     equipment: Arc<Equipment>,
     /// What is drawn and looked up once for a run, if there is a workflow around this one.
-    run: Option<OfTheRun>,
+    run: Option<Beginning>,
+    /// For a workflow that is an agent: the input that has its task.
+    task: Option<Name>,
     nesting: u32,
     level: u32,
     /// The tools that are called in it.
     called: Called,
 }
 
-/// What is the same for all workflows of a run.
-#[derive(Clone)]
-struct OfTheRun {
-    fence: Fence,
-    workspace: Arc<str>,
-}
-
 impl WorkflowStep {
     pub(super) fn outermost(plan: Arc<Plan>, equipment: Arc<Equipment>) -> Self {
-        Self { plan, equipment, run: None, nesting: 0, level: 0, called: Called::default() }
+        Self { plan, equipment, run: None, task: None, nesting: 0, level: 0, called: Called::default() }
     }
 
     /// A workflow that is an agent of another one.
-    pub(super) fn within(around: &Surroundings, plan: &Arc<Plan>, level: u32, called: Called) -> Self {
+    pub(super) fn within(
+        around: &Surroundings,
+        (plan, task): (&Arc<Plan>, &Name),
+        level: u32,
+        called: Called,
+    ) -> Self {
         Self {
             plan: Arc::clone(plan),
             equipment: Arc::clone(&around.equipment),
-            run: Some(OfTheRun { fence: around.fence.clone(), workspace: Arc::clone(&around.workspace) }),
+            run: Some(Beginning {
+                fence: around.fence.clone(),
+                workspace: Arc::clone(&around.workspace),
+                rules: around.rules,
+                max_turns: around.max_turns,
+            }),
+            task: Some(Arc::clone(task)),
             nesting: around.nesting + 1,
             level,
             called,
@@ -57,32 +64,27 @@ impl WorkflowStep {
             Some(_) => (Arc::clone(&self.plan), Arc::clone(&self.equipment)),
             None => secret::sealed(&self.plan, &self.equipment, scope, state)?,
         };
-        let OfTheRun { fence, workspace } = match &self.run {
+        let Beginning { fence, workspace, rules, max_turns } = match &self.run {
             Some(run) => run.clone(),
-            None => {
-                let fence = Fence::new(scope.random());
-                OfTheRun { fence, workspace: workspace(scope, &equipment.workspace).await?.into() }
-            }
+            None => Beginning::of(scope, &equipment).await?,
         };
         let nodes = plan.sequences.iter().flat_map(|sequence| &sequence.nodes);
         Ok(Surroundings {
             in_sequence: Arc::new(nodes.map(|node| Arc::clone(node.name())).collect()),
+            needed: Arc::new(plan.needed()),
             plan,
             equipment,
             fence,
             workspace,
+            rules,
+            max_turns,
+            task: self.task.clone(),
             nesting: self.nesting,
             level: self.level,
             again: false,
             called: self.called.clone(),
         })
     }
-}
-
-/// What was known of the folder when the run began, whatever is known of it now.
-async fn workspace(scope: &Scope, known: &str) -> Result<String, Error> {
-    let scope = scope.child("workspace");
-    scope.custom("workspace").repeatable().perform(|_| async { Ok::<_, Error>(known.to_owned()) }).await
 }
 
 impl Step<GoalState> for WorkflowStep {

@@ -51,7 +51,9 @@ impl Spawned {
                 .write(&around.fence, around.equipment.context_budget),
             outputs,
             converging: false,
-            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            max_turns: around.turns_of(kit, USUAL_TURNS),
+            rules: around.rules,
+            commands: around.equipment.commands.clone(),
             called: called.clone(),
             watched: Some(called),
         };
