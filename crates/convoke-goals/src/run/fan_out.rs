@@ -183,7 +183,9 @@ impl Member {
     /// A goal below the goal works on a state of its own; what it made there is known by other names here.
     async fn goal(&self, goal: &PlannedGoal, scope: &Scope) -> Result<Done, Error> {
         let mut own = (*self.state).clone();
-        let product = goal::pursue(&self.around, goal, &self.standing, scope, &mut own).await?;
+        // No text refers to what it gives.
+        let around = Arc::new(Surroundings { needed: Arc::default(), ..(*self.around).clone() });
+        let product = goal::pursue(&around, goal, &self.standing, scope, &mut own).await?;
         let mut beside = own.made_since(&self.state);
         let made = std::mem::take(&mut beside.outputs);
         for (value_name, value) in made.iter().filter(|(value_name, _)| **value_name != *goal.name) {

@@ -1,6 +1,7 @@
 //! What a skill's `allowed-tools` allow.
 //!
-//! `read` allows a tool by its name, `mcp_files_*` all whose names begin so; capitals do not matter. `Bash(git:*)` allows commands that begin with the word `git`,
+//! `read` allows a tool by its name; capitals do not matter. An agent that is a skill also has tools by patterns
+//! (`mcp_files_*`). `Bash(git:*)` allows commands that begin with the word `git`,
 //! `Bash(make test)` only that command. Where somebody can read a shell's language ([`CommandReader`]), each of the programs
 //! that a command line would start must be allowed; otherwise only plain words are, because nobody can say what a shell makes
 //! of anything else.
@@ -26,12 +27,12 @@ fn offers_tool(rule: &str, tool: &str) -> bool {
 
 /// Whether these let a call be made, with a command read by somebody who can.
 pub(crate) fn allow_read(allowed: &[String], call: &ToolCall, reader: Option<&CommandReader>) -> bool {
-    let command = call.arguments.get("command").and_then(|command| command.as_str());
-    let (Some(reader), Some(command)) = (reader, command) else { return allows(allowed, call) };
     let is_whole = |rule: &String| !rule.contains('(') && offers_tool(rule, &call.name);
     if allowed.iter().any(is_whole) {
         return true;
     }
+    let command = call.arguments.get("command").and_then(|command| command.as_str());
+    let (Some(reader), Some(command)) = (reader, command) else { return allows(allowed, call) };
     let patterns: Vec<&str> = allowed
         .iter()
         .filter(|rule| offers_tool(rule, &call.name))
@@ -57,7 +58,7 @@ pub(crate) fn allows(allowed: &[String], call: &ToolCall) -> bool {
 
 fn one_allows(rule: &str, call: &ToolCall) -> bool {
     let Some((tool, pattern)) = rule.strip_suffix(')').and_then(|rule| rule.split_once('(')) else {
-        return offers_tool(rule, &call.name);
+        return rule.eq_ignore_ascii_case(&call.name);
     };
     let command = call.arguments.get("command").and_then(|command| command.as_str());
     let Some(command) = command.map(str::trim).filter(|command| is_plain(command)) else { return false };
