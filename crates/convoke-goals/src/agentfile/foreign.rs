@@ -11,7 +11,7 @@ pub(super) fn found(source: &Source) -> Option<Diagnostic> {
     let text = source.text();
     let mut keys = Vec::new();
     let mut first = None;
-    for line in text.lines().filter(|line| is_significant(line)) {
+    for line in text.lines().filter(is_significant) {
         let word = line.split_whitespace().next().unwrap_or_default();
         if StatementKind::from_word(word).is_some() {
             return None;
