@@ -43,6 +43,7 @@
 //! | `secret` | secret inputs: [`Secrets`], and seals around models and tools |
 //! | `skills` | skills that are taken up while working: [`SkillShelf`] |
 //! | [`context`] | what those who pursue a goal are told |
+//! | `rules` | rules that have changed since journals were first written, and that a run keeps for its whole life |
 //! | `run` | execution: a prepared tree as steps of the kernel |
 //! | [`supervise`] | commitment, assessment, verdicts, people |
 //! | [`workspace`] | what there is to know of a folder at a glance |

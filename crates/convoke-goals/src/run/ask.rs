@@ -231,7 +231,7 @@ fn forbidden(rules: &[Arc<[String]>], call: &ToolCall, reader: Option<&CommandRe
     };
     let broken = rules.iter().find(breaks)?;
     Some(format!(
-        "this call of `{}` is not allowed; these calls are, one plain command at a time: {}",
+        "this call of `{}` is not allowed: every program of a command must be among these: {}",
         call.name,
         broken.join(", ")
     ))
