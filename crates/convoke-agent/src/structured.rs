@@ -8,7 +8,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use convoke_core::{Error, Message, Model, ModelReply, ModelRequest, OutputSchema, Scope, Usage, Visibility};
+use convoke_core::{
+    Error, Message, Model, ModelReply, ModelRequest, OutputSchema, Scope, Usage, Visibility, sort_keys,
+};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -140,8 +142,10 @@ impl<T: DeserializeOwned> Shape<T> {
     /// # Errors
     /// What is wrong with it, in words the model can act on.
     pub fn read(&self, content: &str) -> Result<T, String> {
-        let json: Value =
+        let mut json: Value =
             serde_json::from_str(unfenced(content)).map_err(|error| format!("it is not JSON: {error}"))?;
+        // What is wrong with it may quote it, and goes back to the model.
+        sort_keys(&mut json);
         let meant = self.check.meant(&json);
         self.check.check(&meant)?;
         decode(meant)

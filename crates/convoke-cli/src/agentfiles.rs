@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use convoke_goals::agentfile::diagnostic::{Diagnostics, Style, render};
 use convoke_goals::agentfile::load::{FileLoader, Loader, NoFiles};
-use convoke_goals::agentfile::{Agentfile, Source, read};
+use convoke_goals::agentfile::{Agentfile, Source, misspelt_tools, read};
 use convoke_package::WithPackages;
 
 use crate::failure::Failure;
@@ -15,6 +15,40 @@ use crate::terminal::Output;
 
 /// Larger files are not read: nobody wrote them.
 const LARGEST: u64 = 32 * 1024 * 1024;
+
+/// The tools that come with the program, whether or not they are to be had here.
+const TOOLS: &[&str] = &[
+    "bash",
+    "cp",
+    "diff",
+    "edit",
+    "forget",
+    "git",
+    "glob",
+    "grep",
+    "head",
+    "ls",
+    "memory_list",
+    "mkdir",
+    "mv",
+    "patch",
+    "read",
+    "recall",
+    "remember",
+    "rm",
+    "scratchpad_list",
+    "scratchpad_read",
+    "scratchpad_search",
+    "scratchpad_write",
+    "spawn_agent",
+    "spawn_agents",
+    "tail",
+    "tree",
+    "use_skill",
+    "web_fetch",
+    "web_search",
+    "write",
+];
 
 /// What a file is called on the command line if it comes on standard input.
 pub(crate) fn is_standard_input(path: &Path) -> bool {
@@ -78,7 +112,9 @@ pub(crate) fn check_keeping(path: &Path, skills: &[PathBuf]) -> Result<(Checked,
         }
     };
     let keeping = Keeping::new(loader.as_ref());
-    let (file, diagnostics) = read(&source, &keeping);
+    let (file, mut diagnostics) = read(&source, &keeping);
+    misspelt_tools(&source, TOOLS, &mut diagnostics);
+    let file = file.filter(|_| diagnostics.errors() == 0);
     Ok((Checked { source, file, diagnostics, note }, keeping.into_kept()))
 }
 

@@ -120,6 +120,15 @@ impl Config {
         section::limits(&self.settings)
     }
 
+    /// How many turns one goal or agent may take, if that is said.
+    #[must_use]
+    pub fn turns_per_goal(&self) -> Option<u32> {
+        match self.value("budgets.turns_per_goal") {
+            Some(Value::Whole(turns)) => u32::try_from(*turns).ok(),
+            _ => None,
+        }
+    }
+
     /// How long a run may take.
     #[must_use]
     pub fn wall_time(&self) -> Option<Duration> {

@@ -49,6 +49,32 @@ fn a_section_may_use_any_name_of_its_service() {
 }
 
 #[test]
+fn a_service_says_how_it_is_asked_for_shapes_and_how_long_its_replies_may_be() {
+    use convoke_models::provider::StructuredOutput;
+    for (word, how) in [
+        ("json_schema", StructuredOutput::JsonSchema),
+        ("json_object", StructuredOutput::JsonObject),
+        ("words", StructuredOutput::Words),
+    ] {
+        let text = format!("[services.compatible]\nstructured_output = \"{word}\"\nmax_reply_mib = 3\n");
+        let config = Home::with(&text, "").loader([]).load().unwrap();
+        let service = &config.models().services["compatible"];
+        assert_eq!((service.structured_output, service.max_reply_mib), (Some(how), Some(3)));
+    }
+    let wrong = Home::with("[services.compatible]\nstructured_output = \"json\"\n", "");
+    assert!(wrong.loader([]).load().is_err());
+}
+
+#[test]
+fn turns_of_a_goal_are_said_by_a_key_or_a_variable_and_the_fewest_count() {
+    let home = Home::with("[budgets]\nturns_per_goal = 80\n", "[budgets]\nturns_per_goal = 120\n");
+    assert_eq!(home.loader([]).load().unwrap().turns_per_goal(), Some(80));
+    let variable = [("CONVOKE_BUDGETS_TURNS_PER_GOAL", "9")];
+    assert_eq!(Home::with("", "").loader(variable).load().unwrap().turns_per_goal(), Some(9));
+    assert_eq!(Home::with("", "").loader([]).load().unwrap().turns_per_goal(), None);
+}
+
+#[test]
 fn nothing_secret_is_shown_for_debugging() {
     let text = "[services.compatible]\nbase_url = \"http://ann:pass-word@h.example\"\nheaders = { x-key = \"se-cret\" }\n";
     let home = Home::with(text, "");

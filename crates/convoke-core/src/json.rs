@@ -230,6 +230,28 @@ pub fn sort_keys(value: &mut Value) {
     }
 }
 
+/// A value as JSON in one line, with the keys of all objects in order.
+///
+/// Whatever goes into a prompt, a tool's result or anything else that is compared with the journal is written with this and
+/// not with `to_string`, whose order of keys depends on how `serde_json` was built.
+///
+/// ```
+/// let value = serde_json::from_str(r#"{"b": {"d": 1, "c": 2}, "a": 3}"#)?;
+/// assert_eq!(convoke_core::json_text(&value), r#"{"a":3,"b":{"c":2,"d":1}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[must_use]
+pub fn json_text(value: &Value) -> String {
+    match value {
+        Value::Object(_) | Value::Array(_) => {
+            let mut value = value.clone();
+            sort_keys(&mut value);
+            value.to_string()
+        }
+        plain => plain.to_string(),
+    }
+}
+
 /// Serialises a value with its keys in order.
 pub(crate) fn sorted<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     let mut value = value.clone();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::agentfile::model::{self, Agentfile, StepKind, Tools, VariableId, Within};
+use crate::agentfile::model::{self, Agentfile, StepKind, VariableId, Within};
 use crate::tree::{Agent, Goal, Input, Name, Order, Output, Overrides, Persona, Sequence, Text, Workflow};
 
 impl From<&Agentfile> for Workflow {
@@ -78,7 +78,7 @@ impl Compiler<'_> {
             model::Persona::Prompt(text) => Persona::Prompt(self.text(text)),
             model::Persona::Skill { skill, text } => {
                 if let Some(tools) = &skill.allowed_tools {
-                    overrides = overrides.restrict_tools(Tools::Named(tools.clone()));
+                    overrides = overrides.restrict_calls(tools.clone());
                 }
                 Persona::Prompt(self.text(text))
             }

@@ -57,9 +57,17 @@ pub struct Equipment {
     pub spawning: Spawning,
     /// The secret inputs: see [`Workflow::separate_secrets`](crate::Workflow::separate_secrets).
     pub secrets: Secrets,
-    /// How many turns those have who pursue something; `None`: 50 for the main model, 30 for an agent.
+    /// Reads command lines, for skills that allow some commands of a shell only. Without it, such a command must be plain
+    /// words.
+    pub commands: Option<CommandReader>,
+    /// How many turns those have who pursue something; `None`: 50 for the main model, 30 for an agent, or as many as the
+    /// innermost budget that limits their turns says, if that is more.
     pub max_turns: Option<u32>,
 }
+
+/// Reads a command line of a shell: the words of every program that it would start, in order. `None` if the text does not
+/// say all of them.
+pub type CommandReader = Arc<dyn Fn(&str) -> Option<Vec<Vec<String>>> + Send + Sync>;
 
 impl Equipment {
     /// The same with this model for whatever names none.

@@ -43,6 +43,7 @@
 //! | `secret` | secret inputs: [`Secrets`], and seals around models and tools |
 //! | `skills` | skills that are taken up while working: [`SkillShelf`] |
 //! | [`context`] | what those who pursue a goal are told |
+//! | `rules` | rules that have changed since journals were first written, and that a run keeps for its whole life |
 //! | `run` | execution: a prepared tree as steps of the kernel |
 //! | [`supervise`] | commitment, assessment, verdicts, people |
 //! | [`workspace`] | what there is to know of a folder at a glance |
@@ -53,6 +54,7 @@ pub mod context;
 mod cover;
 mod equipment;
 mod plan;
+mod rules;
 mod run;
 mod secret;
 mod skills;
@@ -64,7 +66,7 @@ pub mod workspace;
 pub use agentfile::model::{
     Condition, Retry, SecurityMode, Supervision, Test, TestKind, Tools, Type, Within,
 };
-pub use equipment::{Equipment, Models, Spawning};
+pub use equipment::{CommandReader, Equipment, Models, Spawning};
 pub use plan::{Bound, InputProblem, InvalidInputs, InvalidWorkflow, Made, Prepared, Problem, ProblemKind};
 pub use run::GoalError;
 pub use secret::Secrets;

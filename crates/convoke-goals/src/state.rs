@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::Digest;
+use convoke_core::{Digest, json_text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
@@ -115,6 +115,13 @@ pub struct GoalState {
     /// Convergences and loops that came to their limit, and the limit.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unconverged: BTreeMap<String, u32>,
+    /// Outputs that goals and agents were to give and did not, by who was to give them. An agent that a goal uses is called
+    /// `goal.agent`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<String, Vec<String>>,
+    /// Goals and agents whose work was cut short by a limit, and by which: what they had by then is their result.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub cut_short: BTreeMap<String, String>,
     /// Goals whose condition did not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,
@@ -145,14 +152,27 @@ impl GoalState {
         }
     }
 
+    /// Notes what somebody's answer lacks, and what cut it short.
+    pub(crate) fn note(&mut self, name: &str, missing: Vec<String>, cut_short: Option<&str>) {
+        self.missing.remove(name);
+        self.cut_short.remove(name);
+        if !missing.is_empty() {
+            self.missing.insert(name.to_owned(), missing);
+        }
+        if let Some(reason) = cut_short {
+            self.cut_short.insert(name.to_owned(), reason.to_owned());
+        }
+    }
+
     /// What became of an earlier state on the way to this one.
     pub(crate) fn changes_since(self, before: &Self) -> Changes {
         let gone = before.outputs.iter().filter(|(name, _)| self.outputs.get(name).is_none());
-        let converged = before.unconverged.keys().filter(|name| !self.unconverged.contains_key(*name));
         let pursued = before.skipped.iter().filter(|goal| !self.skipped.contains(goal));
         Changes {
             gone: gone.map(|(name, _)| name.to_owned()).collect(),
-            converged: converged.cloned().collect(),
+            converged: gone_from(&before.unconverged, &self.unconverged),
+            given: gone_from(&before.missing, &self.missing),
+            finished: gone_from(&before.cut_short, &self.cut_short),
             pursued: pursued.cloned().collect(),
             made: self.made_since(before),
         }
@@ -166,14 +186,13 @@ impl GoalState {
                 outputs.set(name, value);
             }
         }
-        let unconverged = self.unconverged.into_iter();
         let skipped = self.skipped.into_iter();
         Self {
             inputs: Values::new(),
             outputs,
-            unconverged: unconverged
-                .filter(|(name, cap)| before.unconverged.get(name) != Some(cap))
-                .collect(),
+            unconverged: new_in(self.unconverged, &before.unconverged),
+            missing: new_in(self.missing, &before.missing),
+            cut_short: new_in(self.cut_short, &before.cut_short),
             skipped: skipped.filter(|goal| !before.skipped.contains(goal)).collect(),
             plan: None,
         }
@@ -183,6 +202,8 @@ impl GoalState {
     pub(crate) fn take_over(&mut self, changes: Changes) {
         changes.gone.iter().for_each(|name| self.outputs.unset(name));
         self.unconverged.retain(|name, _| !changes.converged.contains(name));
+        self.missing.retain(|name, _| !changes.given.contains(name));
+        self.cut_short.retain(|name, _| !changes.finished.contains(name));
         self.skipped.retain(|goal| !changes.pursued.contains(goal));
         self.absorb(changes.made);
     }
@@ -193,6 +214,8 @@ impl GoalState {
             self.outputs.set(name, value);
         }
         self.unconverged.extend(made.unconverged);
+        self.missing.extend(made.missing);
+        self.cut_short.extend(made.cut_short);
         for goal in made.skipped {
             self.skip(&goal);
         }
@@ -206,14 +229,28 @@ pub(crate) struct Changes {
     gone: Vec<String>,
     /// What had come to its limit and has not since.
     converged: Vec<String>,
+    /// Whose outputs were missing and are not any more.
+    given: Vec<String>,
+    /// Whose work had been cut short and is not any more.
+    finished: Vec<String>,
     /// What had been skipped and was done since.
     pursued: Vec<String>,
+}
+
+/// The names that were there before and are not now.
+fn gone_from<V>(before: &BTreeMap<String, V>, now: &BTreeMap<String, V>) -> Vec<String> {
+    before.keys().filter(|name| !now.contains_key(*name)).cloned().collect()
+}
+
+/// What is there now and was not, or not the same.
+fn new_in<V: PartialEq>(now: BTreeMap<String, V>, before: &BTreeMap<String, V>) -> BTreeMap<String, V> {
+    now.into_iter().filter(|(name, value)| before.get(name) != Some(value)).collect()
 }
 
 /// A value as text: texts as they are, anything else as JSON in one line.
 pub(crate) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        other => json_text(other),
     }
 }

@@ -259,11 +259,12 @@ async fn agent_217_a_fence_is_taken_off_and_backticks_inside_stay() {
 
 #[tokio::test]
 async fn agent_121_plain_text_fills_no_field() {
-    let file = "NAME f\nGOAL g \"Look\" -> findings\nRUN r USING g\n";
+    // Where one text is all that is asked for, prose is that text.
+    let file = "NAME f\nGOAL g \"Look\" -> findings, sources\nRUN r USING g\n";
     let model = ScriptedModel::replies(["just prose", "prose again"]);
     let ran = Rig::new(&model).run(tree(file)).await;
-    assert_eq!(ran.completed().get("findings"), None);
-    assert_eq!(ran.customs("output_missing")[0]["fields"], json!(["findings"]));
+    assert_eq!((ran.completed().get("findings"), ran.completed().get("sources")), (None, None));
+    assert_eq!(ran.customs("output_missing")[0]["fields"], json!(["findings", "sources"]));
 }
 
 #[tokio::test]

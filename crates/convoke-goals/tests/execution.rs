@@ -167,8 +167,8 @@ async fn agentcore_107_the_scope_of_research_is_told() {
 
 #[tokio::test]
 async fn nothing_of_an_earlier_answer_stays_when_a_goal_that_runs_again_does_not_give_it() {
-    let model = ScriptedModel::builder().replies(["{\"f\": \"x\"}", "prose", "more prose"]).build();
-    let goal = Goal::new("g", "Do").output("f");
+    let model = ScriptedModel::builder().replies(["{\"f\": 1}", "prose", "more prose"]).build();
+    let goal = Goal::new("g", "Do").output(("f", convoke_goals::Type::Int));
     let tree = Workflow::new("w")
         .sequence(Sequence::new("a").goal(goal.clone()))
         .sequence(Sequence::new("b").goal(goal));

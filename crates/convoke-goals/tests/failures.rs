@@ -113,18 +113,44 @@ async fn a_reply_that_is_empty_is_asked_for_again_with_the_reason_and_is_no_answ
     assert_eq!(error, Some(&GoalError::Empty { name: "g".into() }), "{}", ran.failed());
 }
 
+/// A model that calls a tool as long as it may.
+fn tireless(echo: &Echo) -> ScriptedModel {
+    let echo = echo.clone();
+    ScriptedModel::builder()
+        .when(!Match::offers_tools(), "what I have")
+        .otherwise(Reply::with(move |request| echo.call(&request.messages.len().to_string())))
+        .build()
+}
+
 #[tokio::test]
-async fn a_value_that_was_not_made_fails_whoever_needs_it_by_name() {
-    let model = ScriptedModel::builder().otherwise("no JSON here").build();
-    let tree = Workflow::new("w").sequence(
-        Sequence::new("s")
-            .goal(Goal::new("look", "Look").output("found"))
-            .goal(Goal::new("use", "Use $found")),
-    );
-    let ran = Rig::new(&model).run(tree).await;
-    let expected = GoalError::NoValue { kind: "goal", name: "use".into(), variable: "found".into() };
-    assert_eq!(ran.failed().downcast_ref::<GoalError>(), Some(&expected), "{}", ran.failed());
-    assert_eq!(text(&ran.outcome.state, "look"), "no JSON here");
+async fn a_budget_of_more_turns_than_usual_raises_the_limit_of_those_it_is_for() {
+    for (limits, turns) in [(None, 50), (Some(70), 70)] {
+        let echo = Echo::default();
+        let model = tireless(&echo);
+        let rig = Rig::new(&model).with(|equipment| equipment.tools = echo.tools());
+        let mut sequence = Sequence::new("s").goal(Goal::new("g", "Do"));
+        if let Some(turns) = limits {
+            sequence = sequence.customize(Overrides::new().budget(Limits::default().turns(turns)));
+        }
+        let ran = rig.run(Workflow::new("w").sequence(sequence)).await;
+        let state = ran.completed();
+        assert_eq!(model.calls(), turns);
+        let cut_short = format!("it reached its limit of {turns} turns");
+        assert_eq!(state.cut_short.get("g").map(String::as_str), Some(cut_short.as_str()));
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_for_everybody_holds_whatever_budgets_say() {
+    let echo = Echo::default();
+    let model = tireless(&echo);
+    let rig = Rig::new(&model).with(|equipment| {
+        equipment.tools = echo.tools();
+        equipment.max_turns = Some(4);
+    });
+    let goal = Goal::new("g", "Do").customize(Overrides::new().budget(Limits::default().turns(100)));
+    let state = rig.run(one(goal)).await.completed();
+    assert_eq!((model.calls(), state.cut_short.len()), (4, 1));
 }
 
 #[tokio::test(start_paused = true)]

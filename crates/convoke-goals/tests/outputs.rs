@@ -3,7 +3,7 @@
 mod run_support;
 
 use convoke_core::{ModelError, ModelErrorKind};
-use convoke_goals::{Goal, Sequence, Type, Workflow};
+use convoke_goals::{Goal, GoalError, Sequence, Type, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use run_support::{Echo, Rig, prompts, text};
 use serde_json::json;
@@ -42,11 +42,11 @@ async fn agentcore_070_prose_and_fences_do_no_harm() {
 
 #[tokio::test]
 async fn agentcore_071_what_cannot_be_read_is_asked_for_once_more() {
-    let model = ScriptedModel::replies(["The answer is x.", "{\"a\": \"x\"}"]);
-    let ran = Rig::new(&model).run(one(Goal::new("g", "Do").output("a"))).await;
+    let model = ScriptedModel::replies(["The answer is 5.", "{\"a\": 5}"]);
+    let ran = Rig::new(&model).run(one(Goal::new("g", "Do").output(("a", Type::Int)))).await;
     let state = ran.completed();
-    assert_eq!(text(&state, "a"), "x");
-    assert_eq!(text(&state, "g"), "The answer is x.");
+    assert_eq!(text(&state, "a"), "5");
+    assert_eq!(text(&state, "g"), "The answer is 5.");
     assert!(ran.customs("output_missing").is_empty());
     let repair = &model.requests()[1];
     let last = repair.messages.last().unwrap().text();
@@ -70,12 +70,85 @@ async fn agentcore_071_what_is_still_missing_is_said_and_unset() {
 }
 
 #[tokio::test]
-async fn a_repair_that_fails_takes_nothing_away() {
-    let down = Reply::error(ModelError::new(ModelErrorKind::InvalidRequest, "model down"));
-    let model = ScriptedModel::builder().replies([Reply::from("prose"), down]).build();
-    let ran = Rig::new(&model).run(one(Goal::new("g", "Do").output("a"))).await;
-    assert_eq!(text(&ran.completed(), "g"), "prose");
-    assert_eq!(ran.customs("output_missing").len(), 1);
+async fn a_failure_while_an_output_is_asked_for_once_more_is_not_swallowed() {
+    let failures = [
+        (ModelErrorKind::InvalidRequest, "json_schema is not supported"),
+        (ModelErrorKind::Overloaded, "overloaded"),
+        (ModelErrorKind::Refused, "not about this"),
+    ];
+    for (kind, message) in failures {
+        let down = Reply::error(ModelError::new(kind, message));
+        let model = ScriptedModel::builder().replies([Reply::from("prose"), down]).build();
+        let ran = Rig::new(&model).run(one(Goal::new("g", "Do").output(("a", Type::Int)))).await;
+        assert!(ran.failed().to_string().contains(message), "{}", ran.failed());
+    }
+}
+
+#[tokio::test]
+async fn a_single_text_is_the_answer_itself_where_the_answer_is_prose() {
+    for prose in ["The answer is x.", "fn main() { let x = {}; }", "```rust\nfn main() {}\n```"] {
+        let model = ScriptedModel::replies([prose]);
+        let ran = Rig::new(&model).run(one(Goal::new("g", "Do").output("a"))).await;
+        assert_eq!(text(&ran.completed(), "a"), prose);
+        assert!(ran.customs("output_missing").is_empty());
+    }
+    // An object that lacks the field is something else: it is asked for again.
+    for object in [r#"{"b": "x"}"#, "```json\n{\"b\": \"x\"}\n```"] {
+        let model = ScriptedModel::replies([object, r#"{"a": "x"}"#]);
+        let ran = Rig::new(&model).run(one(Goal::new("g", "Do").output("a"))).await;
+        assert_eq!(text(&ran.completed(), "a"), "x");
+    }
+}
+
+#[tokio::test]
+async fn outputs_that_did_not_come_are_in_the_state_by_who_was_to_give_them() {
+    let model = ScriptedModel::builder().otherwise("prose").build();
+    let critic = convoke_goals::Agent::new("critic", "You judge.").output(("mark", Type::Int));
+    let fan = convoke_goals::Agent::new("fan", "You cheer.");
+    let tree = Workflow::new("w")
+        .sequence(
+            Sequence::new("s")
+                .goal(Goal::new("g", "Do").output(("a", Type::Int)).output("b"))
+                .goal(Goal::new("team", "Judge").using(critic).using(fan)),
+        )
+        .sequence(Sequence::parallel("p").goal(Goal::new("h", "Do").output(("c", Type::Bool))));
+    let state = Rig::new(&model).run(tree).await.completed();
+    let missing = serde_json::to_value(&state.missing).unwrap();
+    assert_eq!(missing, json!({"g": ["a", "b"], "h": ["c"], "team.critic": ["mark"]}));
+}
+
+#[tokio::test]
+async fn a_goal_that_gives_at_last_what_was_missing_is_not_said_to_lack_it() {
+    let goal = Goal::new("g", "Do").output(("a", Type::Int));
+    for (replies, missing) in [
+        (["prose", "still prose", r#"{"a": 1}"#], json!({})),
+        ([r#"{"a": 1}"#, "prose", "still prose"], json!({"g": ["a"]})),
+    ] {
+        let model = ScriptedModel::replies(replies);
+        let tree = Workflow::new("w")
+            .sequence(Sequence::new("one").goal(goal.clone()))
+            .sequence(Sequence::parallel("two").goal(goal.clone()));
+        let state = Rig::new(&model).run(tree).await.completed();
+        assert_eq!(serde_json::to_value(&state.missing).unwrap(), missing);
+    }
+}
+
+#[tokio::test]
+async fn an_output_that_others_need_fails_whoever_was_to_give_it() {
+    let model = ScriptedModel::builder().otherwise("no JSON here").build();
+    for user in [
+        Goal::new("use", "Use $found"),
+        Goal::new("use", "Use it").when(convoke_goals::when("found").at_least(3)),
+    ] {
+        let tree = Workflow::new("w").sequence(
+            Sequence::new("s").goal(Goal::new("look", "Look").output(("found", Type::Int))).goal(user),
+        );
+        let ran = Rig::new(&model).run(tree).await;
+        let error = ran.failed().downcast_ref::<GoalError>();
+        let Some(GoalError::MissingOutput { name, output, .. }) = error else { panic!("{}", ran.failed()) };
+        assert_eq!((name.as_str(), output.as_str()), ("look", "found"));
+        assert!(ran.failed().to_string().contains("gave no `found`, so `$found`"));
+    }
 }
 
 #[tokio::test]

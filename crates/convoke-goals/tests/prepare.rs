@@ -416,9 +416,9 @@ fn tools_that_are_not_there_are_a_warning() {
     let tools = Overrides::new().allowed_tools(Tools::Named(vec!["mcp_web_*".into()]));
     let found = warnings(main_with([Goal::new("g", "x").customize(tools)]));
     assert_says(&found, &["goal `g` in `w/main`: no tool is called `mcp_web_*`; if it comes from a server"]);
-    let skill = Overrides::new().restrict_tools(Tools::Named(vec!["Bash(git:*)".into()]));
+    let skill = Overrides::new().restrict_calls(["Bash(git:*)"]);
     let found = warnings(main_with([Goal::new("g", "x").customize(skill)]));
-    assert_says(&found, &["`Bash(git:*)` allows commands of a tool, which counts while a skill is in use"]);
+    assert_says(&found, &["goal `g` in `w/main`: no tool is called `bash`; if it comes from a server"]);
 }
 
 #[test]

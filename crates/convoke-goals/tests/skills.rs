@@ -342,3 +342,36 @@ async fn limits_hold_in_a_run_that_is_resumed() {
     }
     assert_eq!(echo.calls(), [""; 0]);
 }
+
+#[derive(Deserialize, JsonSchema)]
+struct Command {
+    command: String,
+}
+
+#[tokio::test]
+async fn an_agent_made_of_a_skill_has_the_tool_of_whose_commands_the_skill_allows_some_and_no_others() {
+    let skill = "---\nname: history\ndescription: Knows.\nallowed-tools: Bash(git:*)\n---\nTell.\n";
+    let files = MemoryLoader::default().with("history/SKILL.md", skill);
+    let source = convoke_goals::agentfile::Source::new(
+        "Agentfile",
+        "NAME w\nAGENT teller FROM history\nGOAL g \"Do it\" USING teller\nRUN main USING g\n",
+    );
+    let file = convoke_goals::agentfile::read(&source, &files).0.unwrap();
+    let echo = Echo::default();
+    let notes = echo.clone();
+    let bash = FunctionTool::new("bash", "Runs", move |command: Command| {
+        notes.note(command.command);
+        async move { Ok::<_, Error>("ran".to_owned()) }
+    });
+    let commands = ["git log", "git log; rm x", "rm x", "git status"];
+    let calls = commands.map(|command| Reply::tool("bash", json!({"command": command})));
+    let model = ScriptedModel::builder().replies(calls.into_iter().chain([Reply::text("done")])).build();
+    let rig = Rig::new(&model).with(|equipment| equipment.tools = tools(&echo).with(bash).unwrap());
+    rig.run(Workflow::from(&file)).await.completed();
+    assert_eq!(echo.calls(), ["git log", "git status"]);
+    let requests = model.requests();
+    let offered: Vec<&str> = requests[0].tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(offered, ["bash"]);
+    let (refusal, is_error) = results(&requests[2]).pop().unwrap();
+    assert!(is_error && refusal.contains("not allowed") && refusal.contains("Bash(git:*)"), "{refusal}");
+}

@@ -3,6 +3,7 @@
 //! A tool's result is a text. Pictures, sounds and other bytes are described in it, and their data is left out: it says so,
 //! and a model that needs it must ask for it in another way.
 
+use convoke_core::json_text;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ pub(crate) fn text_of(result: &CallToolResult) -> String {
     if let Some(structured) = &result.structured_content
         && !result.content.iter().any(|block| says(block, structured))
     {
-        own_line(&mut text, &structured.to_string());
+        own_line(&mut text, &json_text(structured));
     }
     text
 }

@@ -2,7 +2,7 @@
 //!
 //! Who rejects a question declines the whole form. A form without fields is a question for yes or no.
 
-use convoke_core::{Answer, Decision, Error, Question, Scope};
+use convoke_core::{Answer, Decision, Error, Question, Scope, json_text};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 
@@ -56,7 +56,12 @@ impl Form<'_> {
                 ElicitResult::new(ElicitationAction::Decline)
             });
         }
-        let names = order.unwrap_or_else(|| fields.keys().cloned().collect());
+        let names = order.unwrap_or_else(|| {
+            // Questions are numbered in the journal, so their order must not depend on how `serde_json` was built.
+            let mut names: Vec<String> = fields.keys().cloned().collect();
+            names.sort_unstable();
+            names
+        });
         let required = schema["required"].as_array().cloned().unwrap_or_default();
         let mut content = Map::new();
         for name in names {
@@ -217,7 +222,7 @@ impl Field<'_> {
 }
 
 fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| json_text(value), str::to_owned)
 }
 
 #[cfg(test)]

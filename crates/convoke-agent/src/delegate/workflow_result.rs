@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use convoke_core::{EventKind, Path};
+use convoke_core::{EventKind, Path, json_text};
 use serde_json::Value;
 
 /// The last thing said, else what was published last, else the final state (gains 149 to 151).
 pub(super) fn usual_result(events: &[(Path, EventKind)], state: &Value) -> String {
-    last_words(events).or_else(|| last_published(events, state)).unwrap_or_else(|| state.to_string())
+    last_words(events).or_else(|| last_published(events, state)).unwrap_or_else(|| json_text(state))
 }
 
 /// The text of the last message that has any.
@@ -38,5 +38,5 @@ fn last_published(events: &[(Path, EventKind)], state: &Value) -> Option<String>
         _ => None,
     })?;
     let named = ["result", "output"].iter().find_map(|name| published.get(name)?.as_str());
-    Some(named.map_or_else(|| published.to_string(), str::to_owned))
+    Some(named.map_or_else(|| json_text(published), str::to_owned))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use convoke_core::{
     Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Reconciled, Repeat, Tool, ToolEffect,
-    ToolEffects, ToolSpec,
+    ToolEffects, ToolSpec, json_text,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -263,7 +263,7 @@ fn output<T: Serialize, E: Into<Box<dyn StdError + Send + Sync>>>(
 ) -> Result<String, Error> {
     match serde_json::to_value(result.map_err(Error::failed)?)? {
         Value::String(text) => Ok(text),
-        json => Ok(json.to_string()),
+        json => Ok(json_text(&json)),
     }
 }
 

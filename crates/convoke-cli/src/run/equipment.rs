@@ -8,6 +8,7 @@ use convoke_core::Model;
 use convoke_goals::Equipment;
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_models::ModelName;
+use convoke_tools::policy::shell::{self, SimpleCommand};
 
 use super::tuned::Tuned;
 use crate::models::Models;
@@ -40,12 +41,14 @@ pub(super) fn equipment(
     equipment.model = usual;
     equipment.workspace = workspace.to_owned();
     equipment.max_reorients = supervision.max_reorients;
+    equipment.max_turns = models.config.turns_per_goal();
     equipment.human.expiry = supervision.human_expiry;
     equipment.human.audience = supervision.answerers;
     if let Some(model) = supervisor {
         equipment.supervisor = Some(Arc::new(ModelSupervisor::with_model(model)));
     }
     equipment.models = Some(Arc::new(named));
+    equipment.commands = Some(Arc::new(programs));
     Ok((equipment, unpriced))
 }
 
@@ -64,6 +67,18 @@ impl Unpriced {
     pub(super) fn names(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
+}
+
+/// The words of every program that a command line would start, as the policy reads it. Variables that are set for a
+/// program may make another one of it, so they are not said.
+fn programs(command: &str) -> Option<Vec<Vec<String>>> {
+    let reading = shell::read(command);
+    let is_said = reading.unclear.is_empty() && reading.multiplying.is_empty();
+    let words = |command: &SimpleCommand| {
+        let words = command.words.iter().map(|word| word.fixed().map(str::to_owned));
+        words.collect::<Option<Vec<_>>>().filter(|_| command.variables.is_empty())
+    };
+    reading.commands.iter().map(words).collect::<Option<Vec<_>>>().filter(|_| is_said)
 }
 
 /// Models by the names that Agentfiles use.

@@ -1,5 +1,7 @@
 //! What came of a run: the result on standard output, what to do next on standard error, and the exit code.
 
+use std::collections::BTreeMap;
+
 use convoke_core::history::OpenQuestion;
 use convoke_core::{Error, History, Outcome, RunId, RunStatus, StoreError};
 use convoke_goals::{GoalState, Values};
@@ -29,7 +31,11 @@ struct Document<'a> {
     /// What the text form prints; `null` if it has not completed.
     result: Option<String>,
     outputs: &'a Values,
-    unconverged: &'a std::collections::BTreeMap<String, u32>,
+    unconverged: &'a BTreeMap<String, u32>,
+    /// Outputs that were declared and did not come, by the goal that was to give them.
+    missing: &'a BTreeMap<String, Vec<String>>,
+    /// Goals that a limit was the end of, and which.
+    cut_short: &'a BTreeMap<String, String>,
     skipped: &'a [String],
     /// What it waits for.
     questions: Vec<QuestionView<'a>>,
@@ -78,6 +84,8 @@ pub(crate) async fn give(
         result: result.clone(),
         outputs: &outcome.state.outputs,
         unconverged: &outcome.state.unconverged,
+        missing: &outcome.state.missing,
+        cut_short: &outcome.state.cut_short,
         skipped: &outcome.state.skipped,
         questions: open.iter().map(QuestionView::from).collect(),
         spent: SpentView::from(&outcome.totals),
@@ -99,6 +107,15 @@ pub(crate) async fn give(
             "`{name}` came to its limit of {} without an end",
             human::count(u64::from(*cap), "iteration")
         ));
+    }
+    for (name, outputs) in &outcome.state.missing {
+        let outputs: Vec<String> = outputs.iter().map(|output| format!("`{output}`")).collect();
+        session
+            .output
+            .note(&format!("`{name}` answered without {}, which it was to give", outputs.join(", ")));
+    }
+    for (name, reason) in &outcome.state.cut_short {
+        session.output.note(&format!("`{name}` was cut short: {reason}"));
     }
     let resume = session.resume(&outcome.run, &source.manifest);
     match outcome.status {

@@ -26,6 +26,11 @@ broken! {
     a_misspelt_agent: "NAME plan\nAGENT critic \"You are a critic.\"\nGOAL look \"Look\" USING critc\nRUN main USING look\n";
     a_misspelt_variable: "NAME plan\nINPUT tasks\nGOAL sort \"Sort $taks by urgency\"\nRUN main USING sort\n";
     no_name_and_no_run: "GOAL sort \"Sort my tasks\"\n";
+    no_run_for_five_goals: "NAME plan\nGOAL a \"A\"\nGOAL b \"B\"\nGOAL c \"C\"\nGOAL d \"D\"\nGOAL e \"E\"\n";
+    a_workflow_instead_of_a_name: "WORKFLOW plan\nGOAL sort \"Sort my tasks\"\nRUN main USING sort\n";
+    a_misspelt_tool: "NAME plan\nGOAL sort \"Sort my tasks\" TOOLS raed, weather, mcp_files_raed, web_search\nRUN main USING sort\n";
+    the_manifest_of_a_swarm: "# ours\nnats:\n  url: nats://localhost:4222\nagents:\n  - name: one\n    agentfile: one.agent\n    type: manager\n";
+    some_other_yaml: "---\nname: plan\nsteps:\n  - GOAL\n";
     a_goal_without_a_text: "NAME plan\nGOAL sort\n  Sort my tasks, please.\nRUN main USING sort\n";
     a_goal_without_a_name: "NAME plan\nGOAL \"Sort my tasks\"\nRUN main USING sort\n";
     a_default_without_the_word: "NAME plan\nINPUT hours=\"4\"\nGOAL sort \"Sort for $hours hours\"\nRUN main USING sort\n";

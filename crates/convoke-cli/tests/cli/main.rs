@@ -39,6 +39,7 @@ mod rm;
 mod run;
 mod run_config;
 mod run_examples;
+mod run_lacking;
 mod run_mcp_stop;
 mod run_person;
 mod run_skills;

@@ -33,6 +33,40 @@ reply = { tool_calls = [{ name = "use_skill", arguments = { name = "sweeping" } 
 }
 
 #[test]
+fn an_agent_made_of_a_skill_runs_the_commands_that_the_skill_allows_as_the_policy_reads_them() {
+    let place = Place::empty();
+    place.write(
+        "Agentfile",
+        "NAME x\nAGENT teller FROM history\nGOAL g \"Tell\" USING teller\nRUN main USING g\n",
+    );
+    place.write(
+        "history/SKILL.md",
+        "---\nname: history\ndescription: Knows.\nallowed-tools: Bash(git:*)\n---\nTell.\n",
+    );
+    place.write(
+        "script.toml",
+        r#"
+[[rule]]
+when = { tool_result_contains = "is not allowed" }
+reply = "Told."
+
+[[rule]]
+when = { has_tool_result = true }
+reply = { tool_calls = [{ name = "bash", arguments = { command = "git log; touch x.txt" } }] }
+
+[[rule]]
+reply = { tool_calls = [{ name = "bash", arguments = { command = "git status 'a b' && git branch" } }] }
+"#,
+    );
+    let output = place.convoke(&["run", "-m", "scripted/script.toml"]);
+    let seen = stderr(&output);
+    assert_eq!(stdout(&output), "Told.\n", "{seen}");
+    assert!(seen.contains("bash(\"command\":\"git status 'a b' && git branch\")"), "{seen}");
+    assert_eq!(seen.matches("bash refused").count(), 1, "{seen}");
+    assert!(!place.path().join("x.txt").exists(), "the skill allows git only");
+}
+
+#[test]
 fn a_package_is_run_like_a_file() {
     let place = Place::empty();
     place.write(

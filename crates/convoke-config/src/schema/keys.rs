@@ -5,6 +5,7 @@ use super::{Across, Key, Kind};
 const COUNT: Kind = Kind::Whole { least: 1, most: u64::MAX };
 const COUNT_OR_NONE: Kind = Kind::Whole { least: 0, most: u64::MAX };
 const SECONDS: Kind = Kind::Whole { least: 1, most: 86_400 };
+const STRUCTURED_OUTPUT: Kind = Kind::OneOf(&["json_schema", "json_object", "words"]);
 const REASONING: Kind = Kind::OneOf(&["off", "low", "medium", "high"]);
 
 /// Every key, in the order in which they are shown. `[tools]` and `[policy]` belong here once something reads them; until then they are unknown, like everything else that would do nothing.
@@ -37,6 +38,22 @@ pub const KEYS: &[Key] = &[
     service("services.*.concurrent_requests", COUNT, "At most this many requests at once."),
     service("services.*.first_token_seconds", SECONDS, "How long the first sign of an answer may take."),
     service("services.*.idle_seconds", SECONDS, "How long an answer may pause."),
+    Key {
+        default: "json_schema, and words once the service has refused it",
+        ..service(
+            "services.*.structured_output",
+            STRUCTURED_OUTPUT,
+            "How the service is asked for an answer of a given shape.",
+        )
+    },
+    Key {
+        default: "16",
+        ..service(
+            "services.*.max_reply_mib",
+            Kind::Whole { least: 1, most: 1_024 },
+            "How many MiB of text, thoughts and calls a reply may have.",
+        )
+    },
     Key {
         default: "the model that is used otherwise",
         ..profile("profiles.*.model", Kind::Model, "The model.")
@@ -108,6 +125,15 @@ pub const KEYS: &[Key] = &[
     ),
     budget("budgets.per_tool.*", COUNT_OR_NONE, &[], "Calls of one tool that a run may make."),
     budget("budgets.turns", COUNT, &["CONVOKE_BUDGETS_TURNS"], "Turns of agents in a run."),
+    Key {
+        default: "50 for a goal, 30 for an agent; more if a BUDGET says more turns",
+        ..budget(
+            "budgets.turns_per_goal",
+            Kind::Whole { least: 1, most: u32::MAX as u64 },
+            &["CONVOKE_BUDGETS_TURNS_PER_GOAL"],
+            "Turns that one goal or agent may take before it has to end with what it has.",
+        )
+    },
     budget("budgets.wall_time", Kind::Time, &["CONVOKE_BUDGETS_WALL_TIME"], "How long a run may take."),
     Key {
         variables: &["CONVOKE_STORE"],

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use convoke_models::ModelName;
 use convoke_models::choose::{ModelConfig, ServiceConfig};
+use convoke_models::provider::StructuredOutput;
 
 use crate::{Origin, Setting, Value};
 
@@ -41,8 +42,20 @@ fn set(service: &mut ServiceConfig, field: &str, value: &Value) {
         }
         ("first_token_seconds", Value::Whole(seconds)) => service.first_token_seconds = Some(*seconds),
         ("idle_seconds", Value::Whole(seconds)) => service.idle_seconds = Some(*seconds),
+        ("structured_output", Value::Text(how)) => service.structured_output = structured_output(how),
+        ("max_reply_mib", Value::Whole(most)) => service.max_reply_mib = Some(*most),
         _ => {}
     }
+}
+
+/// One of the words that were checked when they were read.
+fn structured_output(how: &str) -> Option<StructuredOutput> {
+    Some(match how {
+        "json_schema" => StructuredOutput::JsonSchema,
+        "json_object" => StructuredOutput::JsonObject,
+        "words" => StructuredOutput::Words,
+        _ => return None,
+    })
 }
 
 /// Names that were checked when they were read.

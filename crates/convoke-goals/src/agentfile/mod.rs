@@ -34,6 +34,7 @@
 
 mod check;
 pub mod diagnostic;
+mod foreign;
 mod format;
 pub mod lexer;
 pub mod load;
@@ -44,6 +45,7 @@ mod source;
 mod span;
 pub mod syntax;
 pub(crate) mod template;
+mod tools;
 
 pub use check::check;
 pub use format::format;
@@ -51,6 +53,7 @@ pub use model::Agentfile;
 pub use source::Source;
 pub use span::{Position, Span};
 pub use template::{Piece, Template};
+pub use tools::misspelt_tools;
 
 use diagnostic::Diagnostics;
 use load::Loader;
@@ -59,6 +62,11 @@ use load::Loader;
 ///
 /// There is an [`Agentfile`] exactly if there is no error; warnings come with either.
 pub fn read(source: &Source, loader: &dyn Loader) -> (Option<Agentfile>, Diagnostics) {
+    if let Some(diagnostic) = foreign::found(source) {
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.error(|| diagnostic);
+        return (None, diagnostics);
+    }
     let (tree, mut diagnostics) = parser::parse(source.text());
     let file = check(&tree, loader, &mut diagnostics);
     diagnostics.sort();

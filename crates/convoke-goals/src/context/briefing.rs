@@ -2,7 +2,8 @@
 
 use super::budget::fit;
 use super::outputs::instruction;
-use super::{ContextBudget, Fence, PromptVersion, Written, quoted};
+use super::{ContextBudget, Fence, Written, quoted};
+use crate::rules::Rules;
 use crate::supervise::Correction;
 use crate::tree::Output;
 
@@ -28,7 +29,7 @@ pub struct Briefing<'a> {
     history: &'a [String],
     converging: bool,
     came_empty: bool,
-    version: PromptVersion,
+    rules: Rules,
     corrections: &'a [Correction],
     outputs: &'a [Output],
 }
@@ -44,7 +45,7 @@ impl<'a> Briefing<'a> {
             history: &[],
             converging: false,
             came_empty: false,
-            version: PromptVersion::CURRENT,
+            rules: Rules::CURRENT,
             corrections: &[],
             outputs: &[],
         }
@@ -70,8 +71,8 @@ impl<'a> Briefing<'a> {
     }
 
     /// In the wording of a run.
-    pub(crate) fn worded(mut self, version: PromptVersion) -> Self {
-        self.version = version;
+    pub(crate) fn worded(mut self, rules: Rules) -> Self {
+        self.rules = rules;
         self
     }
 
@@ -126,10 +127,10 @@ impl<'a> Briefing<'a> {
         }
         text.push_str(&corrections(self.corrections, fence));
         text.push_str("\n</workflow>");
-        if self.came_empty && self.version >= PromptVersion::V2 {
+        if self.came_empty && self.rules.reworded() {
             text.push_str("\n\nYour last reply had no result in it.");
         }
-        text.push_str(&closing(self.version, "the current goal asks for", self.outputs));
+        text.push_str(&closing(self.rules, "the current goal asks for", self.outputs));
         Written { text, cuts }
     }
 
@@ -137,11 +138,12 @@ impl<'a> Briefing<'a> {
     /// it at once, and nothing else.
     fn convergence_instruction(&self, has_history: bool) -> Option<String> {
         let has_outputs = !self.outputs.is_empty();
-        match self.version {
-            _ if !self.converging => None,
-            PromptVersion::V1 => Some(first_convergence_instruction(has_history, has_outputs)),
-            PromptVersion::V2 if has_history => Some(convergence_instruction(has_outputs)),
-            PromptVersion::V2 => None,
+        if !self.converging {
+            None
+        } else if !self.rules.reworded() {
+            Some(first_convergence_instruction(has_history, has_outputs))
+        } else {
+            has_history.then(|| convergence_instruction(has_outputs))
         }
     }
 }
@@ -175,8 +177,8 @@ fn first_convergence_instruction(has_history: bool, has_outputs: bool) -> String
 
 /// What a prompt ends with, where no outputs say what an answer looks like: small models answer in the manner of what they
 /// read last.
-pub(super) fn closing(version: PromptVersion, what: &str, outputs: &[Output]) -> String {
-    if version < PromptVersion::V2 || !outputs.is_empty() {
+pub(super) fn closing(rules: Rules, what: &str, outputs: &[Output]) -> String {
+    if !rules.reworded() || !outputs.is_empty() {
         return String::new();
     }
     format!(

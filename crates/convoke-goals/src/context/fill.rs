@@ -4,6 +4,7 @@ use super::budget::fit;
 use super::{ContextBudget, Fence, Written};
 use crate::GoalState;
 use crate::agentfile::{Piece, Template};
+use crate::rules::Rules;
 use crate::tree::Name;
 
 /// A text needs a value that nobody made.
@@ -19,9 +20,10 @@ const SHORT: usize = 60;
 
 /// A text with its values.
 ///
-/// What the workflow was given stands where its variable stood. So does what a goal made, if it is short and in one line;
-/// otherwise it is [fenced](Fence). Values that are too long together are cut, the largest first, with a note where
-/// something is left out.
+/// A value in one line without `<` and `>` stands where its variable stood, if the workflow was given it or it is short. So
+/// does an input of several lines that is the whole text, for then it is what is to be done. Everything else could be
+/// taken for a part of the prompt, and is [fenced](Fence). Values that are too long together are cut, the largest first,
+/// with a note where something is left out.
 ///
 /// # Errors
 /// The first variable that has no value.
@@ -31,45 +33,92 @@ pub fn fill(
     fence: &Fence,
     budget: ContextBudget,
 ) -> Result<Written, NoValue> {
-    let mut values =
-        template.variables().map(|name| Value::of(name, state, fence)).collect::<Result<Vec<_>, _>>()?;
-    let cuts = cut(&mut values, budget);
-    let mut values = values.into_iter();
-    let mut text = String::new();
-    for piece in template.pieces() {
-        match piece {
-            Piece::Text(piece) => text.push_str(piece),
-            Piece::Variable(_) => values.by_ref().take(1).for_each(|value| value.put_into(&mut text, fence)),
+    Filling { fence, budget, rules: Rules::CURRENT, task: None }.fill(template, state)
+}
+
+/// How values are put into texts.
+pub(crate) struct Filling<'a> {
+    pub(crate) fence: &'a Fence,
+    pub(crate) budget: ContextBudget,
+    pub(crate) rules: Rules,
+    /// The input that has a task which was put together here: it is to be followed, and what others wrote is fenced in it.
+    pub(crate) task: Option<&'a str>,
+}
+
+impl Filling<'_> {
+    pub(crate) fn fill(&self, template: &Template<Name>, state: &GoalState) -> Result<Written, NoValue> {
+        let is_whole = is_one_variable(template);
+        let values = template.variables().map(|name| self.value(name, state, is_whole));
+        let mut values = values.collect::<Result<Vec<_>, _>>()?;
+        let cuts = cut(&mut values, self.budget);
+        let mut values = values.into_iter();
+        let mut text = String::new();
+        for piece in template.pieces() {
+            match piece {
+                Piece::Text(piece) => text.push_str(piece),
+                Piece::Variable(_) => {
+                    values.by_ref().take(1).for_each(|value| value.put_into(&mut text, self.fence));
+                }
+            }
         }
+        Ok(Written { text, cuts })
     }
-    Ok(Written { text, cuts })
+
+    fn value<'n>(&self, name: &'n Name, state: &GoalState, is_whole: bool) -> Result<Value<'n>, NoValue> {
+        let text = state.text(name).ok_or_else(|| NoValue { name: name.to_string() })?;
+        let marked = self.fence.marked(&text);
+        let in_one_line = !text.contains(['\n', '\r']);
+        let is_short = text.len() <= SHORT && in_one_line;
+        let (place, marked) = match state.outputs.get(name) {
+            Some(_) if !is_short || (self.rules.fence_markup() && has_markup(&text)) => {
+                (Place::Fenced, false)
+            }
+            Some(_) => (Place::Plain, false),
+            None if !self.rules.fence_markup() || self.task == Some(&**name) => (Place::AsItIs, marked),
+            None if has_markup(&text) || marked || !(in_one_line || is_whole) => (Place::Fenced, false),
+            None => (Place::AsItIs, false),
+        };
+        Ok(Value { name, text, place, marked })
+    }
+}
+
+/// Whether a text could be taken for a tag of a prompt, or for a part of one.
+fn has_markup(text: &str) -> bool {
+    text.contains(['<', '>'])
+}
+
+/// Whether a text is a variable and nothing else.
+fn is_one_variable(template: &Template<Name>) -> bool {
+    let is_blank = |piece: &Piece<Name>| matches!(piece, Piece::Text(text) if text.trim().is_empty());
+    template.variables().count() == 1
+        && template.pieces().iter().all(|piece| is_blank(piece) || matches!(piece, Piece::Variable(_)))
 }
 
 /// What stands for a variable.
 struct Value<'a> {
     name: &'a str,
     text: String,
-    /// A goal made it.
-    made: bool,
+    place: Place,
     /// It has our marks in it: the task of a workflow that is an agent. It was cut when it was put together, and cutting
     /// it again could take one mark of two away.
     marked: bool,
 }
 
-impl<'a> Value<'a> {
-    fn of(name: &'a Name, state: &GoalState, fence: &Fence) -> Result<Self, NoValue> {
-        let text = state.text(name).ok_or_else(|| NoValue { name: name.to_string() })?;
-        let made = state.outputs.get(name).is_some();
-        Ok(Self { name, marked: !made && fence.marked(&text), made, text })
-    }
+/// How a value stands in its text.
+enum Place {
+    AsItIs,
+    /// In its line, without marks.
+    Plain,
+    /// Between marks, on lines of its own.
+    Fenced,
+}
 
+impl Value<'_> {
     fn put_into(&self, text: &mut String, fence: &Fence) {
-        if !self.made {
-            text.push_str(&self.text);
-        } else if self.text.len() <= SHORT && !self.text.contains(['\n', '\r']) {
-            text.push_str(&fence.without_marks(&self.text));
-        } else {
-            push_block(text, &fence.wrap(&self.text));
+        match self.place {
+            Place::AsItIs => text.push_str(&self.text),
+            Place::Plain => text.push_str(&fence.without_marks(&self.text)),
+            Place::Fenced => push_block(text, &fence.wrap(&self.text)),
         }
     }
 }

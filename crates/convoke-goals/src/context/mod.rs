@@ -10,7 +10,6 @@
 //! | what to leave out when it is too much | `budget.rs` |
 //! | values put into texts | `fill.rs` |
 //! | whether an iteration says it is the last | `convergence.rs` |
-//! | which wording a run has | `version.rs` |
 //!
 //! Everything here is a pure function: the same state gives the same prompt, byte for byte. Whatever a model, a tool or a
 //! person said stands between fences with a mark nobody can guess; it is never escaped, because code that was escaped is
@@ -26,7 +25,6 @@ mod outputs;
 mod synthesis;
 mod system;
 mod task;
-mod version;
 
 pub(crate) use attribute::quoted;
 pub use briefing::Briefing;
@@ -34,8 +32,8 @@ pub(crate) use briefing::corrections;
 pub(crate) use budget::fit;
 pub use budget::{ContextBudget, Cut, Written};
 pub use fence::Fence;
+pub(crate) use fill::Filling;
 pub use fill::{NoValue, fill};
 pub use synthesis::synthesis;
 pub use system::{Guidance, Role, SystemParts, system};
 pub use task::Task;
-pub(crate) use version::PromptVersion;

@@ -3,7 +3,8 @@
 use super::briefing::{closing, corrections};
 use super::budget::fit;
 use super::outputs::instruction;
-use super::{ContextBudget, Fence, PromptVersion, Written, quoted};
+use super::{ContextBudget, Fence, Written, quoted};
+use crate::rules::Rules;
 use crate::supervise::Correction;
 use crate::tree::Output;
 
@@ -17,13 +18,13 @@ pub struct Task<'a> {
     prior: &'a [(&'a str, &'a str)],
     corrections: &'a [Correction],
     outputs: &'a [Output],
-    version: PromptVersion,
+    rules: Rules,
 }
 
 impl<'a> Task<'a> {
     /// A task for somebody, on behalf of a goal.
     pub fn new(role: &'a str, goal: &'a str, text: &'a str) -> Self {
-        Self { role, goal, text, prior: &[], corrections: &[], outputs: &[], version: PromptVersion::CURRENT }
+        Self { role, goal, text, prior: &[], corrections: &[], outputs: &[], rules: Rules::CURRENT }
     }
 
     /// What goals before it came to, oldest first.
@@ -45,8 +46,8 @@ impl<'a> Task<'a> {
     }
 
     /// In the wording of a run.
-    pub(crate) fn worded(mut self, version: PromptVersion) -> Self {
-        self.version = version;
+    pub(crate) fn worded(mut self, rules: Rules) -> Self {
+        self.rules = rules;
         self
     }
 
@@ -73,7 +74,7 @@ impl<'a> Task<'a> {
             text.push('\n');
             text.push_str(corrections.trim_end());
         }
-        text.push_str(&closing(self.version, "the task asks for", self.outputs));
+        text.push_str(&closing(self.rules, "the task asks for", self.outputs));
         Written { text, cuts }
     }
 }

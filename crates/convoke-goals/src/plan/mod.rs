@@ -11,6 +11,7 @@
 mod bind;
 mod digest;
 mod flow;
+mod needed;
 mod outline;
 mod prepare;
 mod prepared;
@@ -107,10 +108,16 @@ pub(crate) struct Kit {
     pub tools: Toolset,
     /// Whether somebody chose these tools, rather than leaving it at all there are.
     pub tools_chosen: bool,
+    /// Lists of rules, of each of which one must let a call be made: see [`allowed`](crate::skills::allowed).
+    pub call_rules: Vec<Arc<[String]>>,
+    /// Tools that rules about calls have left it, and that runs of [first rules](crate::rules::Rules::FIRST) are without.
+    pub by_call: Vec<String>,
     /// What lists of tools say about calling in agents at run time, if there are any.
     pub spawning: Option<bool>,
     /// Instructions, from the workflow's to its own.
     pub context: Vec<String>,
+    /// The turns of the innermost budget around it that limits them.
+    pub turns: Option<u64>,
 }
 
 impl PlannedNode {

@@ -326,13 +326,6 @@ impl fmt::Display for ProblemKind {
                 write!(formatter, "it cannot be given its task in the input `{input}`: {why}")
             }
             Self::NoModel { choice, why } => write!(formatter, "there is no {choice}: {}", one_line(why)),
-            // How a skill allows some of the commands of a tool.
-            Self::UnknownTool { tool, .. } if tool.contains('(') => write!(
-                formatter,
-                "`{}` allows commands of a tool, which counts while a skill is in use; whoever is a skill has whole tools \
-                 only, by their names, and not this one",
-                one_line(tool)
-            ),
             Self::UnknownTool { tool, meant } => {
                 write!(formatter, "no tool is called `{}`", one_line(tool))?;
                 match meant {

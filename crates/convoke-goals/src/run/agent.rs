@@ -53,7 +53,7 @@ impl Step<GoalState> for AgentStep {
             let brief =
                 Brief { goal: Arc::clone(&agent.name), text: task, standing: true, ..Brief::default() };
             let product = answer(around, agent, (&brief, standing), scope, state).await?.product;
-            accept(scope, &agent.name, &agent.outputs, &product, state).await?;
+            accept(around, ("agent", &agent.name, &agent.outputs), &product, scope, state).await?;
             tell::goal_ended(scope, &agent.name, &product.text).await;
             Ok(())
         })
@@ -215,13 +215,15 @@ impl AgentAttempt<'_> {
             }),
             tools,
             on_demand,
-            prompts: around.prompts,
+            
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt,
             outputs: self.outputs,
             converging: self.brief.history.is_some(),
-            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            max_turns: around.turns_of(&agent.kit, USUAL_TURNS),
+            rules: around.rules,
+            commands: around.equipment.commands.clone(),
             called: spawner.called.clone(),
             watched: None,
         };
@@ -235,7 +237,7 @@ impl AgentAttempt<'_> {
         let (fence, budget) = (&around.fence, around.equipment.context_budget);
         match &brief.history {
             None => Task::new(&agent.name, &brief.goal, &brief.text)
-                .worded(around.prompts)
+                .worded(around.rules)
                 .prior(&prior)
                 .corrections(corrections)
                 .outputs(self.outputs)
@@ -244,7 +246,7 @@ impl AgentAttempt<'_> {
                 .prior(&prior)
                 .converging(history)
                 .came_empty(brief.came_empty)
-                .worded(around.prompts)
+                .worded(around.rules)
                 .corrections(corrections)
                 .outputs(self.outputs)
                 .write(fence, budget),

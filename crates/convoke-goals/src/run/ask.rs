@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentResult, AgentStop};
-use convoke_core::{Error, Message, Model, ModelRequest, Role, Scope, Toolset, Transcript, Visibility};
+use convoke_core::{
+    Error, Message, Model, ModelRequest, Role, Scope, ToolCall, Toolset, Transcript, Visibility,
+};
 
 use super::called::{Called, merge};
 use super::error::GoalError;
@@ -11,9 +13,11 @@ use super::outputs::{self, Read};
 use super::tell;
 use super::unanswered::{no_answer, readable, repeats_prompt};
 use crate::context::convergence::{ConvergenceVerdict, verdict};
-use crate::context::{Fence, PromptVersion, Written};
+use crate::context::{Fence, Written};
+use crate::equipment::CommandReader;
 use crate::plan::Kit;
-use crate::skills::{SkillShelf, TakenUp};
+use crate::rules::Rules;
+use crate::skills::{SkillShelf, TakenUp, allowed};
 use crate::state::GoalState;
 use crate::supervise::Product;
 use crate::tree::Output;
@@ -28,8 +32,6 @@ pub(super) struct Asked<'a> {
     pub(super) tools: Toolset,
     /// Those of them that are offered by name only.
     pub(super) on_demand: Vec<String>,
-    /// The wording of prompts.
-    pub(super) prompts: PromptVersion,
     pub(super) fence: &'a Fence,
     /// The skills it may take up.
     pub(super) skills: SkillShelf,
@@ -39,6 +41,10 @@ pub(super) struct Asked<'a> {
     /// It may say that nothing is left to improve.
     pub(super) converging: bool,
     pub(super) max_turns: u32,
+    /// The rules the run was begun under.
+    pub(super) rules: Rules,
+    /// Who reads command lines.
+    pub(super) commands: Option<CommandReader>,
     /// The tools that those it calls in have called.
     pub(super) called: Called,
     /// Told of every call it makes, for when it fails and leaves nothing else behind.
@@ -64,7 +70,7 @@ impl Asked<'_> {
     pub(super) async fn ask(mut self, scope: &Scope) -> Result<Said, Error> {
         tell::context_cut(scope, self.name, &self.prompt.cuts).await;
         let mut product = self.once(scope).await?;
-        if self.prompts >= PromptVersion::V2 {
+        if self.rules.reworded() {
             product.text = readable(&product.text, self.fence);
             if let Some(correction) = no_answer(&product, self.converging) {
                 self.prompt.text.push_str(correction);
@@ -79,7 +85,7 @@ impl Asked<'_> {
         }
         self.called.add_to(&mut product.tools);
         // Whoever improves on something may have nothing to add to it.
-        let has_before = self.prompts >= PromptVersion::V2 && self.converging;
+        let has_before = self.rules.reworded() && self.converging;
         if product.text.trim().is_empty() && product.incomplete.is_none() && !has_before {
             return Err(GoalError::Empty { name: self.name.to_owned() }.into());
         }
@@ -162,13 +168,14 @@ impl Asked<'_> {
             let marks = taken_up.clone();
             agent = agent.stop_when(move |_, reply| marks.marked(&reply.text()).is_some());
         }
-        if limited || watched.is_some() {
+        let (rules, reader) = (self.kit.call_rules.clone(), self.commands.clone());
+        if limited || watched.is_some() || !rules.is_empty() {
             let limits = taken_up.clone();
             agent = agent.refuse_when(move |conversation, call| {
                 if let Some(watched) = &watched {
                     watched.add([call.name.clone()]);
                 }
-                limits.refusal(conversation, call)
+                forbidden(&rules, call, reader.as_ref()).or_else(|| limits.refusal(conversation, call))
             });
         }
         Ok(agent.build()?)
@@ -192,6 +199,9 @@ impl Asked<'_> {
 
     async fn read(&self, scope: &Scope, product: &mut Product) -> Result<(), Error> {
         let mut read = outputs::read(&product.text, self.outputs);
+        if self.rules.take_text_as_sole_output() {
+            read = read.or_prose(&product.text, self.outputs);
+        }
         if !read.missing.is_empty() && product.incomplete.is_none() {
             read = self.repaired(scope, &product.text, read).await?;
         }
@@ -205,7 +215,10 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Asks once more for nothing but the values. That this fails does not take away what there is.
+    /// Asks once more for nothing but the values.
+    ///
+    /// # Errors
+    /// Whatever the model fails with: what is missing would be missing for good.
     async fn repaired(&self, scope: &Scope, answer: &str, read: Read) -> Result<Read, Error> {
         let mut messages = self.opening();
         messages.push(Message::assistant(answer));
@@ -219,7 +232,7 @@ impl Asked<'_> {
         let reply = repair.model(&self.model, request, Visibility::Hidden).await;
         match reply.and_then(|reply| Ok(reply.whole()?)) {
             Ok(reply) => Ok(outputs::read(&reply.text(), self.outputs).or(read)),
-            Err(error) if error.passes(repair.path()) => Err(error),
+            Err(error) if self.rules.need_outputs() || error.passes(repair.path()) => Err(error),
             Err(_) => Ok(read),
         }
     }
@@ -233,6 +246,19 @@ impl Asked<'_> {
     fn request(&self, messages: Transcript) -> ModelRequest {
         ModelRequest { messages, params: self.kit.params.clone(), ..ModelRequest::default() }
     }
+}
+
+/// Why a call may not be made: whoever is a skill makes the calls that the skill allows.
+fn forbidden(rules: &[Arc<[String]>], call: &ToolCall, reader: Option<&CommandReader>) -> Option<String> {
+    let breaks = |rules: &&Arc<[String]>| {
+        allowed::offers(rules, &call.name) && !allowed::allow_read(rules, call, reader)
+    };
+    let broken = rules.iter().find(breaks)?;
+    Some(format!(
+        "this call of `{}` is not allowed: every program of a command must be among these: {}",
+        call.name,
+        broken.join(", ")
+    ))
 }
 
 /// Adds the tools that were called, each once, in order.

@@ -8,8 +8,7 @@ use convoke_core::Error;
 pub enum GoalError {
     /// A text needs a value that is not there.
     #[error(
-        "{kind} `{name}` needs `${variable}`, which has no value: what should have made it gave none. See the event \
-         `output_missing` of whatever makes it"
+        "{kind} `{name}` needs `${variable}`, which has no value: what should have made it answered without it"
     )]
     NoValue {
         /// What needs it: `goal`, `agent`.
@@ -46,6 +45,20 @@ pub enum GoalError {
         name: String,
         /// What it is.
         value: i64,
+    },
+    /// An answer lacks something that others need.
+    #[error(
+        "{kind} `{name}` gave no `{output}`, so `${output}`, which is needed further on, is unresolved: {problem}"
+    )]
+    MissingOutput {
+        /// What it is: `goal`, `agent`.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// The output.
+        output: String,
+        /// What was wrong with the answer.
+        problem: String,
     },
     /// There was no answer.
     #[error("`{name}` gave no answer: the model's reply was empty")]
@@ -93,7 +106,7 @@ impl From<GoalError> for Error {
     fn from(error: GoalError) -> Self {
         match error {
             // The same question may well get an answer.
-            GoalError::Empty { .. } => Self::transient(error),
+            GoalError::Empty { .. } | GoalError::MissingOutput { .. } => Self::transient(error),
             _ => Self::permanent(error),
         }
     }

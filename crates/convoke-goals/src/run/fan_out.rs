@@ -169,6 +169,10 @@ impl Member {
             return Err(GoalError::Incomplete { name, reason }.into());
         }
         let mut beside = GoalState::default();
+        // What it gives for the goal is the goal's to account for.
+        let is_own = |output: &&Output| self.brief.outputs.iter().all(|asked| asked.name() != output.name());
+        let own: Vec<Output> = agent.outputs.iter().filter(is_own).cloned().collect();
+        beside.note(&format!("{}.{name}", self.brief.goal), said.product.lacks(&own), None);
         for output in &agent.outputs {
             if let Some(value) = said.product.fields.get(output.name()) {
                 beside.outputs.set(self.inner_name(output.name()), value.clone());
@@ -180,7 +184,9 @@ impl Member {
     /// A goal below the goal works on a state of its own; what it made there is known by other names here.
     async fn goal(&self, goal: &PlannedGoal, scope: &Scope) -> Result<Done, Error> {
         let mut own = (*self.state).clone();
-        let product = goal::pursue(&self.around, goal, &self.standing, scope, &mut own).await?;
+        // No text refers to what it gives.
+        let around = Arc::new(Surroundings { needed: Arc::default(), ..(*self.around).clone() });
+        let product = goal::pursue(&around, goal, &self.standing, scope, &mut own).await?;
         let mut beside = own.made_since(&self.state);
         let made = std::mem::take(&mut beside.outputs);
         for (value_name, value) in made.iter().filter(|(value_name, _)| **value_name != *goal.name) {

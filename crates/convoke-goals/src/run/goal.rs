@@ -13,7 +13,7 @@ use super::surroundings::{Surroundings, borrowed};
 use super::watch::Watched;
 use super::{fan_out, offered, tell};
 use crate::agentfile::model::Type;
-use crate::context::{Briefing, Guidance, PromptVersion, Role, SystemParts, Written, system};
+use crate::context::{Briefing, Guidance, Role, SystemParts, Written, system};
 use crate::plan::{PlannedGoal, PlannedNode, Watch};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, Standing};
@@ -118,7 +118,7 @@ pub(super) async fn pursue(
         state.outputs.unset(stale);
     }
     state.absorb(beside);
-    accept(scope, &goal.name, &goal.outputs, &product, state).await?;
+    accept(around, (goal.kind().name(), &goal.name, &goal.outputs), &product, scope, state).await?;
     tell::goal_ended(scope, &goal.name, &product.text).await;
     Ok(Some(product))
 }
@@ -135,16 +135,26 @@ fn usable(name: &str, product: &Product) -> Result<(), GoalError> {
 
 /// Puts what somebody came to into the state; nothing of it if it is not usable.
 pub(super) async fn accept(
-    scope: &Scope,
-    name: &str,
-    outputs: &[Output],
+    around: &Surroundings,
+    (kind, name, outputs): (&'static str, &str, &[Output]),
     product: &Product,
+    scope: &Scope,
     state: &mut GoalState,
 ) -> Result<(), Error> {
     usable(name, product)?;
+    let missing = product.lacks(outputs);
+    if let Some(output) = missing.iter().find(|output| around.needed.contains(output.as_str()))
+        && around.rules.need_outputs()
+    {
+        let problem =
+            product.missing.iter().chain(&product.incomplete).cloned().collect::<Vec<_>>().join("; ");
+        let (name, output) = (name.to_owned(), output.clone());
+        return Err(GoalError::MissingOutput { kind, name, output, problem }.into());
+    }
     if let Some(reason) = &product.incomplete {
         tell::goal_incomplete(scope, name, reason).await;
     }
+    state.note(name, missing, product.incomplete.as_deref());
     for output in outputs {
         match product.fields.get(output.name()) {
             Some(value) => state.outputs.set(output.name(), value.clone()),
@@ -237,12 +247,12 @@ impl Pursuit<'_> {
         let (tools, spawning) = spawner.tools()?;
         let on_demand = around.on_demand(&goal.kit, &tools);
         let mut prior = around.prior(state, &goal.name);
-        if around.prompts >= PromptVersion::V2 {
+        if around.rules.reworded() {
             // What the goal's own text has in it need not be said twice.
             prior.retain(|(name, _)| !goal.text.variables().any(|variable| **variable == **name));
         }
         let mut briefing =
-            Briefing::new(&around.plan.name, &goal.name, self.description).worded(around.prompts);
+            Briefing::new(&around.plan.name, &goal.name, self.description).worded(around.rules);
         let prior = borrowed(&prior);
         briefing = briefing.prior(&prior).corrections(self.corrections).outputs(&goal.outputs);
         if let Some(history) = self.history {
@@ -263,13 +273,15 @@ impl Pursuit<'_> {
             }),
             tools,
             on_demand,
-            prompts: around.prompts,
+            
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: briefing.write(&around.fence, around.equipment.context_budget),
             outputs: &goal.outputs,
             converging: self.history.is_some(),
-            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            max_turns: around.turns_of(&goal.kit, USUAL_TURNS),
+            rules: around.rules,
+            commands: around.equipment.commands.clone(),
             called: spawner.called.clone(),
             watched: None,
         };

@@ -15,6 +15,7 @@
 
 mod agent;
 mod ask;
+mod beginning;
 mod called;
 mod convergence;
 mod error;

@@ -3,7 +3,9 @@
 //! A model is asked for one JSON object. What comes back may have words or a fence around it, or something else
 //! altogether; what can be read is read, and what cannot is named.
 
-use convoke_core::OutputSchema;
+use std::collections::BTreeMap;
+
+use convoke_core::{OutputSchema, json_text};
 use serde_json::{Map, Value, json};
 
 use crate::agentfile::model::Type;
@@ -34,6 +36,22 @@ impl Read {
         all.collect::<Vec<_>>().join("; ")
     }
 
+    /// Where one text is asked for and the answer is prose, that is the text: an answer that is an object and lacks the field
+    /// is something else, and asked for once more.
+    pub(super) fn or_prose(mut self, answer: &str, outputs: &[Output]) -> Self {
+        let said = unfenced(answer);
+        if let [output] = outputs
+            && *output.ty() == Type::String
+            && self.fields.is_empty()
+            && !said.is_empty()
+            && !said.starts_with('{')
+        {
+            self.fields.set(output.name(), answer.trim());
+            self.missing.clear();
+        }
+        self
+    }
+
     /// What an answer before this one had and this one has not is taken from there.
     pub(super) fn or(mut self, earlier: Self) -> Self {
         for (name, value) in earlier.fields.iter() {
@@ -48,7 +66,8 @@ impl Read {
 
 /// The shape an answer must have.
 pub(super) fn schema(name: &str, outputs: &[Output], converging: bool) -> OutputSchema {
-    let mut properties: Map<String, Value> =
+    // In order of their names: the list of those that are required is part of the request, and of its digest.
+    let mut properties: BTreeMap<String, Value> =
         outputs.iter().map(|output| (output.name().to_owned(), output.ty().schema())).collect();
     if converging && !properties.contains_key(CONVERGED) {
         properties.insert(CONVERGED.to_owned(), Type::Bool.schema());
@@ -105,7 +124,7 @@ pub(super) fn take_converged(text: &str, outputs: &[Output]) -> Option<(bool, St
         return Some((said, text.to_owned()));
     }
     object.remove(CONVERGED);
-    Some((said, Value::Object(object).to_string()))
+    Some((said, json_text(&Value::Object(object))))
 }
 
 /// The value as its type has it: a text that says a number where a number is asked for is a number.
@@ -115,7 +134,7 @@ pub(super) fn typed(value: &Value, ty: &Type) -> Option<Value> {
     }
     match (ty, value) {
         // A text is asked for unless something else is said, so whatever there is has a text.
-        (Type::String, other) => Some(Value::String(other.to_string())),
+        (Type::String, other) => Some(Value::String(json_text(other))),
         (Type::Int, Value::Number(number)) => {
             let number = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15)?;
             Some(Value::from(number as i64))
@@ -126,6 +145,13 @@ pub(super) fn typed(value: &Value, ty: &Type) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+/// A text without the code fence that may stand around all of it.
+fn unfenced(text: &str) -> &str {
+    let text = text.trim();
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    inner.and_then(|inner| inner.split_once('\n')).map_or(text, |(_, rest)| rest.trim())
 }
 
 /// The JSON object in a text: of those that stand in it, the one that has most of what is asked for, and of those the

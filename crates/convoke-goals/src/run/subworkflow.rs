@@ -37,7 +37,7 @@ impl SubWorkflow<'_> {
         let mut state = GoalState { inputs: self.inputs(&task)?, ..GoalState::default() };
         let called = Called::default();
         let level = self.brief.level(self.around);
-        let inner = WorkflowStep::within(self.around, self.plan, level, called.clone());
+        let inner = WorkflowStep::within(self.around, (self.plan, self.task), level, called.clone());
         scope.run(&inner, &mut state).await?;
         let text = self.result(&state).ok_or_else(|| GoalError::NoResult { agent: agent() })?;
         let mut product = Product { text, tools: called.names(), ..Product::default() };

@@ -10,9 +10,10 @@ use super::called::Called;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
-use crate::context::{Fence, NoValue, PromptVersion, Written, fill};
+use crate::context::{Fence, Filling, NoValue, Written};
 use crate::equipment::Equipment;
 use crate::plan::{Kit, Plan};
+use crate::rules::Rules;
 use crate::skills;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
@@ -26,10 +27,16 @@ pub(super) struct Surroundings {
     /// What was known of the folder that is worked in when the run began. Goals change it; what they are told does not,
     /// or a run could not be told again.
     pub(super) workspace: Arc<str>,
-    /// The wording of its prompts.
-    pub(super) prompts: PromptVersion,
     /// The names of what stands in sequences.
     pub(super) in_sequence: Arc<HashSet<Name>>,
+    /// The names of values that something relies on.
+    pub(super) needed: Arc<HashSet<Name>>,
+    /// The rules the run was begun under.
+    pub(super) rules: Rules,
+    /// How many turns everybody has, if that is said.
+    pub(super) max_turns: Option<u32>,
+    /// For a workflow that is an agent: the input that has its task.
+    pub(super) task: Option<Name>,
     /// How many workflows there are around this one.
     pub(super) nesting: u32,
     /// How deep the work is below a goal of the outermost workflow, as far as calling in others is concerned.
@@ -48,7 +55,13 @@ impl Surroundings {
         text: &Template<Name>,
         state: &GoalState,
     ) -> Result<Written, Error> {
-        fill(text, state, &self.fence, self.equipment.context_budget).map_err(|NoValue { name: variable }| {
+        let filling = Filling {
+            fence: &self.fence,
+            budget: self.equipment.context_budget,
+            rules: self.rules,
+            task: self.task.as_deref(),
+        };
+        filling.fill(text, state).map_err(|NoValue { name: variable }| {
             GoalError::NoValue { kind, name: name.to_owned(), variable }.into()
         })
     }
@@ -104,7 +117,7 @@ impl Surroundings {
     /// introduced by name already.
     pub(super) fn on_demand(&self, kit: &Kit, tools: &Toolset) -> Vec<String> {
         const WORTH_IT: usize = 4;
-        let wanted = self.equipment.tools_on_demand && self.prompts >= PromptVersion::V2 && !kit.tools_chosen;
+        let wanted = self.equipment.tools_on_demand && self.rules.reworded() && !kit.tools_chosen;
         let names = tools.names().filter(|name| *name != skills::TOOL).map(str::to_owned);
         let names: Vec<String> = names.collect();
         if wanted && names.len() >= WORTH_IT { names } else { Vec::new() }
@@ -113,8 +126,16 @@ impl Surroundings {
     /// What is told of the folder to somebody with these tools: nothing to whoever cannot look into it, or has to open the
     /// tools for that first.
     pub(super) fn workspace_for(&self, tools: &Toolset, on_demand: &[String]) -> &str {
-        let is_told = self.prompts < PromptVersion::V2 || (!tools.is_empty() && on_demand.is_empty());
+        let is_told = !self.rules.reworded() || (!tools.is_empty() && on_demand.is_empty());
         if is_told { &self.workspace } else { "" }
+    }
+
+    /// How many turns somebody has: what is said for everybody, or else what is usual, or more if a budget of theirs says
+    /// more.
+    pub(super) fn turns_of(&self, kit: &Kit, usual: u32) -> u32 {
+        let budget = kit.turns.filter(|_| self.rules.raise_turns());
+        let budget = budget.map_or(0, |turns| u32::try_from(turns).unwrap_or(u32::MAX));
+        self.max_turns.unwrap_or(usual.max(budget))
     }
 
     /// The model somebody works with.

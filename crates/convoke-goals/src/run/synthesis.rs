@@ -62,7 +62,7 @@ impl Step<Said> for Synthesis<'_> {
                 kit: &goal.kit,
                 tools: Toolset::new(),
                 on_demand: Vec::new(),
-                prompts: around.prompts,
+                
                 fence: &around.fence,
                 skills: SkillShelf::default(),
                 system: system(&SystemParts {
@@ -86,6 +86,8 @@ impl Step<Said> for Synthesis<'_> {
                 outputs: &goal.outputs,
                 converging: false,
                 max_turns: 1,
+                rules: around.rules,
+                commands: around.equipment.commands.clone(),
                 called: Called::default(),
                 watched: None,
             };

@@ -4,53 +4,54 @@ use std::sync::Arc;
 
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 use convoke_steps::Chain;
-use serde::{Deserialize, Serialize};
 
+use super::beginning::Beginning;
 use super::called::Called;
 use super::sequence::SequenceStep;
 use super::surroundings::Surroundings;
 use super::tell;
-use crate::context::{Fence, PromptVersion};
 use crate::equipment::Equipment;
 use crate::plan::Plan;
 use crate::secret;
 use crate::state::GoalState;
+use crate::tree::Name;
 
 /// A workflow: its sequences, one after the other.
 pub(super) struct WorkflowStep {
     plan: Arc<Plan>,
     equipment: Arc<Equipment>,
     /// What is drawn and looked up once for a run, if there is a workflow around this one.
-    run: Option<OfTheRun>,
+    run: Option<Beginning>,
+    /// For a workflow that is an agent: the input that has its task.
+    task: Option<Name>,
     nesting: u32,
     level: u32,
     /// The tools that are called in it.
     called: Called,
 }
 
-/// What is the same for all workflows of a run.
-#[derive(Clone)]
-struct OfTheRun {
-    fence: Fence,
-    workspace: Arc<str>,
-    prompts: PromptVersion,
-}
-
 impl WorkflowStep {
     pub(super) fn outermost(plan: Arc<Plan>, equipment: Arc<Equipment>) -> Self {
-        Self { plan, equipment, run: None, nesting: 0, level: 0, called: Called::default() }
+        Self { plan, equipment, run: None, task: None, nesting: 0, level: 0, called: Called::default() }
     }
 
     /// A workflow that is an agent of another one.
-    pub(super) fn within(around: &Surroundings, plan: &Arc<Plan>, level: u32, called: Called) -> Self {
+    pub(super) fn within(
+        around: &Surroundings,
+        (plan, task): (&Arc<Plan>, &Name),
+        level: u32,
+        called: Called,
+    ) -> Self {
         Self {
             plan: Arc::clone(plan),
             equipment: Arc::clone(&around.equipment),
-            run: Some(OfTheRun {
+            run: Some(Beginning {
                 fence: around.fence.clone(),
                 workspace: Arc::clone(&around.workspace),
-                prompts: around.prompts,
+                rules: around.rules,
+                max_turns: around.max_turns,
             }),
+            task: Some(Arc::clone(task)),
             nesting: around.nesting + 1,
             level,
             called,
@@ -63,48 +64,27 @@ impl WorkflowStep {
             Some(_) => (Arc::clone(&self.plan), Arc::clone(&self.equipment)),
             None => secret::sealed(&self.plan, &self.equipment, scope, state)?,
         };
-        let OfTheRun { fence, workspace, prompts } = match &self.run {
+        let Beginning { fence, workspace, rules, max_turns } = match &self.run {
             Some(run) => run.clone(),
-            None => {
-                let fence = Fence::new(scope.random());
-                let (workspace, prompts) = beginning(scope, &equipment.workspace).await?;
-                OfTheRun { fence, workspace: workspace.into(), prompts }
-            }
+            None => Beginning::of(scope, &equipment).await?,
         };
         let nodes = plan.sequences.iter().flat_map(|sequence| &sequence.nodes);
         Ok(Surroundings {
             in_sequence: Arc::new(nodes.map(|node| Arc::clone(node.name())).collect()),
+            needed: Arc::new(plan.needed()),
             plan,
             equipment,
             fence,
             workspace,
-            prompts,
+            rules,
+            max_turns,
+            task: self.task.clone(),
             nesting: self.nesting,
             level: self.level,
             again: false,
             called: self.called.clone(),
         })
     }
-}
-
-/// What prompts are made of that may be another when the run goes on.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Beginning {
-    /// Of runs that were begun before there was more to say.
-    Workspace(String),
-    Known { workspace: String, prompts: PromptVersion },
-}
-
-/// What was known of the folder when the run began, and the wording of its prompts, whatever they are now.
-async fn beginning(scope: &Scope, workspace: &str) -> Result<(String, PromptVersion), Error> {
-    let scope = scope.child("workspace");
-    let known = Beginning::Known { workspace: workspace.to_owned(), prompts: PromptVersion::CURRENT };
-    let recorded = scope.custom("workspace").repeatable().perform(|_| async { Ok::<_, Error>(known) }).await?;
-    Ok(match recorded {
-        Beginning::Workspace(workspace) => (workspace, PromptVersion::V1),
-        Beginning::Known { workspace, prompts } => (workspace, prompts),
-    })
 }
 
 impl Step<GoalState> for WorkflowStep {

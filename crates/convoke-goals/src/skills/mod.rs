@@ -14,7 +14,7 @@
 //! Which skills are in use is read from the conversation, never kept beside it: a run that is resumed finds the same
 //! limits where it goes on.
 
-mod allowed;
+pub(crate) mod allowed;
 mod shelf;
 mod taken_up;
 mod text;

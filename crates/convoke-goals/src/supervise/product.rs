@@ -1,6 +1,7 @@
 //! What an attempt came to.
 
 use crate::state::Values;
+use crate::tree::Output;
 
 /// What a goal or an agent came to.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,4 +19,12 @@ pub struct Product {
     pub incomplete: Option<String>,
     /// For a convergence that came to its limit: the limit.
     pub unconverged: Option<u32>,
+}
+
+impl Product {
+    /// The names of those outputs that it does not have.
+    pub(crate) fn lacks(&self, outputs: &[Output]) -> Vec<String> {
+        let missing = outputs.iter().filter(|output| self.fields.get(output.name()).is_none());
+        missing.map(|output| output.name().to_owned()).collect()
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use convoke_core::{EventKind, Message, Scope};
+use convoke_core::{EventKind, Message, Scope, json_text};
 use serde_json::json;
 
 use super::{Assessment, Commitment, Correction, Product, Review, Stated};
@@ -181,7 +181,7 @@ fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) -> Vec
 fn values_elsewhere(product: &Product) -> String {
     let mut lines = Lines::new();
     for (name, value) in product.fields.iter() {
-        let (plain, json) = (text_of(value), value.to_string());
+        let (plain, json) = (text_of(value), json_text(value));
         if !product.text.contains(&plain) && !product.text.contains(&json) {
             lines = lines.line(name, &plain);
         }

@@ -19,6 +19,8 @@ pub struct Overrides {
     pub(crate) params: ModelParams,
     pub(crate) tools: Option<ToolChoice>,
     pub(crate) restrictions: Vec<Tools>,
+    /// Rules about calls: of each list one must let a call be made.
+    pub(crate) call_rules: Vec<Vec<String>>,
     pub(crate) context: Option<String>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) retry: Option<Retry>,
@@ -140,6 +142,15 @@ impl Overrides {
     #[must_use]
     pub fn restrict_tools(mut self, tools: Tools) -> Self {
         self.restrictions.push(tools);
+        self
+    }
+
+    /// Only calls that one of these rules lets be made, for it and everything below it, as a skill's `allowed-tools` writes
+    /// them: `read` for a tool, `Bash(git:*)` for commands that begin with `git`. Whoever has no rule for a tool does not
+    /// have it. Nothing below can undo it; several lists hold together.
+    #[must_use]
+    pub fn restrict_calls(mut self, rules: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.call_rules.push(rules.into_iter().map(Into::into).collect());
         self
     }
 

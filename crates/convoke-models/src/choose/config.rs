@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::{Environment, Service, address};
+use crate::provider::StructuredOutput;
 
 /// What the configuration says about models.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +45,10 @@ pub struct ServiceConfig {
     pub first_token_seconds: Option<u64>,
     /// How long an answer may pause.
     pub idle_seconds: Option<u64>,
+    /// How it is asked for an answer of a given shape; `None`: with a schema, and in words if it refuses that.
+    pub structured_output: Option<StructuredOutput>,
+    /// How many MiB a reply may have.
+    pub max_reply_mib: Option<u64>,
     /// The file in the working folder that says so; `None` if the user or the program does, who are trusted.
     pub folder_file: Option<PathBuf>,
 }

@@ -168,6 +168,11 @@ impl Connector {
             first_token: config.first_token_seconds.map_or(usual.first_token, Duration::from_secs),
             idle: config.idle_seconds.map_or(usual.idle, Duration::from_secs),
         });
+        settings.structured_output = config.structured_output;
+        if let Some(most) = config.max_reply_mib {
+            settings.max_reply_bytes =
+                usize::try_from(most).unwrap_or(usize::MAX).saturating_mul(1024 * 1024);
+        }
         settings.headers = header::headers(&config.headers, &self.environment)
             .map_err(|message| self.wrong(service, "headers", &message))?;
         match self.credentials.key(service, &self.environment) {

@@ -85,6 +85,18 @@ impl Frames {
         }
     }
 
+    /// Whether what is left at the end of a body is a piece of a frame. Events end with an empty line; a line that is JSON up
+    /// to its end may have lost only its line break.
+    pub(crate) fn cuts_off(&self, last: &Frame) -> bool {
+        let is_half =
+            || serde_json::from_str::<serde::de::IgnoredAny>(&last.data).is_err_and(|error| error.is_eof());
+        match self.framing {
+            Framing::Events => true,
+            Framing::Lines => is_half(),
+            Framing::Whole => false,
+        }
+    }
+
     fn line(&mut self) -> Option<String> {
         let Some(at) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') else {
             self.searched = self.buffer.len();

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Protocol, Provider, ProviderSettings, WireRequest, failure};
 use crate::gate::{Admission, Gate};
-use crate::http::{Body, HttpReply, HttpRequest, Secrets};
+use crate::http::{Body, HttpReply, HttpRequest, Secrets, TransportError, TransportFailure};
 
 /// How much of a refusal is read.
 const LARGEST_REFUSAL: usize = 64 * 1024;
@@ -92,7 +92,7 @@ impl Exchange {
         let now = Instant::now();
         let deadline = now.checked_add(limit).unwrap_or(now + FOR_EVER);
         let sent = timeout_at(deadline, self.settings.transport.send(request)).await;
-        let reply = sent.map_err(|_| self.silent(limit))?.map_err(|error| self.named(error.into()))?;
+        let reply = sent.map_err(|_| self.silent(limit))?.map_err(|error| self.unsent(error))?;
         admission.heard(reply.status, &reply.headers);
         if !reply.status.is_success() {
             return Err(self.refused(reply, &mut admission).await);
@@ -149,6 +149,15 @@ impl Exchange {
             admission.told_to_wait(wait);
         }
         self.redacted(error)
+    }
+
+    fn unsent(&self, mut error: TransportError) -> ModelError {
+        let is_ollama =
+            self.settings.provider == Provider::Ollama || self.settings.base_url.contains(":11434");
+        if error.failure == TransportFailure::Connect && is_ollama {
+            error.message.push_str("; is Ollama running? Start it with `ollama serve`");
+        }
+        self.named(error.into())
     }
 
     fn silent(&self, limit: Duration) -> ModelError {

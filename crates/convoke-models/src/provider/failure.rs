@@ -1,6 +1,6 @@
 //! Replies that are refusals: status, headers and body into one typed error.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use convoke_core::{Category, ModelError, ModelErrorKind};
 use http::header::LOCATION;
@@ -37,6 +37,9 @@ pub(super) fn of_reply(
     error.message = format!("{name}: {} (HTTP {}){}", error.message, status.as_u16(), advice(error.kind));
     error.status = Some(status.as_u16());
     error.retry_after = error.retry_after.or_else(|| retry_after(headers, SystemTime::now()));
+    if let Some(wait) = error.retry_after.filter(|wait| wait.as_secs() >= 1) {
+        error.message.push_str(&format!("; it asks to try again in {}", in_words(wait)));
+    }
     error.request_id = error.request_id.or_else(|| request_id(headers));
     if headers.get("x-should-retry").is_some_and(|value| value == "false") {
         return settled(error);
@@ -118,6 +121,17 @@ fn advice(kind: ModelErrorKind) -> &'static str {
         ModelErrorKind::Quota => "; the account has no credit left",
         ModelErrorKind::ContextTooLong => "; shorten the conversation or use a model with a longer context",
         _ => "",
+    }
+}
+
+/// A time to wait, as people say it; never less than it is.
+fn in_words(wait: Duration) -> String {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let minutes = seconds.div_ceil(60);
+    match seconds {
+        ..120 => format!("{seconds} s"),
+        120..7_200 => format!("{minutes} min"),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
 }
 

@@ -19,6 +19,8 @@ mod ollama;
 mod origin;
 mod responses;
 mod settings;
+mod size;
+mod structured;
 mod unframed;
 mod wire;
 
@@ -26,4 +28,5 @@ pub(crate) use exchange::Exchange;
 pub(crate) use gemini::resource as gemini_resource;
 pub use model::ProviderModel;
 pub use settings::{PromptCache, Provider, ProviderSettings, TimeLimits};
+pub use structured::StructuredOutput;
 pub(crate) use wire::{Decoder, Protocol, WireRequest};

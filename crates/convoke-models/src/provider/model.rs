@@ -4,13 +4,18 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use convoke_core::{CallContext, Model, ModelError, ModelRequest, Price, Reality, ReplyDelta, ReplyStream};
+use convoke_core::{
+    CallContext, Category, Model, ModelError, ModelErrorKind, ModelRequest, Price, Reality, ReplyDelta,
+    ReplyStream,
+};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::size::Size;
+use super::structured::{another_key, in_words};
 use super::unframed::Unframed;
-use super::{Decoder, Exchange, ProviderSettings, failure};
+use super::{Decoder, Exchange, ProviderSettings, StructuredOutput, failure};
 use crate::gate::Admission;
 use crate::http::{Body, Frames, Framing};
 
@@ -37,11 +42,46 @@ impl ProviderModel {
         Ok(Self { exchange: Exchange::new(model, settings)? })
     }
 
-    /// Sends a request and waits until the reply begins.
+    /// Sends a request and waits until the reply begins. A server that refuses the schema of an answer is asked once more,
+    /// in words.
     async fn open(&self, request: ModelRequest, call: CallContext) -> Result<Incoming, ModelError> {
+        let Exchange { settings, model, .. } = &self.exchange;
+        if request.output.is_none() {
+            return self.send(request, &call, StructuredOutput::JsonSchema).await;
+        }
+        let how = settings.structured_output_of(model);
+        if how != StructuredOutput::JsonSchema || !settings.may_ask_in_words() {
+            return self.send(request, &call, how).await;
+        }
+        let refusal = match self.send(request.clone(), &call, how).await {
+            // Where there is no such model, words do not help.
+            Err(error) if error.kind == ModelErrorKind::InvalidRequest && error.status != Some(404) => error,
+            opened => return opened,
+        };
+        match self.send(request, &call, StructuredOutput::Words).await {
+            Ok(incoming) => {
+                settings.remember_refusal(model);
+                Ok(incoming)
+            }
+            Err(error) if error.category() == Category::Transient => Err(error),
+            // It was not the schema then.
+            Err(_) => Err(refusal),
+        }
+    }
+
+    async fn send(
+        &self,
+        request: ModelRequest,
+        call: &CallContext,
+        how: StructuredOutput,
+    ) -> Result<Incoming, ModelError> {
         let exchange = &self.exchange;
+        let request = if how == StructuredOutput::Words { in_words(request) } else { request };
         let tokens = expected_tokens(&request);
-        let wire = exchange.protocol.write(&exchange.model, &request, &call, &exchange.settings)?;
+        let mut wire = exchange.protocol.write(&exchange.model, &request, call, &exchange.settings)?;
+        if how == StructuredOutput::Words {
+            another_key(&mut wire.headers);
+        }
         let decoder = exchange.protocol.decoder(&request);
         let opened = exchange.send(wire, tokens).await?;
         let kind = opened.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -56,6 +96,7 @@ impl ProviderModel {
             failed: None,
             awaiting_first: Some(opened.deadline),
             closes_at: None,
+            size: Size::limited_to(exchange.settings.max_reply_bytes),
             over: false,
             finished: false,
             _admission: opened.admission,
@@ -66,6 +107,7 @@ impl ProviderModel {
     async fn next(&self, incoming: &mut Incoming) -> Result<Option<ReplyDelta>, ModelError> {
         loop {
             if let Some(mut piece) = incoming.pieces.pop_front() {
+                incoming.size.add(&piece).map_err(|error| self.exchange.named(error))?;
                 if let ReplyDelta::Finished { request_id, .. } = &mut piece {
                     *request_id = incoming.request_id.take().or(request_id.take());
                     incoming.finished = true;
@@ -170,6 +212,7 @@ struct Incoming {
     awaiting_first: Option<Instant>,
     /// Until when what follows a complete answer is waited for.
     closes_at: Option<Instant>,
+    size: Size,
     /// Whether the body has ended.
     over: bool,
     /// Whether the reply is whole.
@@ -183,8 +226,16 @@ impl Incoming {
     fn end(&mut self) -> Result<(), ModelError> {
         let frame = self.frames.last();
         let document = self.unframed.end(frame.as_ref())?;
+        let is_cut = document.is_none() && frame.as_ref().is_some_and(|frame| self.frames.cuts_off(frame));
         if let Some(frame) = document.as_ref().or(frame.as_ref()) {
-            self.decoder.frame(frame, &mut self.pieces)?;
+            self.decoder.frame(frame, &mut self.pieces).map_err(|error| match error.kind {
+                // Half an event is a reply that was cut off, as half a list of events is.
+                ModelErrorKind::Malformed if is_cut => ModelError::new(
+                    ModelErrorKind::Interrupted,
+                    "the reply was cut off within one of its pieces",
+                ),
+                _ => error,
+            })?;
         }
         self.decoder.end(&mut self.pieces)?;
         let is_finished = matches!(self.pieces.back(), Some(ReplyDelta::Finished { .. }));

@@ -7,6 +7,8 @@ use std::time::Duration;
 use convoke_core::Price;
 use http::HeaderMap;
 
+use super::StructuredOutput;
+use super::size::MIB;
 use crate::http::{ApiKey, HttpTransport, Transport, shown_address};
 
 /// A family of models and the protocol it speaks.
@@ -120,6 +122,10 @@ pub struct ProviderSettings {
     pub time_limits: TimeLimits,
     /// What the provider should keep.
     pub prompt_cache: PromptCache,
+    /// How it is asked for an answer of a given shape; `None`: with a schema, and in words if it refuses that.
+    pub structured_output: Option<StructuredOutput>,
+    /// How many bytes of text, thoughts and calls a reply may have: 16 MiB.
+    pub max_reply_bytes: usize,
     /// What the model costs, if that is known.
     pub price: Option<Price>,
     /// What requests go through.
@@ -138,6 +144,8 @@ impl ProviderSettings {
             headers: HeaderMap::new(),
             time_limits: TimeLimits::default(),
             prompt_cache: PromptCache::default(),
+            structured_output: None,
+            max_reply_bytes: 16 * MIB,
             price: None,
             transport: HttpTransport::shared(),
         }
@@ -181,6 +189,20 @@ impl ProviderSettings {
         self
     }
 
+    /// Sets how it is asked for an answer of a given shape.
+    #[must_use]
+    pub fn structured_output(mut self, how: Option<StructuredOutput>) -> Self {
+        self.structured_output = how;
+        self
+    }
+
+    /// Sets how many bytes a reply may have.
+    #[must_use]
+    pub fn max_reply_bytes(mut self, most: usize) -> Self {
+        self.max_reply_bytes = most;
+        self
+    }
+
     /// Sets how long to wait.
     #[must_use]
     pub fn time_limits(mut self, limits: TimeLimits) -> Self {
@@ -200,6 +222,8 @@ impl fmt::Debug for ProviderSettings {
             .field("headers", &self.headers)
             .field("time_limits", &self.time_limits)
             .field("prompt_cache", &self.prompt_cache)
+            .field("structured_output", &self.structured_output)
+            .field("max_reply_bytes", &self.max_reply_bytes)
             .field("price", &self.price)
             .field("transport", &self.transport)
             .finish()

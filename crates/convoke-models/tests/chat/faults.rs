@@ -68,7 +68,56 @@ async fn an_error_says_who_what_and_how_long_to_wait() {
     let error = error(answer.header("retry-after", "7").header("x-request-id", "req-1")).await;
     assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
     assert_eq!(error.request_id.as_deref(), Some("req-1"));
-    assert!(error.message.contains("compatible/qwen3: It failed. (HTTP 429)"), "{error}");
+    assert!(
+        error.message.contains("compatible/qwen3: It failed. (HTTP 429); it asks to try again in 7 s"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_long_wait_is_said_as_people_say_it() {
+    for (seconds, words) in
+        [("119", "in 119 s"), ("120", "in 2 min"), ("3601", "in 61 min"), ("99999", "in 27 h 47 min")]
+    {
+        let error =
+            error(Answer::json(429, named("rate_limit_exceeded")).header("retry-after", seconds)).await;
+        assert!(error.message.ends_with(words), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_within_an_event_is_cut_off_as_between_events() {
+    let whole = chunk(json!({"content": "Hello."})).to_string();
+    for end in 1..whole.len() {
+        let first = format!("data: {}\n\n", chunk(json!({"content": "Well. "})));
+        let cut = Answer::new(200, "text/event-stream", vec![first, format!("data: {}", &whole[..end])]);
+        let transport = std::sync::Arc::new(cut);
+        let settings = crate::settings_at("http://127.0.0.1:1/v1").transport(transport);
+        let model = ProviderModel::new("qwen3", settings).unwrap();
+        let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Interrupted, "at {end}: {error}");
+    }
+    // An event that ended and makes no sense will make none next time.
+    let broken = Answer::events([whole[..whole.len() - 1].to_owned()]);
+    assert_eq!(error(broken).await.kind, ModelErrorKind::Malformed);
+}
+
+#[tokio::test]
+async fn a_reply_without_end_is_stopped_at_its_limit() {
+    let text = "x".repeat(1024);
+    let call = |arguments: &str| json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "look", "arguments": arguments}}]});
+    for piece in [json!({"content": text}), json!({"reasoning_content": text}), call(&text)] {
+        let endless = Answer::events((0..5000).map(|_| chunk(piece.clone()).to_string())).at_once().hang();
+        let server = Server::start([endless]).await;
+        let settings = crate::settings_at(&format!("{}/v1", server.url)).max_reply_bytes(2 * 1024 * 1024);
+        let error =
+            ask(&ProviderModel::new("qwen3", settings).unwrap(), ModelRequest::new("Hi")).await.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::Malformed);
+        assert!(
+            error.message.contains("longer than 2 MiB") && error.message.contains("max_reply_mib"),
+            "{error}"
+        );
+    }
 }
 
 #[tokio::test]

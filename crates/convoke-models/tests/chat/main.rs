@@ -8,6 +8,7 @@ mod replies;
 mod requests;
 #[path = "../server/mod.rs"]
 mod server;
+mod structured;
 mod thoughts;
 
 use std::sync::{Arc, Mutex};

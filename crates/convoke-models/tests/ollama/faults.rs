@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use convoke_core::{Category, Model, ModelErrorKind, ModelRequest, ReplyDelta};
-use convoke_models::{ApiKey, ProviderModel};
+use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::json;
 
 use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask, pieces};
@@ -36,6 +36,16 @@ async fn refusals_are_typed_and_say_what_to_do() {
         assert_eq!(error.retry_after, Some(Duration::from_secs(7)));
         assert!(error.message.contains(said) && error.message.contains(advice), "{error}");
     }
+}
+
+#[tokio::test]
+async fn where_nobody_listens_it_is_asked_whether_ollama_runs() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let settings = ProviderSettings::new(Provider::Ollama).base_url(format!("http://{unused}"));
+    let model = ProviderModel::new("qwen3:8b", settings).unwrap();
+    let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Network);
+    assert!(error.message.ends_with("is Ollama running? Start it with `ollama serve`"), "{error}");
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ impl Checker<'_> {
         // A text without an end may have taken it.
         let swallowed = self.diagnostics.iter().any(|found| found.code == Code::OpenString);
         if !has(&[StatementKind::Run]) && !loops && !swallowed {
-            let goals: Vec<&str> = self.names.goals.iter().take(3).map(|(name, _)| *name).collect();
+            let goals: Vec<&str> = self.names.goals.iter().map(|(name, _)| *name).collect();
             let example = if goals.is_empty() { "first-goal".to_owned() } else { goals.join(", ") };
             self.diagnostics.error(|| {
                 Diagnostic::new(Code::NoRun, end, "the file has no `RUN`")

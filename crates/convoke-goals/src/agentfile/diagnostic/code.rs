@@ -44,6 +44,7 @@ macro_rules! codes {
 codes! {
     Error {
         NotText "not-text" "The file is not UTF-8.",
+        NotAnAgentfile "not-an-agentfile" "The file is something else, such as the manifest of a swarm.",
         UnexpectedCharacter "unexpected-character" "A character has no meaning in the language.",
         OpenString "open-string" "A text has no closing quote.",
         UnknownStatement "unknown-statement" "A line begins with a word that begins no statement.",
@@ -63,6 +64,7 @@ codes! {
         Contradiction "contradiction" "Two parts of the file contradict each other.",
         UndefinedAgent "undefined-agent" "A goal uses an agent that does not exist.",
         UndefinedGoal "undefined-goal" "A step runs a goal that does not exist.",
+        UnknownTool "unknown-tool" "A list of tools names one that does not exist, and is nearly called like one that does.",
         UndefinedVariable "undefined-variable" "A text uses a variable that nothing defines.",
         UsedTooEarly "used-too-early" "A goal uses a value that no earlier goal is sure to have made.",
         NotAVariable "not-a-variable" "A text uses an agent, an agent's output or a step as a variable.",

@@ -3,20 +3,21 @@
 use std::collections::HashMap;
 
 use super::{condition, outputs, shortened, within};
-use crate::agentfile::model::{Agentfile, GoalId, StepKind, Supervision, VariableId};
+use crate::agentfile::model::{
+    Agentfile, Goal, GoalId, Persona, Step, StepKind, Supervision, VariableId, Within,
+};
 
 /// The file as a Mermaid flow chart: a box per step with its goals in it, arrows for the order, dotted arrows for values
-/// that one goal makes and another uses.
+/// that one goal makes and another uses, in its text or to decide whether and how often it is done.
 #[must_use]
 pub fn to_mermaid(file: &Agentfile) -> String {
     let mut chart = String::from("flowchart TD\n");
-    // The goal that made each variable last, by the id of its node.
-    let mut made: HashMap<VariableId, String> = HashMap::new();
+    let mut made = Makers::default();
     for (index, input) in file.inputs.iter().enumerate() {
         let node = format!("input{index}");
         chart.push_str(&format!("  {node}[/\"{}\"/]\n", label(&format!("{}: {}", input.name, input.ty))));
         if let Some(id) = file.variable_named(&input.name) {
-            made.insert(id, node);
+            made.only(id, node);
         }
     }
     let mut values: Vec<String> = Vec::new();
@@ -31,6 +32,8 @@ pub fn to_mermaid(file: &Agentfile) -> String {
             title.push_str(&format!(" when {}", condition(file, when)));
         }
         chart.push_str(&format!("  subgraph step{index}[\"{}\"]\n", label(&title)));
+        let decides = step.when.iter().flat_map(|when| when.variables());
+        values.extend(made.arrows(file, decides.chain(repeated(step)), &format!("step{index}")));
         let before = made.clone();
         let mut previous: Option<String> = None;
         for (place, goal) in step.goals.iter().enumerate() {
@@ -38,16 +41,24 @@ pub fn to_mermaid(file: &Agentfile) -> String {
             let (open, close) = if file.goal(*goal).converge.is_some() { ("([", "])") } else { ("[", "]") };
             chart.push_str(&format!("    {node}{open}\"{}\"{close}\n", goal_label(file, *goal)));
             let known = if step.kind == StepKind::Parallel { &before } else { &made };
-            values.extend(arrows(file, *goal, &node, known));
+            values.extend(known.arrows(file, used_by(file, file.goal(*goal)), &node));
             if step.kind != StepKind::Parallel {
                 if let Some(previous) = previous {
                     chart.push_str(&format!("    {previous} --> {node}\n"));
                 }
                 previous = Some(node.clone());
             }
-            let names = file.goal(*goal).outputs.iter().map(|output| output.name.as_str());
-            for name in names.chain([file.goal(*goal).name.as_str()]) {
-                made.extend(file.variable_named(name).map(|id| (id, node.clone())));
+            let maker = file.goal(*goal);
+            // One that may be skipped leaves what another made before it; those of a parallel step are beside each other.
+            let is_one_of_several =
+                maker.when.is_some() || step.when.is_some() || step.kind == StepKind::Parallel;
+            let names = maker.outputs.iter().map(|output| output.name.as_str());
+            for id in names.chain([maker.name.as_str()]).filter_map(|name| file.variable_named(name)) {
+                if is_one_of_several {
+                    made.also(id, node.clone());
+                } else {
+                    made.only(id, node.clone());
+                }
             }
         }
         chart.push_str("  end\n");
@@ -55,26 +66,72 @@ pub fn to_mermaid(file: &Agentfile) -> String {
             chart.push_str(&format!("  step{} --> step{index}\n", index - 1));
         }
     }
-    values.dedup();
     for value in values {
         chart.push_str(&value);
     }
     chart
 }
 
-/// Dotted arrows to a goal from what makes the values it uses.
-fn arrows(file: &Agentfile, goal: GoalId, node: &str, made: &HashMap<VariableId, String>) -> Vec<String> {
-    let mut seen: Vec<VariableId> = Vec::new();
-    for &id in file.goal(goal).text.template.variables() {
-        if !seen.contains(&id) {
-            seen.push(id);
-        }
+/// The nodes that a variable may have its value from.
+#[derive(Clone, Default)]
+struct Makers(HashMap<VariableId, Vec<String>>);
+
+impl Makers {
+    /// A node that makes it in any case.
+    fn only(&mut self, id: VariableId, node: String) {
+        self.0.insert(id, vec![node]);
     }
-    let arrow = |id: &VariableId| {
-        let from = made.get(id).filter(|from| *from != node)?;
-        Some(format!("  {from} -.->|\"{}\"| {node}\n", label(&file.variable(*id).name)))
-    };
-    seen.iter().filter_map(arrow).collect()
+
+    /// A node that may make it.
+    fn also(&mut self, id: VariableId, node: String) {
+        self.0.entry(id).or_default().push(node);
+    }
+
+    /// Dotted arrows to a node from what makes the values it uses.
+    fn arrows<'f>(
+        &self,
+        file: &'f Agentfile,
+        used: impl Iterator<Item = &'f VariableId>,
+        node: &str,
+    ) -> Vec<String> {
+        let mut arrows: Vec<String> = Vec::new();
+        for id in used {
+            let from = self.0.get(id).into_iter().flatten().filter(|from| *from != node);
+            let name = label(&file.variable(*id).name);
+            for arrow in from.map(|from| format!("  {from} -.->|\"{name}\"| {node}\n")) {
+                if !arrows.contains(&arrow) {
+                    arrows.push(arrow);
+                }
+            }
+        }
+        arrows
+    }
+}
+
+/// The variables that a goal uses, and those who pursue it.
+fn used_by<'f>(file: &'f Agentfile, goal: &'f Goal) -> impl Iterator<Item = &'f VariableId> {
+    let decides = goal.when.iter().flat_map(|when| when.variables());
+    let within = goal.converge.as_ref().and_then(variable);
+    let personas = goal.agents.iter().filter_map(|id| match &file.agent(*id).persona {
+        Persona::Prompt(text) | Persona::Skill { text, .. } => Some(text.template.variables()),
+        Persona::Workflow { .. } => None,
+    });
+    goal.text.template.variables().chain(decides).chain(within).chain(personas.flatten())
+}
+
+/// The variable that says how often a step is repeated.
+fn repeated(step: &Step) -> Option<&VariableId> {
+    match &step.kind {
+        StepKind::Loop(within) => variable(within),
+        StepKind::Sequence | StepKind::Parallel => None,
+    }
+}
+
+fn variable(within: &Within) -> Option<&VariableId> {
+    match within {
+        Within::Variable(id) => Some(id),
+        Within::Times(_) => None,
+    }
 }
 
 fn goal_label(file: &Agentfile, id: GoalId) -> String {

@@ -71,7 +71,7 @@ impl Parser<'_> {
                     let span = crate::agentfile::Span::new(span.start, span.start + 1);
                     Diagnostic::new(Code::OpenString, span, "this text has no closing quote in its line")
                         .label("it begins here")
-                        .note("a text between single quotes ends in the line it begins in")
+                        .note("a text between `\"` and `\"` ends in the line it begins in")
                         .help(
                             "close it with `\"`, or put a text of several lines between triple quotes: \
                              `\"\"\"...\"\"\"`",

@@ -169,7 +169,11 @@ impl<'a> Parser<'a> {
     fn unknown_statement(&mut self) {
         let token = self.peek().clone();
         let words = StatementKind::WORDS.iter().map(|(word, _)| *word);
-        let meant = if token.kind == TokenKind::Ident { nearest(&token.text, words) } else { None };
+        let meant = match token.text.as_ref() {
+            "WORKFLOW" => Some("NAME"),
+            text if token.kind == TokenKind::Ident => nearest(text, words),
+            _ => None,
+        };
         self.diagnostics.error(|| {
             let diagnostic = Diagnostic::new(
                 Code::UnknownStatement,

@@ -11,6 +11,7 @@ use crate::equipment::Equipment;
 use crate::plan::problem::ProblemKind;
 use crate::plan::{Kit, Watch};
 use crate::run::{SPAWN_AGENT, SPAWN_AGENTS};
+use crate::skills::allowed;
 use crate::tree::{ModelChoice, Overrides, ToolChoice};
 use convoke_core::suggest;
 
@@ -25,7 +26,11 @@ pub(super) struct Layer {
     given: bool,
     allowed: Option<Tools>,
     restrictions: Vec<Tools>,
+    /// Rules about calls: of each list one must let a call be made.
+    call_rules: Vec<Arc<[String]>>,
     context: Vec<String>,
+    /// Of the innermost budget that limits turns.
+    turns: Option<u64>,
     /// For goals and agents of sequences; what is below them is tried again with them.
     pub(super) retry: Option<Retry>,
     supervision: Supervision,
@@ -40,7 +45,9 @@ impl Layer {
             given: false,
             allowed: None,
             restrictions: Vec::new(),
+            call_rules: Vec::new(),
             context: Vec::new(),
+            turns: None,
             retry: None,
             supervision: Supervision::Off,
         };
@@ -66,18 +73,28 @@ impl Layer {
 
     pub(super) fn kit(&self) -> Kit {
         let lists: Vec<&Tools> = self.allowed.iter().chain(&self.restrictions).collect();
-        let allowed = |tool: &str| lists.iter().all(|tools| tools.allow(tool));
+        let allowed = |tool: &str| {
+            lists.iter().all(|tools| tools.allow(tool))
+                && self.call_rules.iter().all(|rules| allowed::offers(rules, tool))
+        };
         let mut tools = self.tools.clone();
         for tool in self.tools.names().filter(|tool| !allowed(tool)) {
             tools.remove(tool);
         }
+        let by_name =
+            |tool: &&str| self.call_rules.iter().all(|rules| Tools::Named(rules.to_vec()).allow(tool));
+        let by_call = tools.names().filter(|tool| !by_name(tool)).map(str::to_owned).collect();
+        let is_listed = !lists.is_empty() || !self.call_rules.is_empty();
         Kit {
             model: self.model.clone(),
             params: self.params.clone(),
             tools,
-            tools_chosen: self.given || !lists.is_empty(),
-            spawning: (!lists.is_empty()).then(|| allowed(SPAWN_AGENT) || allowed(SPAWN_AGENTS)),
+            tools_chosen: self.given || is_listed,
+            call_rules: self.call_rules.clone(),
+            by_call,
+            spawning: is_listed.then(|| allowed(SPAWN_AGENT) || allowed(SPAWN_AGENTS)),
             context: self.context.clone(),
+            turns: self.turns,
         }
     }
 
@@ -135,9 +152,15 @@ impl Preparer<'_> {
             self.known_tools(tools, &layer.tools, place);
             layer.restrictions.push(tools.clone());
         }
+        for rules in &overrides.call_rules {
+            let tools: Vec<String> = rules.iter().map(|rule| allowed::tool_of(rule).to_lowercase()).collect();
+            self.known_tools(&Tools::Named(tools), &layer.tools, place);
+            layer.call_rules.push(rules.as_slice().into());
+        }
         if let Some(context) = &overrides.context {
             layer.add_context(context);
         }
+        layer.turns = overrides.budget.as_ref().and_then(|limits| limits.turns).or(outer.turns);
         layer.retry = overrides.retry.or(outer.retry);
         layer.supervision = supervision.within(outer.supervision);
         layer

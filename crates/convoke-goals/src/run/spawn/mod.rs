@@ -46,6 +46,11 @@ impl Spawner {
     /// and there are models that cannot call tools at all.
     pub(super) fn tools(&self) -> Result<(Toolset, bool), Error> {
         let mut tools = self.kit.tools.clone();
+        if !self.around.rules.offer_by_call() {
+            for tool in &self.kit.by_call {
+                tools.remove(tool);
+            }
+        }
         let wanted = self.kit.spawning.unwrap_or(!tools.is_empty());
         if !tools.is_empty() {
             self.around.equipment.skills.offer(&mut tools)?;

@@ -47,16 +47,18 @@ impl Spawned {
             }),
             tools,
             on_demand,
-            prompts: around.prompts,
+            
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: Task::new(role, &own.goal, task)
-                .worded(around.prompts)
+                .worded(around.rules)
                 .outputs(outputs)
                 .write(&around.fence, around.equipment.context_budget),
             outputs,
             converging: false,
-            max_turns: around.equipment.max_turns.unwrap_or(USUAL_TURNS),
+            max_turns: around.turns_of(kit, USUAL_TURNS),
+            rules: around.rules,
+            commands: around.equipment.commands.clone(),
             called: called.clone(),
             watched: Some(called),
         };

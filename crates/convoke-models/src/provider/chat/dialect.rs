@@ -3,6 +3,7 @@
 //! An exception is made only for what a server is known to refuse, and is told from its address: there is no way to ask.
 
 use super::common;
+use crate::provider::StructuredOutput;
 
 /// How one model of one server wants to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +54,16 @@ impl Dialect {
             thoughts_required: is_deepseek,
             shapes: if is_deepseek { Shapes::Told } else { Shapes::Enforced },
         }
+    }
+
+    /// The same, with shapes asked for as the settings say. A request in words has no shape any more when it is written.
+    pub(super) fn asking(&self, how: Option<StructuredOutput>) -> Self {
+        let shapes = match how {
+            Some(StructuredOutput::JsonSchema) => Shapes::Enforced,
+            Some(StructuredOutput::JsonObject) => Shapes::Told,
+            Some(StructuredOutput::Words) | None => self.shapes,
+        };
+        Self { shapes, ..self.clone() }
     }
 }
 

@@ -59,9 +59,10 @@ impl Protocol for ChatCompletions {
         model: &str,
         request: &ModelRequest,
         call: &CallContext,
-        _: &ProviderSettings,
+        settings: &ProviderSettings,
     ) -> Result<WireRequest, ModelError> {
-        let body = write::body(model, request, &self.dialect, &self.origin)?;
+        let dialect = self.dialect.asking(settings.structured_output);
+        let body = write::body(model, request, &dialect, &self.origin)?;
         Ok(WireRequest { path: "/chat/completions".to_owned(), headers: common::headers(model, call), body })
     }
 

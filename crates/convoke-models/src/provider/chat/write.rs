@@ -8,6 +8,7 @@ use super::dialect::{Dialect, Shapes};
 use super::messages::Writer;
 use super::strict::strict;
 use crate::provider::json::add_extra;
+use crate::provider::structured::instruction;
 
 /// The whole body.
 pub(super) fn body(
@@ -40,11 +41,7 @@ fn messages(request: &ModelRequest, dialect: &Dialect, origin: &str) -> Result<V
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     // At the beginning: what stands there stays there, however long the conversation grows.
     if let (Some(output), Shapes::Told) = (&request.output, dialect.shapes) {
-        let told = format!(
-            "Answer with nothing but one JSON object that follows this JSON Schema: {}",
-            output.schema
-        );
-        messages.push(json!({"role": "system", "content": told}));
+        messages.push(json!({"role": "system", "content": instruction(&output.schema)}));
     }
     let writer = Writer { dialect, origin };
     request.messages.iter().try_for_each(|message| writer.add(message, &mut messages))?;

@@ -1,0 +1,39 @@
+//! Runs that are done and lack something: the result says so, to people and to programs.
+
+use serde_json::json;
+
+use crate::place::{Place, stderr};
+use crate::workshop::document;
+
+fn place(agentfile: &str, script: &str) -> Place {
+    let place = Place::empty();
+    place.write("Agentfile", agentfile);
+    place.write("script.toml", script);
+    place
+}
+
+#[test]
+fn an_output_that_never_came_is_named_in_the_result_and_said_although_nothing_else_is() {
+    let place = place(
+        "NAME x\nTOOLS none\nGOAL pick \"Pick\" -> choice:int, reason\nRUN main USING pick\n",
+        "[[rule]]\nreply = \"I cannot decide.\"\n",
+    );
+    let ran = place.convoke(&["run", "--quiet", "--output", "json", "-m", "scripted/script.toml"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    assert_eq!(document(&ran)["missing"], json!({"pick": ["choice", "reason"]}));
+    let said = "`pick` answered without `choice`, `reason`, which it was to give";
+    assert!(stderr(&ran).contains(said), "{}", stderr(&ran));
+}
+
+#[test]
+fn a_limit_that_was_the_end_of_a_goal_is_named_in_the_result() {
+    let script = "[[rule]]\nwhen.offers_tools = false\nreply = \"What I have.\"\n\n\
+        [[rule]]\nreply = { tool_calls = [{ name = \"ls\", arguments = { path = \".\" } }] }\n";
+    let place = place("NAME x\nGOAL dig \"Dig\" TOOLS ls, glob\nRUN main USING dig\n", script);
+    place.write("convoke.toml", "[budgets]\nturns_per_goal = 2\n");
+    let ran = place.convoke(&["run", "--quiet", "--output", "json", "-m", "scripted/script.toml"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", stderr(&ran));
+    let reason = "it reached its limit of 2 turns";
+    assert_eq!(document(&ran)["cut_short"], json!({"dig": reason}));
+    assert!(stderr(&ran).contains(&format!("`dig` was cut short: {reason}")), "{}", stderr(&ran));
+}

@@ -1,0 +1,52 @@
+//! Files that are something else, and easily mistaken for an Agentfile.
+//!
+//! Read as one, such a file would give an error for every line of it, none of which says what is wrong.
+
+use super::diagnostic::{Code, Diagnostic};
+use super::syntax::StatementKind;
+use super::{Source, Span};
+
+/// What is said about a file that is none.
+pub(super) fn found(source: &Source) -> Option<Diagnostic> {
+    let text = source.text();
+    let mut keys = Vec::new();
+    let mut first = None;
+    for line in text.lines().filter(is_significant) {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        if StatementKind::from_word(word).is_some() {
+            return None;
+        }
+        if line.starts_with([' ', '\t', '-']) {
+            continue;
+        }
+        keys.push(key(line)?);
+        first.get_or_insert(line);
+    }
+    let start = first.map(|line| line.as_ptr() as usize - text.as_ptr() as usize)?;
+    let span = Span::new(start, start + first.map_or(0, |line| line.trim_end().len()));
+    let is_swarm = keys.contains(&"agents") && (keys.len() > 1 || text.contains("agentfile:"));
+    Some(if is_swarm {
+        Diagnostic::new(Code::NotAnAgentfile, span, "this is the manifest of a swarm, not an Agentfile")
+            .label("YAML begins here")
+            .note("a manifest lists agents that share work; Convoke does not run swarms yet")
+            .help("run the files it names by themselves: `convoke run PATH` for each path after `agentfile:`")
+    } else {
+        Diagnostic::new(Code::NotAnAgentfile, span, "this is YAML, not an Agentfile")
+            .label("YAML begins here")
+            .help("an Agentfile begins with `NAME`, and `RUN main USING goal` says what is done; `convoke init` writes one")
+    })
+}
+
+/// Whether a line says something in YAML.
+fn is_significant(line: &&str) -> bool {
+    let line = line.trim();
+    !(line.is_empty() || line.starts_with('#') || line == "---")
+}
+
+/// The key that a line of YAML begins with.
+fn key(line: &str) -> Option<&str> {
+    let (key, rest) = line.split_once(':')?;
+    let fits = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    let is_key = !key.is_empty() && key.chars().all(fits);
+    (is_key && (rest.is_empty() || rest.starts_with([' ', '\t', '\r']))).then_some(key)
+}
