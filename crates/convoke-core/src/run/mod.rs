@@ -6,6 +6,7 @@ mod attend;
 mod drive;
 mod fit;
 mod fork;
+mod lacking;
 mod outcome;
 mod polls;
 mod prepare;
@@ -24,6 +25,7 @@ mod workflow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use fork::Fork;
+pub(crate) use lacking::Lacking;
 pub use outcome::Outcome;
 pub(crate) use polls::{Polled, Polls};
 pub(crate) use published::Published;
@@ -51,6 +53,7 @@ pub(crate) struct Run {
     pub(crate) events: Sequencer,
     pub(crate) published: Published,
     pub(crate) waiting: Waiting,
+    pub(crate) lacking: Lacking,
     pub(crate) polls: Arc<Polls>,
     totals: Mutex<Totals>,
 }
@@ -83,6 +86,7 @@ impl Run {
             events,
             published: Published::default(),
             waiting: Waiting::default(),
+            lacking: Lacking::default(),
             polls,
             totals: Mutex::default(),
         }

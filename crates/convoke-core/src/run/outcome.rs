@@ -58,4 +58,7 @@ pub(crate) struct StoredOutcome {
     /// The scopes whose limits they failed by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) limits: Vec<Path>,
+    /// Where a model gave the replies that they could not use. Records of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unusable: Option<Vec<Path>>,
 }
