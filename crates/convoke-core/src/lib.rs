@@ -75,5 +75,6 @@ pub use store::{RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
     Access, AccessMode, DuplicateTool, Execution, Gate, GateRequest, Invocation, Origin, Permission,
-    Preparation, Reconciled, Repeat, Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
+    Preparation, Reconciled, Repeat, Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec,
+    Toolset,
 };

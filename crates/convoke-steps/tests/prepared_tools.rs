@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use common::Trail;
 use common::stored::{Home, echo};
 use convoke_core::{
-    Answer, BoxFuture, Error, IdempotencyKey, Invocation, Phase, Preparation, Reconciled, RunId, RunStatus, Tool,
-    ToolEffect, ToolSpec, Toolset, Workflow,
+    Answer, BoxFuture, Error, IdempotencyKey, Invocation, Phase, Preparation, Reconciled, RunId, RunStatus,
+    Tool, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_steps::{Join, Parallel, ToolStep};
 use serde_json::{Value, json};
@@ -81,7 +81,8 @@ fn many(tool: &TakesTurns) -> Workflow<Trail> {
     tools.add(Arc::new(tool.clone())).unwrap();
     let mut all = Parallel::builder("all", Join::all().finish_rest());
     for number in 0..8 {
-        let step = ToolStep::new(format!("act {number}"), &tools, "act", |_: &Trail| Ok::<_, Error>(json!({})));
+        let step =
+            ToolStep::new(format!("act {number}"), &tools, "act", |_: &Trail| Ok::<_, Error>(json!({})));
         all = all.project(step.discard(), |_: &Trail| Trail::default(), |_, _| {});
     }
     Workflow::new(all.build().unwrap())

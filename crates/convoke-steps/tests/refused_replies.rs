@@ -11,8 +11,8 @@ use common::stored::{Home, says};
 use common::tools::TestTool;
 use convoke_core::store::{Batch, OnBusy, RunChange};
 use convoke_core::{
-    Error, FinishReason, ModelError, ModelErrorKind, ModelRequest, RunId, RunStatus, Tool, ToolCall, ToolEffect,
-    ToolSpec, UnusableReply, Visibility, Workflow,
+    Error, FinishReason, ModelError, ModelErrorKind, ModelRequest, RunId, RunStatus, Tool, ToolCall,
+    ToolEffect, ToolSpec, UnusableReply, Visibility, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{AsyncFunc, Chain, Classifier, prompt, task_boxed};
@@ -167,7 +167,8 @@ fn maker() -> AsyncFunc<Trail> {
     task_boxed("maker", |scope, trail: &mut Trail| {
         Box::pin(async move {
             let model = scope.default_model()?;
-            let reply = scope.model(&model, ModelRequest::new("a number"), Visibility::Hidden).await?.whole()?;
+            let reply =
+                scope.model(&model, ModelRequest::new("a number"), Visibility::Hidden).await?.whole()?;
             match reply.text().parse() {
                 Ok(number) => trail.count = number,
                 Err(_) => scope.note_lacking("number"),
@@ -205,5 +206,9 @@ async fn a_later_step_that_lacks_something_has_the_earlier_reply_asked_for_anew_
     let failed = home.start(&chain(), Trail::default()).await;
     assert_eq!((failed.status, home.model.calls()), (RunStatus::Failed, 3));
     let done = home.resume(&chain(), &failed.run).await.completed().unwrap();
-    assert_eq!((done.count, home.model.calls()), (7, 5), "the reply and the one after it, not the one before");
+    assert_eq!(
+        (done.count, home.model.calls()),
+        (7, 5),
+        "the reply and the one after it, not the one before"
+    );
 }

@@ -329,14 +329,18 @@ async fn an_interrupted_change_is_found_out_about() {
     let hands = Hands::new();
     let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
     // As journals of older versions have it, without what it was like before.
-    let became = async |name: &str, arguments| hands.tool(name).reconcile(&key, &arguments, None).await.unwrap();
+    let became =
+        async |name: &str, arguments| hands.tool(name).reconcile(&key, &arguments, None).await.unwrap();
     let edit = json!({"path": "a.txt", "old": "one", "new": "two"});
     hands.put("a.txt", "one");
     assert_eq!(became("edit", edit.clone()).await, Reconciled::NotDone);
     hands.done("edit", edit.clone()).await;
     assert!(matches!(became("edit", edit).await, Reconciled::Done(_)));
     let doubling = json!({"path": "a.txt", "old": "two", "new": "two two"});
+    assert_eq!(became("edit", doubling.clone()).await, Reconciled::NotDone, "the new text is not there");
+    hands.put("a.txt", "two two");
     assert_eq!(became("edit", doubling).await, Reconciled::Unknown);
+    hands.put("a.txt", "two");
     let patch =
         json!({"path": "a.txt", "patch": "@@ -1 +1 @@\n-two\n\\ No newline\n+three\n\\ No newline\n"});
     assert_eq!(became("patch", patch.clone()).await, Reconciled::NotDone);

@@ -10,8 +10,8 @@ use std::time::Duration;
 use common::call;
 use convoke_agent::{Agent, Conversation};
 use convoke_core::{
-    AccessMode, IdempotencyKey, Invocation, Preparation, Origin, Repeat, Runtime, Step, Timestamp, Tool, ToolEffect,
-    Workflow,
+    AccessMode, IdempotencyKey, Invocation, Origin, Preparation, Repeat, Runtime, Step, Timestamp, Tool,
+    ToolEffect, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_tools::memory::{self, KeepError, Memory};

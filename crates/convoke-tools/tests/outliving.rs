@@ -33,7 +33,7 @@ fn processes(folder: &Path) -> Option<[u32; 2]> {
 }
 
 /// Waits for something to come true; however busy the machine is, it does within this time.
-fn eventually<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..6_000 {
         if let Some(found) = look() {
             return found;
@@ -67,7 +67,10 @@ fn a_command_under_landlock_ends_with_a_killed_convoke() {
         None => processes(hands.workspace.path()).map(Some),
     });
     let Some(begun) = begun else {
-        return common::skipped("a_command_under_landlock_ends_with_a_killed_convoke", "nothing confines here");
+        return common::skipped(
+            "a_command_under_landlock_ends_with_a_killed_convoke",
+            "nothing confines here",
+        );
     };
     assert!(begun.iter().all(|process| is_alive(*process)));
     convoke.kill().unwrap();
@@ -88,7 +91,8 @@ async fn what_still_runs_of_an_interrupted_command_is_ended_before_anybody_is_as
     let workflow = convoke_core::Workflow::new(step);
     let call = tokio::spawn(async move { runs.start(&workflow, String::new()).await });
     let folder = hands.workspace.path().to_owned();
-    let begun = tokio::task::spawn_blocking(move || eventually("it has begun", || processes(&folder))).await.unwrap();
+    let begun =
+        tokio::task::spawn_blocking(move || eventually("it has begun", || processes(&folder))).await.unwrap();
     match tool.reconcile(&key, &arguments, Some(&before)).await.unwrap() {
         Reconciled::Ask(remark) => assert!(remark.contains("still ran, and were ended just now"), "{remark}"),
         other => panic!("{other:?}"),

@@ -6,8 +6,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Repeat, Tool, ToolEffect,
-    ToolEffects, ToolSpec,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Repeat, Tool,
+    ToolEffect, ToolEffects, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -30,6 +30,7 @@ mod questions;
 mod record;
 mod replay;
 mod resume;
+mod resume_refused;
 mod run;
 mod run_config;
 mod run_examples;

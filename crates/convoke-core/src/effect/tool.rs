@@ -286,8 +286,7 @@ impl Scope {
         request: Option<Bytes>,
         prepared: &Preparation,
     ) -> Result<Outcome, Error> {
-        let invocation =
-            Invocation { scope: self, key: &effect.key(), arguments: &call.arguments, prepared };
+        let invocation = Invocation { scope: self, key: &effect.key(), arguments: &call.arguments, prepared };
         let work = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
         let outcome = tokio::select! {
             biased;

@@ -82,7 +82,8 @@ fn refused_replies<'a>(
         let whole_run = Path::from("");
         let told = if failed_at.contains(place) { place } else { &whole_run };
         let reply = index.last_reply_within(place)?;
-        if failed_at.contains(place) && index.last_failure_within(place).is_some_and(|it| it.seq > reply.seq) {
+        if failed_at.contains(place) && index.last_failure_within(place).is_some_and(|it| it.seq > reply.seq)
+        {
             return None;
         }
         // An older version did not say why it failed; that a reply is not whole was always a reason.

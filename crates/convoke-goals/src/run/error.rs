@@ -97,7 +97,9 @@ impl From<GoalError> for Error {
             // A run that is resumed asks whoever did not give the value once more.
             GoalError::NoValue { ref variable, .. } => {
                 let variable = variable.clone();
-                Self::failed(UnusableReply::new(Categorised::new(Category::Permanent, error)).lacking(variable))
+                Self::failed(
+                    UnusableReply::new(Categorised::new(Category::Permanent, error)).lacking(variable),
+                )
             }
             _ => Self::permanent(error),
         }

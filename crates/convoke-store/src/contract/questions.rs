@@ -67,7 +67,8 @@ pub async fn answers_must_fit_and_stay_in_order<B: Backend>(backend: &B) {
 
     store.release(&lease);
     // Those of people it is not for are kept, and settle nothing.
-    let mut given: Vec<Answer> = (0..12).map(|number| Answer::revise(format!("{number}")).by("eve")).collect();
+    let mut given: Vec<Answer> =
+        (0..12).map(|number| Answer::revise(format!("{number}")).by("eve")).collect();
     given.extend([Answer::approve().by("ann"), Answer::approve().by("ann"), Answer::approve().by("bob")]);
     for answer in &given {
         store.answer(&lease.run, &asked.id, answer.clone()).await.expect("answering needs no lease");

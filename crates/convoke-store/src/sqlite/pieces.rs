@@ -111,7 +111,8 @@ impl<'a> PieceReader<'a> {
                 let mut statement = self.connection.prepare_cached(sql)?;
                 let mut rows = statement.query([key])?;
                 let piece = rows.next()?.map(|row| row::bytes(row, 0)).transpose()?.flatten();
-                let piece = piece.ok_or_else(|| Fault::Damaged(format!("piece {key} of a content is missing")))?;
+                let piece =
+                    piece.ok_or_else(|| Fault::Damaged(format!("piece {key} of a content is missing")))?;
                 Ok(unknown.insert(piece))
             }
         }
@@ -186,12 +187,15 @@ mod tests {
     }
 
     fn stored_bytes(connection: &Connection) -> u32 {
-        connection.query_row("SELECT coalesce(sum(length(content)), 0) FROM pieces", [], |row| row.get(0)).unwrap()
+        connection
+            .query_row("SELECT coalesce(sum(length(content)), 0) FROM pieces", [], |row| row.get(0))
+            .unwrap()
     }
 
     /// A text that does not repeat itself.
     fn text(bytes: usize, seed: u64) -> Vec<u8> {
-        let words = (seed..).flat_map(|number| format!("word {} ", number.wrapping_mul(0x9e37_79b9)).into_bytes());
+        let words =
+            (seed..).flat_map(|number| format!("word {} ", number.wrapping_mul(0x9e37_79b9)).into_bytes());
         words.take(bytes).collect()
     }
 

@@ -81,10 +81,10 @@ pub fn git(sandbox: &Sandbox) -> FunctionTool {
         },
     );
     by_turns::<Git>(tool, &waiting)
-    .effects([ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns])
-    .repeat(Repeat::Never)
-    .origin(|arguments: Git| Origin::Repository(arguments.folder))
-    .timeout(Duration::from_secs(4 * TIME))
+        .effects([ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns])
+        .repeat(Repeat::Never)
+        .origin(|arguments: Git| Origin::Repository(arguments.folder))
+        .timeout(Duration::from_secs(4 * TIME))
 }
 
 async fn run(sandbox: &Sandbox, arguments: Git, turn: &Turn) -> Result<String, Error> {
@@ -97,8 +97,10 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &Turn) -> Result<String, E
         // An object of another kind could be the content of any file.
         let check = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{commit}^{{commit}}")]
             .map(Into::into);
-        let checked =
-            sandbox.run_in(task(sandbox, &arguments.folder, check.to_vec()), turn).await.map_err(Error::failed)?;
+        let checked = sandbox
+            .run_in(task(sandbox, &arguments.folder, check.to_vec()), turn)
+            .await
+            .map_err(Error::failed)?;
         if checked.end != End::Exited(0) {
             return Err(Error::failed(format!(
                 "`{commit}` is not a commit here; give commits, branches or tags, paths after `--`, and REVISION:PATH for \

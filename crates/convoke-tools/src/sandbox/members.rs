@@ -83,9 +83,14 @@ pub(super) fn new_mark() -> Result<u64, getrandom::Error> {
 /// Ends what bears a mark and has outlived whoever started it. Gives how many were found, and how many are left.
 pub(super) fn end_marked(mark: u64) -> (usize, usize) {
     let mut found = BTreeSet::new();
-    let left = kill_all(mark, || Box::new(own_processes()), 2, |process| {
-        found.insert(process);
-    });
+    let left = kill_all(
+        mark,
+        || Box::new(own_processes()),
+        2,
+        |process| {
+            found.insert(process);
+        },
+    );
     (found.len(), left)
 }
 

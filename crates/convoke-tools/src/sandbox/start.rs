@@ -58,11 +58,7 @@ pub(super) struct Started {
 }
 
 /// Chooses how to confine the command, and starts it.
-pub(super) fn begin(
-    sandbox: &Sandbox,
-    task: &Task,
-    mark: u64,
-) -> Result<(Started, Prepared), SandboxError> {
+pub(super) fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<(Started, Prepared), SandboxError> {
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
     let folder = sandbox.workspace.open_folder(&place)?;
     let holes = Holes::of(&sandbox.workspace)?;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::blocking::{Wanted, blocking};
-use crate::sandbox::{self, SandboxError, End, Finished, Network, Output, Sandbox, Task, Turn};
+use crate::sandbox::{self, End, Finished, Network, Output, Sandbox, SandboxError, Task, Turn};
 
 /// The longest time that can be asked for, in seconds.
 const LONGEST: u64 = 1_800;
@@ -66,11 +66,11 @@ pub fn bash(sandbox: &Sandbox) -> FunctionTool {
         },
     );
     by_turns::<Bash>(tool, &waiting)
-    .effects(effects)
-    .repeat(Repeat::Never)
-    .origin(|arguments: Bash| Origin::Command(arguments.command))
-    // The sandbox keeps the time that was asked for; this one is for what comes before and after.
-    .timeout(Duration::from_secs(LONGEST + 60))
+        .effects(effects)
+        .repeat(Repeat::Never)
+        .origin(|arguments: Bash| Origin::Command(arguments.command))
+        // The sandbox keeps the time that was asked for; this one is for what comes before and after.
+        .timeout(Duration::from_secs(LONGEST + 60))
 }
 
 /// Has a tool that runs commands wait for its turn before a call begins, and look what is left of one that was
@@ -80,9 +80,14 @@ pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
     sandbox: &Sandbox,
 ) -> FunctionTool {
     let sandbox = sandbox.clone();
-    tool.prepare(move |_: A| sandbox.clone().prepared()).reconcile_from(|interrupted: Interrupted, _: A| async move {
-        blocking(move |_: &Wanted| Ok::<_, SandboxError>(sandbox::interrupted(interrupted.before.as_ref()))).await
-    })
+    tool.prepare(move |_: A| sandbox.clone().prepared()).reconcile_from(
+        |interrupted: Interrupted, _: A| async move {
+            blocking(move |_: &Wanted| {
+                Ok::<_, SandboxError>(sandbox::interrupted(interrupted.before.as_ref()))
+            })
+            .await
+        },
+    )
 }
 
 async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn) -> Result<String, Error> {

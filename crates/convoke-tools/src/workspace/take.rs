@@ -70,7 +70,9 @@ impl Workspace {
         };
         let failed = |errno: Errno| FileError::io("remove", &place.path, errno);
         if place.kind() != Some(Kind::Folder) {
-            unlinkat(&*place.parent, name, AtFlags::empty()).and_then(|()| sync(&place.parent)).map_err(failed)?;
+            unlinkat(&*place.parent, name, AtFlags::empty())
+                .and_then(|()| sync(&place.parent))
+                .map_err(failed)?;
             return Ok(1);
         }
         match unlinkat(&*place.parent, name, AtFlags::REMOVEDIR) {
