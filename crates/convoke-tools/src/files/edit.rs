@@ -67,7 +67,15 @@ pub(super) fn edit(workspace: &Workspace) -> FunctionTool {
 }
 
 fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError> {
-    let path = &arguments.path;
+    let Edit { path, old, new, .. } = arguments;
+    if old.is_empty() {
+        return Err(FileError::Unfit(
+            "`old` is empty; say which text to replace, or use write to make a file".to_owned(),
+        ));
+    }
+    if old == new {
+        return Err(FileError::Unfit("`old` and `new` are the same: nothing to do".to_owned()));
+    }
     let _alone = workspace.changing();
     let content = workspace.open_file(path)?.read_text()?;
     let (after, places) = edited(&content, arguments)?;
@@ -78,14 +86,6 @@ fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError>
 /// What comes of a file's content, and the lines at which it is changed.
 fn edited(content: &str, arguments: &Edit) -> Result<(String, Vec<usize>), FileError> {
     let Edit { path, old, new, all } = arguments;
-    if old.is_empty() {
-        return Err(FileError::Unfit(
-            "`old` is empty; say which text to replace, or use write to make a file".to_owned(),
-        ));
-    }
-    if old == new {
-        return Err(FileError::Unfit("`old` and `new` are the same: nothing to do".to_owned()));
-    }
     let places = lines_of(content, old);
     match places.len() {
         0 => return Err(FileError::Unfit(not_found(path, content, old))),
