@@ -31,4 +31,4 @@ pub use broker::{Desk, Undecided};
 pub use delegate::{AgentTool, Specialist, SpecialistRegistry, WorkflowTool};
 pub use schema::{InvalidSchema, NotStrict, schema_name, schema_of, strict_schema};
 pub use structured::{Shape, Structured, UnmarshalError, structured, structured_value};
-pub use tool::{ClientTool, FunctionTool, ToolArguments, ToolContext};
+pub use tool::{ClientTool, FunctionTool, Interrupted, ToolArguments, ToolContext};

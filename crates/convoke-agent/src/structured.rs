@@ -177,7 +177,7 @@ impl<T: DeserializeOwned> Shape<T> {
         let second = scope.model(model, request, visibility).await?.whole()?;
         match self.read(&second.text()) {
             Ok(value) => Ok(Structured { value, usage: usage + second.usage, reply: second }),
-            Err(cause) => Err(Error::failed(UnmarshalError {
+            Err(cause) => Err(Error::unusable_reply(UnmarshalError {
                 content: second.text(),
                 target: self.target.clone(),
                 context: context.to_owned(),

@@ -83,6 +83,6 @@ pub(crate) fn last_text(file: &Agentfile, state: &GoalState) -> Option<String> {
     let goals = file.steps.iter().flat_map(|step| &step.goals).map(|id| &file.goal(*id).name);
     goals.rev().find_map(|name| {
         let made = state.outputs.get(name)?;
-        Some(made.as_str().map_or_else(|| made.to_string(), str::to_owned))
+        Some(made.as_str().map_or_else(|| convoke_core::json_text(made), str::to_owned))
     })
 }

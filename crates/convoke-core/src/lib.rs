@@ -48,7 +48,7 @@ pub use effect::{CustomEffect, OnDoubt, PendingDecision, Visibility};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
-    Suspension, TimedOut,
+    Suspension, TimedOut, UnusableReply,
 };
 pub use event::{
     AgentStart, CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunEnd, StepEnd,
@@ -73,5 +73,6 @@ pub use store::{RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
     Access, AccessMode, DuplicateTool, Execution, Gate, GateRequest, Invocation, Origin, Permission,
-    Reconciled, Repeat, Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
+    Preparation, Reconciled, Repeat, Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec,
+    Toolset,
 };

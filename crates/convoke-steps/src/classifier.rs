@@ -151,7 +151,7 @@ impl<S: Send + 'static> Step<S> for Classifier<S> {
             request.output = Some(self.schema());
             let model = self.question.model_for(scope)?;
             let reply = scope.model(&model, request, Visibility::Hidden).await?.whole()?;
-            let (route, step) = self.choose(&reply.text()).map_err(Error::failed)?;
+            let (route, step) = self.choose(&reply.text()).map_err(Error::unusable_reply)?;
             if scope.is_heard() {
                 scope.emit(EventKind::RouteSelected { route: route.to_owned() }).await;
             }

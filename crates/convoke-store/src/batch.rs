@@ -1,7 +1,8 @@
 //! What both stores demand of a batch, and how they refuse one.
 
+use convoke_core::ask::PendingQuestion;
 use convoke_core::store::Batch;
-use convoke_core::{RunId, StoreError};
+use convoke_core::{Answer, RunId, StoreError};
 
 /// Everything that can be wrong with a batch, found before any of it is written. Gives the number that would come next.
 pub(crate) fn check(run: &RunId, next_seq: u64, batch: &Batch) -> Result<u64, StoreError> {
@@ -19,6 +20,23 @@ pub(crate) fn check(run: &RunId, next_seq: u64, batch: &Batch) -> Result<u64, St
         )));
     }
     Ok(expected)
+}
+
+/// Refuses an answer that does not fit, and one to a question that the answers it has settle.
+pub(crate) fn must_take(
+    pending: &PendingQuestion,
+    given: &[Answer],
+    answer: &Answer,
+) -> Result<(), StoreError> {
+    pending.question.check(&answer.decision)?;
+    match pending.verdict(given) {
+        None => Ok(()),
+        Some(verdict) => Err(StoreError::Answered {
+            run: pending.run.clone(),
+            question: pending.id.to_string(),
+            verdict: Box::new(verdict),
+        }),
+    }
 }
 
 /// The error for a lease that was given back.

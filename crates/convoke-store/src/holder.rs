@@ -15,7 +15,12 @@ pub(crate) struct Holder {
     started: String,
     handle: u64,
     host: String,
+    /// Where its number is that of a process; older versions did not say.
+    namespace: Option<String>,
 }
+
+/// What comes between a host and a namespace.
+const NAMESPACE: &str = " pid:";
 
 /// The store handles of this process that can still write.
 static HANDLES: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
@@ -28,7 +33,7 @@ impl Holder {
         HANDLES.lock().unwrap_or_else(PoisonError::into_inner).insert(handle);
         let process = std::process::id();
         let started = platform::started(process).unwrap_or_default();
-        Self { process, started, handle, host: host().to_owned() }
+        Self { process, started, handle, host: host().to_owned(), namespace: platform::namespace() }
     }
 
     /// Says that this holder will never write again.
@@ -44,22 +49,30 @@ impl Holder {
     /// The holder written down as this text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, ' ');
-        Some(Self {
-            process: parts.next()?.parse().ok()?,
-            started: parts.next()?.to_owned(),
-            handle: parts.next()?.parse().ok()?,
-            host: parts.next()?.to_owned(),
-        })
+        let (process, started, handle) =
+            (parts.next()?.parse().ok()?, parts.next()?.to_owned(), parts.next()?.parse().ok()?);
+        let host = parts.next()?;
+        let (host, namespace) = match host.split_once(NAMESPACE) {
+            Some((host, namespace)) => (host, Some(namespace.to_owned())),
+            None => (host, None),
+        };
+        Some(Self { process, started, handle, host: host.to_owned(), namespace })
     }
 
     /// The text to write down.
     pub(crate) fn text(&self) -> String {
-        format!("{} {} {} {}", self.process, self.started, self.handle, self.host)
+        let namespace = self.namespace.iter().flat_map(|namespace| [NAMESPACE, namespace]);
+        let namespace: String = namespace.collect();
+        // After the host: an older version then finds a host that is not its own, and takes the holder for alive.
+        format!("{} {} {} {}{namespace}", self.process, self.started, self.handle, self.host)
     }
 
     /// Whether the holder may still write.
     pub(crate) fn is_alive(&self) -> bool {
         if self.host != host() {
+            return true;
+        }
+        if self.is_elsewhere() && !platform::ended_with_the_machine(&self.started) {
             return true;
         }
         let same_process = platform::started(self.process).as_deref() == Some(&*self.started);
@@ -70,10 +83,18 @@ impl Holder {
     }
 }
 
+impl Holder {
+    /// Whether its process is in another namespace, where numbers of processes are others: nobody here can look for it.
+    fn is_elsewhere(&self) -> bool {
+        self.namespace.is_some() && self.namespace != platform::namespace()
+    }
+}
+
 /// As people read it.
 impl fmt::Display for Holder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&describe(self.process, &self.host))
+        formatter.write_str(&describe(self.process, &self.host))?;
+        formatter.write_str(if self.is_elsewhere() { " (in another container)" } else { "" })
     }
 }
 
@@ -107,6 +128,18 @@ mod platform {
         (!matches!(state, "Z" | "X" | "x")).then(|| format!("{ticks}-{}", boot()))
     }
 
+    /// The namespace that this process has its number in.
+    pub(super) fn namespace() -> Option<String> {
+        let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
+        let digits: String = link.to_str()?.chars().filter(char::is_ascii_digit).collect();
+        (!digits.is_empty()).then_some(digits)
+    }
+
+    /// Whether the machine was started again since.
+    pub(super) fn ended_with_the_machine(started: &str) -> bool {
+        started.split_once('-').is_some_and(|(_, then)| then != boot())
+    }
+
     fn boot() -> String {
         let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         id.chars().take_while(char::is_ascii_hexdigit).collect()
@@ -116,6 +149,16 @@ mod platform {
 #[cfg(not(target_os = "linux"))]
 mod platform {
     use std::process::{Command, Stdio};
+
+    /// There are none.
+    pub(super) fn namespace() -> Option<String> {
+        None
+    }
+
+    /// Nobody knows.
+    pub(super) fn ended_with_the_machine(_: &str) -> bool {
+        false
+    }
 
     /// A fixed text if a process with this number is running: there is no portable way to learn more.
     pub(super) fn started(process: u32) -> Option<String> {
@@ -164,11 +207,27 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_in_another_namespace_counts_as_alive_until_the_machine_is_started_again() {
+        let holder = Holder::begin();
+        let elsewhere = Holder { namespace: Some("1".to_owned()), process: u32::MAX, ..holder.clone() };
+        assert!(elsewhere.is_alive());
+        assert!(elsewhere.to_string().ends_with("(in another container)"), "{elsewhere}");
+        assert_eq!(Holder::parse(&elsewhere.text()), Some(elsewhere.clone()));
+        assert!(!Holder { started: "1-0".to_owned(), ..elsewhere }.is_alive());
+        // What older versions wrote.
+        let older = Holder::parse(&format!("{} 1-0 7 {}", u32::MAX, host())).unwrap();
+        assert_eq!((older.namespace.clone(), older.is_alive()), (None, false));
+        holder.end();
+    }
+
+    #[test]
     #[cfg(unix)]
     fn a_process_is_dead_as_soon_as_it_was_killed_even_if_nobody_waited_for_it() {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let started = platform::started(child.id()).unwrap();
-        let holder = Holder { process: child.id(), started, handle: 1, host: host().to_owned() };
+        let namespace = platform::namespace();
+        let holder = Holder { process: child.id(), started, handle: 1, host: host().to_owned(), namespace };
         assert!(holder.is_alive());
         child.kill().unwrap();
         while cfg!(target_os = "linux") && holder.is_alive() {

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use common::{entry, new_run};
 use convoke_core::store::{Batch, OnBusy, Retention, RunQuery};
-use convoke_core::{Store, StoreError};
+use convoke_core::{Blob, Digest, Store, StoreError};
 use convoke_store::SqliteStore;
 use rusqlite::Connection;
 
@@ -87,7 +88,8 @@ async fn what_others_write_meanwhile_is_seen() {
 async fn a_store_of_an_older_version_is_not_brought_up_to_date_by_looking() {
     let folder = tempfile::tempdir().unwrap();
     let file = closed_store(folder.path()).await;
-    let older = "ALTER TABLE runs DROP COLUMN outline; DROP TABLE outlines; PRAGMA user_version = 1";
+    let older = "ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; \
+                 ALTER TABLE runs DROP COLUMN outline; DROP TABLE outlines; PRAGMA user_version = 1";
     Connection::open(&file).unwrap().execute_batch(older).unwrap();
     let before = everything(folder.path());
     let refused = SqliteStore::open_read_only(&file).unwrap_err();
@@ -98,6 +100,38 @@ async fn a_store_of_an_older_version_is_not_brought_up_to_date_by_looking() {
     let store = SqliteStore::open_read_only(&file).unwrap();
     let record = store.run(&"one".parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(record.outline, None, "it is as it was, and up to date");
+}
+
+#[tokio::test]
+async fn a_store_whose_content_is_not_in_pieces_is_read_as_it_is_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    let content = Bytes::from("a prompt of an older version. ".repeat(200));
+    let digest = Digest::of_parts(&[&content]);
+    let older = Connection::open(&file).unwrap();
+    older
+        .execute_batch("ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; PRAGMA user_version = 2")
+        .unwrap();
+    older
+        .execute(
+            "INSERT INTO blobs (run, digest, content) VALUES (1, ?1, ?2)",
+            (&digest.as_bytes()[..], &content[..]),
+        )
+        .unwrap();
+    drop(older);
+    let (before, one) = (everything(folder.path()), "one".parse().unwrap());
+    let reader = SqliteStore::open_read_only(&file).unwrap();
+    assert_eq!(reader.blobs(&one, &[digest]).await.unwrap()[&digest], content);
+    assert_eq!(everything(folder.path()), before, "reading changes nothing");
+
+    let store = SqliteStore::open(&file).unwrap();
+    let lease = store.claim(&one, OnBusy::TakeOver).await.unwrap();
+    let more = Bytes::from(format!("{}and more", String::from_utf8_lossy(&content)));
+    let added = Digest::of_parts(&[&more]);
+    let blobs = vec![Blob { digest: added, content: more.clone() }];
+    store.append(&lease, Batch { blobs, ..Batch::default() }).await.unwrap();
+    let found = store.blobs(&one, &[digest, added]).await.unwrap();
+    assert_eq!((&found[&digest], &found[&added]), (&content, &more));
 }
 
 #[test]

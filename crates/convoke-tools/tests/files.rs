@@ -6,8 +6,8 @@ mod common;
 use std::os::unix::fs::PermissionsExt;
 
 use common::{Hands, call};
-use convoke_core::{AccessMode, Origin, Repeat, ToolEffect};
-use serde_json::json;
+use convoke_core::{AccessMode, IdempotencyKey, Origin, Reconciled, Repeat, RunId, ToolEffect};
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn a_file_is_written_read_edited_and_removed() {
@@ -340,17 +340,21 @@ fn effects_and_repetition_are_declared() {
 
 #[tokio::test]
 async fn an_interrupted_change_is_found_out_about() {
-    use convoke_core::{IdempotencyKey, Reconciled, RunId};
     let hands = Hands::new();
     let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
-    let became = async |name: &str, arguments| hands.tool(name).reconcile(&key, &arguments).await.unwrap();
+    // As journals of older versions have it, without what it was like before.
+    let became =
+        async |name: &str, arguments| hands.tool(name).reconcile(&key, &arguments, None).await.unwrap();
     let edit = json!({"path": "a.txt", "old": "one", "new": "two"});
     hands.put("a.txt", "one");
     assert_eq!(became("edit", edit.clone()).await, Reconciled::NotDone);
     hands.done("edit", edit.clone()).await;
     assert!(matches!(became("edit", edit).await, Reconciled::Done(_)));
     let doubling = json!({"path": "a.txt", "old": "two", "new": "two two"});
+    assert_eq!(became("edit", doubling.clone()).await, Reconciled::NotDone, "the new text is not there");
+    hands.put("a.txt", "two two");
     assert_eq!(became("edit", doubling).await, Reconciled::Unknown);
+    hands.put("a.txt", "two");
     let patch =
         json!({"path": "a.txt", "patch": "@@ -1 +1 @@\n-two\n\\ No newline\n+three\n\\ No newline\n"});
     assert_eq!(became("patch", patch.clone()).await, Reconciled::NotDone);
@@ -361,9 +365,61 @@ async fn an_interrupted_change_is_found_out_about() {
     hands.done("mv", mv.clone()).await;
     assert!(matches!(became("mv", mv).await, Reconciled::Done(_)));
     let rm = json!({"path": "b.txt"});
-    assert_eq!(became("rm", rm.clone()).await, Reconciled::NotDone);
+    assert_eq!(became("rm", rm.clone()).await, Reconciled::Unknown, "another may have been made there");
     hands.done("rm", rm.clone()).await;
     assert!(matches!(became("rm", rm).await, Reconciled::Done(_)));
+}
+
+/// What is known of a call when it was not made, when it was, and when somebody has been there since.
+async fn reconciled(name: &str, arguments: Value, set_up: &dyn Fn(&Hands)) -> [Reconciled; 3] {
+    let hands = Hands::new();
+    set_up(&hands);
+    let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
+    let tool = hands.tool(name);
+    let prepared = tool.prepare(&arguments).await;
+    let became = async || tool.reconcile(&key, &arguments, prepared.before()).await.unwrap();
+    let before = became().await;
+    hands.done(name, arguments.clone()).await;
+    let after = became().await;
+    for path in ["a.txt", "b.txt"] {
+        hands.put(path, "by somebody else");
+    }
+    [before, after, became().await]
+}
+
+#[tokio::test]
+async fn an_interrupted_change_knows_by_what_was_kept_before_whether_it_was_made() {
+    let one = |content: &'static str| move |hands: &Hands| drop(hands.put("a.txt", content));
+    let edit = |old: &str, new: &str, all: bool| json!({"path": "a.txt", "old": old, "new": new, "all": all});
+    let changes = [
+        // Edits that leave the old text in the file.
+        ("edit", edit("\n\n\n", "\n\n", false), "x\n\n\n\ny"),
+        ("edit", edit("  ", " ", true), "x    y"),
+        ("edit", edit("ab", "", false), "aabb"),
+        // One that puts the old text there again, and one whose new text was there before.
+        ("edit", edit("one", "one one", false), "one"),
+        ("edit", edit("one", "two", false), "one two"),
+        // A patch that fits twice.
+        ("patch", json!({"path": "a.txt", "patch": "@@ -1,1 +1,2 @@\n x\n+x\n"}), "x\nx\nx\n"),
+        ("cp", json!({"source": "a.txt", "destination": "b.txt", "replace": true}), "one"),
+        ("mv", json!({"source": "a.txt", "destination": "b.txt", "replace": true}), "one"),
+        ("rm", json!({"path": "a.txt"}), "one"),
+    ];
+    for (name, arguments, content) in changes {
+        let what = arguments.to_string();
+        let [before, after, later] = reconciled(name, arguments, &one(content)).await;
+        assert_eq!(before, Reconciled::NotDone, "{name} {what}");
+        assert!(matches!(after, Reconciled::Done(_)), "{name} {what}: {after:?}");
+        assert_eq!(later, Reconciled::Unknown, "{name} {what}");
+    }
+    // Into a folder, under the same name; over a file that is there.
+    for name in ["cp", "mv"] {
+        let set_up = |hands: &Hands| drop((hands.put("a.txt", "one"), hands.put("f/a.txt", "two")));
+        let arguments = json!({"source": "a.txt", "destination": "f", "replace": true});
+        let [before, after, _] = reconciled(name, arguments, &set_up).await;
+        assert_eq!(before, Reconciled::NotDone, "{name}");
+        assert!(matches!(after, Reconciled::Done(_)), "{name}: {after:?}");
+    }
 }
 
 #[tokio::test]

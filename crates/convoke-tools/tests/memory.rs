@@ -10,8 +10,8 @@ use std::time::Duration;
 use common::call;
 use convoke_agent::{Agent, Conversation};
 use convoke_core::{
-    AccessMode, IdempotencyKey, Invocation, Origin, Repeat, Runtime, Step, Timestamp, Tool, ToolEffect,
-    Workflow,
+    AccessMode, IdempotencyKey, Invocation, Origin, Preparation, Repeat, Runtime, Step, Timestamp, Tool,
+    ToolEffect, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_tools::memory::{self, KeepError, Memory};
@@ -276,8 +276,10 @@ impl Step<Vec<String>> for Twice {
         Box::pin(async move {
             let key = IdempotencyKey::derive(scope.run_id(), scope.path(), 1);
             for _ in 0..2 {
-                results
-                    .push(self.tool.call(Invocation { scope, key: &key, arguments: &self.arguments }).await?);
+                let prepared = Preparation::default();
+                let (key, arguments) = (&key, &self.arguments);
+                let call = Invocation { scope, key, arguments, prepared: &prepared };
+                results.push(self.tool.call(call).await?);
             }
             Ok(())
         })

@@ -1,6 +1,6 @@
 //! What a function behind a tool may know about its call.
 
-use convoke_core::{IdempotencyKey, Invocation, Scope};
+use convoke_core::{IdempotencyKey, Invocation, Preparation, Scope};
 
 /// One call of a tool, as the function behind it sees it.
 ///
@@ -14,10 +14,13 @@ pub struct ToolContext {
     pub scope: Scope,
     /// Marks every attempt at this call as the same one. Pass it on to whatever the tool calls.
     pub key: IdempotencyKey,
+    /// What was made [ready](super::FunctionTool::prepare) for the call.
+    pub prepared: Preparation,
 }
 
 impl ToolContext {
     pub(super) fn of(invocation: &Invocation<'_>) -> Self {
-        Self { scope: invocation.scope.clone(), key: invocation.key.clone() }
+        let prepared = invocation.prepared.clone();
+        Self { scope: invocation.scope.clone(), key: invocation.key.clone(), prepared }
     }
 }

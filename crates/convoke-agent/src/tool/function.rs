@@ -6,8 +6,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Reconciled, Repeat, Tool, ToolEffect,
-    ToolEffects, ToolSpec, json_text,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Repeat, Tool,
+    ToolEffect, ToolEffects, ToolSpec, json_text,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,10 +17,21 @@ use super::{Arguments, ToolArguments, ToolContext};
 use crate::schema::{InvalidSchema, decode};
 
 type Function = Box<dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<String, Error>> + Send + Sync>;
+type Prepare = Box<dyn Fn(Value) -> BoxFuture<'static, Preparation> + Send + Sync>;
 type Reconcile =
-    Box<dyn Fn(IdempotencyKey, Value) -> BoxFuture<'static, Result<Reconciled, Error>> + Send + Sync>;
+    Box<dyn Fn(Interrupted, Value) -> BoxFuture<'static, Result<Reconciled, Error>> + Send + Sync>;
 type Accesses = Box<dyn Fn(&Value) -> Option<Vec<Access>> + Send + Sync>;
 type OriginOf = Box<dyn Fn(&Value) -> Option<Origin> + Send + Sync>;
+
+/// What is known of a call that was interrupted.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Interrupted {
+    /// Marks every attempt at the call as the same one.
+    pub key: IdempotencyKey,
+    /// What was [kept](Preparation::keeping) with it before it began.
+    pub before: Option<Value>,
+}
 
 /// A tool made from a function.
 ///
@@ -61,6 +72,7 @@ pub struct FunctionTool {
     spec: ToolSpec,
     arguments: Arguments,
     function: Function,
+    prepare: Option<Prepare>,
     reconcile: Option<Reconcile>,
     accesses: Option<Accesses>,
     origin: Option<OriginOf>,
@@ -155,7 +167,16 @@ impl FunctionTool {
     fn assemble(name: String, description: String, arguments: Arguments, function: Function) -> Self {
         let spec = ToolSpec::new(name, description, ToolEffect::Network.into())
             .parameters(arguments.schema().clone());
-        Self { spec, arguments, function, reconcile: None, accesses: None, origin: None, said_repeat: false }
+        Self {
+            spec,
+            arguments,
+            function,
+            prepare: None,
+            reconcile: None,
+            accesses: None,
+            origin: None,
+            said_repeat: false,
+        }
     }
 
     /// Says what it does to the world. Whether it may be repeated follows, unless that was said.
@@ -209,16 +230,42 @@ impl FunctionTool {
         self
     }
 
+    /// Makes ready for a call that must not be repeated blindly, before it counts as begun: see [`Tool::prepare`].
+    pub fn prepare<A, F, Fut>(mut self, prepare: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Preparation> + Send + 'static,
+    {
+        self.prepare = Some(Box::new(move |arguments| match decode(arguments) {
+            Ok(arguments) => Box::pin(prepare(arguments)),
+            // What is wrong with them is told when it is called.
+            Err(_) => Box::pin(async { Preparation::default() }),
+        }));
+        self
+    }
+
     /// Says what became of a call that was interrupted, asked by its key. Without it a person is asked.
-    pub fn reconcile<A, E, F, Fut>(mut self, reconcile: F) -> Self
+    pub fn reconcile<A, E, F, Fut>(self, reconcile: F) -> Self
     where
         A: DeserializeOwned,
         E: Into<Box<dyn StdError + Send + Sync>>,
         F: Fn(IdempotencyKey, A) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Reconciled, E>> + Send + 'static,
     {
-        self.reconcile = Some(Box::new(move |key, arguments| {
-            let work = decode(arguments).map(|arguments| reconcile(key, arguments));
+        self.reconcile_from(move |interrupted, arguments| reconcile(interrupted.key, arguments))
+    }
+
+    /// Says what became of a call that was interrupted, also by what was kept before it. Without it a person is asked.
+    pub fn reconcile_from<A, E, F, Fut>(mut self, reconcile: F) -> Self
+    where
+        A: DeserializeOwned,
+        E: Into<Box<dyn StdError + Send + Sync>>,
+        F: Fn(Interrupted, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Reconciled, E>> + Send + 'static,
+    {
+        self.reconcile = Some(Box::new(move |interrupted, arguments| {
+            let work = decode(arguments).map(|arguments| reconcile(interrupted, arguments));
             Box::pin(async move { work.map_err(Error::failed)?.await.map_err(Error::failed) })
         }));
         self
@@ -280,13 +327,24 @@ impl Tool for FunctionTool {
         (self.function)(ToolContext::of(&call), self.arguments.meant(call.arguments))
     }
 
+    fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
+        match &self.prepare {
+            Some(prepare) => prepare(self.arguments.meant(arguments)),
+            None => Box::pin(async { Preparation::default() }),
+        }
+    }
+
     fn reconcile<'a>(
         &'a self,
         key: &'a IdempotencyKey,
         arguments: &'a Value,
+        before: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
         match &self.reconcile {
-            Some(reconcile) => reconcile(key.clone(), self.arguments.meant(arguments)),
+            Some(reconcile) => {
+                let interrupted = Interrupted { key: key.clone(), before: before.cloned() };
+                reconcile(interrupted, self.arguments.meant(arguments))
+            }
             None => Box::pin(async { Ok(Reconciled::Unknown) }),
         }
     }

@@ -15,7 +15,7 @@ mod function;
 
 pub use client::ClientTool;
 pub use context::ToolContext;
-pub use function::FunctionTool;
+pub use function::{FunctionTool, Interrupted};
 
 pub(crate) use arguments::Arguments;
 pub use arguments::ToolArguments;

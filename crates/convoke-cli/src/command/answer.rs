@@ -35,11 +35,11 @@ pub(super) async fn run(
         answer = answer.for_run();
     }
     warn_outsiders(session, &pending, &answer);
-    session
-        .store
-        .answer(&record.id, &pending.id, answer.clone())
-        .await
-        .map_err(|error| unfit(session, &pending, error))?;
+    session.store.answer(&record.id, &pending.id, answer.clone()).await.map_err(|error| match error {
+        // Somebody was faster, since it was looked at.
+        StoreError::Answered { verdict, .. } => settled(session, &record, &pending, &verdict),
+        error => unfit(session, &pending, error),
+    })?;
 
     let history = History::load(&*session.store, &record.id).await?;
     let open = history.questions.iter().find(|open| open.pending.id == pending.id);
@@ -60,19 +60,31 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// A second answer to a question that is decided would be kept, and never be heard.
+/// A second answer to a question that is decided would never be heard. Asked before anything else is said about the answer;
+/// the store has the last word.
 async fn must_be_unsettled(
     session: &Session<'_>,
     record: &RunRecord,
     pending: &PendingQuestion,
 ) -> Result<(), Failure> {
     let answers = session.store.answers(&record.id, &pending.id).await?;
-    let Some(verdict) = pending.verdict(&answers) else { return Ok(()) };
-    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&verdict)));
+    match pending.verdict(&answers) {
+        Some(verdict) => Err(settled(session, record, pending, &verdict)),
+        None => Ok(()),
+    }
+}
+
+fn settled(
+    session: &Session<'_>,
+    record: &RunRecord,
+    pending: &PendingQuestion,
+    verdict: &Answer,
+) -> Failure {
+    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(verdict)));
     let resume = session.resuming(record);
-    Err(Failure::failed(format!("`{title}` is answered already: {given}"))
+    Failure::failed(format!("`{title}` is answered already: {given}"))
         .hint(format!("to let the run go on, {resume}"))
-        .hint("to try another answer, fork the run at the question once it has gone on"))
+        .hint("to try another answer, fork the run at the question once it has gone on")
 }
 
 fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestion>) -> String {

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Reconciled, Tool, ToolDefinition,
-    ToolEffects, ToolSpec, Toolset,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Tool,
+    ToolDefinition, ToolEffects, ToolSpec, Toolset,
 };
 use serde_json::Value;
 
@@ -62,13 +62,21 @@ impl Tool for Described {
         }
     }
 
+    fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
+        match &self.tool {
+            Some(tool) => tool.prepare(arguments),
+            None => Box::pin(async { Preparation::default() }),
+        }
+    }
+
     fn reconcile<'a>(
         &'a self,
         key: &'a IdempotencyKey,
         arguments: &'a Value,
+        before: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
         match &self.tool {
-            Some(tool) => tool.reconcile(key, arguments),
+            Some(tool) => tool.reconcile(key, arguments, before),
             None => Box::pin(async { Ok(Reconciled::Unknown) }),
         }
     }

@@ -2,12 +2,15 @@
 
 use crate::failure::Failure;
 
-/// What tells this process to stop: Ctrl-C, and whoever sends it a request to end.
+/// What tells this process to stop: Ctrl-C, whoever sends it a request to end, and the end of its terminal.
 pub(crate) struct Signals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
+    /// The end of the terminal; `None` if whoever started this process wants it to outlive that.
+    #[cfg(unix)]
+    hang_up: Option<tokio::signal::unix::Signal>,
 }
 
 impl Signals {
@@ -19,7 +22,9 @@ impl Signals {
             let failed = |error| Failure::failed(format!("this process cannot listen to signals: {error}"));
             let interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
             let terminate = signal(SignalKind::terminate()).map_err(failed)?;
-            Ok(Self { interrupt, terminate })
+            let hang_up =
+                if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup()).map_err(failed)?) };
+            Ok(Self { interrupt, terminate, hang_up })
         }
         #[cfg(not(unix))]
         Ok(Self {})
@@ -29,9 +34,16 @@ impl Signals {
     pub(crate) async fn next(&mut self) -> &'static str {
         #[cfg(unix)]
         {
+            let hang_up = async {
+                match &mut self.hang_up {
+                    Some(hang_up) => hang_up.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 _ = self.interrupt.recv() => "Ctrl-C",
                 _ = self.terminate.recv() => "SIGTERM",
+                _ = hang_up => "SIGHUP",
             }
         }
         #[cfg(not(unix))]
@@ -40,4 +52,13 @@ impl Signals {
             "Ctrl-C"
         }
     }
+}
+
+/// Whether this process was started so that it outlives its terminal (`nohup`).
+#[cfg(unix)]
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The first signal is the lowest bit.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 != 0)
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Reconciled, Tool, ToolEffect, ToolSpec,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Tool, ToolEffect,
+    ToolSpec,
 };
 use convoke_models::Environment;
 use convoke_models::choose::address;
@@ -127,12 +128,17 @@ impl Tool for Fetching {
         self.tool.call(call)
     }
 
+    fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
+        self.tool.prepare(arguments)
+    }
+
     fn reconcile<'a>(
         &'a self,
         key: &'a IdempotencyKey,
         arguments: &'a Value,
+        before: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
-        self.tool.reconcile(key, arguments)
+        self.tool.reconcile(key, arguments, before)
     }
 
     fn accesses(&self, arguments: &Value) -> Vec<Access> {

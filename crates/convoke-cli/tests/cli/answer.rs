@@ -14,6 +14,24 @@ fn the_only_open_question_needs_no_id() {
 }
 
 #[test]
+fn of_answers_given_at_once_one_is_told_that_it_counts() {
+    for _ in 0..5 {
+        let place = Place::with([refund()]);
+        let answers = [&["--approve"][..], &["--reject", "no"], &["--revise", "only 20.00"]];
+        let convoke = |decision: &&[&str]| {
+            let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"));
+            command.current_dir(place.path()).args(["answer", "refund-7"]).args(*decision);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+        };
+        let given: Vec<_> = answers.iter().map(convoke).collect();
+        let given: Vec<_> = given.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let told: Vec<String> = given.iter().map(crate::place::stderr).collect();
+        assert_eq!(given.iter().filter(|output| output.status.success()).count(), 1, "{told:#?}");
+        assert_eq!(told.iter().filter(|told| told.contains("is answered already: ")).count(), 2, "{told:#?}");
+    }
+}
+
+#[test]
 fn every_decision_can_be_given_and_says_by_whom() {
     for decision in
         [&["--revise", "only 20.00"][..], &["--reject", "too late"], &["--approve", "--by", "cat"]]

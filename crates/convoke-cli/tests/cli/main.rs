@@ -35,6 +35,7 @@ mod questions;
 mod record;
 mod replay;
 mod resume;
+mod resume_refused;
 mod rm;
 mod run;
 mod run_config;

@@ -37,7 +37,7 @@ fn talkative() -> Place {
 
 #[test]
 fn ctrl_c_stops_cleanly_and_says_how_to_go_on() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = hanging();
         let mut running = Running::start(&place, &RUN);
         running.until(goal_started);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, stderr};
+use crate::place::{Place, stderr, stdout};
 use crate::workshop::Running;
 
 const AGENTFILE: &str = r#"NAME mend
@@ -123,6 +123,46 @@ fn files_and_commands_survive_a_kill_after_any_event() {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(left.len(), 3, "{what}: something was left behind: {left:?}");
+    }
+}
+
+/// Edits that leave the text they replace in the file, so that the file alone does not say whether they were made.
+#[test]
+fn an_edit_that_leaves_its_old_text_is_made_once_whenever_the_run_is_killed() {
+    let old = "old = \"sum=x\", new = \"sum=y\"";
+    for (edit, before, after) in [
+        ("old = \"\\n\\n\\n\", new = \"\\n\\n\"", "a\n\n\n\nb\n", "a\n\n\nb\n"),
+        ("old = \"  \", new = \" \", all = true", "a    b\n", "a  b\n"),
+        ("old = \"ab\", new = \"\"", "aabb\n", "ab\n"),
+    ] {
+        for kill_after in 0..4 {
+            let place = workshop();
+            place.write("script.toml", SCRIPT.replace(old, edit));
+            place.write("work/code.txt", before);
+            let mut running = Running::start(&place, &RUN);
+            running.until(|event| event["type"] == "tool_call_started" && event["tool"] == "edit");
+            for _ in 0..kill_after {
+                running.next();
+            }
+            while kill_after == 3 && place.read("work/code.txt") == before {
+                std::thread::yield_now();
+            }
+            let _ = running.child.kill();
+            let (_, mut code, mut told) = running.finish();
+            for _ in 0..4 {
+                if code == Some(0) {
+                    break;
+                }
+                if code == Some(5) {
+                    let open = stdout(&place.convoke(&["questions", "--json"]));
+                    assert!(open.contains("`bash`"), "{edit}: an edit is not asked about: {open}");
+                    answer_doubt(&place);
+                }
+                (_, code, told) = Running::start(&place, &["resume", "mend-1"]).finish();
+            }
+            assert_eq!(code, Some(0), "{edit}: {told}");
+            assert_eq!(place.read("work/code.txt"), after, "{edit}, killed {kill_after} events later");
+        }
     }
 }
 

@@ -90,7 +90,7 @@ impl<'a> CustomEffect<'a> {
             };
             let options: &[&str] =
                 if lost(json!("")).is_ok() { &["done", "again", "stop"] } else { &["again", "stop"] };
-            match scope.resolve_doubt(name, &effect, asked(), options).await? {
+            match scope.resolve_doubt(name, &effect, asked(), options, None).await? {
                 Interrupted::Done(text) => {
                     return effect.finish(None, Ok(lost(Value::String(text))?), Attached::default());
                 }

@@ -149,6 +149,14 @@ impl<'a> Numbered<'a> {
         slot.map_or(0, |slot| slot.attempts)
     }
 
+    /// What was kept with the attempt that was begun last, for whoever has to find out what became of it.
+    fn kept_before(&self) -> Option<serde_json::Value> {
+        let slot = self.scope.journal()?.index.get(self.path, self.ordinal)?;
+        let mut request: serde_json::Value =
+            serde_json::from_slice(slot.started?.request.as_deref()?).ok()?;
+        Some(request.get_mut("before")?.take())
+    }
+
     /// What the journal says. `request` is what a divergence would show of the request made now.
     fn past<T: DeserializeOwned>(
         &self,

@@ -8,7 +8,7 @@ use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 
 use super::told_call::ToldCall;
-use super::{Past, shortened};
+use super::{Numbered, Past, shortened};
 use crate::budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Charge, Reservation, Wanted};
 use crate::event::EventKind;
 use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
@@ -48,6 +48,7 @@ impl Scope {
         request.params = request.params.overridden_by(&self.node.settings.params);
         let effect = self.number(EffectKind::Model, request.digest());
         let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
+        let refused = self.count_refused_replies(&effect);
         match effect.recorded::<RecordedCall>(|| describe(model.name(), &request))? {
             Past::Finished(call) => {
                 self.count_model_call(&call);
@@ -77,7 +78,8 @@ impl Scope {
         // Outside the stream, so that it is known however the stream ends.
         let mut used = None;
         let stream = async {
-            let call = CallContext { key: effect.key() };
+            // Whoever honours keys would give the reply again that was of no use.
+            let call = CallContext { key: effect.key().after_refused(refused) };
             self.stream(&**model, request, call, &message_id, visibility, &mut used).await
         };
         let outcome = tokio::select! {
@@ -220,6 +222,20 @@ impl Scope {
             )));
         }
         Ok(())
+    }
+
+    /// Counts the replies to a call that the run could not use: they were paid for. Gives their number.
+    fn count_refused_replies(&self, effect: &Numbered<'_>) -> u32 {
+        let Some(journal) = self.journal() else { return 0 };
+        let mut count = 0;
+        for entry in journal.index.refused_replies(effect.path, effect.ordinal) {
+            count += 1;
+            match serde_json::from_slice(entry.outcome.as_deref().unwrap_or_default()) {
+                Ok(call) => self.count_model_call(&call),
+                Err(_) => self.charge_model_call(Usage::default(), false),
+            }
+        }
+        count
     }
 
     /// Counts a call that the journal has.

@@ -16,7 +16,7 @@ use crate::event::EventKind;
 use crate::journal::Attached;
 use crate::message::{ToolCall, ToolResult};
 use crate::scope::{Child, Place};
-use crate::tool::{GateRequest, Invocation, Permission, Reconciled, Repeat, Timeout, Tool};
+use crate::tool::{GateRequest, Invocation, Permission, Preparation, Reconciled, Repeat, Timeout, Tool};
 use crate::{Digest, EffectKind, Error, InDoubt, Scope};
 
 /// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
@@ -165,7 +165,7 @@ impl Scope {
             Past::InDoubt => true,
             Past::Unknown => false,
         };
-        let request = effect.dated(asked())?;
+        let mut request = effect.dated(asked())?;
         if !in_doubt && let Some(refused) = refused.take() {
             // Kept, although nothing has happened: should others accept such arguments later, the past stays what it was.
             return effect.finish(Some(request), Ok(refused), Attached::default());
@@ -189,11 +189,12 @@ impl Scope {
                 return effect.finish(None, Ok(failed), Attached::default());
             }
             self.tell_fate(call, None, false).await;
+            let prepared = self.prepared(tool, call, &mut request).await?;
             if spec.repeat == Repeat::Never {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
                 effect.start(request, Attached::default()).await?;
             }
-            return self.call_tool(tool, call, &effect, None).await;
+            return self.call_tool(tool, call, &effect, None, &prepared).await;
         }
         if let Some(budget) = &self.node.budget
             && let Err(exhausted) = budget.take(&charge)
@@ -210,6 +211,10 @@ impl Scope {
             return effect.finish(Some(request), Ok(denied), Attached::default());
         }
         self.tell_fate(call, None, false).await;
+        let prepared = match self.prepared(tool, call, &mut request).await {
+            Ok(prepared) => prepared,
+            Err(stop) => return effect.finish(Some(request), Err(stop), Attached::default()),
+        };
         let request = if spec.repeat == Repeat::Safe {
             effect.settle().await?;
             Some(request)
@@ -217,7 +222,33 @@ impl Scope {
             effect.start(request, Attached::default()).await?;
             None
         };
-        self.call_tool(tool, call, &effect, request).await
+        self.call_tool(tool, call, &effect, request, &prepared).await
+    }
+
+    /// Lets a tool make ready for a call that it must not make twice, before the call is written down as begun; what it
+    /// keeps for later is added to the request.
+    async fn prepared(
+        &self,
+        tool: &Arc<dyn Tool>,
+        call: &ToolCall,
+        request: &mut Bytes,
+    ) -> Result<Preparation, Error> {
+        if tool.spec().repeat != Repeat::Never {
+            return Ok(Preparation::default());
+        }
+        let ready = AssertUnwindSafe(async { tool.prepare(&call.arguments).await }).catch_unwind();
+        let prepared = tokio::select! {
+            biased;
+            // What panics here panics again when it is called, and that is told.
+            prepared = ready => prepared.unwrap_or_default(),
+            stop = self.out_of_time() => return Err(stop),
+        };
+        if let Some(before) = prepared.before() {
+            let mut kept: Value = serde_json::from_slice(request)?;
+            kept["before"] = before.clone();
+            *request = serde_json::to_vec(&kept)?.into();
+        }
+        Ok(prepared)
     }
 
     /// Asks the gates about a call, in their order. What the model is told, if one does not let it be made.
@@ -288,8 +319,9 @@ impl Scope {
         call: &ToolCall,
         effect: &Numbered<'_>,
         request: Option<Bytes>,
+        prepared: &Preparation,
     ) -> Result<Outcome, Error> {
-        let invocation = Invocation { scope: self, key: &effect.key(), arguments: &call.arguments };
+        let invocation = Invocation { scope: self, key: &effect.key(), arguments: &call.arguments, prepared };
         let work = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
         let outcome = tokio::select! {
             biased;
@@ -331,15 +363,17 @@ impl Scope {
             return Ok(None);
         }
         let key = effect.key();
-        let known = match tool.reconcile(&key, &call.arguments).await {
-            Ok(Reconciled::Done(content)) => Interrupted::Done(content),
-            Ok(Reconciled::NotDone) => Interrupted::Again,
+        let before = effect.kept_before();
+        let remark = match tool.reconcile(&key, &call.arguments, before.as_ref()).await {
+            Ok(Reconciled::Done(content)) => return Ok(Some(Outcome::done(content))),
+            Ok(Reconciled::NotDone) => return Ok(None),
             // A tool that cannot say leaves it to people.
-            Ok(Reconciled::Unknown) | Err(_) => {
-                let asked = json!({"tool": call.name, "arguments": call.arguments});
-                self.resolve_doubt(&call.name, effect, asked, &["done", "again", "stop"]).await?
-            }
+            Ok(Reconciled::Unknown) | Err(_) => None,
+            Ok(Reconciled::Ask(remark)) => Some(remark),
         };
+        let asked = json!({"tool": call.name, "arguments": call.arguments});
+        let options = ["done", "again", "stop"];
+        let known = self.resolve_doubt(&call.name, effect, asked, &options, remark.as_deref()).await?;
         Ok(match known {
             Interrupted::Done(content) => Some(Outcome::done(content)),
             Interrupted::Again => None,
@@ -355,6 +389,7 @@ impl Scope {
         effect: &Numbered<'_>,
         asked: Value,
         options: &[&str],
+        remark: Option<&str>,
     ) -> Result<Interrupted, Error> {
         let key = effect.key();
         let doubt = || {
@@ -372,7 +407,7 @@ impl Scope {
         } else {
             "If it took effect, fork the run at this effect and say what it gave (`convoke fork RUN --at N --outcome JSON`)."
         };
-        let question = Question::choice(
+        let mut question = Question::choice(
             format!("`{name}` was interrupted and may have acted already. What became of it?"),
             options.iter().copied(),
         )
@@ -384,7 +419,12 @@ impl Scope {
         .about(asked);
         let repetition = Some(effect.attempts());
         let person = self.narrowed(Child { repetition, ..Child::named("in doubt") });
-        match person.ask(question).await?.decision {
+        // It is about the attempt: what is said beside it may be something else when the run goes on.
+        let about = Digest::of_json(&serde_json::to_value(&question)?);
+        if let Some(remark) = remark {
+            question.details = format!("{remark} {}", question.details);
+        }
+        match person.ask_about(about, question).await?.decision {
             Decision::Choose { option } if option == "done" => Ok(Interrupted::Done(
                 "done; the call took effect before an interruption, and what it gave back was lost"
                     .to_owned(),

@@ -7,6 +7,7 @@
 mod category;
 mod causes;
 mod recorded;
+mod unusable;
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -17,6 +18,7 @@ use std::time::Duration;
 pub use category::{Categorised, Category};
 pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
 pub use recorded::RecordedError;
+pub use unusable::UnusableReply;
 
 use crate::Path;
 use crate::budget::Exhausted;
@@ -126,6 +128,12 @@ impl Error {
     /// Wraps an error and says that trying again will not help.
     pub fn permanent(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::failed(Categorised::new(Category::Permanent, error))
+    }
+
+    /// Wraps an error and says that it is about what a model replied: a run that fails by it asks for that reply anew when
+    /// it is resumed, instead of failing on the same reply again.
+    pub fn unusable_reply(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::failed(UnusableReply::new(error))
     }
 
     pub(crate) fn panicked(path: &Path, payload: &(dyn Any + Send)) -> Self {
@@ -277,7 +285,7 @@ impl Error {
     }
 
     /// Visits what is below all wrappers, of every branch, with the path of the nearest step.
-    fn each_root<'a>(
+    pub(crate) fn each_root<'a>(
         &'a self,
         nearest: Option<&'a Path>,
         visit: &mut impl FnMut(Option<&'a Path>, &'a Self),

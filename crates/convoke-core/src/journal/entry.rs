@@ -200,6 +200,14 @@ impl IdempotencyKey {
         Self(Digest::of_parts(&parts).to_string())
     }
 
+    /// The key of a call that is made anew after this many replies to it were of no use: another call than those.
+    pub(crate) fn after_refused(self, refused: u32) -> Self {
+        match refused {
+            0 => self,
+            _ => Self(Digest::of_parts(&[self.0.as_bytes(), &refused.to_le_bytes()]).to_string()),
+        }
+    }
+
     /// The key as text: 32 hexadecimal digits.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -60,13 +60,16 @@ pub(crate) struct JournalIndex {
     sorted: OnceLock<Vec<Path>>,
     finished: usize,
     used: AtomicUsize,
+    /// The places of replies that were superseded; there are few.
+    refused: Vec<NonZeroU32>,
 }
 
 impl JournalIndex {
     pub(crate) fn new(entries: Vec<Entry>) -> Self {
         let mut index = Self::default();
         for (entry, place) in entries.iter().zip(1..) {
-            index.add(entry, NonZeroU32::new(place));
+            let superseded = index.add(entry, NonZeroU32::new(place));
+            index.refused.extend(superseded.filter(|place| is_reply(&entries[place.get() as usize - 1])));
         }
         let effects = index.paths.values().flat_map(|effects| &effects.by_ordinal);
         index.finished = effects.filter(|places| places.finished.is_some()).count();
@@ -74,7 +77,8 @@ impl JournalIndex {
         index
     }
 
-    fn add(&mut self, entry: &Entry, place: Option<NonZeroU32>) {
+    /// Adds an entry. Gives the place of the outcome that it supersedes.
+    fn add(&mut self, entry: &Entry, place: Option<NonZeroU32>) -> Option<NonZeroU32> {
         let effects = match self.paths.get_mut(&entry.path) {
             Some(effects) => effects,
             None => self.paths.entry(entry.path.clone()).or_default(),
@@ -94,8 +98,13 @@ impl JournalIndex {
                 places.attempts += 1;
             }
             Phase::Finished => places.finished = place,
-            Phase::Superseded => *places = Places { attempts: places.attempts, ..Places::default() },
+            Phase::Superseded => {
+                let superseded = places.finished;
+                *places = Places { attempts: places.attempts, ..Places::default() };
+                return superseded;
+            }
         }
+        None
     }
 
     pub(crate) fn get(&self, path: &Path, ordinal: u32) -> Option<Slot<'_>> {
@@ -164,9 +173,43 @@ impl JournalIndex {
 
     /// All failed effects, in no particular order.
     pub(crate) fn failures(&self) -> impl Iterator<Item = &Entry> {
-        let effects = self.paths.values().flat_map(|effects| effects.by_ordinal.iter().chain(&effects.fate));
-        effects.filter_map(|places| self.slot(places).finished).filter(|entry| failed(entry))
+        self.slots().filter_map(|slot| slot.finished).filter(|entry| failed(entry))
     }
+
+    /// The last reply of a model at or below a path.
+    pub(crate) fn last_reply_within(&self, path: &Path) -> Option<&Entry> {
+        let replies = self.slots().filter_map(|slot| slot.finished).filter(|entry| is_reply(entry));
+        replies.filter(|entry| entry.path.is_within(path)).max_by_key(|entry| entry.seq)
+    }
+
+    /// The latest entry of every effect at or below a path, in no particular order.
+    pub(crate) fn known_within<'a, 'p>(
+        &'a self,
+        path: &'p Path,
+    ) -> impl Iterator<Item = &'a Entry> + use<'a, 'p> {
+        let latest = self.slots().filter_map(|slot| slot.finished.or(slot.started));
+        latest.filter(move |entry| entry.path.is_within(path))
+    }
+
+    /// The replies to a call of a model that the run could not use, in their order.
+    pub(crate) fn refused_replies<'a, 'p>(
+        &'a self,
+        path: &'p Path,
+        ordinal: u32,
+    ) -> impl Iterator<Item = &'a Entry> + use<'a, 'p> {
+        let refused = self.refused.iter().filter_map(|place| self.entries.get(place.get() as usize - 1));
+        refused.filter(move |entry| entry.ordinal == ordinal && entry.path == *path)
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+        let effects = self.paths.values().flat_map(|effects| effects.by_ordinal.iter().chain(&effects.fate));
+        effects.map(|places| self.slot(places))
+    }
+}
+
+fn is_reply(entry: &Entry) -> bool {
+    let has_reply = entry.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(b"{\"ok\""));
+    has_reply && entry.effect == EffectKind::Model
 }
 
 fn failed(entry: &Entry) -> bool {

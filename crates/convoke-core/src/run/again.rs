@@ -1,25 +1,33 @@
 //! What a run that had ended does again when it is resumed: what it ended by, and nothing else.
 //!
-//! Everything that did not end the run keeps its outcome, failures that the run had coped with included.
+//! Everything that did not end the run keeps its outcome, failures that the run had coped with included. What a model
+//! replied and the step refused is in the journal as a success; it ended the run all the same.
 
+use super::Lacking;
 use super::outcome::StoredOutcome;
-use crate::journal::{Draft, JournalIndex};
+use crate::journal::{Draft, JournalIndex, RecordedCall};
 use crate::store::RunRecord;
-use crate::{Entry, Error, Phase, Recorded, RecordedError};
+use crate::{EffectKind, Entry, Error, Path, Phase, Recorded, RecordedError, UnusableReply};
 
 /// How the store is to remember the end of a run that may be resumed.
-pub(super) fn stored_outcome(error: Option<&Error>, state: Option<serde_json::Value>) -> StoredOutcome {
+pub(super) fn stored_outcome(
+    error: Option<&Error>,
+    state: Option<serde_json::Value>,
+    lacking: &Lacking,
+) -> StoredOutcome {
     let mut stored = StoredOutcome {
         state,
         error: error.map(ToString::to_string),
         failed_at: Vec::new(),
         limits: Vec::new(),
         for_good: false,
+        unusable: None,
     };
     // A stop (somebody cancelled, the store broke) is no outcome of any effect: there is nothing to forget.
     if let Some(failure) = error.filter(|error| !error.is_stop()) {
         stored.failed_at = failure.failed_paths();
         stored.limits = failure.exceeded_limits();
+        stored.unusable = Some(unusable_replies(failure, lacking));
         if stored.failed_at.is_empty() {
             stored.failed_at.push(crate::Path::from(""));
         }
@@ -27,11 +35,27 @@ pub(super) fn stored_outcome(error: Option<&Error>, state: Option<serde_json::Va
     stored
 }
 
+/// Where the replies came from that the failed steps could not use.
+fn unusable_replies(failure: &Error, lacking: &Lacking) -> Vec<Path> {
+    let mut places = Vec::new();
+    failure.each_root(None, &mut |failed_at, root| {
+        let here = || failed_at.cloned().unwrap_or_else(|| Path::from(""));
+        if let Some(unusable) = root.downcast_ref::<UnusableReply>() {
+            let earlier = unusable.what_lacks().and_then(|what| lacking.place(what));
+            places.push(earlier.unwrap_or_else(here));
+        } else if matches!(root, Error::Model(_)) {
+            // The call failed, or its reply is not what it should be: the journal knows which.
+            places.push(here());
+        }
+    });
+    places
+}
+
 /// The journal without the failures that ended the run, and the entries that say so.
 pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
     let outcome = record.outcome.as_deref().filter(|_| record.status.is_final());
     let outcome = outcome.and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
-    let Some(StoredOutcome { failed_at, limits, .. }) = outcome else {
+    let Some(StoredOutcome { failed_at, limits, unusable, .. }) = outcome else {
         // A run that was killed before it could say that its time was up has more of it now.
         if !entries.iter().any(is_out_of_the_run_s_time) {
             return (JournalIndex::new(entries), Vec::new());
@@ -46,7 +70,8 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
     let by_limit =
         index.failures().filter(|entry| limit_of(entry).is_some_and(|owner| limits.contains(&owner)));
     let last = failed_at.iter().filter_map(|path| index.last_failure_within(path));
-    let mut failures: Vec<&Entry> = by_limit.chain(last).collect();
+    let refused = refused_replies(&index, &failed_at, unusable.as_deref());
+    let mut failures: Vec<&Entry> = by_limit.chain(last).chain(refused).collect();
     failures.sort_unstable_by_key(|entry| entry.seq);
     failures.dedup_by_key(|entry| entry.seq);
     let again: Vec<Entry> = failures.into_iter().flat_map(|failure| superseding(&index, failure)).collect();
@@ -56,6 +81,49 @@ pub(super) fn forget_failures(record: &RunRecord, entries: Vec<Entry>) -> (Journ
 /// The journal with entries that say what no longer counts, and these.
 fn with(entries: Vec<Entry>, again: Vec<Entry>) -> (JournalIndex, Vec<Entry>) {
     (JournalIndex::new(entries.into_iter().chain(again.iter().cloned()).collect()), again)
+}
+
+/// The replies that the failed steps could not use, with what followed from them.
+fn refused_replies<'a>(
+    index: &'a JournalIndex,
+    failed_at: &[Path],
+    unusable: Option<&[Path]>,
+) -> Vec<&'a Entry> {
+    let places = unusable.unwrap_or(failed_at).iter();
+    let refused = places.filter_map(|place| {
+        // What a step cannot use and an earlier one was told, everybody in between may have been told as well.
+        let whole_run = Path::from("");
+        let told = if failed_at.contains(place) { place } else { &whole_run };
+        let reply = index.last_reply_within(place)?;
+        if failed_at.contains(place) && index.last_failure_within(place).is_some_and(|it| it.seq > reply.seq)
+        {
+            return None;
+        }
+        // An older version did not say why it failed; that a reply is not whole was always a reason.
+        (unusable.is_some() || !is_whole(reply)).then(|| from_reply_on(index, reply, told))
+    });
+    refused.flatten().collect()
+}
+
+/// A reply and everything after it; nothing if anything in it has touched the world or come from a person: that is not to
+/// happen twice, and would not fit another reply.
+fn from_reply_on<'a>(index: &'a JournalIndex, reply: &'a Entry, told: &Path) -> Vec<&'a Entry> {
+    let later: Vec<&Entry> = index.known_within(told).filter(|entry| entry.seq >= reply.seq).collect();
+    let is_harmless = |entry: &&Entry| {
+        use EffectKind::{Ask, Custom, Decision, Model, Now, Sleep, Tool};
+        match entry.effect {
+            Model | Sleep | Now | Decision => true,
+            Tool | Ask | Custom => false,
+        }
+    };
+    if later.iter().all(is_harmless) { later } else { Vec::new() }
+}
+
+fn is_whole(reply: &Entry) -> bool {
+    match serde_json::from_slice::<RecordedCall>(reply.outcome.as_deref().unwrap_or_default()) {
+        Ok(RecordedCall::Ok(reply)) => reply.whole().is_ok(),
+        _ => true,
+    }
 }
 
 /// What takes the place of a failure. What was under way when its time was up may have taken effect all the same, and

@@ -33,6 +33,7 @@ async fn end(store: &dyn Store, run: &RunId, reason: &str, lease: &crate::store:
     let outcome = StoredOutcome {
         error: Some(Error::Cancelled(reason.into()).to_string()),
         for_good: true,
+        unusable: None,
         ..StoredOutcome::default()
     };
     let outcome = Some(serde_json::to_vec(&outcome)?.into());

@@ -66,7 +66,7 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> O
     let json = json.ok();
     if let Some(journal) = &run.journal {
         let state = json.clone().filter(|_| status != RunStatus::Suspended);
-        let stored = stored_outcome(error.as_ref(), state);
+        let stored = stored_outcome(error.as_ref(), state, &run.lacking);
         // Plain data; and if it could not be written the run would still have its journal.
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
         if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {

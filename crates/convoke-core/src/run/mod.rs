@@ -9,6 +9,7 @@ mod drive;
 mod fit;
 mod fork;
 mod grants;
+mod lacking;
 mod outcome;
 mod polls;
 mod prepare;
@@ -30,6 +31,7 @@ pub(crate) use attempted::Attempted;
 pub use cancel::cancel_for_good;
 pub use fork::Fork;
 pub(crate) use grants::Grants;
+pub(crate) use lacking::Lacking;
 pub use outcome::Outcome;
 pub(crate) use polls::{Polled, Polls};
 pub(crate) use published::Published;
@@ -59,6 +61,7 @@ pub(crate) struct Run {
     pub(crate) waiting: Waiting,
     pub(crate) attempted: Attempted,
     pub(crate) grants: Grants,
+    pub(crate) lacking: Lacking,
     pub(crate) polls: Arc<Polls>,
     totals: Mutex<Totals>,
 }
@@ -93,6 +96,7 @@ impl Run {
             waiting: Waiting::default(),
             attempted: Attempted::default(),
             grants: Grants::default(),
+            lacking: Lacking::default(),
             polls,
             totals: Mutex::default(),
         }

@@ -61,4 +61,7 @@ pub(crate) struct StoredOutcome {
     /// Whether it is never to be resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) for_good: bool,
+    /// Where a model gave the replies that they could not use. Records of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unusable: Option<Vec<Path>>,
 }

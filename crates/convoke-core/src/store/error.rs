@@ -1,6 +1,6 @@
 //! What can go wrong with a store.
 
-use crate::RunId;
+use crate::{Answer, RunId};
 
 /// Why a store could not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +58,16 @@ pub enum StoreError {
         /// The question asked for.
         question: String,
     },
+    /// The question is open, and what was answered before this settles it.
+    #[error("question `{question}` of run `{run}` was answered already{}: this answer was not taken", by(.verdict))]
+    Answered {
+        /// The run.
+        run: RunId,
+        /// The question.
+        question: String,
+        /// What counts.
+        verdict: Box<Answer>,
+    },
     /// The answer does not fit the question.
     #[error(transparent)]
     Unfit(#[from] crate::ask::UnfitAnswer),
@@ -99,4 +109,8 @@ pub enum StoreError {
     /// The store itself failed (disk full, connection lost).
     #[error("the store failed: {0}")]
     Failed(String),
+}
+
+fn by(verdict: &Answer) -> String {
+    if verdict.by.is_empty() { String::new() } else { format!(" by {}", verdict.by) }
 }

@@ -7,6 +7,7 @@
 mod effects;
 mod gate;
 mod origin;
+mod preparation;
 mod spec;
 mod toolset;
 
@@ -15,6 +16,7 @@ use serde_json::Value;
 pub use effects::{Access, AccessMode, ToolEffect, ToolEffects};
 pub use gate::{Gate, GateRequest, Permission};
 pub use origin::Origin;
+pub use preparation::Preparation;
 pub use spec::{Execution, Repeat, Timeout, ToolDefinition, ToolSpec};
 pub use toolset::{DuplicateTool, Toolset};
 
@@ -35,19 +37,28 @@ pub trait Tool: Send + Sync {
         Ok(())
     }
 
+    /// Makes ready for a call that must not be repeated blindly, before it is written down as begun: waits for its turn,
+    /// looks what things are like. A call that is interrupted meanwhile was not made, and nobody is asked about it.
+    fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
+        let _ = arguments;
+        Box::pin(async { Preparation::default() })
+    }
+
     /// Does it.
     ///
     /// # Errors
     /// What went wrong. The model gets to read it, unless the tool is declared fatal.
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>>;
 
-    /// Says what became of a call that was interrupted, if the tool can find out by its key.
+    /// Says what became of a call that was interrupted, if the tool can find out: by its key, or by what it
+    /// [kept](Preparation::keeping) before, which journals of older versions do not have.
     fn reconcile<'a>(
         &'a self,
         key: &'a IdempotencyKey,
         arguments: &'a Value,
+        before: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
-        let _ = (key, arguments);
+        let _ = (key, arguments, before);
         Box::pin(async { Ok(Reconciled::Unknown) })
     }
 
@@ -79,6 +90,8 @@ pub struct Invocation<'a> {
     pub key: &'a IdempotencyKey,
     /// The arguments, checked.
     pub arguments: &'a Value,
+    /// What the tool has made [ready](Tool::prepare).
+    pub prepared: &'a Preparation,
 }
 
 /// What became of an interrupted call.
@@ -90,4 +103,6 @@ pub enum Reconciled {
     NotDone,
     /// Nobody knows.
     Unknown,
+    /// Nobody knows, and whoever is asked should read this.
+    Ask(String),
 }

@@ -208,6 +208,9 @@ impl Asked<'_> {
         if !read.missing.is_empty() {
             let fields: Vec<&str> = read.missing.iter().map(|missing| missing.field.as_str()).collect();
             tell::output_missing(scope, self.name, &fields, &read.problem()).await;
+            for field in fields {
+                scope.note_lacking(field);
+            }
         }
         let missing = read.missing.into_iter();
         product.missing = missing.map(|missing| format!("`{}` {}", missing.field, missing.problem)).collect();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    Access, BoxFuture, Categorised, Error, Execution, IdempotencyKey, Invocation, Origin, Reconciled, Repeat,
-    Tool, ToolSpec, Toolset,
+    Access, BoxFuture, Categorised, Error, Execution, IdempotencyKey, Invocation, Origin, Preparation,
+    Reconciled, Repeat, Tool, ToolSpec, Toolset,
 };
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ impl Tool for SealedTool {
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
         Box::pin(async move {
             let arguments = self.seals.unseal_value(call.arguments);
-            let call = Invocation { scope: call.scope, key: call.key, arguments: &arguments };
+            let call = Invocation { arguments: &arguments, ..call };
             match self.inner.call(call).await {
                 Ok(result) => Ok(self.seals.seal(&result)),
                 Err(error) => Err(self.error(error)),
@@ -54,14 +54,20 @@ impl Tool for SealedTool {
         })
     }
 
+    fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
+        Box::pin(async move { self.inner.prepare(&self.seals.unseal_value(arguments)).await })
+    }
+
     fn reconcile<'a>(
         &'a self,
         key: &'a IdempotencyKey,
         arguments: &'a Value,
+        before: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
         Box::pin(async move {
-            match self.inner.reconcile(key, &self.seals.unseal_value(arguments)).await {
+            match self.inner.reconcile(key, &self.seals.unseal_value(arguments), before).await {
                 Ok(Reconciled::Done(result)) => Ok(Reconciled::Done(self.seals.seal(&result))),
+                Ok(Reconciled::Ask(remark)) => Ok(Reconciled::Ask(self.seals.seal(&remark))),
                 Ok(other) => Ok(other),
                 Err(error) => Err(self.error(error)),
             }

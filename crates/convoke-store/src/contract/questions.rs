@@ -2,6 +2,7 @@
 
 use convoke_core::store::Batch;
 use convoke_core::{Answer, Question, StoreError};
+use futures_util::future::join_all;
 
 use super::Backend;
 use super::samples::{fresh, id, make, question, refused};
@@ -65,7 +66,10 @@ pub async fn answers_must_fit_and_stay_in_order<B: Backend>(backend: &B) {
     assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(vec![]), "refused answers are not kept");
 
     store.release(&lease);
-    let given: Vec<Answer> = (0..12).map(|number| Answer::revise(format!("{number}")).by("ann")).collect();
+    // Those of people it is not for are kept, and settle nothing.
+    let mut given: Vec<Answer> =
+        (0..12).map(|number| Answer::revise(format!("{number}")).by("eve")).collect();
+    given.extend([Answer::approve().by("ann"), Answer::approve().by("ann"), Answer::approve().by("bob")]);
     for answer in &given {
         store.answer(&lease.run, &asked.id, answer.clone()).await.expect("answering needs no lease");
     }
@@ -76,6 +80,33 @@ pub async fn answers_must_fit_and_stay_in_order<B: Backend>(backend: &B) {
         .await
         .expect("closing works");
     assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(given), "answers outlive their question");
+}
+
+/// Whoever answers is told whether that counts: of several at once, one.
+pub async fn a_question_that_is_settled_takes_no_answer<B: Backend>(backend: &B) {
+    let (place, store) = fresh(backend).await;
+    let lease = make(&*store, "raced").await;
+    let asked = question("raced", "main/ask", 1, Question::approval("ship?"));
+    let opened = Batch { opened: vec![asked.clone()], ..Batch::default() };
+    store.append(&lease, opened).await.expect("questions can be opened");
+    let others = [backend.open(&place).await, backend.open(&place).await];
+    let results = join_all([
+        store.answer(&lease.run, &asked.id, Answer::approve().by("ann")),
+        others[0].answer(&lease.run, &asked.id, Answer::reject("no").by("bob")),
+        others[1].answer(&lease.run, &asked.id, Answer::revise("shorter").by("cat")),
+    ]);
+    let results = results.await;
+    let kept = store.answers(&lease.run, &asked.id).await.expect("answers can be read");
+    assert_eq!(kept.len(), 1, "one answer settles it");
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "one is told that it counts");
+    for result in results.into_iter().filter(Result::is_err) {
+        let settled = StoreError::Answered {
+            run: lease.run.clone(),
+            question: asked.id.to_string(),
+            verdict: Box::new(kept[0].clone()),
+        };
+        refused(result, "the others are told what counts", |error| *error == settled);
+    }
 }
 
 /// Opening an open question changes nothing, so no answer is lost; opening a closed one begins anew.

@@ -137,13 +137,14 @@ impl State {
     ) -> Result<(), StoreError> {
         let run = self.find_mut(id).ok();
         let Some((run, pending)) = run.and_then(|run| {
-            let pending = run.open.get(question)?.question.clone();
+            let pending = run.open.get(question)?.clone();
             Some((run, pending))
         }) else {
             return Err(StoreError::NoSuchQuestion { run: id.clone(), question: question.to_string() });
         };
-        pending.check(&answer.decision)?;
-        run.answers.entry(question.clone()).or_default().push(answer);
+        let given = run.answers.entry(question.clone()).or_default();
+        batch::must_take(&pending, given, &answer)?;
+        given.push(answer);
         Ok(())
     }
 

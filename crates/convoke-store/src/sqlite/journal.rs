@@ -8,22 +8,19 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::Fault;
 use super::lease::Held;
 use super::writer::Writer;
-use super::{outline, place, question, row};
+use super::{outline, pieces, place, question, row};
 use crate::batch;
 
 /// Writes a batch under a lease, and remembers how the lease goes on.
 pub(super) fn append(writer: &mut Writer, lease: &Lease, batch: &Batch) -> Result<(), Fault> {
-    let next_seq = try_append(writer, lease, batch);
+    // Whatever it fails by, what would have followed fails by the same.
+    let next_seq = try_append(writer, lease, batch).map_err(|fault| fault.at(writer.place()));
     let remembered = match &next_seq {
         Ok(next_seq) => Ok(*next_seq),
-        Err(Fault::Refused(error)) => Err(error.clone()),
-        Err(_) => Err(StoreError::Failed(format!(
-            "an earlier write to run `{}` failed, so nothing can follow it: claim the run again",
-            lease.run
-        ))),
+        Err(error) => Err(error.clone()),
     };
     writer.leases.appended(lease, remembered);
-    next_seq.map(|_| ())
+    next_seq.map(|_| ()).map_err(Fault::from)
 }
 
 fn try_append(writer: &Writer, lease: &Lease, batch: &Batch) -> Result<u64, Fault> {
@@ -34,6 +31,9 @@ fn try_append(writer: &Writer, lease: &Lease, batch: &Batch) -> Result<u64, Faul
 
 /// The lease, if it is the one the database knows. This is the fence: it is read under the lock that the write needs.
 fn in_force<'a>(writer: &'a Writer, lease: &Lease) -> Result<&'a Held, Fault> {
+    if let Some(cause) = writer.leases.lost(lease) {
+        return Err(cause.clone().into());
+    }
     let Some(held) = writer.leases.find(lease) else { return Err(refuse(writer, lease)) };
     let in_force: Option<bool> = writer
         .connection
@@ -100,9 +100,15 @@ fn insert_entry(connection: &Connection, key: i64, entry: &Entry) -> Result<(), 
 
 /// The same content twice is not an error: the digest says that it is the same.
 fn insert_blob(connection: &Connection, key: i64, blob: &Blob) -> Result<(), Fault> {
-    connection
-        .prepare_cached("INSERT OR IGNORE INTO blobs (run, digest, content) VALUES (?1, ?2, ?3)")?
-        .execute(params![key, blob.digest.as_bytes(), &blob.content[..]])?;
+    let is_known = connection
+        .prepare_cached("SELECT 1 FROM blobs WHERE run = ?1 AND digest = ?2")?
+        .exists(params![key, blob.digest.as_bytes()])?;
+    if !is_known {
+        let stored = pieces::keep(connection, key, &blob.content)?;
+        connection
+            .prepare_cached("INSERT INTO blobs (run, digest, content, depth) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![key, blob.digest.as_bytes(), stored.content, stored.depth])?;
+    }
     Ok(())
 }
 

@@ -23,11 +23,14 @@ pub(super) struct Held {
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     held: HashMap<RunId, Held>,
+    /// Leases that ended because a transaction was lost, and by what, until the run is taken again.
+    lost: HashMap<RunId, (u64, StoreError)>,
 }
 
 impl Leases {
     /// Notes a lease that is about to be given. An earlier one on the same run ends.
     pub(super) fn give(&mut self, lease: &Lease, key: i64) {
+        self.lost.remove(&lease.run);
         self.held.insert(lease.run.clone(), Held { key, epoch: lease.epoch, next_seq: Ok(lease.next_seq) });
     }
 
@@ -48,9 +51,23 @@ impl Leases {
         }
     }
 
-    /// Forgets a run's lease: it was given back, its run is gone, or nobody knows where it could go on.
+    /// Forgets a run's lease: it was given back, or its run is gone.
     pub(super) fn forget(&mut self, run: &RunId) {
         self.held.remove(run);
+        self.lost.remove(run);
+    }
+
+    /// Ends a run's lease because a transaction was lost: nobody knows where it could go on.
+    pub(super) fn lose(&mut self, run: &RunId, cause: &StoreError) {
+        if let Some(held) = self.held.remove(run) {
+            let first = held.next_seq.err().unwrap_or_else(|| cause.clone());
+            self.lost.insert(run.clone(), (held.epoch, first));
+        }
+    }
+
+    /// Why a lease ended, if it was lost.
+    pub(super) fn lost(&self, lease: &Lease) -> Option<&StoreError> {
+        self.lost.get(&lease.run).filter(|(epoch, _)| *epoch == lease.epoch).map(|(_, cause)| cause)
     }
 
     /// The leases still held, at the end.

@@ -57,14 +57,14 @@ fn fail(path: &Path, advice: &str, error: &std::io::Error) -> StoreError {
     StoreError::Failed(format!("{}: {advice} ({error})", path.display()))
 }
 
-/// Refuses to read what is not a store of the newest version.
+/// Refuses to read what is not a store of a version that can be read as it is.
 pub(super) fn must_be_current(path: &Path, place: &str) -> Result<(), StoreError> {
     let (store, supported) = (place.to_owned(), schema::newest());
     if inspect(path, place)? == Found::Nothing {
         return Err(StoreError::Corrupt { store, problem: "it is empty".to_owned() });
     }
     let found = glance(path, place, &|connection| Ok(schema::version(connection)?))?;
-    if found < supported { Err(StoreError::Older { store, found, supported }) } else { Ok(()) }
+    if found < schema::OLDEST_READABLE { Err(StoreError::Older { store, found, supported }) } else { Ok(()) }
 }
 
 /// Opens the connection that writes, on a file with the newest schema.

@@ -1,6 +1,6 @@
 //! What can be asked of the database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
@@ -10,8 +10,12 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
 use super::failure::Fault;
 use super::outline::Outlines;
-use super::place;
+use super::pieces::PieceReader;
 use super::row::{self, ENTRY_COLUMNS, EntryReader, QUESTION_COLUMNS, RUN_COLUMNS};
+use super::{place, schema};
+
+/// So many contents are looked for one by one.
+const MANY: usize = 32;
 
 /// One run's record.
 pub(super) fn run(connection: &Connection, run: &RunId) -> Result<Option<RunRecord>, Fault> {
@@ -77,10 +81,26 @@ pub(super) fn blobs(
 ) -> Result<HashMap<Digest, Bytes>, Fault> {
     let mut found = HashMap::new();
     let Some(key) = key(connection, run)? else { return Ok(found) };
-    let sql = "SELECT content FROM blobs WHERE run = ?1 AND digest = ?2";
-    for digest in digests {
-        let content = all(connection, sql, params![key, digest.as_bytes()], |row| row::bytes(row, 0))?;
-        found.extend(content.into_iter().flatten().map(|content| (*digest, content)));
+    let depth = if schema::version(connection)? >= schema::WITH_PIECES { "depth" } else { "0" };
+    let mut pieces = PieceReader::of(connection);
+    let mut take = |row: &Row<'_>| {
+        let content = row::bytes(row, 1)?.unwrap_or_default();
+        found.insert(row::digest(row, 0)?, pieces.whole(content, row.get(2)?)?);
+        Ok(())
+    };
+    let sql = format!("SELECT digest, content, {depth} FROM blobs WHERE run = ?1");
+    if digests.len() > MANY {
+        // One look at everything is faster than one for each.
+        let wanted: HashSet<&Digest> = digests.iter().collect();
+        all(connection, &sql, [key], |row| match wanted.contains(&row::digest(row, 0)?) {
+            true => take(row),
+            false => Ok(()),
+        })?;
+    } else {
+        let sql = format!("{sql} AND digest = ?2");
+        for digest in digests {
+            all(connection, &sql, params![key, digest.as_bytes()], &mut take)?;
+        }
     }
     Ok(found)
 }
@@ -109,6 +129,15 @@ pub(super) fn answers(
     question: &QuestionId,
 ) -> Result<Vec<Answer>, Fault> {
     let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
+    answers_of(connection, key, question)
+}
+
+/// A question's answers, in order, of the run with this number.
+pub(super) fn answers_of(
+    connection: &Connection,
+    key: i64,
+    question: &QuestionId,
+) -> Result<Vec<Answer>, Fault> {
     let sql = "SELECT answer FROM answers WHERE run = ?1 AND question = ?2 ORDER BY number";
     all(connection, sql, params![key, question.as_str()], row::answer)
 }

@@ -1,12 +1,14 @@
 //! What jobs do to questions: open, answer, close.
 
 use convoke_core::ask::PendingQuestion;
-use convoke_core::{Answer, Question, QuestionId, RunId, StoreError};
+use convoke_core::{Answer, Path, QuestionId, RunId, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::failure::Fault;
+use super::query::answers_of;
 use super::row;
 use super::writer::Writer;
+use crate::batch;
 
 /// Lets a question wait. One that waits already goes on waiting, with the answers it has; one that was settled begins
 /// anew, without those it had.
@@ -38,26 +40,35 @@ pub(super) fn close(connection: &Connection, run: i64, question: &QuestionId) ->
     Ok(())
 }
 
-/// Adds an answer to an open question.
+/// Adds an answer to an open question, unless those it has settle it: of several at once, one is told that it counts.
 pub(super) fn answer(
     writer: &Writer,
     run: &RunId,
     question: &QuestionId,
     answer: &Answer,
 ) -> Result<(), Fault> {
-    let found: Option<(i64, String)> = writer
+    let found: Option<(i64, String, i64, String)> = writer
         .connection
         .prepare_cached(
-            "SELECT key, question FROM runs JOIN questions ON questions.run = key \
+            "SELECT key, path, asked, question FROM runs JOIN questions ON questions.run = key \
              WHERE runs.id = ?1 AND questions.id = ?2",
         )?
-        .query_row(params![run.as_str(), question.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row(params![run.as_str(), question.as_str()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
         .optional()?;
-    let Some((key, text)) = found else {
+    let Some((key, path, asked, text)) = found else {
         let question = question.to_string();
         return Err(StoreError::NoSuchQuestion { run: run.clone(), question }.into());
     };
-    row::json::<Question>(&text)?.check(&answer.decision).map_err(StoreError::from)?;
+    let pending = PendingQuestion {
+        run: run.clone(),
+        id: question.clone(),
+        path: Path::from(path.as_str()),
+        asked: Timestamp::from_micros(asked),
+        question: row::json(&text)?,
+    };
+    batch::must_take(&pending, &answers_of(&writer.connection, key, question)?, answer)?;
     writer
         .connection
         .prepare_cached(

@@ -144,6 +144,7 @@ fn remove(writer: &mut Writer, run: &RunId, key: i64) -> Result<(), Fault> {
         "DELETE FROM answers WHERE run = ?1",
         "DELETE FROM questions WHERE run = ?1",
         "DELETE FROM blobs WHERE run = ?1",
+        "DELETE FROM pieces WHERE run = ?1",
         "DELETE FROM outcomes WHERE run = ?1",
         "DELETE FROM inputs WHERE run = ?1",
         "DELETE FROM runs WHERE key = ?1",

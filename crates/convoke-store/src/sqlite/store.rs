@@ -62,7 +62,7 @@ impl SqliteStore {
     }
 
     fn start(path: PathBuf, place: Arc<str>, connection: Connection) -> Result<Self, StoreError> {
-        let writer = Writer::new(connection, Arc::clone(&place));
+        let writer = Writer::new(connection, &path, Arc::clone(&place));
         Ok(Self { threads: Arc::new(Threads::start(path, place, writer)?) })
     }
 
@@ -252,7 +252,8 @@ mod tests {
     }
 
     fn blob(size: usize) -> Batch {
-        let content = Bytes::from(vec![7; size]);
+        // Nothing in it comes twice: what does is kept once.
+        let content: Bytes = (0_u32..).flat_map(u32::to_le_bytes).take(size).collect::<Vec<u8>>().into();
         Batch {
             blobs: vec![convoke_core::Blob { digest: Digest::of_parts(&[&content]), content }],
             ..Batch::default()
@@ -274,11 +275,53 @@ mod tests {
             matches!(&error, StoreError::Failed(advice) if advice.contains("free some space")),
             "{error}"
         );
-        assert!(store.append(&one, blob(1)).await.is_err(), "nothing follows a batch that failed");
+        let later = store.append(&one, blob(1)).await;
+        assert_eq!(later, Err(error), "what follows a batch that failed says why that did");
 
         assert_eq!(store.append(&other, blob(1_000)).await, Ok(()), "a small batch still fits");
         let one = store.claim(&one.run, OnBusy::TakeOver).await.unwrap();
         assert_eq!(store.append(&one, blob(2_000)).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn what_follows_a_lost_transaction_names_its_cause_and_not_a_lease() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        let connection = open::to_write(&path, "the store").unwrap();
+        connection.pragma_update(None, "max_page_count", 100).unwrap();
+        let store = SqliteStore::start(path, "the store".into(), connection).unwrap();
+        let lease = store.create(run("one")).await.unwrap();
+        // Both are in the queue before the first has failed.
+        let tickets: Vec<Ticket> = (0..8).map(|_| store.append(&lease, blob(1 << 20))).collect();
+        for ticket in tickets {
+            let error = ticket.await.unwrap_err();
+            assert!(error.to_string().contains("free some space"), "{error}");
+        }
+        let later = store.append(&lease, blob(1)).await.unwrap_err();
+        assert!(later.to_string().contains("free some space"), "{later}");
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_store_that_is_deleted_replaced_or_moved_under_a_run_is_noticed() {
+        type Harm = fn(&Path) -> std::io::Result<()>;
+        let harms: [Harm; 4] = [
+            |file| std::fs::remove_file(file),
+            |file| std::fs::remove_file(file).and_then(|()| std::fs::write(file, "")),
+            |file| std::fs::rename(file, file.with_extension("moved")),
+            |file| std::fs::remove_file(super::super::inspect::beside(file, "-wal")),
+        ];
+        for harm in harms {
+            let folder = tempfile::tempdir().unwrap();
+            let store = SqliteStore::open(folder.path().join("runs.db")).unwrap();
+            let lease = store.create(run("one")).await.unwrap();
+            assert_eq!(store.append(&lease, blob(100)).await, Ok(()));
+            harm(store.path()).unwrap();
+            for size in [200, 300] {
+                let error = store.append(&lease, blob(size)).await.unwrap_err();
+                assert!(error.to_string().contains("deleted, replaced or moved"), "{error}");
+            }
+        }
     }
 
     #[tokio::test]

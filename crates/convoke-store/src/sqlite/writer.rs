@@ -4,6 +4,7 @@
 //! that fails is undone alone; the others of its transaction never notice. Nobody is told that something is durable
 //! before it is.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use super::failure::explain;
 use super::job::Job;
 use super::lease::Leases;
 use super::run;
+use super::still_there::StillThere;
 use super::traffic::{Observer, Traffic};
 use crate::holder::Holder;
 
@@ -38,13 +40,14 @@ pub(super) struct Writer {
     place: Arc<str>,
     traffic: Arc<Traffic>,
     observer: Observer,
+    still_there: StillThere,
     /// When the last commit began, if it was for one task alone.
     began_alone: Option<Instant>,
     has_free_pages: bool,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, place: Arc<str>) -> Self {
+    pub(super) fn new(connection: Connection, path: &Path, place: Arc<str>) -> Self {
         let holder = Holder::begin();
         let holder_text = holder.text();
         Self {
@@ -52,6 +55,7 @@ impl Writer {
             leases: Leases::default(),
             holder_text,
             holder,
+            still_there: StillThere::of(path, &place),
             place,
             traffic: Arc::default(),
             observer: Observer::default(),
@@ -113,9 +117,10 @@ impl Writer {
     fn commit_together(&mut self, first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>) {
         let began = Instant::now();
         let mut group = vec![first];
-        let result = self.fill(&mut group, jobs).and_then(|()| self.commit());
-        if result.is_err() {
-            self.lose(&group);
+        let result =
+            self.fill(&mut group, jobs).and_then(|()| self.commit()).and_then(|()| self.still_there.check());
+        if let Err(cause) = &result {
+            self.lose(&group, cause);
         }
         self.began_alone = (group.len() == 1).then_some(began);
         for job in group {
@@ -169,13 +174,13 @@ impl Writer {
         self.execute_all(&["COMMIT"])
     }
 
-    fn lose(&mut self, group: &[Box<dyn Job>]) {
+    fn lose(&mut self, group: &[Box<dyn Job>], cause: &StoreError) {
         if !self.connection.is_autocommit() {
             // Should this fail, the next BEGIN fails too, and says why.
             let _ = self.execute("ROLLBACK");
         }
         for run in group.iter().filter_map(|job| job.run()) {
-            self.leases.forget(run);
+            self.leases.lose(run, cause);
         }
     }
 

@@ -5,7 +5,8 @@ use convoke_core::{Access, Reconciled, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, plural, reconciled, tool};
+use super::witness::{change, changed, witnessed};
+use super::{About, plural, tool};
 use crate::workspace::{Existing, FileError, Workspace};
 
 /// The longest file that comes of it, in bytes.
@@ -43,23 +44,30 @@ pub(super) fn edit(workspace: &Workspace) -> FunctionTool {
     )
     .effects([ToolEffect::Writes])
     .repeat(Repeat::Never);
-    reconciled(tool, workspace, |workspace, arguments: Edit| {
+    let look = |workspace: &Workspace, arguments: &Edit| {
         let content = workspace.open_file(&arguments.path)?.read_text()?;
+        let (after, _) = edited(&content, arguments)?;
+        Ok(change(&content, &after))
+    };
+    witnessed(tool, workspace, look, |workspace, arguments: &Edit, before| {
+        let content = workspace.open_file(&arguments.path)?.read_text()?;
+        let done = || format!("edited {}", arguments.path);
+        if let Some(before) = before {
+            return Ok(changed(before, &content, done));
+        }
+        // Nothing was kept: it is clear only if one of the texts is there and the other is not, and there are both.
         let (old, new) = (content.contains(&arguments.old), content.contains(&arguments.new));
         Ok(match (old, new) {
-            // What is put there has the old text in it, or the new one was there before: who knows.
-            _ if arguments.new.contains(&arguments.old) => Reconciled::Unknown,
-            (true, _) => Reconciled::NotDone,
-            (false, true) if !arguments.new.is_empty() => {
-                Reconciled::Done(format!("edited {}", arguments.path))
-            }
-            (false, _) => Reconciled::Unknown,
+            _ if arguments.new.is_empty() => Reconciled::Unknown,
+            (true, false) => Reconciled::NotDone,
+            (false, true) => Reconciled::Done(done()),
+            _ => Reconciled::Unknown,
         })
     })
 }
 
 fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError> {
-    let Edit { path, old, new, all } = arguments;
+    let Edit { path, old, new, .. } = arguments;
     if old.is_empty() {
         return Err(FileError::Unfit(
             "`old` is empty; say which text to replace, or use write to make a file".to_owned(),
@@ -70,9 +78,17 @@ fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError>
     }
     let _alone = workspace.changing();
     let content = workspace.open_file(path)?.read_text()?;
-    let places = lines_of(&content, old);
+    let (after, places) = edited(&content, arguments)?;
+    workspace.write_file(path, after.as_bytes(), Existing::Replace)?;
+    Ok(format!("replaced {} in {path}, {}", plural(places.len(), "occurrence"), at_lines(&places)))
+}
+
+/// What comes of a file's content, and the lines at which it is changed.
+fn edited(content: &str, arguments: &Edit) -> Result<(String, Vec<usize>), FileError> {
+    let Edit { path, old, new, all } = arguments;
+    let places = lines_of(content, old);
     match places.len() {
-        0 => return Err(FileError::Unfit(not_found(path, &content, old))),
+        0 => return Err(FileError::Unfit(not_found(path, content, old))),
         1 => {}
         _ if *all => {}
         count => {
@@ -90,8 +106,7 @@ fn replace(workspace: &Workspace, arguments: &Edit) -> Result<String, FileError>
             plural(places.len(), "occurrence")
         )));
     }
-    workspace.write_file(path, content.replace(old.as_str(), new).as_bytes(), Existing::Replace)?;
-    Ok(format!("replaced {} in {path}, {}", plural(places.len(), "occurrence"), at_lines(&places)))
+    Ok((content.replace(old.as_str(), new), places))
 }
 
 /// The lines that a text begins at, each time it is there. Counted on from the one before: there may be millions.

@@ -4,8 +4,10 @@ use convoke_agent::FunctionTool;
 use convoke_core::{Access, Reconciled, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
-use super::{About, plural, reconciled, tool};
+use super::witness::{content_at, identity_at, witnessed};
+use super::{About, plural, tool};
 use crate::blocking::Wanted;
 use crate::workspace::{
     Census, Entry, Existing, FileError, Follow, Kind, Protection, Visit, Workspace, shown,
@@ -104,7 +106,23 @@ pub(super) fn mv(workspace: &Workspace) -> FunctionTool {
     )
     .effects([ToolEffect::Writes])
     .repeat(Repeat::Never);
-    reconciled(tool, workspace, |workspace, arguments: Transfer| {
+    let look = |workspace: &Workspace, arguments: &Transfer| {
+        let target = target(workspace, arguments)?;
+        let (from, to) = (identity_at(workspace, &arguments.source)?, identity_at(workspace, &target)?);
+        Ok(json!({"path": target, "from": from, "to": to}))
+    };
+    witnessed(tool, workspace, look, |workspace, arguments: &Transfer, seen| {
+        if let Some(seen) = seen {
+            let from = identity_at(workspace, &arguments.source)?;
+            let to = identity_at(workspace, seen["path"].as_str().unwrap_or_default())?;
+            return Ok(if from == seen["from"] && to == seen["to"] {
+                Reconciled::NotDone
+            } else if from.is_null() && to == seen["from"] {
+                Reconciled::Done(format!("moved {} to {}", arguments.source, arguments.destination))
+            } else {
+                Reconciled::Unknown
+            });
+        }
         let there = |path: &str| workspace.resolve(path, Follow::Nothing).map(|place| place.kind());
         Ok(match (there(&arguments.source)?, there(&arguments.destination)?) {
             (Some(_), None) => Reconciled::NotDone,
@@ -131,7 +149,23 @@ pub(super) fn cp(workspace: &Workspace) -> FunctionTool {
     )
     .effects([ToolEffect::Writes])
     .repeat(Repeat::Never);
-    reconciled(tool, workspace, |workspace, arguments: Transfer| {
+    let look = |workspace: &Workspace, arguments: &Transfer| {
+        let target = target(workspace, arguments)?;
+        let (from, to) = (content_at(workspace, &arguments.source)?, content_at(workspace, &target)?);
+        Ok(json!({"path": target, "from": from, "to": to}))
+    };
+    witnessed(tool, workspace, look, |workspace, arguments: &Transfer, seen| {
+        // A folder has no content of its own: of its files some may have been copied.
+        if let Some(seen) = seen.filter(|seen| !seen["from"].is_null()) {
+            let to = content_at(workspace, seen["path"].as_str().unwrap_or_default())?;
+            return Ok(if to == seen["from"] {
+                Reconciled::Done(format!("copied {} to {}", arguments.source, arguments.destination))
+            } else if to == seen["to"] {
+                Reconciled::NotDone
+            } else {
+                Reconciled::Unknown
+            });
+        }
         let there = workspace.resolve(&arguments.destination, Follow::Links)?.kind();
         Ok(if there.is_none() { Reconciled::NotDone } else { Reconciled::Unknown })
     })
@@ -153,13 +187,28 @@ pub(super) fn rm(workspace: &Workspace) -> FunctionTool {
     )
     .effects([ToolEffect::Writes, ToolEffect::Irreversible])
     .repeat(Repeat::Never);
-    reconciled(tool, workspace, |workspace, arguments: Remove| {
-        let there = workspace.resolve(&arguments.path, Follow::Nothing)?.kind();
-        Ok(match there {
-            None => Reconciled::Done(format!("removed {}", arguments.path)),
-            Some(_) => Reconciled::NotDone,
+    let look = |workspace: &Workspace, arguments: &Remove| identity_at(workspace, &arguments.path);
+    witnessed(tool, workspace, look, |workspace, arguments: &Remove, seen| {
+        let now = identity_at(workspace, &arguments.path)?;
+        let done = || Reconciled::Done(format!("removed {}", arguments.path));
+        Ok(match seen {
+            Some(seen) if *seen == now => Reconciled::NotDone,
+            Some(_) | None if now.is_null() => done(),
+            // Another may have been made there since, or a part of it is gone.
+            Some(_) | None => Reconciled::Unknown,
         })
     })
+}
+
+/// What a file or folder will be called once it is moved or copied.
+fn target(workspace: &Workspace, arguments: &Transfer) -> Result<String, FileError> {
+    let target = workspace.resolve(&arguments.destination, Follow::Links)?;
+    let source = workspace.resolve(&arguments.source, Follow::Nothing)?;
+    let path = match (target.kind(), source.path.file_name()) {
+        (Some(Kind::Folder), Some(name)) => target.path.join(name),
+        _ => target.path,
+    };
+    Ok(path.display().to_string())
 }
 
 fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<String, FileError> {

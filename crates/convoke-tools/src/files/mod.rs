@@ -13,6 +13,7 @@ mod manage;
 mod patch;
 mod read;
 mod unified;
+mod witness;
 mod write;
 
 use std::fmt::Write;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_agent::FunctionTool;
-use convoke_core::{Access, Error, Origin, Tool, ToolEffect};
+use convoke_core::{Access, Origin, Tool, ToolEffect};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -88,21 +89,6 @@ fn tool<A: About>(
     .accesses(move |arguments: A| touches(&there, arguments))
     .origin(|arguments: A| Origin::File(arguments.path().to_owned()))
     .timeout(TIME)
-}
-
-/// What became of an interrupted change, found out from the files.
-fn reconciled<A: About>(
-    tool: FunctionTool,
-    workspace: &Workspace,
-    find_out: fn(&Workspace, A) -> Result<convoke_core::Reconciled, FileError>,
-) -> FunctionTool {
-    let workspace = workspace.clone();
-    tool.reconcile(move |_, arguments: A| {
-        let workspace = workspace.clone();
-        async move {
-            blocking(move |_: &Wanted| find_out(&workspace, arguments)).await.map_err(|error: Error| error)
-        }
-    })
 }
 
 /// Whether a pattern's or a path's part of the tree is git's own.

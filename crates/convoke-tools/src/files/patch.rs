@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::unified::Patch as Unified;
-use super::{About, plural, reconciled, tool};
+use super::witness::{change, changed, witnessed};
+use super::{About, plural, tool};
 use crate::workspace::{Existing, FileError, Follow, Workspace};
 
 /// Arguments of `patch`.
@@ -35,9 +36,17 @@ pub(super) fn patch(workspace: &Workspace) -> FunctionTool {
     )
     .effects([ToolEffect::Writes])
     .repeat(Repeat::Never);
-    reconciled(tool, workspace, |workspace, arguments: Patch| {
+    let look = |workspace: &Workspace, arguments: &Patch| {
+        let content = before(workspace, &arguments.path)?;
+        let after = Unified::parse(&arguments.patch).and_then(|patch| patch.apply(&content));
+        Ok(change(&content, &after.map_err(FileError::Unfit)?))
+    };
+    witnessed(tool, workspace, look, |workspace, arguments: &Patch, seen| {
         let Ok(patch) = Unified::parse(&arguments.patch) else { return Ok(Reconciled::NotDone) };
         let content = before(workspace, &arguments.path)?;
+        if let Some(seen) = seen {
+            return Ok(changed(seen, &content, || format!("patched {}", arguments.path)));
+        }
         Ok(match (patch.apply(&content).is_ok(), patch.reversed().apply(&content).is_ok()) {
             (true, false) => Reconciled::NotDone,
             (false, true) => Reconciled::Done(format!("patched {}", arguments.path)),

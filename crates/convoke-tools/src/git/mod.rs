@@ -14,14 +14,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use convoke_agent::FunctionTool;
+use convoke_agent::{FunctionTool, ToolContext};
 use convoke_core::{Error, Origin, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::command::Parsed;
-use crate::sandbox::{End, Sandbox, Task};
-use crate::shell::told;
+use crate::sandbox::{End, Sandbox, Task, Turn};
+use crate::shell::{by_turns, told};
 
 /// How long a command may take, in seconds.
 const TIME: u64 = 60;
@@ -64,25 +64,30 @@ fn top() -> String {
 /// The tool `git`, confined by this sandbox.
 pub fn git(sandbox: &Sandbox) -> FunctionTool {
     let sandbox = sandbox.clone();
-    FunctionTool::new(
+    let waiting = sandbox.clone();
+    let tool = FunctionTool::with_context(
         "git",
         format!(
             "Runs git in the workspace, without hooks. Subcommands: {}. Paths come after `--`. Protected files are left \
              out.",
             command::names()
         ),
-        move |arguments: Git| {
+        move |context: ToolContext, arguments: Git| {
             let sandbox = sandbox.clone();
-            async move { run(&sandbox, arguments).await }
+            async move {
+                let turn = sandbox.turn_of(&context.prepared).await.map_err(Error::failed)?;
+                run(&sandbox, arguments, &turn).await
+            }
         },
-    )
-    .effects([ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns])
-    .repeat(Repeat::Never)
-    .origin(|arguments: Git| Origin::Repository(arguments.folder))
-    .timeout(Duration::from_secs(4 * TIME))
+    );
+    by_turns::<Git>(tool, &waiting)
+        .effects([ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns])
+        .repeat(Repeat::Never)
+        .origin(|arguments: Git| Origin::Repository(arguments.folder))
+        .timeout(Duration::from_secs(4 * TIME))
 }
 
-async fn run(sandbox: &Sandbox, arguments: Git) -> Result<String, Error> {
+async fn run(sandbox: &Sandbox, arguments: Git, turn: &Turn) -> Result<String, Error> {
     let protected = sandbox.workspace().protected();
     // Where a link leads, if the folder is one: names of what is protected may begin there.
     let folder =
@@ -92,8 +97,10 @@ async fn run(sandbox: &Sandbox, arguments: Git) -> Result<String, Error> {
         // An object of another kind could be the content of any file.
         let check = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{commit}^{{commit}}")]
             .map(Into::into);
-        let checked =
-            sandbox.run(task(sandbox, &arguments.folder, check.to_vec())).await.map_err(Error::failed)?;
+        let checked = sandbox
+            .run_in(task(sandbox, &arguments.folder, check.to_vec()), turn)
+            .await
+            .map_err(Error::failed)?;
         if checked.end != End::Exited(0) {
             return Err(Error::failed(format!(
                 "`{commit}` is not a commit here; give commits, branches or tags, paths after `--`, and REVISION:PATH for \
@@ -102,7 +109,7 @@ async fn run(sandbox: &Sandbox, arguments: Git) -> Result<String, Error> {
         }
     }
     let task = task(sandbox, &arguments.folder, parsed.into_arguments(protected));
-    let finished = sandbox.run(task).await.map_err(Error::failed)?;
+    let finished = sandbox.run_in(task, turn).await.map_err(Error::failed)?;
     Ok(told(sandbox, &finished, TIME))
 }
 

@@ -3,9 +3,12 @@
 //! Where this process is root and may make a control group, a command gets one of its own, in which it cannot have more
 //! than so many processes and threads. Where it may not, only the watcher counts: see `docs/security.md`.
 
-use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Once;
 use std::time::Duration;
+use std::{fmt, fs};
 
 use rustix::process::{Pid, geteuid};
 
@@ -14,6 +17,10 @@ use super::SandboxError;
 /// Threads that a process may have on average.
 const THREADS: u64 = 8;
 const TOP: &str = "/sys/fs/cgroup";
+/// How groups begin to be called; who made them and the command's mark follow.
+const NAME: &str = "convoke-";
+/// How old a group must be that does not say who made it: older versions did not.
+const OLD: Duration = Duration::from_secs(3600);
 
 /// A control group. Dropped, it is removed; everything in it must have ended by then.
 #[derive(Debug)]
@@ -29,7 +36,9 @@ impl Group {
         }
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         places(&own).into_iter().find_map(|place| {
-            let group = Self { path: place.join(format!("convoke-{mark:x}")) };
+            static SWEPT: Once = Once::new();
+            SWEPT.call_once(|| sweep(&place));
+            let group = Self { path: place.join(format!("{NAME}{}-{mark:x}", Owner::this()?)) };
             fs::create_dir(&group.path).ok()?;
             // Without the controller there is no such file, and the group goes again.
             fs::write(group.path.join("pids.max"), (processes * THREADS).to_string()).ok()?;
@@ -61,6 +70,81 @@ impl Drop for Group {
     }
 }
 
+/// Takes away the groups of processes that were killed. The kernel removes only what has no processes in it.
+fn sweep(place: &Path) {
+    let entries = fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
+    for entry in entries {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|name| name.strip_prefix(NAME)) else { continue };
+        let is_left = match rest.rsplit_once('-') {
+            Some((owner, _)) => owner.parse().is_ok_and(|owner: Owner| owner.is_gone()),
+            None => {
+                let made = entry.metadata().and_then(|found| found.modified()).ok();
+                let age = made.and_then(|made| made.elapsed().ok());
+                is_hex(rest) && age.is_some_and(|age| age > OLD)
+            }
+        };
+        if is_left {
+            let _ = fs::remove_dir(entry.path());
+        }
+    }
+}
+
+fn is_hex(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The process that made a group: its number, when it began, and the namespace in which it has that number.
+#[derive(Debug, PartialEq, Eq)]
+struct Owner {
+    namespace: u64,
+    process: u32,
+    began: u64,
+}
+
+impl Owner {
+    fn this() -> Option<Self> {
+        let process = std::process::id();
+        Some(Self { namespace: namespace()?, process, began: began(process)? })
+    }
+
+    /// Whether it lives no more. Of a process in another namespace nobody knows.
+    fn is_gone(&self) -> bool {
+        namespace() == Some(self.namespace) && began(self.process) != Some(self.began)
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}-{}", self.namespace, self.process, self.began)
+    }
+}
+
+impl FromStr for Owner {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        fn next<T: FromStr>(parts: &mut std::str::Split<'_, char>) -> Result<T, ()> {
+            parts.next().and_then(|part| part.parse().ok()).ok_or(())
+        }
+        let mut parts = text.split('-');
+        let owner =
+            Self { namespace: next(&mut parts)?, process: next(&mut parts)?, began: next(&mut parts)? };
+        if parts.next().is_none() { Ok(owner) } else { Err(()) }
+    }
+}
+
+fn namespace() -> Option<u64> {
+    fs::metadata("/proc/self/ns/pid").ok().map(|found| found.ino())
+}
+
+/// When a process began, in ticks since the machine did.
+fn began(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The second field is the program's name in brackets and may contain anything.
+    stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
+}
+
 /// Where a group with the controller for processes can be: beneath our own, in either version of control groups.
 fn places(own: &str) -> Vec<PathBuf> {
     let beneath = |top: &Path, path: &str| top.join(path.trim_start_matches('/'));
@@ -77,4 +161,36 @@ fn places(own: &str) -> Vec<PathBuf> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_processes_that_are_gone_are_taken_away_and_no_others() {
+        let top = tempfile::tempdir().expect("a folder");
+        let living = Owner::this().expect("this process");
+        let dead = Owner { began: living.began + 1, ..Owner::this().expect("this process") };
+        let elsewhere = Owner { namespace: 1, began: 1, ..Owner::this().expect("this process") };
+        let names = [
+            format!("{NAME}{dead}-80001"),
+            format!("{NAME}{living}-80002"),
+            format!("{NAME}{elsewhere}-80003"),
+            format!("{NAME}80004"),
+            format!("{NAME}80005"),
+            format!("{NAME}of-somebody"),
+            "other".to_owned(),
+        ];
+        for name in &names {
+            fs::create_dir(top.path().join(name)).expect("a folder");
+        }
+        let made = std::time::SystemTime::now() - OLD * 2;
+        let old = fs::File::open(top.path().join(&names[3])).expect("a folder");
+        old.set_modified(made).expect("a time");
+        sweep(top.path());
+        let left: Vec<bool> = names.iter().map(|name| top.path().join(name).exists()).collect();
+        assert_eq!(left, [false, true, true, false, true, true, true]);
+        assert_eq!(living.to_string().parse(), Ok(living));
+    }
 }

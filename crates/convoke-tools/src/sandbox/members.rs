@@ -80,6 +80,55 @@ pub(super) fn new_mark() -> Result<u64, getrandom::Error> {
     Ok((u64::from_ne_bytes(random) >> 16) | (1 << 47))
 }
 
+/// Ends what bears a mark and has outlived whoever started it. Gives how many were found, and how many are left.
+pub(super) fn end_marked(mark: u64) -> (usize, usize) {
+    let mut found = BTreeSet::new();
+    let left = kill_all(
+        mark,
+        || Box::new(own_processes()),
+        2,
+        |process| {
+            found.insert(process);
+        },
+    );
+    (found.len(), left)
+}
+
+/// Kills all that bear a mark, and makes sure of it: none is found in so many looks. Gives how many are left.
+fn kill_all(
+    mark: u64,
+    candidates: impl Fn() -> Box<dyn Iterator<Item = i32>>,
+    looks: u32,
+    mut found: impl FnMut(i32),
+) -> usize {
+    let (mut left, mut quiet) = (0, 0);
+    let given_up = Instant::now() + PATIENCE;
+    while left == 0 || Instant::now() < given_up {
+        // Each as it is found: those that make new ones must not be given the time.
+        left = candidates().filter(|process| kill(*process, mark)).inspect(|process| found(*process)).count();
+        if left > 0 {
+            quiet = 0;
+            std::thread::sleep(Duration::from_millis(1));
+            continue;
+        }
+        quiet += 1;
+        if quiet == looks {
+            return 0;
+        }
+    }
+    left
+}
+
+/// All processes of this user: another user's cannot be a command's, which cannot become anybody else.
+fn own_processes() -> impl Iterator<Item = i32> {
+    let user = geteuid().as_raw();
+    let folder = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    folder.filter_map(move |entry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        (entry.metadata().ok()?.uid() == user).then_some(number)
+    })
+}
+
 impl Members {
     /// Kills the first process and its group at once.
     pub(super) fn strike(&self) {
@@ -89,23 +138,9 @@ impl Members {
 
     /// Kills all of them, and makes sure of it. Gives how many are left, which should be none.
     pub(super) fn kill(&self) -> usize {
-        let (mut left, mut quiet) = (0, 0);
-        let given_up = Instant::now() + PATIENCE;
-        while left == 0 || Instant::now() < given_up {
-            // Each as it is found: those that make new ones must not be given the time.
-            left = self.candidates().filter(|process| kill(*process, self.mark)).count();
-            if left > 0 {
-                quiet = 0;
-                std::thread::sleep(Duration::from_millis(1));
-                continue;
-            }
-            quiet += 1;
-            // The list of everybody's processes changes while it is read, and can miss one that has just been made.
-            if quiet == 2 || self.list.is_some() {
-                return 0;
-            }
-        }
-        left
+        // The list of everybody's processes changes while it is read, and can miss one that has just been made.
+        let looks = if self.list.is_some() { 1 } else { 2 };
+        kill_all(self.mark, || self.candidates(), looks, |_| {})
     }
 
     /// Those that can be members: the control group's, or all of this user's.
@@ -115,13 +150,7 @@ impl Members {
             let numbers: Vec<i32> = numbers.lines().filter_map(|line| line.parse().ok()).collect();
             return Box::new(numbers.into_iter());
         }
-        let user = geteuid().as_raw();
-        let folder = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
-        Box::new(folder.filter_map(move |entry| {
-            let number = entry.file_name().to_str()?.parse().ok()?;
-            // Another user's cannot be: a command cannot become anybody else.
-            (entry.metadata().ok()?.uid() == user).then_some(number)
-        }))
+        Box::new(own_processes())
     }
 
     /// What they use now. It stops counting when there are more than enough.

@@ -36,7 +36,9 @@ mod output;
 mod process;
 mod reading;
 mod start;
+mod turn;
 mod watch;
+mod watchdog;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -51,6 +53,7 @@ pub use openings::{NotOpened, Openings};
 pub use output::Output;
 
 use self::environment::Private;
+pub(crate) use self::turn::{Turn, interrupted};
 use crate::workspace::Workspace;
 
 /// What confines a command.
@@ -283,7 +286,13 @@ impl Sandbox {
     /// # Errors
     /// If it cannot be confined as asked, or not be started. That it failed is a result.
     pub async fn run(&self, task: Task) -> Result<Finished, SandboxError> {
-        process::run(self.clone(), task).await
+        let turn = self.turn().await?;
+        self.run_in(task, &turn).await
+    }
+
+    /// Runs a command to its end, in a turn that was waited for before.
+    pub(crate) async fn run_in(&self, task: Task, turn: &Turn) -> Result<Finished, SandboxError> {
+        process::run(self.clone(), task, turn.mark()).await
     }
 }
 

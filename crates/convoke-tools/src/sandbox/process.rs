@@ -13,20 +13,15 @@ use super::notes::notes;
 use super::reading::{Reading, until_end};
 use super::start::{Prepared, Started, begin};
 use super::watch::Watcher;
-use super::{Confinement, End, Finished, Sandbox, SandboxError, Task};
+use super::watchdog::Watchdog;
+use super::{End, Finished, Sandbox, SandboxError, Task};
 use crate::workspace::{FileError, Workspace};
 
-pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, SandboxError> {
+pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<Finished, SandboxError> {
     let time = task.time;
-    let may_use_paths = match sandbox.confinement {
-        Confinement::Off | Confinement::Landlock => false,
-        Confinement::Bubblewrap => true,
-        Confinement::Best => sandbox.bubblewrap.is_some(),
-    };
-    let _place = sandbox.workspace.for_command(may_use_paths).await;
     let (started, prepared) = {
         let sandbox = sandbox.clone();
-        let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task));
+        let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task, mark));
         begun.await.map_err(|lost| SandboxError::setup("a thread", lost))??
     };
     let Started { mut living, gate, stdout, stderr, ended } = started;
@@ -62,6 +57,8 @@ pub(super) async fn run(sandbox: Sandbox, task: Task) -> Result<Finished, Sandbo
 /// A command that lives. Dropped, it dies, with everything it has started.
 pub(super) struct Living {
     members: Members,
+    /// Ends it, should this process be killed.
+    watchdog: Option<Watchdog>,
     /// Goes last: it must be empty.
     group: Option<Group>,
     /// What is put back when none of its processes lives any more, however it came to its end.
@@ -72,8 +69,8 @@ pub(super) struct Living {
 type PutBack = Result<Vec<PathBuf>, FileError>;
 
 impl Living {
-    pub(super) fn new(members: Members, group: Option<Group>) -> Self {
-        Self { members, group, kept: None, is_over: false }
+    pub(super) fn new(members: Members, group: Option<Group>, watchdog: Option<Watchdog>) -> Self {
+        Self { members, watchdog, group, kept: None, is_over: false }
     }
 
     /// Kills what is left of it and puts back what it may not have changed. Gives how many processes are left, and what
@@ -87,6 +84,7 @@ impl Living {
     fn end_now(mut self) -> (usize, PutBack) {
         self.is_over = true;
         let left = self.members.kill();
+        drop(self.watchdog.take());
         drop(self.group.take());
         (left, self.put_back())
     }

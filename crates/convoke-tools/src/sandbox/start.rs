@@ -24,9 +24,10 @@ use super::filter::{self, Sockets};
 use super::group::Group;
 use super::holes::Holes;
 use super::kept::Kept;
-use super::members::{Leader, Members, new_mark};
+use super::members::{Leader, Members};
 use super::notes::Secrets;
 use super::process::Living;
+use super::watchdog::Watchdog;
 use super::{Confinement, Network, Sandbox, SandboxError, Task, bubblewrap, inherited, landlock};
 use crate::workspace::Follow;
 
@@ -57,7 +58,7 @@ pub(super) struct Started {
 }
 
 /// Chooses how to confine the command, and starts it.
-pub(super) fn begin(sandbox: &Sandbox, task: &Task) -> Result<(Started, Prepared), SandboxError> {
+pub(super) fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<(Started, Prepared), SandboxError> {
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
     let folder = sandbox.workspace.open_folder(&place)?;
     let holes = Holes::of(&sandbox.workspace)?;
@@ -68,6 +69,7 @@ pub(super) fn begin(sandbox: &Sandbox, task: &Task) -> Result<(Started, Prepared
     let mut protect: fn(Holes) -> Secrets = Secrets::Hidden;
     let mut confine: Option<Confine> = None;
     let mut is_covered = false;
+    let is_bubblewrap = matches!(how, How::Bubblewrap(_));
     match how {
         How::Off => {
             command.arg("");
@@ -117,10 +119,12 @@ pub(super) fn begin(sandbox: &Sandbox, task: &Task) -> Result<(Started, Prepared
         // By its handle: the path could have become another folder's. With covers, the thread has led it there.
         command.current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     }
-    let mark = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
+    // What bubblewrap starts dies with it, and it with us.
+    let watchdog = if is_bubblewrap { None } else { Some(Watchdog::begin(mark)?) };
     let group = Group::make(sandbox.limits.processes, mark);
     let prepared = Prepared { kept, secrets: protect(holes) };
-    Ok((spawn(command, task.program.clone(), folder, mark, group, confine)?, prepared))
+    let beside = Beside { mark, group, watchdog };
+    Ok((spawn(command, task.program.clone(), folder, beside, confine)?, prepared))
 }
 
 /// The folders in which a command could make nothing.
@@ -158,6 +162,13 @@ fn choose(sandbox: &Sandbox, holes: &Holes) -> Result<How, SandboxError> {
     }
 }
 
+/// What belongs to a command besides its process.
+struct Beside {
+    mark: u64,
+    group: Option<Group>,
+    watchdog: Option<Watchdog>,
+}
+
 /// What a thread does to itself before it starts a command.
 type Confine = Box<dyn FnOnce() -> Result<(), SandboxError> + Send>;
 
@@ -166,8 +177,7 @@ fn spawn(
     mut command: Command,
     program: OsString,
     folder: OwnedFd,
-    mark: u64,
-    group: Option<Group>,
+    Beside { mark, group, watchdog }: Beside,
     confine: Option<Confine>,
 ) -> Result<Started, SandboxError> {
     let (tell_started, started) = std::sync::mpsc::sync_channel(1);
@@ -200,7 +210,7 @@ fn spawn(
     match started.recv().map_err(lost)?? {
         (leader, (Some(gate), Some(stdout), Some(stderr))) => {
             let list = group.as_ref().map(Group::list);
-            let living = Living::new(Members { leader, mark, list }, group);
+            let living = Living::new(Members { leader, mark, list }, group, watchdog);
             Ok(Started { living, gate, stdout: stdout.into(), stderr: stderr.into(), ended })
         }
         _ => Err(SandboxError::setup("a process", "it has no outputs")),

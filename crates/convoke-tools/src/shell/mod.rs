@@ -5,12 +5,14 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use convoke_agent::FunctionTool;
+use convoke_agent::{FunctionTool, Interrupted, ToolContext};
 use convoke_core::{Error, Origin, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::sandbox::{End, Finished, Network, Output, Sandbox, Task};
+use crate::blocking::{Wanted, blocking};
+use crate::sandbox::{self, End, Finished, Network, Output, Sandbox, SandboxError, Task, Turn};
 
 /// The longest time that can be asked for, in seconds.
 const LONGEST: u64 = 1_800;
@@ -50,30 +52,52 @@ pub fn bash(sandbox: &Sandbox) -> FunctionTool {
     if sandbox.reaches() == Network::Open {
         effects.push(ToolEffect::Network);
     }
-    FunctionTool::new(
+    let waiting = sandbox.clone();
+    let tool = FunctionTool::with_context(
         "bash",
         "Runs a command with bash, in the workspace, without a terminal and without input. It ends with everything it has \
          started: nothing stays in the background. Long output is cut in the middle, and the whole of it kept in a file.",
-        move |arguments: Bash| {
+        move |context: ToolContext, arguments: Bash| {
             let sandbox = sandbox.clone();
-            async move { run(&sandbox, arguments).await }
+            async move {
+                let turn = sandbox.turn_of(&context.prepared).await.map_err(Error::failed)?;
+                run(&sandbox, arguments, &turn).await
+            }
         },
-    )
-    .effects(effects)
-    .repeat(Repeat::Never)
-    .origin(|arguments: Bash| Origin::Command(arguments.command))
-    // The sandbox keeps the time that was asked for; this one is for what comes before and after.
-    .timeout(Duration::from_secs(LONGEST + 60))
+    );
+    by_turns::<Bash>(tool, &waiting)
+        .effects(effects)
+        .repeat(Repeat::Never)
+        .origin(|arguments: Bash| Origin::Command(arguments.command))
+        // The sandbox keeps the time that was asked for; this one is for what comes before and after.
+        .timeout(Duration::from_secs(LONGEST + 60))
 }
 
-async fn run(sandbox: &Sandbox, arguments: Bash) -> Result<String, Error> {
+/// Has a tool that runs commands wait for its turn before a call begins, and look what is left of one that was
+/// interrupted.
+pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
+    tool: FunctionTool,
+    sandbox: &Sandbox,
+) -> FunctionTool {
+    let sandbox = sandbox.clone();
+    tool.prepare(move |_: A| sandbox.clone().prepared()).reconcile_from(
+        |interrupted: Interrupted, _: A| async move {
+            blocking(move |_: &Wanted| {
+                Ok::<_, SandboxError>(sandbox::interrupted(interrupted.before.as_ref()))
+            })
+            .await
+        },
+    )
+}
+
+async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn) -> Result<String, Error> {
     if arguments.command.trim().is_empty() {
         return Err(Error::failed("denied: the command is empty"));
     }
     let task = Task::new("bash", ["-c", &arguments.command])
         .folder(arguments.folder)
         .time(Duration::from_secs(arguments.timeout));
-    let finished = sandbox.run(task).await.map_err(Error::failed)?;
+    let finished = sandbox.run_in(task, turn).await.map_err(Error::failed)?;
     Ok(told(sandbox, &finished, arguments.timeout))
 }
 

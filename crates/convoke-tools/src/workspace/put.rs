@@ -40,7 +40,8 @@ impl Workspace {
                 fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
             }
             fsync(&file)?;
-            renameat(folder, &temporary, folder, name)
+            renameat(folder, &temporary, folder, name)?;
+            sync(folder)
         };
         let result = written();
         if result.is_err() {
@@ -66,6 +67,17 @@ impl Workspace {
                 let _ = unlinkat(&folder, &name, AtFlags::empty());
             }
         }
+    }
+}
+
+/// Makes durable what a folder lists: without it a loss of power can take back a change that was told of. File systems that
+/// cannot do that for folders do it by themselves or not at all.
+pub(super) fn sync(folder: &OwnedFd) -> Result<(), Errno> {
+    // The handle is for paths only. A folder that may be written and not be listed cannot be opened for this.
+    let Ok(folder) = open(folder.as_fd(), OsStr::new(".")) else { return Ok(()) };
+    match fsync(&folder) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::BADF) => Ok(()),
+        synced => synced,
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
+use super::put::sync;
 use super::write::no_pointer;
 use super::{Entry, Existing, FileError, Follow, Kind, Place, Protection, Target, Visit, Workspace};
 
@@ -42,6 +43,8 @@ impl Workspace {
             Existing::Replace => renameat(&*source.parent, name, &*folder, &new_name),
             Existing::Keep => rename_new(&source.parent, name, &folder, &new_name),
         };
+        // What is moved is first in its new place: it may be in both after a loss of power, and never in none.
+        let moved = moved.and_then(|()| sync(&folder)).and_then(|()| sync(&source.parent));
         match moved {
             Ok(()) => Ok(path),
             Err(Errno::EXIST) => Err(FileError::Exists { path }),
@@ -67,11 +70,13 @@ impl Workspace {
         };
         let failed = |errno: Errno| FileError::io("remove", &place.path, errno);
         if place.kind() != Some(Kind::Folder) {
-            unlinkat(&*place.parent, name, AtFlags::empty()).map_err(failed)?;
+            unlinkat(&*place.parent, name, AtFlags::empty())
+                .and_then(|()| sync(&place.parent))
+                .map_err(failed)?;
             return Ok(1);
         }
         match unlinkat(&*place.parent, name, AtFlags::REMOVEDIR) {
-            Ok(()) => return Ok(1),
+            Ok(()) => return sync(&place.parent).map(|()| 1).map_err(failed),
             Err(Errno::NOTEMPTY | Errno::EXIST) if with_content => {}
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
                 return Err(FileError::Unfit(format!(
@@ -82,7 +87,9 @@ impl Workspace {
         }
         let folder = self.open_folder(&place)?;
         let removed = empty(&folder, &place.path, as_it_is)?;
-        unlinkat(&*place.parent, name, AtFlags::REMOVEDIR).map_err(failed)?;
+        unlinkat(&*place.parent, name, AtFlags::REMOVEDIR)
+            .and_then(|()| sync(&place.parent))
+            .map_err(failed)?;
         Ok(removed + 1)
     }
 

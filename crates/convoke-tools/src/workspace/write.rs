@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags, RawMode, mkdirat, openat};
 use rustix::io::Errno;
 
 use super::links::{Census, names_of};
+use super::put::sync;
 use super::{FileError, Follow, Kind, Place, Protection, Target, Workspace};
 
 /// The longest file that a tool writes.
@@ -140,8 +141,9 @@ impl Workspace {
 
 pub(super) fn make_folder(parent: &Arc<OwnedFd>, name: &OsStr) -> Result<Arc<OwnedFd>, Errno> {
     match mkdirat(&**parent, name, Mode::from_raw_mode(0o777)) {
+        Ok(()) => sync(parent)?,
         // Somebody else was first; fine if it is a folder, and the next line finds out.
-        Ok(()) | Err(Errno::EXIST) => {}
+        Err(Errno::EXIST) => {}
         Err(errno) => return Err(errno),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

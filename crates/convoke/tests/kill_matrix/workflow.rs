@@ -74,6 +74,7 @@ impl Tool for Act {
         &'a self,
         key: &'a convoke::core::IdempotencyKey,
         arguments: &'a Value,
+        _: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
         Box::pin(async move {
             Ok(match self.kind {

@@ -1,0 +1,29 @@
+//! What replies in this run lack that a later step may need.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::{Path, Scope};
+
+/// Where the reply came from that lacks something, by what it lacks; the latest.
+#[derive(Default)]
+pub(crate) struct Lacking(Mutex<HashMap<Box<str>, Path>>);
+
+impl Lacking {
+    pub(crate) fn place(&self, what: &str) -> Option<Path> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(what).cloned()
+    }
+
+    fn note(&self, what: &str, path: &Path) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(what.into(), path.clone());
+    }
+}
+
+impl Scope {
+    /// Takes note that what a model replied at or below this scope lacks something. That is no failure; but a later step
+    /// that cannot do without it may [say so](crate::UnusableReply::lacking), and the reply is then asked for anew when
+    /// the run is resumed.
+    pub fn note_lacking(&self, what: &str) {
+        self.node.run.lacking.note(what, self.path());
+    }
+}

@@ -1,0 +1,78 @@
+//! Whether what is written is still what others will find.
+//!
+//! A file that is deleted, replaced or moved while it is open can be written to for ever, and nobody will read it. Looked
+//! at after each commit, before anybody is told that something is durable: two questions to the file system.
+
+use std::path::{Path, PathBuf};
+
+use convoke_core::StoreError;
+
+use super::inspect::beside;
+
+/// The file and its log, as they were when they were opened.
+pub(super) struct StillThere {
+    place: String,
+    database: Watched,
+    /// Known from the first commit on; before, there may be none.
+    log: Watched,
+}
+
+struct Watched {
+    path: PathBuf,
+    was: Option<Identity>,
+}
+
+impl StillThere {
+    pub(super) fn of(path: &Path, place: &str) -> Self {
+        let log = beside(path, "-wal");
+        Self {
+            place: place.to_owned(),
+            database: Watched { path: path.to_owned(), was: identity(path) },
+            log: Watched { path: log, was: None },
+        }
+    }
+
+    /// Refuses to go on if one of them is not there any more, or another one is.
+    pub(super) fn check(&mut self) -> Result<(), StoreError> {
+        self.database.check(&self.place)?;
+        self.log.check(&self.place)
+    }
+}
+
+impl Watched {
+    fn check(&mut self, place: &str) -> Result<(), StoreError> {
+        let is = identity(&self.path);
+        match &self.was {
+            None => self.was = is,
+            Some(_) if is.as_ref() == self.was.as_ref() => {}
+            Some(_) => {
+                let what = if is.is_none() { "is gone" } else { "is another file now" };
+                return Err(StoreError::Failed(format!(
+                    "{} {what}, though this process has it open: it was deleted, replaced or moved while runs were at \
+                     work in {place}. What is written now would be lost, so nothing more is done; if the file was \
+                     moved, move it back with what was beside it, then resume",
+                    self.path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// Elsewhere a file that is open cannot be deleted or replaced.
+#[cfg(not(unix))]
+type Identity = ();
+
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<Identity> {
+    None
+}

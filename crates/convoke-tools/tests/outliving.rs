@@ -1,0 +1,131 @@
+//! Commands whose Convoke is killed: they end too, and what is left of one is found by whoever goes on.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{Hands, with_bash};
+use convoke_core::{IdempotencyKey, Reconciled, RunId};
+use convoke_tools::sandbox::{Confinement, Sandbox};
+use convoke_tools::shell::bash;
+use convoke_tools::workspace::Workspace;
+use serde_json::{Value, json};
+
+/// Set in the process that is killed: the workspace it works in.
+const WORKSPACE: &str = "CONVOKE_TOOLS_TEST_WORKSPACE";
+
+/// One that stays in its group, and one that leaves its group, its session and its parent.
+const COMMAND: &str = "setsid sh -c 'echo $$ > left; sleep 1000' & echo $$ > stayed; sleep 1000";
+
+fn is_alive(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+/// The numbers that the command's processes write down.
+fn processes(folder: &Path) -> Option<[u32; 2]> {
+    let number = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok();
+    Some([number("left")?, number("stayed")?])
+}
+
+/// Waits for something to come true; however busy the machine is, it does within this time.
+fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..6_000 {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{what} never came true");
+}
+
+#[tokio::test]
+async fn plays_the_process_that_is_killed() {
+    let Some(folder) = std::env::var_os(WORKSPACE) else { return };
+    let workspace = Workspace::open(folder).unwrap();
+    let sandbox = Sandbox::new(&workspace).unwrap().confinement(Confinement::Landlock).without_mounts();
+    let tool: std::sync::Arc<dyn convoke_core::Tool> = std::sync::Arc::new(bash(&sandbox));
+    let _ = common::call(&tool, json!({"command": COMMAND})).await;
+}
+
+#[test]
+fn a_command_under_landlock_ends_with_a_killed_convoke() {
+    let hands = Hands::new();
+    let mut convoke = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "plays_the_process_that_is_killed", "--nocapture"])
+        .env(WORKSPACE, hands.workspace.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = eventually("the command has begun", || match convoke.try_wait().unwrap() {
+        Some(_) => Some(None),
+        None => processes(hands.workspace.path()).map(Some),
+    });
+    let Some(begun) = begun else {
+        return common::skipped(
+            "a_command_under_landlock_ends_with_a_killed_convoke",
+            "nothing confines here",
+        );
+    };
+    assert!(begun.iter().all(|process| is_alive(*process)));
+    convoke.kill().unwrap();
+    convoke.wait().unwrap();
+    eventually("they have ended", || (!begun.iter().any(|process| is_alive(*process))).then_some(()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_still_runs_of_an_interrupted_command_is_ended_before_anybody_is_asked() {
+    let hands = with_bash(|sandbox| sandbox.confinement(Confinement::Off));
+    let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
+    let arguments = json!({"command": COMMAND});
+    let tool = hands.tool("bash");
+    let prepared = tool.prepare(&arguments).await;
+    let before: Value = prepared.before().cloned().unwrap();
+    let runs = convoke_core::Runtime::new();
+    let step = Calling { tool: std::sync::Arc::clone(tool), arguments: arguments.clone(), prepared };
+    let workflow = convoke_core::Workflow::new(step);
+    let call = tokio::spawn(async move { runs.start(&workflow, String::new()).await });
+    let folder = hands.workspace.path().to_owned();
+    let begun =
+        tokio::task::spawn_blocking(move || eventually("it has begun", || processes(&folder))).await.unwrap();
+    match tool.reconcile(&key, &arguments, Some(&before)).await.unwrap() {
+        Reconciled::Ask(remark) => assert!(remark.contains("still ran, and were ended just now"), "{remark}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(!begun.iter().any(|process| is_alive(*process)));
+    assert_eq!(tool.reconcile(&key, &arguments, Some(&before)).await.unwrap(), Reconciled::Unknown);
+    let told = call.await.unwrap().unwrap().completed().unwrap();
+    assert!(told.contains("Killed by signal 9"), "{told}");
+}
+
+/// Makes one call that was made ready before.
+struct Calling {
+    tool: std::sync::Arc<dyn convoke_core::Tool>,
+    arguments: Value,
+    prepared: convoke_core::Preparation,
+}
+
+impl convoke_core::Step<String> for Calling {
+    fn name(&self) -> &str {
+        "calling"
+    }
+
+    fn run<'a>(
+        &'a self,
+        scope: &'a convoke_core::Scope,
+        told: &'a mut String,
+    ) -> convoke_core::BoxFuture<'a, Result<(), convoke_core::Error>> {
+        Box::pin(async move {
+            let key = IdempotencyKey::derive(scope.run_id(), scope.path(), 1);
+            let (arguments, prepared) = (&self.arguments, &self.prepared);
+            let call = convoke_core::Invocation { scope, key: &key, arguments, prepared };
+            *told = self.tool.call(call).await?;
+            Ok(())
+        })
+    }
+}
