@@ -566,8 +566,7 @@ impl Command {
 impl Arguments {
     /// Reads the command line of this process; on a mistake says so and ends the process.
     pub(crate) fn from_command_line() -> Self {
-        let matches =
-            help::grouped(Self::command()).try_get_matches().unwrap_or_else(|error| wrong(&error));
+        let matches = help::grouped(Self::command()).try_get_matches().unwrap_or_else(|error| wrong(&error));
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A global argument is known to the innermost command it was given to.
         let mut innermost = &matches;

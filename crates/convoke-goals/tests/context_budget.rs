@@ -47,7 +47,10 @@ async fn a_long_value_in_the_text_of_a_goal_is_cut_and_it_is_said() {
     let told = ran.customs("context_cut");
     assert_eq!(told[0], cut("use", "read", BUDGET), "the value in its text");
     assert_eq!(told[1], cut("weigh", "given", BUDGET));
-    assert!(!made.contains("<goal id=\"read\">"), "what stands in its text does not stand among earlier results too");
+    assert!(
+        !made.contains("<goal id=\"read\">"),
+        "what stands in its text does not stand among earlier results too"
+    );
 }
 
 #[tokio::test]

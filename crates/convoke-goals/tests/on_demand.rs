@@ -13,9 +13,13 @@ use serde_json::json;
 
 fn tools() -> Toolset {
     ["read", "write", "look", "bake", "sing"].into_iter().fold(Toolset::new(), |tools, name| {
-        let tool = FunctionTool::new(name, "Does it.", move |_: serde_json::Map<String, serde_json::Value>| async move {
-            Ok::<_, Error>(format!("{name}: done"))
-        });
+        let tool = FunctionTool::new(
+            name,
+            "Does it.",
+            move |_: serde_json::Map<String, serde_json::Value>| async move {
+                Ok::<_, Error>(format!("{name}: done"))
+            },
+        );
         tools.with(tool).unwrap()
     })
 }

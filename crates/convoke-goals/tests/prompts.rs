@@ -78,8 +78,13 @@ fn agentcore_081_convergence_is_spoken_of_only_when_there_is_something_to_refine
     assert!(!first.contains("<iteration") && !first.contains("<convergence-history>"), "{first}");
     let history = ["draft 1".to_owned(), "draft 2".to_owned()];
     let third = written(Briefing::new("x", "y", "Do it").converging(&history));
-    for part in ["<convergence-history>", "<iteration n=\"1\">", "<iteration n=\"2\">", "Refine the previous", "CONVERGED"]
-    {
+    for part in [
+        "<convergence-history>",
+        "<iteration n=\"1\">",
+        "<iteration n=\"2\">",
+        "Refine the previous",
+        "CONVERGED",
+    ] {
         assert!(third.contains(part), "{part}: {third}");
     }
 }
@@ -146,7 +151,8 @@ fn agentcore_078_028_agent_081_system_messages() {
     assert!(main.contains("helpful assistant") && main.ends_with("L0\n\nL1"), "{main}");
     assert!(!main.contains("spawn sub-agents"), "{main}");
 
-    let guidance = Guidance { tools: true, spawning: true, scratchpad: true, memory: true, ..Guidance::default() };
+    let guidance =
+        Guidance { tools: true, spawning: true, scratchpad: true, memory: true, ..Guidance::default() };
     let role = Role::Agent { persona: "You are a critic." };
     let agent = system(&SystemParts { role, guidance, research: Some("our own lab"), ..parts });
     for part in ["spawn sub-agents", "scratchpad", "memory", "our own lab", "You are a critic."] {

@@ -67,10 +67,10 @@ impl Sampler {
 
     /// Chooses one of the allowed tokens; `None` if there is none.
     pub(crate) fn choose(&mut self, logits: &[f32], allowed: impl Fn(u32) -> bool) -> Option<u32> {
-        let tokens =
-            (0u32..).zip(logits).filter(|(token, logit)| !logit.is_nan() && allowed(*token)).map(
-                |(token, logit)| LlamaTokenData::new(LlamaToken(token.cast_signed()), *logit, 0.0),
-            );
+        let tokens = (0u32..)
+            .zip(logits)
+            .filter(|(token, logit)| !logit.is_nan() && allowed(*token))
+            .map(|(token, logit)| LlamaTokenData::new(LlamaToken(token.cast_signed()), *logit, 0.0));
         let candidates = &mut self.candidates;
         candidates.data.clear();
         candidates.data.extend(tokens);
@@ -130,11 +130,9 @@ mod tests {
     #[test]
     fn top_p_top_k_and_min_p_leave_out_what_is_unlikely() {
         let warm = Sampling { temperature: 1.0, ..PLAIN };
-        for narrow in [
-            Sampling { top_p: 0.6, ..warm },
-            Sampling { top_k: 1, ..warm },
-            Sampling { min_p: 0.5, ..warm },
-        ] {
+        for narrow in
+            [Sampling { top_p: 0.6, ..warm }, Sampling { top_k: 1, ..warm }, Sampling { min_p: 0.5, ..warm }]
+        {
             assert!(draw(narrow, 200).iter().all(|token| *token == 1), "{narrow:?}");
         }
         let choices = draw(Sampling { top_k: 2, ..warm }, 200);

@@ -159,7 +159,8 @@ async fn a_reply_does_not_go_round_in_circles() {
         }
         seen.values().copied().max().unwrap_or(0)
     };
-    let mut request = ModelRequest::new("Say again and again, without end: the quick brown fox jumps over the lazy dog.");
+    let mut request =
+        ModelRequest::new("Say again and again, without end: the quick brown fox jumps over the lazy dog.");
     request.params = request.params.temperature(0.0).max_tokens(300);
     let mut plain = settings();
     (plain.repeat_penalty, plain.dry_multiplier) = (1.0, 0.0);

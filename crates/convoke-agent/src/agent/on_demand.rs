@@ -25,15 +25,15 @@ impl OnDemand {
     /// Of these tools, those that an agent has. `None` if there are none, or the agent has a tool of its own that is called
     /// as the one which opens them.
     pub(super) fn of(names: &[String], tools: &Toolset) -> Option<Self> {
-        let names: Arc<[String]> =
-            names.iter().filter(|name| tools.get(name).is_some()).cloned().collect();
+        let names: Arc<[String]> = names.iter().filter(|name| tools.get(name).is_some()).cloned().collect();
         if names.is_empty() || tools.get(OPEN_TOOLS).is_some() {
             return None;
         }
         let opener = ToolDefinition {
             name: OPEN_TOOLS.to_owned(),
-            description: "Opens tools by name, if the work needs any. They can be called from the next turn on."
-                .to_owned(),
+            description:
+                "Opens tools by name, if the work needs any. They can be called from the next turn on."
+                    .to_owned(),
             parameters: json!({
                 "type": "object",
                 "properties": {"names": {"type": "array", "items": {"enum": &*names}, "minItems": 1}},

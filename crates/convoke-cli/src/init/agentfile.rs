@@ -4,6 +4,9 @@ use super::{Plan, Watcher};
 
 /// What the example is about.
 const EXAMPLE: &str = "\
+# Nothing here takes files or commands. Without this line, goals may use every tool there is.
+TOOLS none
+
 INPUT topic DEFAULT \"hand looms\"
 
 GOAL collect \"Name the five facts about $topic that somebody who has never heard of it should know first\" -> facts:[string]

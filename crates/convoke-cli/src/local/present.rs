@@ -51,7 +51,9 @@ pub(crate) fn reading() -> Option<(u64, u64)> {
 
 /// What the catalogue recommends for a model.
 fn recommended(mut settings: LocalSettings, library: &Library, model: &str) -> LocalSettings {
-    let Some(sampling) = library.catalogue().get(model).and_then(|entry| entry.sampling) else { return settings };
+    let Some(sampling) = library.catalogue().get(model).and_then(|entry| entry.sampling) else {
+        return settings;
+    };
     settings.temperature = sampling.temperature;
     settings.top_p = sampling.top_p;
     settings.top_k = sampling.top_k;

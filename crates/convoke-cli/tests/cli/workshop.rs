@@ -103,7 +103,10 @@ impl Running {
 
     /// The same with these variables.
     pub(crate) fn start_with(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        // Whoever runs the tests may have told them to outlive their terminal, which is not what is tested.
+        let mut child = Command::new("/usr/bin/env")
+            .arg("--default-signal=HUP")
+            .arg(assert_cmd::cargo::cargo_bin!("convoke"))
             .current_dir(place.path())
             .env_clear()
             .env("USER", "ann")

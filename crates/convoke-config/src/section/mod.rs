@@ -1,15 +1,17 @@
 //! What the rest of the program gets: typed views of sections.
 
 mod budget;
+mod local;
 mod mcp;
 mod models;
 mod profile;
 mod supervision;
 mod telemetry;
-mod local;
 mod workspace;
 
 pub(crate) use budget::{limits, wall_time};
+pub use local::Local;
+pub(crate) use local::local;
 pub use mcp::{McpServer, McpTransport, UntrustedServer};
 pub(crate) use mcp::{check as check_mcp, servers as mcp_servers};
 pub(crate) use models::{models, names};
@@ -19,7 +21,5 @@ pub(crate) use supervision::supervision;
 pub use supervision::{Supervision, Supervisor};
 pub use telemetry::{Log, LogFormat, LogLevel, Telemetry, TelemetryError};
 pub(crate) use telemetry::{log, telemetry};
-pub use local::Local;
-pub(crate) use local::local;
 pub use workspace::Workspace;
 pub(crate) use workspace::workspace;

@@ -42,9 +42,9 @@ impl Fence {
     /// Whether a line is nothing but a mark.
     pub(crate) fn is_mark(&self, line: &str) -> bool {
         let inner = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
-        inner.and_then(|inner| inner.split_once(' ')).is_some_and(|(which, nonce)| {
-            matches!(which, "data" | "end") && nonce == self.nonce
-        })
+        inner
+            .and_then(|inner| inner.split_once(' '))
+            .is_some_and(|(which, nonce)| matches!(which, "data" | "end") && nonce == self.nonce)
     }
 
     /// Whether a text has marks in it, and so was put together by us: nobody else knows them when a run begins.

@@ -209,13 +209,18 @@ impl AgentAttempt<'_> {
                 context: &agent.kit.context,
                 workspace: "",
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance { tools: !tools.is_empty(), on_demand: !on_demand.is_empty(), spawning, ..Guidance::default() },
+                guidance: Guidance {
+                    tools: !tools.is_empty(),
+                    on_demand: !on_demand.is_empty(),
+                    spawning,
+                    ..Guidance::default()
+                },
                 research: around.research(),
                 fence: &around.fence,
             }),
             tools,
             on_demand,
-            
+
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt,

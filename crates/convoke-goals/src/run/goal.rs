@@ -267,13 +267,18 @@ impl Pursuit<'_> {
                 context: &goal.kit.context,
                 workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance { tools: !tools.is_empty(), on_demand: !on_demand.is_empty(), spawning, ..Guidance::default() },
+                guidance: Guidance {
+                    tools: !tools.is_empty(),
+                    on_demand: !on_demand.is_empty(),
+                    spawning,
+                    ..Guidance::default()
+                },
                 research: around.research(),
                 fence: &around.fence,
             }),
             tools,
             on_demand,
-            
+
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: briefing.write(&around.fence, around.equipment.context_budget),

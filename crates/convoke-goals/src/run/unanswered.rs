@@ -28,7 +28,9 @@ fn unframed(text: &str) -> Option<String> {
 /// What to say about a reply that is no answer; nothing if it is one.
 pub(super) fn no_answer(product: &Product, converging: bool) -> Option<&'static str> {
     let text = product.text.trim();
-    if product.incomplete.is_some() || (converging && matches!(verdict(text), ConvergenceVerdict::Converged { .. })) {
+    if product.incomplete.is_some()
+        || (converging && matches!(verdict(text), ConvergenceVerdict::Converged { .. }))
+    {
         return None;
     }
     if text.is_empty() {
@@ -41,8 +43,13 @@ pub(super) fn no_answer(product: &Product, converging: bool) -> Option<&'static 
 
 /// Whether a reply has lines that only prompts have.
 pub(super) fn repeats_prompt(text: &str) -> bool {
-    const LINES: [&str; 5] =
-        ["<current-goal id=", "</current-goal>", "<workflow name=", "<task role=", "<convergence-instruction>"];
+    const LINES: [&str; 5] = [
+        "<current-goal id=",
+        "</current-goal>",
+        "<workflow name=",
+        "<task role=",
+        "<convergence-instruction>",
+    ];
     text.lines().any(|line| LINES.iter().any(|tag| line.trim_start().starts_with(tag)))
 }
 
@@ -68,7 +75,9 @@ mod tests {
     fn what_is_empty_or_repeats_the_prompt_is_no_answer() {
         assert!(no_answer(&said(" \n"), false).is_some());
         assert!(no_answer(&said("<workflow name=\"x\">\nGo"), false).is_some());
-        assert!(no_answer(&said("[workflow]\n<current-goal id=\"plan\">\nGo\n</current-goal>"), true).is_some());
+        assert!(
+            no_answer(&said("[workflow]\n<current-goal id=\"plan\">\nGo\n</current-goal>"), true).is_some()
+        );
         assert!(no_answer(&said("<b>9:00</b> mail"), false).is_none());
         assert!(no_answer(&said("CONVERGED"), true).is_none(), "whoever improves may say nothing else");
         let cut = Product { incomplete: Some("its time was up".to_owned()), ..Product::default() };

@@ -166,7 +166,9 @@ impl<'a> Worker<'a> {
         // The last token of the prompt is computed in any case: its outcome is the first token of the reply.
         let shares = |slot: &Slot| slot.shares_with(prompt).min(prompt.len() - 1);
         let own = shares(&self.slots[index]);
-        let other = (0..self.slots.len()).filter(|other| *other != index).max_by_key(|other| shares(&self.slots[*other]));
+        let other = (0..self.slots.len())
+            .filter(|other| *other != index)
+            .max_by_key(|other| shares(&self.slots[*other]));
         if let Some(other) = other
             && shares(&self.slots[other]) >= own + WORTH_COPYING
         {
@@ -256,7 +258,11 @@ impl<'a> Worker<'a> {
 
     /// Says how much of the prompts under way is read.
     fn tell_reading(&self) {
-        let (all, read) = self.slots.iter().filter_map(Slot::reading).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let (all, read) = self
+            .slots
+            .iter()
+            .filter_map(Slot::reading)
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         self.board.change(|status| (status.prompt_tokens, status.prompt_read) = (all as u64, read as u64));
     }
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Not;
 use std::sync::Arc;
 
-use convoke_core::{Message, ModelRequest, Role, ToolChoice, ToolResult};
+use convoke_core::{Message, ModelRequest, Role, ToolChoice, ToolDefinition, ToolResult};
+use serde_json::Value;
 
 const ANY: &str = "any request";
 
@@ -118,11 +119,11 @@ impl Match {
         })
     }
 
-    /// The model may call this tool.
+    /// The model may call this tool: it is described to it, or offered by name to be opened.
     pub fn offers_tool(tool: impl Into<String>) -> Self {
         let tool = tool.into();
         Self::new(format!("tool `{tool}` is offered"), move |asked| {
-            asked.may_call_tools() && asked.request.tools.iter().any(|offered| offered.name == tool)
+            asked.may_call_tools() && asked.request.tools.iter().any(|offered| names(offered, &tool))
         })
     }
 
@@ -220,4 +221,11 @@ impl Asked<'_> {
     fn may_call_tools(&self) -> bool {
         !self.request.tools.is_empty() && self.request.tool_choice != ToolChoice::None
     }
+}
+
+/// Whether what is offered is this tool, or the one that opens it by its name.
+fn names(offered: &ToolDefinition, tool: &str) -> bool {
+    let to_open = offered.parameters.pointer("/properties/names/items/enum").and_then(Value::as_array);
+    let is_opener = offered.name == "open_tools";
+    offered.name == tool || (is_opener && to_open.is_some_and(|names| names.iter().any(|name| name == tool)))
 }

@@ -41,13 +41,18 @@ impl Spawned {
                 context: &kit.context,
                 workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance { tools: !tools.is_empty(), on_demand: !on_demand.is_empty(), spawning, ..Guidance::default() },
+                guidance: Guidance {
+                    tools: !tools.is_empty(),
+                    on_demand: !on_demand.is_empty(),
+                    spawning,
+                    ..Guidance::default()
+                },
                 research: around.research(),
                 fence: &around.fence,
             }),
             tools,
             on_demand,
-            
+
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: Task::new(role, &own.goal, task)
