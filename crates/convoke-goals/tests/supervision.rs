@@ -177,7 +177,8 @@ async fn limits_further_out_are_not_a_reason_to_look_but_the_end() {
 async fn a_phase_that_takes_too_long_is_a_reason_to_look_and_a_judge_that_does_fails_the_goal() {
     let hang = || Replies::from(Reply::text("x").hangs());
     let model = Script { commit: hang(), post: hang(), ..Script::default() }.model();
-    let triggers = Watched::by_model(&model).triggers().await.remove(0);
+    let limited = || Runtime::builder().leaf_timeout(Some(std::time::Duration::from_secs(120)));
+    let triggers = Watched::by_model(&model).triggers_with(&limited().build()).await.remove(0);
     assert_eq!(triggers.len(), 2, "{triggers:?}");
     assert!(
         triggers[1].starts_with("commitment_unavailable:") && triggers[1].contains("120s"),
@@ -187,7 +188,7 @@ async fn a_phase_that_takes_too_long_is_a_reason_to_look_and_a_judge_that_does_f
     let judge = Replies::in_turn([Reply::text("x").hangs(), Reply::json(verdict("continue"))]);
     let model = Script { post: one(broken()), judge, ..Script::default() }.model();
     let watched = Watched::by_model(&model);
-    let runtime = Runtime::builder().store(MemoryStore::new()).build();
+    let runtime = limited().store(MemoryStore::new()).build();
     let failed = runtime.start(&watched.workflow(), String::new()).id(run_id()).await.unwrap();
     assert!(failed.error.unwrap().downcast_ref::<SupervisionFailed>().is_some());
     let resumed = runtime.resume(&watched.workflow(), run_id()).await.unwrap();

@@ -43,13 +43,8 @@ pub(super) fn no_answer(product: &Product, converging: bool) -> Option<&'static 
 
 /// Whether a reply has lines that only prompts have.
 pub(super) fn repeats_prompt(text: &str) -> bool {
-    const LINES: [&str; 5] = [
-        "<current-goal id=",
-        "</current-goal>",
-        "<workflow name=",
-        "<task role=",
-        "<convergence-instruction>",
-    ];
+    const LINES: [&str; 4] =
+        ["<current-goal id=", "<workflow name=", "<task role=", "<convergence-instruction>"];
     text.lines().any(|line| LINES.iter().any(|tag| line.trim_start().starts_with(tag)))
 }
 

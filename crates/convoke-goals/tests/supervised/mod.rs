@@ -194,7 +194,12 @@ impl Watched {
 
     /// The triggers of every attempt.
     pub async fn triggers(&self) -> Vec<Vec<String>> {
-        let (events, _) = self.events(&Runtime::new()).await;
+        self.triggers_with(&Runtime::new()).await
+    }
+
+    /// The same with this runtime.
+    pub async fn triggers_with(&self, runtime: &Runtime) -> Vec<Vec<String>> {
+        let (events, _) = self.events(runtime).await;
         let told = supervision(&events, "reconcile");
         told.iter().map(|value| serde_json::from_value(value["triggers"].clone()).unwrap()).collect()
     }
