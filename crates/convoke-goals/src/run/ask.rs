@@ -74,13 +74,11 @@ impl Asked<'_> {
             product.text = readable(&product.text, self.fence);
             if let Some(correction) = no_answer(&product, self.converging) {
                 self.prompt.text.push_str(correction);
-                let earlier = std::mem::take(&mut product.tools);
                 product = self.once(scope).await?;
                 product.text = readable(&product.text, self.fence);
                 if repeats_prompt(&product.text) {
                     product.text.clear();
                 }
-                merge(&mut product.tools, earlier);
             }
         }
         self.called.add_to(&mut product.tools);
