@@ -25,10 +25,12 @@ fn unframed(text: &str) -> Option<String> {
     (is_text && !inner.contains("```")).then(|| inner.trim_end().to_owned())
 }
 
-/// What to say about a reply that is no answer; nothing if it is one.
+/// What to say about a reply that is no answer; nothing if it is one. Nor if tools were called on the way: whoever begins anew
+/// knows nothing of that, and would do it again.
 pub(super) fn no_answer(product: &Product, converging: bool) -> Option<&'static str> {
     let text = product.text.trim();
     if product.incomplete.is_some()
+        || !product.tools.is_empty()
         || (converging && matches!(verdict(text), ConvergenceVerdict::Converged { .. }))
     {
         return None;
@@ -77,5 +79,7 @@ mod tests {
         assert!(no_answer(&said("CONVERGED"), true).is_none(), "whoever improves may say nothing else");
         let cut = Product { incomplete: Some("its time was up".to_owned()), ..Product::default() };
         assert!(no_answer(&cut, false).is_none());
+        let acted = Product { tools: vec!["bash".to_owned()], ..Product::default() };
+        assert!(no_answer(&acted, false).is_none(), "it would act again");
     }
 }
