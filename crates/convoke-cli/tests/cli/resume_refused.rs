@@ -22,6 +22,10 @@ reply = "Seven."
 [[rule]]
 when = { user_contains = '<current-goal id="sum">' }
 reply = "Eight."
+
+[[rule]]
+when = { output = "facts" }
+json = { count = 7 }
 "#;
 
 const RUN: [&str; 6] = ["run", "talk.agent", "-m", "scripted/script.toml", "--id", "talk-1"];
