@@ -147,26 +147,3 @@ async fn parameters_that_make_no_sense_are_refused() {
     assert!(refused(|request| request.params.top_p = Some(1.5)).await.contains("top_p"));
     assert!(refused(|request| request.params.extra = Some(json!({"top_k": 1}))).await.contains("extra"));
 }
-
-#[tokio::test]
-async fn a_reply_does_not_go_round_in_circles() {
-    let longest_run = |text: &str| {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        // How often the same eight words stand there.
-        let mut seen = std::collections::HashMap::new();
-        for window in words.windows(8) {
-            *seen.entry(window.join(" ")).or_insert(0_u32) += 1;
-        }
-        seen.values().copied().max().unwrap_or(0)
-    };
-    let mut request =
-        ModelRequest::new("Say again and again, without end: the quick brown fox jumps over the lazy dog.");
-    request.params = request.params.temperature(0.0).max_tokens(300);
-    let mut plain = settings();
-    (plain.repeat_penalty, plain.dry_multiplier) = (1.0, 0.0);
-    let (Some(usual), Some(plain)) = (open().await, open_with(plain).await) else { return };
-    let circling = longest_run(&ask(&plain, request.clone()).await.unwrap().text());
-    let kept_from_it = longest_run(&ask(&usual, request).await.unwrap().text());
-    assert!(circling >= 8, "without penalties it repeats itself: {circling}");
-    assert!(kept_from_it < circling / 2, "{kept_from_it} of {circling}");
-}

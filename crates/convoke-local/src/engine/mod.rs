@@ -202,8 +202,8 @@ fn run(
         Ok(made) => made,
         Err(error) => return drop(ready.send(Err(error))),
     };
-    if ready.send(Ok(Arc::clone(&loaded))).is_err() {
-        return;
+    let mut worker = Worker::new(&loaded, settings, jobs, board, context, room);
+    if ready.send(Ok(Arc::clone(&loaded))).is_ok() {
+        worker.run();
     }
-    Worker::new(&loaded, settings, jobs, board, context, room).run();
 }
