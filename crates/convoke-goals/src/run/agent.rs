@@ -220,7 +220,6 @@ impl AgentAttempt<'_> {
             }),
             tools,
             on_demand,
-
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt,

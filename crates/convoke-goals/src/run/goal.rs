@@ -278,7 +278,6 @@ impl Pursuit<'_> {
             }),
             tools,
             on_demand,
-
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: briefing.write(&around.fence, around.equipment.context_budget),

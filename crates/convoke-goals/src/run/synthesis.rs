@@ -62,7 +62,6 @@ impl Step<Said> for Synthesis<'_> {
                 kit: &goal.kit,
                 tools: Toolset::new(),
                 on_demand: Vec::new(),
-
                 fence: &around.fence,
                 skills: SkillShelf::default(),
                 system: system(&SystemParts {

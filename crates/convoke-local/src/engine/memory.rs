@@ -18,8 +18,8 @@ pub(super) fn fitting(model: &LlamaModel, wanted: Room, batch_tokens: u32) -> Re
         let needed = conversations(model, room.tokens * room.conversations) + computing(model, batch_tokens);
         compare(needed / MIB, available).map(|()| room)
     };
-    let fewer = (1..wanted.conversations).rev().map(|conversations| Room { conversations, ..wanted });
-    std::iter::once(wanted).chain(fewer).map(fits).reduce(Result::or).unwrap_or_else(|| fits(wanted))
+    let rooms = (1..=wanted.conversations).rev().map(|conversations| Room { conversations, ..wanted });
+    rooms.map(fits).reduce(Result::or).unwrap_or(Ok(wanted))
 }
 
 /// Where the system does not say what is there, the engine has to find out.

@@ -103,7 +103,11 @@ impl<'a> Worker<'a> {
                 None => self.jobs.try_recv(),
             };
             match next {
-                Ok(submitted) if submitted.job.tokens() <= self.room.tokens => self.begin(submitted),
+                Ok(submitted)
+                    if submitted.replies.is_closed() || submitted.job.tokens() <= self.room.tokens =>
+                {
+                    self.begin(submitted);
+                }
                 Ok(submitted) if idle => self.grow_for(submitted),
                 Ok(submitted) => {
                     // Whoever comes later waits too: a long conversation is not to wait for ever.

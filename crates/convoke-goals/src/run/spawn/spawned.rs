@@ -52,7 +52,6 @@ impl Spawned {
             }),
             tools,
             on_demand,
-
             fence: &around.fence,
             skills: around.equipment.skills.clone(),
             prompt: Task::new(role, &own.goal, task)
