@@ -112,13 +112,13 @@ fn threads(settings: &LocalSettings) -> i32 {
     i32::try_from(settings.threads.unwrap_or_else(idle)).unwrap_or(1)
 }
 
-/// How many processors were busy over the last minute, where the system says so.
+/// How many processors others use right now, where the system says so. An average over time would count the build that made
+/// this program.
 fn busy_processors() -> u32 {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let minute = load.split(' ').next().and_then(|load| load.parse::<f64>().ok()).unwrap_or(0.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a load is a small number")]
-    let busy = minute.round().max(0.0) as u32;
-    busy
+    let running = load.split(' ').nth(3).and_then(|tasks| tasks.split('/').next()?.parse::<u32>().ok());
+    // Whoever reads this runs, too.
+    running.unwrap_or(1).saturating_sub(1)
 }
 
 fn template(
