@@ -9,6 +9,9 @@ use crate::FILE;
 /// The name of the file that holds the runs.
 const STORE: &str = "convoke.db";
 
+/// The name of the file that says what tools may do.
+const POLICY: &str = "policy.toml";
+
 /// Where files are looked for, and which are there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
@@ -18,6 +21,8 @@ pub struct Places {
     pub named: Option<PathBuf>,
     /// The nearest file in the working folder or above it.
     pub folder: Option<PathBuf>,
+    /// The nearest policy in the working folder or above it.
+    pub policy: Option<PathBuf>,
     /// The credentials file, or where it belongs.
     pub credentials: Option<PathBuf>,
     /// Where runs are kept if nobody says otherwise: beside the folder's file; without one, the nearest store above the
@@ -31,16 +36,18 @@ impl Places {
         let home = environment.get("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
         let found = if named.is_none() { upwards(folder, FILE, home.as_deref()) } else { None };
         // Whoever works in the configuration folder has one file, not two.
-        let is_users = |found: &PathBuf| {
-            user.as_ref().is_some_and(|user| user.canonicalize().ok() == found.canonicalize().ok())
+        let is_users = |found: &PathBuf, name: &str| {
+            let own = user.as_ref().map(|user| user.with_file_name(name));
+            own.is_some_and(|own| own.canonicalize().ok() == found.canonicalize().ok())
         };
-        let found = found.filter(|found| !is_users(found));
+        let found = found.filter(|found| !is_users(found, FILE));
+        let policy = upwards(folder, POLICY, home.as_deref()).filter(|found| !is_users(found, POLICY));
         let store = match &found {
             Some(file) => file.with_file_name(STORE),
             None => upwards(folder, STORE, home.as_deref()).unwrap_or_else(|| folder.join(STORE)),
         };
         let credentials = Credentials::find(environment).or_else(|| Credentials::home(environment));
-        Self { user, named, folder: found, credentials, store: below_dot(store) }
+        Self { user, named, folder: found, policy, credentials, store: below_dot(store) }
     }
 }
 
