@@ -1,16 +1,13 @@
 //! Agentfiles, run: what is written in the language is what happens.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod common;
-mod run_support;
-
 use std::time::Duration;
 
-use common::valid;
+use crate::common::valid;
+use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{EventKind, ModelError, ModelErrorKind, RunStatus};
 use convoke_goals::Workflow;
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, prompts, systems, text};
 use serde_json::json;
 
 fn tree(file: &str) -> Workflow {
@@ -154,7 +151,7 @@ async fn agent_092_one_agent_is_taken_at_its_word() {
 
 #[tokio::test]
 async fn agent_093_an_agent_that_is_not_there_is_an_error_before_anything_runs() {
-    let errors = common::errors("NAME f\nGOAL g \"Judge it\" USING nobody\nRUN r USING g\n");
+    let errors = crate::common::errors("NAME f\nGOAL g \"Judge it\" USING nobody\nRUN r USING g\n");
     assert_eq!(errors.len(), 1, "{errors:?}");
 }
 

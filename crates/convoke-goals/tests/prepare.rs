@@ -1,10 +1,8 @@
 //! From a tree to a plan: everything that is wrong is said at once, and nothing that is right is refused.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{valid, valid_with};
+use crate::common::{valid, valid_with};
 use convoke_core::Model;
 use convoke_goals::agentfile::load::MemoryLoader;
 use convoke_goals::{
@@ -523,7 +521,10 @@ fn agent_059_what_a_file_of_its_own_leaves_open_stays_as_it_is_written() {
     let files = MemoryLoader::default().with("goal.md", "See $nope.");
     let file = valid_with("NAME w\nGOAL g FROM goal.md\nRUN main USING g", &files);
     assert!(Workflow::from(&file).prepare(&Equipment::default()).is_ok());
-    assert_eq!(common::errors("NAME w\nGOAL g \"See $nope.\"\nRUN main USING g"), ["undefined-variable 2"]);
+    assert_eq!(
+        crate::common::errors("NAME w\nGOAL g \"See $nope.\"\nRUN main USING g"),
+        ["undefined-variable 2"]
+    );
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! Which model is used, and why.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
-mod server;
 
 use std::path::PathBuf;
 
+use crate::server::{Answer, Server};
 use convoke_models::choose::{Choice, CredentialsError, KeyPlace, ModelConfig, Reason, Service};
 use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
 use serde_json::json;
-use server::{Answer, Server};
 
 fn written(name: &str, text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
@@ -174,6 +171,6 @@ async fn an_ollama_elsewhere_is_found_and_called_at_the_same_place() {
     assert_eq!(name.to_string(), "ollama/qwen3:4b");
     let connector = Connector::new(environment, Credentials::default(), ModelConfig::default());
     let model = connector.connect(&name).unwrap();
-    let reply = server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap();
+    let reply = crate::server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap();
     assert_eq!(reply.text(), "Hello.");
 }
