@@ -2,6 +2,7 @@
 //!
 //! One program: one per file would take minutes to link. A new file is named here.
 
+mod acting_once;
 mod agent_step;
 mod bounds;
 mod budgets;

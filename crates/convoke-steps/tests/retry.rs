@@ -11,7 +11,8 @@ use crate::common::stored::{Home, echo};
 use crate::common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
     Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, InvalidRetry, Invocation,
-    ModelError, RetryPolicy, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
+    ModelError, Repeat, RetryPolicy, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset,
+    Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{Chain, Func, OnError, Retry, StepExt, ToolStep, func, prompt, task_boxed};
@@ -348,7 +349,8 @@ async fn every_attempt_at_a_call_has_the_key_of_the_first() {
 
 #[tokio::test(start_paused = true)]
 async fn different_calls_of_one_attempt_have_different_keys_and_each_its_own_again() {
-    let (tool, heard) = Lossy::new(0);
+    let (mut tool, heard) = Lossy::new(0);
+    tool.spec = tool.spec.repeat(Repeat::Safe);
     let tool: Arc<dyn Tool> = Arc::new(tool);
     let twice = task_boxed("twice", move |scope, trail: &mut Trail| {
         let tool = Arc::clone(&tool);

@@ -28,6 +28,7 @@ pub use model::Visibility;
 pub use tool::OnDoubt;
 
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
+use crate::run::{Earlier, Likeness};
 use crate::scope::LeafReplay;
 use crate::{
     Digest, Divergence, EffectKind, Error, IdempotencyKey, Path, Phase, RecordedError, Scope, Timestamp,
@@ -118,12 +119,40 @@ impl<'a> Numbered<'a> {
 
     /// Where its key is derived from, if not from its own path. One that was begun before keeps the key it has.
     fn attempted_as(&self) -> Option<Path> {
-        let first = self.scope.node.key_path();
-        let may_share = self.scope.node.run.attempted.may_share(first, self.ordinal, self.digest);
+        let node = &self.scope.node;
+        let first = node.key_path();
+        let likeness = node.run.attempted.compare(first, self.ordinal, self.digest);
+        if likeness != Likeness::Same
+            && first != self.path
+            && let Some(parent) = &node.parent
+        {
+            parent.went_own_way.store(true, Ordering::Relaxed);
+        }
+        let may_share = likeness != Likeness::Other;
         let slot = self.scope.journal().and_then(|journal| journal.index.get(self.path, self.ordinal));
         match slot.and_then(|slot| slot.started) {
             Some(begun) => begun.keyed_as(),
             None => (may_share && first != self.path).then(|| first.clone()),
+        }
+    }
+
+    /// What became of it in an earlier attempt, as long as this one goes the same way: what looks the same after something
+    /// else was done need not be.
+    fn earlier(&self) -> Earlier {
+        let node = &self.scope.node;
+        match &self.keyed_as {
+            Some(first) if !node.ancestry().any(|node| node.went_own_way.load(Ordering::Relaxed)) => {
+                node.run.attempted.became(first, self.ordinal)
+            }
+            _ => Earlier::Open,
+        }
+    }
+
+    /// Keeps for later attempts what became of it.
+    fn keep_for_later(&self, became: Earlier) {
+        let node = &self.scope.node;
+        if node.retried.load(Ordering::Relaxed) {
+            node.run.attempted.keep(node.key_path(), self.ordinal, self.digest, became);
         }
     }
 

@@ -15,9 +15,10 @@ use crate::budget::Charge;
 use crate::event::EventKind;
 use crate::journal::Attached;
 use crate::message::{ToolCall, ToolResult};
+use crate::run::Earlier;
 use crate::scope::{Child, Place};
 use crate::tool::{GateRequest, Invocation, Permission, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Digest, EffectKind, Error, InDoubt, Scope};
+use crate::{Digest, EffectKind, Error, InDoubt, RecordedError, Scope};
 
 /// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,6 +75,17 @@ impl Outcome {
     fn refused(problem: &str) -> Self {
         Self { refused: true, ..Self::failed(format!("invalid arguments: {problem}")) }
     }
+}
+
+/// What later attempts at the same need to know of how a call ended. Who stopped it does not know how far it had come.
+fn became(outcome: &Result<Outcome, Error>) -> Result<Option<Earlier>, Error> {
+    Ok(match outcome {
+        Ok(done) if !done.is_error && !done.denied && !done.refused => {
+            Some(Earlier::Done(serde_json::to_vec(done)?.into()))
+        }
+        Err(stop) if RecordedError::of(stop).is_none() => None,
+        _ => Some(Earlier::Open),
+    })
 }
 
 impl Scope {
@@ -140,6 +152,22 @@ impl Scope {
     async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
         let spec = tool.spec();
         let effect = self.number_act(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
+        let outcome = self.perform_numbered(tool, call, &effect).await;
+        if spec.repeat == Repeat::Never
+            && let Some(became) = became(&outcome)?
+        {
+            effect.keep_for_later(became);
+        }
+        outcome
+    }
+
+    async fn perform_numbered(
+        &self,
+        tool: &Arc<dyn Tool>,
+        call: &ToolCall,
+        effect: &Numbered<'_>,
+    ) -> Result<Outcome, Error> {
+        let spec = tool.spec();
         let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
         let mut refused = tool.check(&call.arguments).err().map(|problem| Outcome::refused(&problem));
         let past = match effect.past(|| shortened(&asked().to_string())) {
@@ -171,9 +199,21 @@ impl Scope {
             return effect.finish(Some(request), Ok(refused), Attached::default());
         }
         effect.check((!in_doubt).then_some(&request))?;
+        let in_doubt = match effect.earlier() {
+            Earlier::Done(outcome) if !in_doubt && spec.repeat == Repeat::Never => {
+                let outcome: Outcome = serde_json::from_slice(&outcome)?;
+                self.tell_fate(call, Some(&outcome), true).await;
+                return effect.finish(Some(request), Ok(outcome), Attached::default());
+            }
+            Earlier::Begun if !in_doubt && spec.repeat == Repeat::Never => {
+                effect.start(request.clone(), Attached::default()).await?;
+                true
+            }
+            _ => in_doubt,
+        };
         if in_doubt {
             self.count_tool_call(&charge);
-            if let Some(outcome) = self.reconcile(tool, call, &effect).await? {
+            if let Some(outcome) = self.reconcile(tool, call, effect).await? {
                 self.withdraw_asked_by_call();
                 self.tell_fate(call, Some(&outcome), false).await;
                 return effect.finish(None, Ok(outcome), Attached::default());
@@ -194,7 +234,7 @@ impl Scope {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
                 effect.start(request, Attached::default()).await?;
             }
-            return self.call_tool(tool, call, &effect, None, &prepared).await;
+            return self.call_tool(tool, call, effect, None, &prepared).await;
         }
         if let Some(budget) = &self.node.budget
             && let Err(exhausted) = budget.take(&charge)
@@ -219,10 +259,11 @@ impl Scope {
             effect.settle().await?;
             Some(request)
         } else {
+            effect.keep_for_later(Earlier::Begun);
             effect.start(request, Attached::default()).await?;
             None
         };
-        self.call_tool(tool, call, &effect, request, &prepared).await
+        self.call_tool(tool, call, effect, request, &prepared).await
     }
 
     /// Lets a tool make ready for a call that it must not make twice, before the call is written down as begun; what it

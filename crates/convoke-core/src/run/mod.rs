@@ -27,7 +27,7 @@ mod workflow;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) use attempted::Attempted;
+pub(crate) use attempted::{Attempted, Earlier, Likeness};
 pub use cancel::cancel_for_good;
 pub use fork::Fork;
 pub(crate) use grants::Grants;

@@ -31,6 +31,8 @@ pub(crate) struct Node {
     key_path: OnceLock<Path>,
     /// What happens here may be tried again.
     pub(crate) retried: AtomicBool,
+    /// Another attempt has asked for something else here than the one before: what it asks for from now on is its own.
+    pub(crate) went_own_way: AtomicBool,
     pub(crate) next_ordinal: AtomicU32,
     children: Mutex<ChildCounts>,
     /// When the narrowest limit that counts everything is reached.
@@ -125,6 +127,7 @@ impl Node {
             path: OnceLock::from(Path::from("")),
             key_path: OnceLock::new(),
             retried: AtomicBool::new(false),
+            went_own_way: AtomicBool::new(false),
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline: timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: 0 }),
@@ -168,6 +171,7 @@ impl Node {
             path,
             key_path: child.key_path.map_or_else(OnceLock::new, OnceLock::from),
             retried: AtomicBool::new(self.retried.load(Ordering::Relaxed)),
+            went_own_way: AtomicBool::new(false),
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
             deadline,
