@@ -11,10 +11,13 @@ use common::{Oops, Trail, add, blamed, fails};
 use convoke_core::{Error, Event, Outcome, Recovery, Runtime, Step, StepFailure, Workflow};
 use convoke_steps::{Chain, OnError, StepExt};
 
+/// The name of a failed step, and its own error if that is what was shown.
+type Asked = (String, Option<Oops>);
+
 /// Decides, and remembers what it was asked.
 #[derive(Clone)]
 struct Policy {
-    asked: Arc<Mutex<Vec<(String, Option<Oops>)>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
     decide: Arc<dyn Fn() -> Recovery + Send + Sync>,
 }
 
@@ -24,7 +27,7 @@ impl Policy {
     }
 
     /// The failed steps it was asked about in one run, each with the error it was shown.
-    fn asked(&self) -> Vec<(String, Option<Oops>)> {
+    fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
