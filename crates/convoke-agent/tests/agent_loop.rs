@@ -8,11 +8,11 @@ use crate::common::{
 };
 use convoke_agent::{Agent, AgentStop, ClientTool, Conversation, FunctionTool, ParallelCalls};
 use convoke_core::{
-    Canceller, Error, EventKind, ModelError, ModelErrorKind, RunStatus, Runtime, StepEnd, ToolEffect, Usage,
-    Workflow,
+    Canceller, Error, Event, EventKind, ModelError, ModelErrorKind, ModelRequest, Role, RunStatus, Runtime,
+    StepEnd, ToolCall, ToolEffect, Usage, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn gains_156_one_reply_without_tools_completes() {
@@ -30,7 +30,13 @@ async fn gains_157_178_a_call_then_an_answer_and_the_history_has_both() {
     assert_eq!(diary.entries(), ["echo(hi)"]);
     let roles: Vec<String> = result.transcript.iter().map(|m| format!("{:?}", m.role)).collect();
     assert_eq!(roles, ["System", "User", "Assistant", "Tool", "Assistant"]);
+    let calls: Vec<&ToolCall> = result.transcript.iter().flat_map(|m| m.tool_calls()).collect();
+    assert_eq!(calls.len(), 1);
+    assert_eq!((calls[0].name.as_str(), &calls[0].arguments), ("echo", &json!({"text": "hi"})));
     assert_eq!(results(&result), [("[hi]".to_owned(), false)]);
+    let answered: Vec<&str> =
+        result.transcript.iter().flat_map(|m| m.results()).map(|result| result.call_id.as_str()).collect();
+    assert_eq!(answered, [calls[0].id.as_str()]);
     assert_eq!(result.transcript.last().unwrap().text(), "done");
     assert!(result.pending_calls.is_empty());
 }
@@ -68,11 +74,17 @@ async fn gains_158_the_stream_of_a_call_then_an_answer() {
             " run_ended",
         ]
     );
-    let ended = events.iter().find_map(|event| match &event.kind {
+    let ended = json!({"agent": "helper", "stop": "complete", "turns": 2, "pending_calls": []});
+    assert_eq!(agents_ended(&events), [ended]);
+}
+
+/// What is told of agents that ended.
+fn agents_ended(events: &[Event]) -> Vec<Value> {
+    let ended = events.iter().filter_map(|event| match &event.kind {
         EventKind::Custom { name, value } if name == "agent_ended" => Some(value.clone()),
         _ => None,
     });
-    assert_eq!(ended, Some(json!({"agent": "helper", "stop": "complete", "turns": 2, "pending_calls": []})));
+    ended.collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,15 +281,20 @@ async fn gains_174_177_a_client_tool_is_handed_over() {
     let model = calls_then_done(call("show", "x"));
     let helper =
         agent(&model).tool(ClientTool::typed::<crate::common::Text>("show", "Shows")).build().unwrap();
+    let unheard = result(helper.clone()).await;
     let (events, outcome) = streamed(&Runtime::new(), helper).await;
     let result = outcome.completed().unwrap().result.unwrap();
+    assert_eq!(result, unheard);
     assert_eq!((result.stop, result.turns), (AgentStop::ClientToolCalls, 1));
     let pending = &result.pending_calls[..];
     assert_eq!(
         (pending.len(), pending[0].name.as_str(), &pending[0].arguments),
         (1, "show", &json!({"text": "x"}))
     );
-    assert_eq!(result.transcript.last().unwrap().tool_calls().count(), 1);
+    let last = result.transcript.last().unwrap();
+    assert_eq!((last.role, last.tool_calls().collect::<Vec<_>>()), (Role::Assistant, vec![&pending[0]]));
+    let ended = json!({"agent": "helper", "stop": "client_tool_calls", "turns": 1, "pending_calls": pending});
+    assert_eq!(agents_ended(&events), [ended]);
     assert_eq!(
         call_events(&events, &pending[0].id),
         ["tool_call_started", "tool_call_arguments", "tool_call_approved", "tool_call_ended"]
@@ -314,10 +331,17 @@ async fn invalid_arguments_of_a_client_tool_go_back_to_the_model() {
 
 #[tokio::test]
 async fn gains_179_a_models_error_is_the_runs_error() {
-    let model = ScriptedModel::replies([Reply::error(ModelError::new(ModelErrorKind::Overloaded, "busy"))]);
-    let (events, outcome) = streamed(&Runtime::new(), agent(&model).build().unwrap()).await;
-    assert_eq!(outcome.status, RunStatus::Failed);
-    assert!(matches!(outcome.error, Some(Error::Model(error)) if error.kind == ModelErrorKind::Overloaded));
+    let busy = Reply::error(ModelError::new(ModelErrorKind::Overloaded, "busy"));
+    let helper = agent(&ScriptedModel::builder().otherwise(busy).build()).build().unwrap();
+    let unheard = outcome(&Runtime::new(), helper.clone()).await;
+    let (events, heard) = streamed(&Runtime::new(), helper).await;
+    for outcome in [unheard, heard] {
+        assert_eq!(outcome.status, RunStatus::Failed);
+        let Some(Error::Model(error)) = outcome.error else { panic!("{:?}", outcome.error) };
+        assert_eq!((error.kind, error.message.as_str()), (ModelErrorKind::Overloaded, "busy"));
+    }
+    let Some(EventKind::RunEnded(end)) = events.last().map(|event| &event.kind) else { panic!("no end") };
+    assert_eq!((end.status, end.error.as_deref()), (RunStatus::Failed, Some("model call failed: busy")));
     let failed =
         events.iter().filter(|event| matches!(event.kind, EventKind::StepEnded(StepEnd::Failed { .. })));
     assert_eq!(failed.map(|event| event.path.as_str()).collect::<Vec<_>>(), ["helper/turn", "helper"]);
@@ -341,12 +365,31 @@ async fn gains_180_usage_is_the_sum_over_the_turns() {
     assert_eq!((result.usage.input_tokens, result.usage.output_tokens), (20, 40));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn gains_181_the_defaults() {
     let helper = Agent::builder("helper").build().unwrap();
     assert_eq!(helper.max_turns(), Some(10));
     assert_eq!(helper.tool_timeout(), Some(Duration::from_secs(30)));
     assert_eq!(helper.parallel_tool_calls(), ParallelCalls::ByEffects);
+
+    let next = |request: &ModelRequest| call("echo", &request.messages.len().to_string());
+    let eager =
+        ScriptedModel::builder().when(Match::offers_tools(), Reply::with(next)).otherwise("Enough.").build();
+    let ended = result(agent(&eager).tool(echo("echo", &Diary::default())).build().unwrap()).await;
+    assert_eq!((ended.stop, ended.turns, eager.calls()), (AgentStop::MaxTurns, 10, 10));
+
+    let diary = Diary::default();
+    let model = calls_then_done(call("late", "a").and_tool("just", json!({"text": "b"})));
+    let builder = agent(&model).tool(slow("late", &diary, Duration::from_secs(31))).tool(slow(
+        "just",
+        &diary,
+        Duration::from_secs(29),
+    ));
+    let ended = result(builder.build().unwrap()).await;
+    assert_eq!(diary.entries(), ["late(a) begins", "just(b) begins", "just(b) ends"]);
+    let [(late, true), (just, false)] = &results(&ended)[..] else { panic!("{:?}", results(&ended)) };
+    assert!(late.contains("did not finish within 30s"), "{late}");
+    assert_eq!(just, "[b]");
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::common::{
     Diary, Person, agent, call, call_events, calls_then_done, echo, kind, outcome, results, slow, streamed,
 };
-use convoke_agent::{AgentStop, Approval, ClientTool, InvalidAgent, Rejected};
-use convoke_core::{Answer, EventKind, Question, Runtime};
+use convoke_agent::{AgentStop, Approval, ClientTool, Conversation, Desk, InvalidAgent, Rejected};
+use convoke_core::{Answer, EventKind, Question, Runtime, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::json;
 
@@ -65,8 +65,19 @@ async fn gains_164_a_rejection_without_a_reason_says_so() {
 
 #[tokio::test]
 async fn gains_165_only_the_named_tools_are_asked_about() {
-    for (approval, asked) in [(Approval::of(["dangerous"]), 1), (Approval::Always, 2), (Approval::Never, 0)] {
-        let (diary, person) = (Diary::default(), Person::new(|_| Some(Answer::approve())));
+    let none: [&str; 0] = [];
+    for (approval, expected) in [
+        (Approval::of(["dangerous"]), vec!["dangerous"]),
+        (Approval::Always, vec!["safe", "dangerous"]),
+        (Approval::Never, vec![]),
+        (Approval::of(none), vec![]),
+    ] {
+        let (diary, asked) = (Diary::default(), Diary::default());
+        let about = asked.clone();
+        let person = Person::new(move |pending| {
+            about.note(pending.question.subject["tool"].as_str().unwrap());
+            Some(Answer::approve())
+        });
         let helper = agent(&calls_then_done(two_tools()))
             .tool(echo("safe", &diary))
             .tool(echo("dangerous", &diary))
@@ -74,35 +85,48 @@ async fn gains_165_only_the_named_tools_are_asked_about() {
             .build()
             .unwrap();
         outcome(&person.runtime(), helper).await.completed().unwrap();
-        assert_eq!((person.asked(), diary.entries().len()), (asked, 2));
+        assert_eq!(asked.entries(), expected);
+        assert_eq!(diary.entries(), ["safe(a)", "dangerous(b)"]);
     }
 }
 
 #[tokio::test]
 async fn gains_166_the_question_is_told_before_the_wait_and_the_verdict_after() {
-    let person = Person::new(|_| Some(Answer::approve().by("ann")));
-    let helper = agent(&calls_then_done(call("echo", "x")))
-        .tool(echo("echo", &Diary::default()))
-        .approval(Approval::Always)
-        .build()
-        .unwrap();
-    let (events, _) = streamed(&person.runtime(), helper).await;
-    let told: Vec<String> = events
-        .iter()
-        .map(|event| kind(&event.kind))
-        .filter(|kind| {
-            kind.starts_with("question") || kind == "tool_call_approved" || kind == "tool_call_executing"
-        })
-        .collect();
-    assert_eq!(told, ["question_asked", "question_answered", "tool_call_approved", "tool_call_executing"]);
-    let asked = events.iter().find_map(|event| match &event.kind {
-        EventKind::QuestionAsked { question, .. } => Some(question.clone()),
-        _ => None,
-    });
-    let Question { title, subject, .. } = asked.unwrap();
-    assert_eq!(title, "Call `echo`?");
-    assert_eq!((&subject["tool"], &subject["arguments"]), (&json!("echo"), &json!({"text": "x"})));
-    assert!(subject["call_id"].is_string());
+    let about_the_call = ["tool_call_approved", "tool_call_rejected", "tool_call_executing"];
+    for (answer, then) in [
+        (Answer::approve(), vec!["tool_call_approved", "tool_call_executing"]),
+        (Answer::reject("no"), vec!["tool_call_rejected"]),
+    ] {
+        let (waits, mut waiting) = tokio::sync::mpsc::unbounded_channel();
+        let desk = Desk::new().on_submit(move |pending| waits.send(pending.id.clone()).unwrap());
+        let runtime = Runtime::builder().responder(desk.clone()).build();
+        let helper = agent(&calls_then_done(call("echo", "x")))
+            .tool(echo("echo", &Diary::default()))
+            .approval(Approval::Always)
+            .build()
+            .unwrap();
+        let mut stream = runtime.start(&Workflow::new(helper), Conversation::from("go")).stream();
+        let mut told = Vec::new();
+        while let Some(event) = stream.next().await {
+            let kind = kind(&event.kind);
+            if kind.starts_with("question") || about_the_call.contains(&kind.as_str()) {
+                told.push(kind);
+            }
+            if let EventKind::QuestionAsked { id, question: Question { title, subject, .. } } = &event.kind {
+                assert_eq!(title, "Call `echo`?");
+                assert_eq!(
+                    (&subject["tool"], &subject["arguments"]),
+                    (&json!("echo"), &json!({"text": "x"}))
+                );
+                assert!(subject["call_id"].is_string());
+                // It is told while the agent waits: only now somebody decides.
+                assert_eq!(waiting.recv().await.as_ref(), Some(id));
+                desk.answer(id, answer.clone()).unwrap();
+            }
+        }
+        assert_eq!(told[..2], ["question_asked", "question_answered"]);
+        assert_eq!(told[2..], then);
+    }
 }
 
 #[tokio::test]
@@ -127,6 +151,9 @@ async fn gains_167_in_a_mixed_batch_the_model_sees_both_results_in_call_order_an
     assert_eq!((result.stop, result.turns), (AgentStop::Complete, 2));
     assert_eq!(diary.entries(), ["safe(a)"]);
     assert_eq!(results(&result), [("[a]".to_owned(), false), ("too risky".to_owned(), true)]);
+    let request = model.last_request().unwrap();
+    let seen = request.messages.iter().flat_map(|m| m.results()).map(|result| result.content.as_str());
+    assert_eq!(seen.collect::<Vec<_>>(), ["[a]", "too risky"]);
     for call in result.transcript.iter().flat_map(|message| message.tool_calls()) {
         let told = call_events(&events, &call.id);
         assert_eq!(told[told.len() - 2..], ["tool_call_ended", "tool_call_result"], "{}", call.name);
@@ -183,7 +210,6 @@ async fn nobody_is_asked_about_a_call_that_cannot_be_made() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_person_is_not_the_tools_time() {
-    use convoke_agent::Desk;
     let (diary, desk) = (Diary::default(), Desk::new());
     let runtime = Runtime::builder().responder(desk.clone()).build();
     let helper = agent(&calls_then_done(call("slow", "x")))

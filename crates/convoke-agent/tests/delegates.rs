@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use crate::common::{Diary, agent, call, calls_then_done, echo, result, results, slow, streamed};
-use convoke_agent::{Agent, AgentStop, AgentTool, ClientTool, Specialist, SpecialistRegistry};
+use convoke_agent::{Agent, AgentStop, AgentTool, ClientTool, FunctionTool, Specialist, SpecialistRegistry};
 use convoke_core::{
-    Execution, ModelError, ModelErrorKind, Repeat, Runtime, Timeout, Tool, ToolEffect, Toolset, Transcript,
-    Usage,
+    Error, Execution, ModelError, ModelErrorKind, Repeat, Runtime, Timeout, Tool, ToolEffect, Toolset,
+    Transcript, Usage,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use schemars::JsonSchema;
@@ -20,19 +20,33 @@ fn asks(agent: &str) -> ScriptedModel {
 
 #[tokio::test]
 async fn gains_185_an_agent_as_a_tool_gives_its_answer_and_its_events_have_their_own_path() {
-    let inner = ScriptedModel::replies(["Because."]);
+    let inner = ScriptedModel::builder().otherwise("Because.").build();
     let sage = Agent::builder("sage").model(inner.clone()).build().unwrap();
-    let outer = asks("sage");
-    let (events, outcome) =
-        streamed(&Runtime::new(), agent(&outer).tool(AgentTool::new(sage)).build().unwrap()).await;
+    let helper = agent(&asks("sage")).tool(AgentTool::new(sage)).build().unwrap();
+    let unheard = result(helper.clone()).await;
+    let (events, outcome) = streamed(&Runtime::new(), helper).await;
     let result = outcome.completed().unwrap().result.unwrap();
     assert_eq!(results(&result), [("Because.".to_owned(), false)]);
+    assert_eq!(unheard, result, "it works without a listener too");
     assert_eq!(inner.last_request().unwrap().messages.last().unwrap().text(), "why?");
-    let below: Vec<_> =
-        events.iter().filter(|event| event.path.as_str().starts_with("helper/turn/sage/turn")).collect();
-    assert_eq!(crate::common::kind(&below[0].kind), "step_started");
-    assert_eq!(crate::common::kind(&below.last().unwrap().kind), "step_ended");
-    assert!(below.iter().any(|event| crate::common::kind(&event.kind) == "message_delta"));
+    let mut below: Vec<String> = events
+        .iter()
+        .filter(|event| event.path.as_str().starts_with("helper/turn/sage"))
+        .map(|event| format!("{} {}", event.path.as_str(), crate::common::kind(&event.kind)))
+        .collect();
+    below.dedup();
+    let expected = [
+        "helper/turn/sage tool_call_executing",
+        "helper/turn/sage/turn step_started",
+        "helper/turn/sage/turn/model message_started",
+        "helper/turn/sage/turn/model message_delta",
+        "helper/turn/sage/turn/model message_ended",
+        "helper/turn/sage/turn step_ended",
+        "helper/turn/sage custom",
+        "helper/turn/sage tool_call_ended",
+        "helper/turn/sage tool_call_result",
+    ];
+    assert_eq!(below, expected);
 }
 
 #[tokio::test]
@@ -51,10 +65,38 @@ async fn gains_185_the_tools_description_and_limits() {
 async fn gains_186_what_a_sub_agent_uses_and_says_is_its_own() {
     let inner = calls_then_done(call("echo", "deep").usage(Usage::tokens(1_000, 1_000)));
     let sage = Agent::builder("sage").model(inner).tool(echo("echo", &Diary::default())).build().unwrap();
-    let result = result(agent(&asks("sage")).tool(AgentTool::new(sage)).build().unwrap()).await;
-    assert!(result.usage.total_tokens() < 100);
-    assert_eq!(result.transcript.len(), 4);
-    assert_eq!(result.turns, 2);
+    let helper = agent(&asks("sage")).tool(AgentTool::new(sage)).build().unwrap();
+    let (events, outcome) = streamed(&Runtime::new(), helper).await;
+    let with_agent = outcome.completed().unwrap().result.unwrap();
+    // To the caller it is as if a function had said the same.
+    let function = FunctionTool::new("sage", "Knows", |_: Query| async { Ok::<_, Error>("done") });
+    let with_function = result(agent(&asks("sage")).tool(function).build().unwrap()).await;
+    assert_eq!(with_agent, with_function);
+    assert_eq!(results(&with_agent), [("done".to_owned(), false)]);
+    let usage = with_agent.usage.total_tokens();
+    assert!(usage < 100, "{usage}");
+    // What the sub-agent does is told below the call of it: its own call, and two replies.
+    let places = |wanted: &str| -> Vec<&str> {
+        let told = events.iter().filter(|event| crate::common::kind(&event.kind) == wanted);
+        told.map(|event| event.path.as_str()).collect()
+    };
+    assert_eq!(places("tool_call_executing"), ["helper/turn/sage", "helper/turn/sage/turn/echo"]);
+    assert_eq!(
+        places("message_ended"),
+        [
+            "helper/turn/model",
+            "helper/turn/sage/turn/model",
+            "helper/turn/sage/turn#2/model",
+            "helper/turn#2/model"
+        ]
+    );
+}
+
+/// What an agent is asked as a tool.
+#[derive(Deserialize, JsonSchema)]
+struct Query {
+    #[expect(dead_code, reason = "only its schema matters")]
+    query: String,
 }
 
 #[tokio::test]
@@ -147,8 +189,13 @@ fn gains_187_the_registry_of_specialists() {
     assert_eq!((registry.len(), registry.is_empty()), (3, false));
     assert_eq!(registry.names().collect::<Vec<_>>(), ["lawyer", "engineer", "poet"]);
     assert!(registry.has("poet") && !registry.has("plumber") && registry.get("plumber").is_none());
-    assert_eq!(registry.iter().filter(|specialist| specialist.can("patents")).count(), 2);
+    assert_eq!(registry.get("lawyer").unwrap().agent().name(), "lawyer");
+    let replaced = registry.get("engineer").unwrap().tool();
+    assert_eq!(replaced.spec().definition.description, "Knows machines");
+    let all: Vec<&str> = registry.iter().map(Specialist::name).collect();
+    assert_eq!(all, ["lawyer", "engineer", "poet"]);
     assert_eq!(registry.able_to("patents").map(Specialist::name).collect::<Vec<_>>(), ["lawyer", "engineer"]);
+    assert_eq!(registry.able_to("contracts").map(Specialist::name).collect::<Vec<_>>(), ["lawyer"]);
     assert_eq!(registry.able_to("plumbing").count(), 0);
 
     let tools = registry.add_to(Toolset::new().with(echo("echo", &Diary::default())).unwrap()).unwrap();

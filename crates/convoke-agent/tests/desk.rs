@@ -104,6 +104,27 @@ async fn gains_183_a_decision_that_races_with_the_timeout_is_taken_or_refused() 
     assert_eq!(desk.pending_count(), 0);
 }
 
+/// The same on a clock that stands still: just before the time is up, in that very moment, and just after.
+#[tokio::test(start_paused = true)]
+async fn gains_183_a_decision_counts_until_the_time_is_up() {
+    let limit = Duration::from_millis(5);
+    let desk = Desk::new().wait_limit(limit);
+    let question = pending(1, Question::approval("?"));
+    let decided_after = async |wait: Duration| {
+        let decide = async {
+            tokio::time::sleep(wait).await;
+            desk.approve(&question.id).is_ok()
+        };
+        let (answer, taken) = tokio::join!(desk.respond(&question), decide);
+        assert_eq!(answer.unwrap().is_approval(), taken, "{wait:?}");
+        taken
+    };
+    assert!(decided_after(limit - Duration::from_millis(1)).await);
+    decided_after(limit).await;
+    assert!(!decided_after(limit + Duration::from_millis(1)).await);
+    assert_eq!(desk.pending_count(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn two_waits_for_one_question_are_answered_one_by_one() {
     let desk = Desk::new();
@@ -141,8 +162,38 @@ async fn gains_184_confirmations_texts_and_choices() {
     assert_eq!(colour.unwrap().decision, Decision::Choose { option: "blue".into() });
     assert_eq!(seen.entries(), ["\"confirm\" Sure? It is final.", "\"text\" Name? ", "\"choice\" Colour? "]);
 
-    let (cancelled, ()) = tokio::join!(desk.respond(&text), async { desk.cancel(&text.id).unwrap() });
-    assert_eq!(reason(&cancelled.unwrap()), "input request cancelled");
-    assert_eq!(reason(&desk.respond(&text).await.unwrap()), "input request timeout");
-    assert!(desk.answer(&text.id, Answer::text("late")).is_err());
+    let no = pending(4, Question::confirm("Really?"));
+    let (no, ()) = tokio::join!(desk.respond(&no), async { desk.reject(&no.id, "").unwrap() });
+    assert!(!no.unwrap().is_approval());
+}
+
+/// Whoever waits always gets a decision: where gains gives an error for one that comes too late, there is a no that
+/// says so. Whoever answers what nobody asks gets the error.
+#[tokio::test(start_paused = true)]
+async fn gains_184_a_question_that_is_taken_back_or_waits_too_long_is_answered_with_no() {
+    let submitted = Diary::default();
+    let desk = Desk::new().wait_limit(Duration::from_secs(60)).on_submit({
+        let submitted = submitted.clone();
+        move |pending| submitted.note(&pending.question.title)
+    });
+    let questions =
+        [Question::confirm("Sure?"), Question::text("Name?"), Question::choice("Colour?", ["red", "blue"])];
+    for (number, question) in (1..).zip(questions) {
+        let title = question.title.clone();
+        let question = pending(number, question);
+        let (cancelled, ()) =
+            tokio::join!(desk.respond(&question), async { desk.cancel(&question.id).unwrap() });
+        let cancelled = cancelled.unwrap();
+        assert_eq!((reason(&cancelled), cancelled.is_approval()), ("input request cancelled", false));
+        let late = desk.respond(&question).await.unwrap();
+        assert_eq!((reason(&late), late.by.as_str()), ("input request timeout", "desk"));
+        let times = submitted.entries().iter().filter(|entry| **entry == title).count();
+        assert_eq!(times, 2, "once for each time it waits");
+
+        let unknown = Err(Undecided::NoSuchQuestion { id: question.id.to_string() });
+        assert_eq!(desk.answer(&question.id, Answer::text("late")), unknown);
+        assert_eq!(desk.approve(&question.id), unknown);
+        assert_eq!(desk.cancel(&question.id), unknown);
+        assert_eq!(desk.pending_count(), 0);
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::{agent, calls_then_done, kind, slow};
 use convoke_agent::Conversation;
-use convoke_core::{EventKind, RunStatus, Runtime, Workflow};
+use convoke_core::{Event, EventKind, RunStatus, Runtime, Workflow};
 use convoke_models::{Reply, ScriptedModel};
 
 #[tokio::test(start_paused = true)]
@@ -32,13 +32,22 @@ async fn gains_188_dropping_the_stream_cancels_the_agent() {
     let diary = crate::common::Diary::default();
     let model = calls_then_done(Reply::tool("slow", serde_json::json!({"text": "x"})));
     let helper = agent(&model).tool(slow("slow", &diary, Duration::from_secs(10))).build().unwrap();
-    let mut stream = Runtime::new().start(&Workflow::new(helper), Conversation::from("go")).stream();
+    let (ended, mut ends) = tokio::sync::mpsc::unbounded_channel();
+    let observer = move |event: &Event| {
+        if let EventKind::RunEnded(end) = &event.kind {
+            ended.send(end.status).unwrap();
+        }
+    };
+    let runtime = Runtime::builder().observer(observer).build();
+    let mut stream = runtime.start(&Workflow::new(helper), Conversation::from("go")).stream();
     while let Some(event) = stream.next().await {
         if kind(&event.kind) == "tool_call_executing" {
             break;
         }
     }
     drop(stream);
+    assert_eq!(ends.recv().await, Some(RunStatus::Cancelled));
+    // Longer than the tool would have taken.
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(!diary.entries().contains(&"slow(x) ends".to_owned()), "{:?}", diary.entries());
     assert_eq!(model.calls(), 1);

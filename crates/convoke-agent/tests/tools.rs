@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::common::{Diary, agent, call, calls_then_done, echo, outcome, result, results};
 use convoke_agent::{
-    ClientTool, Conversation, FunctionTool, InvalidAgent, ToolContext, schema_of, strict_schema,
+    AgentStop, ClientTool, Conversation, FunctionTool, InvalidAgent, ToolContext, schema_of, strict_schema,
 };
 use convoke_core::{
     Error, Message, Repeat, Runtime, Tool, ToolCall, ToolEffect, ToolEffects, Toolset, Workflow,
@@ -18,13 +20,31 @@ use serde_json::{Value, json};
 #[test]
 fn gains_190_193_194_a_set_keeps_order_and_refuses_a_name_that_is_taken() {
     let diary = Diary::default();
-    let tools = Toolset::new().with(echo("b", &diary)).unwrap().with(echo("a", &diary)).unwrap();
-    assert_eq!((tools.len(), tools.names().collect::<Vec<_>>()), (2, vec!["b", "a"]));
+    let mut one = Toolset::new().with(echo("b", &diary)).unwrap();
+    assert_eq!((one.len(), one.names().collect::<Vec<_>>()), (1, vec!["b"]));
+    let duplicate = one.add(Arc::new(echo("b", &diary))).unwrap_err();
+    assert_eq!(duplicate.to_string(), "there is already a tool called `b`; rename one of them");
+    assert_eq!(one.len(), 1, "nothing was added");
+    let tools = one.with(echo("a", &diary)).unwrap().with(echo("c", &diary)).unwrap();
+    assert_eq!((tools.len(), tools.names().collect::<Vec<_>>()), (3, vec!["b", "a", "c"]));
     let duplicate = tools.with(echo("a", &diary)).unwrap_err();
-    assert_eq!(duplicate.to_string(), "there is already a tool called `a`; rename one of them");
+    assert_eq!(duplicate.name, "a");
     let built =
         agent(&ScriptedModel::replies(["hi"])).tool(echo("a", &diary)).tool(echo("a", &diary)).build();
     assert!(matches!(built, Err(InvalidAgent::DuplicateTool(duplicate)) if duplicate.name == "a"));
+}
+
+#[tokio::test]
+async fn gains_194_a_model_is_offered_the_tools_in_the_order_they_were_added() {
+    let (diary, model) = (Diary::default(), ScriptedModel::builder().otherwise("hi").build());
+    let names = ["zebra", "ant", "mole", "bee"];
+    let builder = names.iter().fold(agent(&model), |builder, name| builder.tool(echo(name, &diary)));
+    let helper = builder.build().unwrap();
+    for _ in 0..2 {
+        result(helper.clone()).await;
+        let offered = model.last_request().unwrap().tools;
+        assert_eq!(offered.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), names);
+    }
 }
 
 #[tokio::test]
@@ -52,6 +72,8 @@ async fn gains_192_arguments_are_decoded_and_what_is_wrong_with_them_can_be_corr
         .build();
     let result = result(agent(&model).tool(echo("echo", &diary)).build().unwrap()).await;
     assert_eq!((result.turns, diary.entries()), (4, vec!["echo(x)".to_owned()]));
+    let failed: Vec<bool> = results(&result).into_iter().map(|(_, is_error)| is_error).collect();
+    assert_eq!(failed, [true, true, false]);
 }
 
 /// A type that decodes less than its schema says.
@@ -161,27 +183,45 @@ async fn a_result_that_is_too_long_is_an_error_and_not_a_cut() {
     assert!(is_error && content.contains("gave 2000 bytes, more than the 1000"), "{content}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn gains_195_tools_of_one_request_are_nobody_elses() {
     let diary = Diary::default();
-    let model = ScriptedModel::builder().otherwise("hi").build();
+    let model = ScriptedModel::builder()
+        .when(Match::has_tool_result(), "hi")
+        .when(Match::offers_tool("x"), call("x", "from the page").delay(Duration::from_secs(1)))
+        .otherwise(call("echo", "from the backend"))
+        .build();
     let helper = agent(&model).tool(echo("echo", &diary)).build().unwrap();
-    let of_request = |name: &str| {
-        Toolset::new().with(ClientTool::typed::<crate::common::Text>(name, "Of the page")).unwrap()
+    let of_request = |name: &str, page: &str| {
+        Toolset::new().with(ClientTool::typed::<crate::common::Text>(name, page)).unwrap()
     };
-    let (ann, bob) =
-        (helper.with_tools(&of_request("x")).unwrap(), helper.with_tools(&of_request("y")).unwrap());
+    let overlaid = |page: &str| helper.with_tools(&of_request("x", page)).unwrap();
     let runtime = Runtime::new();
-    let _ = tokio::join!(outcome(&runtime, ann), outcome(&runtime, bob));
-    let mut offered: Vec<Vec<String>> =
-        model.requests().iter().map(|r| r.tools.iter().map(|tool| tool.name.clone()).collect()).collect();
+    let began = tokio::time::Instant::now();
+    let (ann, bob) = tokio::join!(
+        outcome(&runtime, overlaid("Of Ann's page")),
+        outcome(&runtime, overlaid("Of Bob's page"))
+    );
+    assert!(began.elapsed() < Duration::from_secs(2), "both at once, on the paused clock");
+    for talk in [ann, bob] {
+        let result = talk.completed().unwrap().result.unwrap();
+        assert_eq!((result.stop, result.pending_calls[0].name.as_str()), (AgentStop::ClientToolCalls, "x"));
+    }
+    let mut offered: Vec<Vec<(String, String)>> = model
+        .requests()
+        .iter()
+        .map(|r| r.tools.iter().map(|tool| (tool.name.clone(), tool.description.clone())).collect())
+        .collect();
     offered.sort();
-    assert_eq!(offered, [["echo", "x"], ["echo", "y"]]);
-    let clash = helper.with_tools(&of_request("echo")).unwrap_err();
+    let seen = |page: &str| [("echo", "Echoes"), ("x", page)].map(|(a, b)| (a.to_owned(), b.to_owned()));
+    assert_eq!(offered, [seen("Of Ann's page"), seen("Of Bob's page")]);
+
+    let clash = helper.with_tools(&of_request("echo", "Of the page")).unwrap_err();
     assert_eq!(clash.name, "echo");
     assert_eq!(helper.tools().names().collect::<Vec<_>>(), ["echo"]);
     let talk = runtime.start(&Workflow::new(helper), Conversation::from("go")).await.unwrap();
     assert_eq!(talk.completed().unwrap().text(), "hi");
+    assert_eq!(diary.entries(), ["echo(from the backend)"]);
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -307,7 +347,10 @@ fn gains_198_strict_output_requires_everything_and_refuses_maps() {
     assert_eq!(strict["properties"]["size"]["type"], json!(["integer", "null"]));
     assert!(strict["properties"]["size"].get("default").is_none());
     assert_eq!(strict["properties"]["colour"]["enum"], json!(["red", "blue", null]));
+    assert_eq!(strict["properties"]["inner"]["type"], json!(["object", "null"]));
     assert_eq!(strict["properties"]["inner"]["additionalProperties"], json!(false));
+    assert_eq!(strict["properties"]["name"]["type"], json!("string"), "what is not optional is not nullable");
+    assert_eq!(strict["properties"]["rows"]["type"], json!("array"));
     assert_eq!(strict["properties"]["rows"]["items"]["required"], json!(["x"]));
     assert_eq!(strict["properties"]["shape"]["anyOf"][0]["additionalProperties"], json!(false));
     assert!(strict["properties"]["shape"].get("oneOf").is_none());

@@ -1,7 +1,7 @@
 //! Workflows as tools of agents.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-use crate::common::{agent, calls_then_done, result, results};
+use crate::common::{Diary, agent, calls_then_done, result, results};
 use convoke_agent::WorkflowTool;
 use convoke_core::{
     BoxFuture, Error, EventKind, ModelRequest, Runner, Scope, Step, Tool, Visibility, Workflow,
@@ -35,10 +35,16 @@ impl Step<Analysis> for Acting {
     }
 }
 
+fn acting(
+    act: impl for<'a> Fn(&'a Scope, &'a mut Analysis) -> BoxFuture<'a, Result<(), Error>> + Send + Sync + 'static,
+) -> Workflow<Analysis> {
+    Workflow::new(Acting(Box::new(act)))
+}
+
 fn tool(
     act: impl for<'a> Fn(&'a Scope, &'a mut Analysis) -> BoxFuture<'a, Result<(), Error>> + Send + Sync + 'static,
 ) -> WorkflowTool {
-    WorkflowTool::new(Runner::new(&Workflow::new(Acting(Box::new(act)))))
+    WorkflowTool::new(Runner::new(&acting(act)))
 }
 
 /// What an agent that calls the tool gets to read.
@@ -73,6 +79,9 @@ struct Question {
 #[tokio::test]
 async fn gains_147_typed_parameters_are_the_types_schema() {
     let typed = tool(|_, _| Box::pin(async { Ok(()) })).parameters_of::<Question>();
+    let expected =
+        json!({"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]});
+    assert_eq!(typed.spec().definition.parameters, expected);
     assert_eq!(typed.spec().definition.parameters, convoke_agent::schema_of::<Question>());
     let (content, is_error) = called(typed, json!({"query": 5})).await;
     assert!(is_error && content.contains("5 is not of type \"string\""), "{content}");
@@ -80,7 +89,14 @@ async fn gains_147_typed_parameters_are_the_types_schema() {
 
 #[tokio::test]
 async fn gains_148_no_arguments_are_no_input_and_broken_ones_an_error() {
-    let state = || tool(|_, _| Box::pin(async { Ok(()) }));
+    let inputs = Diary::default();
+    let state = || {
+        let (inputs, workflow) = (inputs.clone(), acting(|_, _| Box::pin(async { Ok(()) })));
+        WorkflowTool::new(Runner::with_factory(&workflow, move |input| {
+            inputs.note(input.as_ref().map_or("none".to_owned(), Value::to_string));
+            Ok(serde_json::from_value(input.unwrap_or_else(|| json!({})))?)
+        }))
+    };
     let default = serde_json::to_string(&serde_json::to_value(Analysis::default()).unwrap()).unwrap();
     for none in [json!({}), json!("")] {
         assert_eq!(called(state(), none).await, ok(&default));
@@ -88,13 +104,19 @@ async fn gains_148_no_arguments_are_no_input_and_broken_ones_an_error() {
     assert!(called(state(), json!({"query": "why?"})).await.0.contains("\"query\":\"why?\""));
     let (content, is_error) = called(state(), json!("[")).await;
     assert!(is_error && content.contains("not a JSON object: EOF while parsing"), "{content}");
+    assert_eq!(inputs.entries(), ["none", "none", r#"{"query":"why?"}"#], "the last one did not run");
 }
 
 fn speaks<'a>(scope: &'a Scope, texts: &'static [&'static str]) -> BoxFuture<'a, Result<(), Error>> {
+    replies(scope, texts.iter().copied().map(Reply::text).collect())
+}
+
+fn replies(scope: &Scope, replies: Vec<Reply>) -> BoxFuture<'_, Result<(), Error>> {
     Box::pin(async move {
+        let times = replies.len();
         let model: std::sync::Arc<dyn convoke_core::Model> =
-            std::sync::Arc::new(ScriptedModel::replies(texts.iter().copied()));
-        for _ in texts {
+            std::sync::Arc::new(ScriptedModel::replies(replies));
+        for _ in 0..times {
             scope.model(&model, ModelRequest::new("speak"), Visibility::Streamed).await?;
         }
         Ok(())
@@ -105,7 +127,8 @@ fn speaks<'a>(scope: &'a Scope, texts: &'static [&'static str]) -> BoxFuture<'a,
 async fn gains_149_the_last_words_win_over_earlier_ones_and_over_snapshots() {
     let workflow = tool(|scope, state| {
         Box::pin(async move {
-            speaks(scope, &["First.", "Last words."]).await?;
+            let wordless = Reply::tool("look", json!({}));
+            replies(scope, vec![Reply::text("First."), Reply::text("Last words."), wordless]).await?;
             state.result = Some("published".to_owned());
             scope.publish(state).await
         })
@@ -131,13 +154,22 @@ async fn gains_150_of_snapshots_the_result_else_the_output_else_all_of_it() {
     let all = serde_json::to_value(Analysis::default()).unwrap().to_string();
     assert_eq!(called(publishes(None, None), json!({})).await, ok(&all));
 
-    let custom = tool(|scope, _| {
-        Box::pin(async move {
-            scope.emit(EventKind::StateSnapshot { state: json!({"result": "from elsewhere"}) }).await;
-            Ok(())
+    // The last one counts, and not the final state.
+    let tells = |last: Value| {
+        tool(move |scope, _| {
+            let snapshots = [json!({"result": "too early"}), last.clone()];
+            Box::pin(async move {
+                for state in snapshots {
+                    scope.emit(EventKind::StateSnapshot { state }).await;
+                }
+                Ok(())
+            })
         })
-    });
-    assert_eq!(called(custom, json!({})).await, ok("from elsewhere"));
+    };
+    let both = json!({"result": "from elsewhere", "output": "not this"});
+    assert_eq!(called(tells(both), json!({})).await, ok("from elsewhere"));
+    assert_eq!(called(tells(json!({"output": "O", "pages": 3})), json!({})).await, ok("O"));
+    assert_eq!(called(tells(json!({"pages": 3})), json!({})).await, ok(r#"{"pages":3}"#));
 }
 
 #[tokio::test]
@@ -148,7 +180,9 @@ async fn gains_151_without_words_and_snapshots_the_final_state() {
             Ok(())
         })
     });
-    assert!(called(counts, json!({})).await.0.contains("\"notes\":7"));
+    let (content, is_error) = called(counts, json!({})).await;
+    let expected = json!({"query": "", "result": null, "output": null, "notes": 7});
+    assert_eq!((serde_json::from_str::<Value>(&content).unwrap(), is_error), (expected, false));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! An agent as a step of a workflow.
 
 use convoke_agent::{Agent, AgentResult, AgentStop, Approval, ClientTool, FunctionTool};
-use convoke_core::{Error, EventKind, Responder, Runtime, ToolEffect, Usage, Workflow};
+use convoke_core::{Error, EventKind, Responder, Role, Runtime, ToolEffect, Usage, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{AgentStep, Chain};
 use schemars::JsonSchema;
@@ -38,6 +38,7 @@ async fn gains_189_an_agent_step_forwards_everything_and_exposes_usage_and_pendi
         "count",
         "Counts.",
         |context: convoke_agent::ToolContext, _: Nothing| async move {
+            context.scope.publish(&json!({"count": 0})).await?;
             context.scope.publish(&json!({"count": 1})).await?;
             Ok::<_, Error>("one")
         },
@@ -61,13 +62,31 @@ async fn gains_189_an_agent_step_forwards_everything_and_exposes_usage_and_pendi
 
     let (events, outcome) = runtime.start(&workflow, case()).stream().collect().await;
 
-    let heard = |wanted: fn(&EventKind) -> bool| events.iter().any(|event| wanted(&event.kind));
-    assert!(heard(|kind| matches!(kind, EventKind::QuestionAsked { .. })), "the approval reaches listeners");
-    assert!(heard(|kind| matches!(kind, EventKind::QuestionAnswered { .. })));
-    assert!(heard(|kind| matches!(kind, EventKind::StateSnapshot { .. })), "so does a tool's state");
+    let heard: Vec<String> = events
+        .iter()
+        .filter(|event| event.path.as_str().starts_with("main/agent/"))
+        .filter_map(|event| match &event.kind {
+            EventKind::QuestionAsked { question, .. } => Some(format!("asks {}", question.title)),
+            EventKind::QuestionAnswered { answer, .. } => {
+                Some(format!("is approved: {}", answer.is_approval()))
+            }
+            EventKind::StateSnapshot { state } => Some(format!("state {state}")),
+            EventKind::StateDelta { patch } => Some(format!("change {patch}")),
+            _ => None,
+        })
+        .collect();
+    let expected = [
+        "asks Call `count`?",
+        "is approved: true",
+        r#"state {"count":0}"#,
+        r#"change [{"op":"replace","path":"/count","value":1}]"#,
+    ];
+    assert_eq!(heard, expected);
     let result = outcome.unwrap().completed().unwrap().result.expect("it was stored");
     assert_eq!(result.stop, AgentStop::ClientToolCalls);
     assert_eq!(result.usage, Usage::tokens(11, 22));
     assert_eq!(result.pending_calls.len(), 1);
     assert_eq!(result.pending_calls[0].name, "show");
+    let spoken = result.transcript.iter().map(|message| message.role).collect::<Vec<_>>();
+    assert_eq!(spoken, [Role::User, Role::Assistant, Role::Tool, Role::Assistant], "and the conversation");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::gauge::Gauge;
-use crate::common::{Trail, add, at_once, blamed, millis, run, run_on, slow, waits, with_model};
+use crate::common::{Trail, add, at_once, blamed, fails, millis, run, run_on, slow, waits, with_model};
 use convoke_core::{Error, Limits, ModelParams, Resource, RunStatus, Runtime, Scope, SharedStep, Workflow};
 use convoke_models::ScriptedModel;
 use convoke_steps::{Chain, Join, OnError, Parallel, Prompt, StepExt, prompt, task};
@@ -122,10 +122,20 @@ async fn look_at_settings(scope: &Scope, trail: &mut Trail) -> Result<(), Error>
     Ok(())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn gains_155_what_holds_unless_said_otherwise() {
     let outcome = run(task("look", look_at_settings)).await;
     assert_eq!(outcome.completed().unwrap().text, "None None None false");
+    // And so it is: nothing is ended by time, what fails ends the rest, and all branches run at once.
+    let day = 24 * 60 * 60 * 1_000;
+    let outcome = run(Chain::new("main").then(waits("a", day)).then(fails("b")).then(add("c"))).await;
+    assert_eq!((outcome.status, outcome.state.steps), (RunStatus::Failed, vec!["a".into(), "b".into()]));
+    let gauge = Gauge::default();
+    let builder = Parallel::builder("fan", Join::all().finish_rest());
+    let builder = (0..20)
+        .fold(builder, |builder, n| builder.branch(gauge.step(&format!("b{n}"), 50), |_: &mut Trail, _| {}));
+    run(builder.build().unwrap()).await.completed().unwrap();
+    assert_eq!(gauge.most(), 20);
 }
 
 #[tokio::test]

@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::common::events::told_of_steps;
-use crate::common::{Trail, add, run_on, watch_on, with_model};
-use convoke_core::{Error, ModelError, ModelErrorKind, ModelParams, Workflow};
+use crate::common::{Trail, add, blamed, run_on, watch_on, with_model};
+use convoke_core::{Error, ModelError, ModelErrorKind, ModelParams, Step, Workflow};
 use convoke_models::{Reply, ScriptedModel};
-use convoke_steps::{BuildError, Classifier, ClassifierBuilder, StepsError};
+use convoke_steps::{BuildError, Chain, Classifier, ClassifierBuilder, StepsError};
 use serde_json::json;
 
 fn triage() -> ClassifierBuilder<Trail> {
@@ -16,10 +16,20 @@ fn triage() -> ClassifierBuilder<Trail> {
 }
 
 /// What ran when the model gave this answer, or why nothing did.
-async fn routed(classifier: Classifier<Trail>, reply: impl Into<Reply>) -> Result<String, Error> {
+async fn routed(classifier: impl Step<Trail> + 'static, reply: impl Into<Reply>) -> Result<String, Error> {
     let model = ScriptedModel::replies([reply.into()]);
     let outcome = run_on(&with_model(&model), classifier, Trail::default()).await;
     outcome.completed().map(|trail| trail.steps.join(","))
+}
+
+/// Why the classifier of a chain did not run anything when the model gave this answer. A step's own error is not
+/// wrapped; its parent says which step it was.
+async fn refused(reply: impl Into<Reply>) -> Error {
+    let chain = Chain::new("main").then(triage().build().unwrap()).then(add("after"));
+    let error = routed(chain, reply).await.unwrap_err();
+    let (step, source) = blamed(&error);
+    assert_eq!(step, "triage");
+    source.clone()
 }
 
 async fn triaged(reply: &str) -> Result<String, Error> {
@@ -51,7 +61,7 @@ async fn gains_089_the_label_may_come_as_json() {
 #[tokio::test]
 async fn gains_090_json_without_a_label_is_a_text_like_any_other() {
     for answer in [r#"{"classification":""}"#, "{broken"] {
-        let error = triaged(answer).await.unwrap_err();
+        let error = refused(answer).await;
         let unknown =
             matches!(steps_error(&error), StepsError::UnknownClassification { label, .. } if label == answer);
         assert!(unknown, "{error}");
@@ -60,17 +70,19 @@ async fn gains_090_json_without_a_label_is_a_text_like_any_other() {
 
 #[tokio::test]
 async fn gains_091_an_empty_answer_is_an_error_of_its_own() {
-    let error = triaged(" \n").await.unwrap_err();
-    assert_eq!(*steps_error(&error), StepsError::EmptyClassification);
+    assert_eq!(*steps_error(&refused(" \n").await), StepsError::EmptyClassification);
     // A reply with nothing in it at all is a failed call already.
-    let error = routed(triage().build().unwrap(), Reply::empty()).await.unwrap_err();
-    assert!(matches!(error, Error::Model(error) if error.kind == ModelErrorKind::Empty));
+    for nothing in [Reply::empty(), Reply::text("")] {
+        let error = refused(nothing).await;
+        assert!(matches!(error, Error::Model(error) if error.kind == ModelErrorKind::Empty));
+    }
 }
 
 #[tokio::test]
 async fn gains_092_an_unknown_label_is_named_with_those_there_are() {
-    let error = triaged("unknown").await.unwrap_err();
-    // A parent says which step it was; the classifier's own error is not wrapped.
+    let error = refused("unknown").await;
+    let (label, known) = ("unknown".to_owned(), "billing, technical".to_owned());
+    assert_eq!(*steps_error(&error), StepsError::UnknownClassification { label, known });
     assert!(
         error
             .to_string()
@@ -80,8 +92,8 @@ async fn gains_092_an_unknown_label_is_named_with_those_there_are() {
 
 #[tokio::test]
 async fn gains_093_a_failed_call_fails_the_classifier() {
-    let error = routed(triage().build().unwrap(), ModelError::of_status(500, "down")).await.unwrap_err();
-    assert!(matches!(error, Error::Model(error) if error.status == Some(500)));
+    let error = refused(ModelError::of_status(500, "down")).await;
+    assert!(matches!(error, Error::Model(error) if *error == ModelError::of_status(500, "down")));
 }
 
 #[tokio::test]
@@ -115,8 +127,13 @@ fn a_classifier_without_labels_is_refused() {
 
 #[tokio::test]
 async fn gains_096_a_default_takes_what_has_no_label() {
-    let classifier = triage().otherwise(add("shelve")).build().unwrap();
-    assert_eq!(routed(classifier, "weather").await.unwrap(), "shelve");
+    let with_default = || triage().otherwise(add("shelve")).build().unwrap();
+    assert_eq!(routed(with_default(), "weather").await.unwrap(), "shelve");
+    assert_eq!(routed(with_default(), "billing").await.unwrap(), "refund", "only what has no label");
+    let without = refused("weather").await;
+    assert!(
+        matches!(steps_error(&without), StepsError::UnknownClassification { label, .. } if label == "weather")
+    );
 }
 
 #[tokio::test]
@@ -138,11 +155,12 @@ async fn gains_097_the_schema_asks_for_one_of_the_labels_in_declared_order() {
 
 #[tokio::test]
 async fn gains_098_the_model_s_words_are_hidden_and_the_route_is_told() {
-    let model = ScriptedModel::replies(["BILLING."]);
-    let (events, _) = watch_on(&with_model(&model), triage().build().unwrap(), Trail::default()).await;
+    let model = ScriptedModel::replies(["bILLING."]);
+    let spelled = Classifier::builder("triage", |_: &Trail| "?").route("Billing", add("refund")).build();
+    let (events, _) = watch_on(&with_model(&model), spelled.unwrap(), Trail::default()).await;
     let expected = [
         "triage started",
-        "triage route billing",
+        "triage route Billing",
         "triage/refund started",
         "triage/refund completed",
         "triage completed",

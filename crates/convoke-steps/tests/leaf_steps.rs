@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::common::events::{end, told, told_of_steps};
+use crate::common::events::{end, failures, told, told_of_steps};
 use crate::common::{Oops, Trail, add, fails, run, watch};
 use convoke_core::{Error, EventKind, Runtime, Scope, Workflow};
 use convoke_steps::{func, task};
@@ -36,18 +36,22 @@ async fn gains_004_a_failed_function_ends_too() {
     let (events, outcome) = watch(fails("test")).await;
     // gains leaves the step open and says that the run failed; here a step failed, and then the run did.
     assert_eq!(told(&events), ["run started", "test started", "test failed", "run failed"]);
+    assert_eq!(failures(&events), [("test", "oops from test")]);
     assert_eq!(end(&events).error.as_deref(), Some("oops from test"));
-    assert!(outcome.error.is_some());
+    assert_eq!(outcome.error.unwrap().downcast_ref::<Oops>(), Some(&Oops("test".into())));
 }
 
 #[tokio::test]
 async fn gains_005_a_panic_is_an_error_that_names_the_step() {
     let panics = || func("test", |_: &mut Trail| -> Result<(), Error> { panic!("a bug") });
-    let error = run(panics()).await.error.unwrap();
-    assert!(
-        matches!(&error, Error::Panicked { path, message } if path.as_str() == "test" && **message == *"a bug")
-    );
-    let (events, _) = watch(panics()).await;
+    let (events, heard) = watch(panics()).await;
+    for error in [run(panics()).await.error.unwrap(), heard.error.unwrap()] {
+        assert!(
+            matches!(&error, Error::Panicked { path, message } if path.as_str() == "test" && **message == *"a bug")
+        );
+        assert!(error.to_string().starts_with("step `test` panicked: a bug"), "{error}");
+        assert_eq!(end(&events).error, Some(error.to_string()));
+    }
     assert_eq!(told(&events), ["run started", "test started", "test failed", "run failed"]);
 }
 
@@ -122,14 +126,22 @@ async fn gains_009_nothing_changed_is_nothing_told() {
 
 async fn publish_and_fail(scope: &Scope, report: &mut Report) -> Result<(), Oops> {
     scope.publish(report).await.map_err(|_| Oops("publish".into()))?;
+    report.progress = 1;
+    scope.publish(report).await.map_err(|_| Oops("publish".into()))?;
     Err(Oops("work".into()))
 }
 
 #[tokio::test]
 async fn gains_010_what_was_published_before_a_failure_stays_told() {
     let (events, _) = watch(task("work", publish_and_fail)).await;
-    assert_eq!(
-        told_of_steps(&events),
-        ["work started", r#"work state {"note":"","progress":0}"#, "work failed"]
-    );
+    let expected = [
+        "run started",
+        "work started",
+        r#"work state {"note":"","progress":0}"#,
+        r#"work change [{"op":"replace","path":"/progress","value":1}]"#,
+        "work failed",
+        "run failed",
+    ];
+    assert_eq!(told(&events), expected);
+    assert_eq!(end(&events).error.as_deref(), Some("oops from work"));
 }

@@ -5,8 +5,8 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::events::{end, told, told_of_steps};
-use crate::common::{Oops, Trail, add, blamed, count, millis, run, waits, watch};
-use convoke_core::{Canceller, Error, Recovery, RunStatus, Runtime, StepFailure, Workflow};
+use crate::common::{Oops, Trail, add, blamed, count, millis, run, run_on, waits, watch};
+use convoke_core::{Canceller, Error, Outcome, Recovery, RunStatus, Runtime, StepFailure, Workflow};
 use convoke_steps::{Chain, Func, Loop, OnError, StepExt, StepsError, func};
 
 fn until(times: u64) -> Loop<Trail> {
@@ -85,16 +85,19 @@ async fn gains_108_115_a_cancelled_loop_does_not_begin_its_next_round() {
         }
         false
     });
-    let start = Runtime::new().start(&Workflow::new(looping), Trail::default()).canceller(&canceller);
+    let workflow = Workflow::new(Chain::new("main").then(looping));
+    let start = Runtime::new().start(&workflow, Trail::default()).canceller(&canceller);
     let (events, outcome) = start.stream().collect().await;
     let outcome = outcome.unwrap();
     assert_eq!((outcome.status, outcome.state.count), (RunStatus::Cancelled, 2));
-    // A loop says which step it was at: its body.
+    // A loop says which step it was at, its body; that it was the loop, its parent says.
     let error = outcome.error.unwrap();
-    let (step, source) = blamed(&error);
-    assert!(step == "body" && matches!(source, Error::Cancelled(_)));
-    assert!(!told(&events).contains(&"loop round 3".to_owned()));
-    assert!(told(&events).contains(&"loop round 2".to_owned()));
+    let (looped, within) = blamed(&error);
+    let (step, source) = blamed(within);
+    assert_eq!((looped, step), ("loop", "body"));
+    assert!(matches!(source, Error::Cancelled(reason) if **reason == *"enough"));
+    let rounds: Vec<String> = told(&events).into_iter().filter(|told| told.contains("round")).collect();
+    assert_eq!(rounds, ["main/loop round 1", "main/loop round 2"]);
 }
 
 /// Counts, and fails in the second round.
@@ -107,10 +110,11 @@ fn fails_at_two() -> Func<Trail> {
 
 #[tokio::test]
 async fn gains_109_a_failed_body_ends_the_loop() {
-    let outcome = run(Loop::times("loop", 5, fails_at_two())).await;
+    let outcome = run(Chain::new("main").then(Loop::times("loop", 5, fails_at_two()))).await;
     let error = outcome.error.unwrap();
-    // gains names the loop, which a parent does anyway.
-    assert_eq!(blamed(&error).0, "body");
+    // gains' loop names itself, which here its parent does.
+    let (looped, within) = blamed(&error);
+    assert_eq!((looped, blamed(within).0), ("loop", "body"));
     assert_eq!(error.downcast_ref::<Oops>(), Some(&Oops("round 2".into())));
     assert_eq!(outcome.state.count, 2);
 }
@@ -143,6 +147,29 @@ async fn gains_111_a_forgiven_round_counts_and_the_condition_is_not_looked_at() 
     assert_eq!(run(failing).await.completed().unwrap().count, 2, "the last round may fail too");
 }
 
+/// Runs a loop whose body fails in the second round, where a policy decides about that. The rounds after which the
+/// condition was looked at, and the outcome.
+async fn looked_at(decision: Recovery) -> (Vec<u64>, Outcome<Trail>) {
+    let rounds = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&rounds);
+    let looping = Loop::until_with("loop", fails_at_two(), move |_: &Trail, round| {
+        seen.lock().unwrap().push(round);
+        round == 3
+    });
+    let runtime = Runtime::builder().on_failure(move |_: &StepFailure<'_>| decision.clone()).build();
+    let outcome = run_on(&runtime, looping, Trail::default()).await;
+    let rounds = rounds.lock().unwrap().clone();
+    (rounds, outcome)
+}
+
+#[tokio::test]
+async fn gains_111_112_a_policy_that_forgives_a_round_goes_on_or_ends_the_loop_well() {
+    let (rounds, outcome) = looked_at(Recovery::Continue).await;
+    assert_eq!((rounds, outcome.completed().unwrap().count), (vec![1, 3], 3));
+    let (rounds, outcome) = looked_at(Recovery::Stop).await;
+    assert_eq!((rounds, outcome.completed().unwrap().count), (vec![1], 2));
+}
+
 #[tokio::test]
 async fn gains_112_a_failure_that_stops_ends_the_loop_well() {
     let looping = Loop::times("loop", 5, fails_at_two()).on_error(OnError::Stop);
@@ -169,9 +196,10 @@ async fn gains_113_each_round_is_told_before_its_body() {
 
 #[tokio::test]
 async fn gains_114_a_loop_that_is_never_done_ends_the_run_with_that() {
-    let (events, _) = watch(until(9).max_iterations(1)).await;
-    assert_eq!(told(&events).last().unwrap(), "run failed");
+    let (events, outcome) = watch(until(9).max_iterations(1)).await;
+    assert_eq!(told(&events)[told(&events).len() - 2..], ["loop failed", "run failed"]);
     assert!(end(&events).error.as_deref().unwrap().starts_with("maximum loop iterations exceeded"));
+    assert!(is_exhausted(&outcome.error.unwrap(), 1));
 }
 
 #[tokio::test]

@@ -33,13 +33,24 @@ fn gauged(join: Join, branches: usize, gauge: &Gauge) -> ParallelBuilder<Trail> 
 
 #[tokio::test]
 async fn gains_056_all_branches_run_and_are_joined() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let sets = |name: &str, set: fn(&mut Trail)| {
+        let counted = Arc::clone(&ran);
+        func(name, move |trail: &mut Trail| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            set(trail);
+            Ok::<_, Error>(())
+        })
+    };
     let parallel = Parallel::builder("fan", all())
-        .branch(add("a"), take)
-        .branch(add("b"), take)
-        .branch(add("c"), take)
+        .branch(sets("a", |trail| trail.steps = vec!["a".into()]), |trail, done| trail.steps = done.steps)
+        .branch(sets("b", |trail| trail.text = "b".into()), |trail, done| trail.text = done.text)
+        .branch(sets("c", |trail| trail.count = 3), |trail, done| trail.count = done.count)
         .build()
         .unwrap();
-    assert_eq!(run(parallel).await.completed().unwrap().steps, ["a", "b", "c"]);
+    let expected = Trail { steps: vec!["a".into()], text: "b".into(), count: 3 };
+    assert_eq!(run(parallel).await.completed().unwrap(), expected);
+    assert_eq!(ran.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
@@ -90,14 +101,17 @@ async fn gains_063_without_a_limit_all_branches_run_at_once() {
 #[tokio::test(start_paused = true)]
 async fn gains_064_branches_that_queue_when_the_run_is_cancelled_never_run() {
     let ran = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&ran);
-    let queued = func("queued", move |_: &mut Trail| {
-        counted.fetch_add(1, Ordering::SeqCst);
-        Ok::<_, Error>(())
-    });
+    let queued = |name: &str| {
+        let counted = Arc::clone(&ran);
+        func(name, move |_: &mut Trail| {
+            counted.fetch_add(1, Ordering::SeqCst);
+            Ok::<_, Error>(())
+        })
+    };
     let parallel = Parallel::builder("fan", all())
         .branch(waits("first", 1_000), take)
-        .branch(queued, take)
+        .branch(queued("queued second"), take)
+        .branch(queued("queued third"), take)
         .concurrency(at_once(1))
         .build()
         .unwrap();
@@ -107,8 +121,10 @@ async fn gains_064_branches_that_queue_when_the_run_is_cancelled_never_run() {
         tokio::time::sleep(millis(10)).await;
         canceller.cancel("enough");
     };
+    let began = tokio::time::Instant::now();
     let ((events, outcome), ()) = tokio::join!(run.collect(), cancel);
     assert_eq!(outcome.unwrap().status, RunStatus::Cancelled);
+    assert!(began.elapsed() < millis(100), "on the paused clock");
     assert_eq!(ran.load(Ordering::SeqCst), 0);
     assert!(!told(&events).iter().any(|told| told.starts_with("fan/queued")));
 }

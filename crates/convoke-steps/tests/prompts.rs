@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use crate::common::events::{spoken, told_of_steps};
+use crate::common::events::{end, spoken, told, told_of_steps};
 use crate::common::{Trail, add, run, run_on, watch_on, with_model};
 use convoke_agent::UnmarshalError;
 use convoke_core::{Error, EventKind, FinishReason, ModelError, ModelErrorKind, ModelParams, Step, Workflow};
@@ -11,6 +11,7 @@ use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{Classifier, Prompt, StepExt, prompt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 fn greet() -> Prompt<Trail> {
     prompt("greet", |trail: &Trail| format!("Greet {}", trail.text)).text(|trail| &mut trail.text)
@@ -29,6 +30,19 @@ async fn gains_012_the_pieces_of_a_reply_make_the_field() {
     let model = ScriptedModel::replies([Reply::text("Hello").chunks(Chunks::Characters(2))]);
     let (events, outcome) = watch_on(&with_model(&model), greet(), Trail::default()).await;
     assert_eq!(spoken(&events), "Hello");
+    let expected = [
+        "run started",
+        "greet started",
+        "greet message started",
+        r#"greet says "He""#,
+        r#"greet says "ll""#,
+        r#"greet says "o""#,
+        "greet message ended",
+        "greet completed",
+        "run completed",
+    ];
+    assert_eq!(told(&events), expected);
+    assert_eq!(end(&events).state.as_ref().unwrap()["text"], "Hello");
     assert_eq!(outcome.completed().unwrap().text, "Hello");
 }
 
@@ -100,6 +114,7 @@ async fn gains_015_a_reply_without_the_shape_is_an_error_that_carries_it() {
     );
     assert!(unmarshal.target.contains("Mood"));
     assert_eq!(outcome.state, good());
+    assert_eq!(model.calls(), 2);
 }
 
 #[tokio::test]
@@ -124,20 +139,29 @@ async fn gains_018_what_the_run_sets_overrides_what_the_step_sets() {
 #[tokio::test]
 async fn gains_019_a_step_sends_its_own_schema_whatever_the_run_sets() {
     // A run cannot set a schema here; what it can set leaves the step's alone.
-    let model = ScriptedModel::replies(["yes"]);
+    let of_run = ModelParams::default().temperature(0.9).max_tokens(5);
+    let model = ScriptedModel::replies([r#"{"sentiment":"pos"}"#, "yes"]);
+    let start = with_model(&model).start(&Workflow::new(judge()), Review::default());
+    start.params(of_run.clone()).await.unwrap().completed().unwrap();
+    let request = model.last_request().unwrap();
+    let sent = request.output.unwrap();
+    assert_eq!((sent.name.as_str(), &sent.schema["required"]), ("mood", &json!(["sentiment"])));
+    assert_eq!(request.params.temperature, Some(0.9));
+
     let step =
         Classifier::builder("sort", |_: &Trail| "yes or no?").route("yes", add("yes")).build().unwrap();
-    let schema = step.schema();
     let start = with_model(&model).start(&Workflow::new(step), Trail::default());
-    start.params(ModelParams::default().temperature(0.9)).await.unwrap().completed().unwrap();
-    assert_eq!(model.last_request().unwrap().output, Some(schema));
+    start.params(of_run).await.unwrap().completed().unwrap();
+    let sent = model.last_request().unwrap().output.unwrap();
+    assert_eq!(sent.schema["properties"]["classification"]["enum"], json!(["yes"]));
 }
 
 #[tokio::test]
 async fn gains_020_a_call_that_fails_at_once_tells_of_no_message() {
     let model = ScriptedModel::replies([ModelError::of_status(500, "down")]);
     let (events, _) = watch_on(&with_model(&model), greet(), Trail::default()).await;
-    assert_eq!(told_of_steps(&events), ["greet started", "greet failed"]);
+    assert_eq!(told(&events), ["run started", "greet started", "greet failed", "run failed"]);
+    assert_eq!(end(&events).error.as_deref(), Some("model call failed: down"));
 }
 
 #[tokio::test]
@@ -147,14 +171,17 @@ async fn gains_021_022_a_reply_that_breaks_off_is_closed_and_leaves_the_field_al
     let (events, outcome) = watch_on(&with_model(&model), greet(), Trail::saying("before")).await;
     // The message is closed before the step is, so that no client is left with a dangling one.
     let expected = [
+        "run started",
         "greet started",
         "greet message started",
         r#"greet says "one ""#,
         r#"greet says "two ""#,
         "greet message cut off",
         "greet failed",
+        "run failed",
     ];
-    assert_eq!(told_of_steps(&events), expected);
+    assert_eq!(told(&events), expected);
+    assert_eq!(end(&events).error.as_deref(), Some("model call failed: down"));
     assert_eq!(outcome.state.text, "before");
 }
 
@@ -168,8 +195,11 @@ fn kind_of(error: &Error) -> ModelErrorKind {
 #[tokio::test]
 async fn gains_023_a_stream_without_an_end_is_a_failure() {
     let model = ScriptedModel::replies([Reply::text("one two").cut_after(2)]);
-    let outcome = run_on(&with_model(&model), greet(), Trail::saying("before")).await;
-    assert_eq!(kind_of(&outcome.error.unwrap()), ModelErrorKind::Interrupted);
+    let (events, outcome) = watch_on(&with_model(&model), greet(), Trail::saying("before")).await;
+    let error = outcome.error.unwrap();
+    assert_eq!(kind_of(&error), ModelErrorKind::Interrupted);
+    assert!(error.to_string().contains("ended before"), "{error}");
+    assert_eq!(told_of_steps(&events)[4..], ["greet message cut off", "greet failed"]);
     assert_eq!(outcome.state.text, "before");
 }
 

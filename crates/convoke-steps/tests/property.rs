@@ -5,7 +5,9 @@
 use crate::common::Trail;
 use crate::common::shapes::{Joining, shapes};
 use crate::common::stored::{Home, echo};
-use convoke_core::{Answer, BoxFuture, Fork, PendingQuestion, Responder, RunStatus, Runtime};
+use convoke_core::{
+    Answer, BoxFuture, Error, Fork, PendingQuestion, Recovery, Responder, RunStatus, Runtime, StepFailure,
+};
 use proptest::prelude::*;
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
@@ -42,13 +44,59 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
 }
 
+/// What a run is told besides its workflow.
+#[derive(Debug, Clone)]
+struct Options {
+    on_failure: Option<Recovery>,
+    branches_at_once: Option<usize>,
+    leaf_timeout: Option<u64>,
+}
+
+impl Options {
+    fn runtime(&self) -> Runtime {
+        let mut builder = Runtime::builder().model(echo());
+        builder = builder.leaf_timeout(self.leaf_timeout.map(crate::common::millis));
+        if let Some(decision) = self.on_failure.clone() {
+            builder = builder.on_failure(move |_: &StepFailure<'_>| decision.clone());
+        }
+        if let Some(branches) = self.branches_at_once {
+            builder = builder.max_concurrency(crate::common::at_once(branches));
+        }
+        builder.build()
+    }
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let decisions = vec![
+        Recovery::Fail,
+        Recovery::FailWith(Error::from("the policy says no")),
+        Recovery::Continue,
+        Recovery::Stop,
+    ];
+    // Never just as long as waits, or other limits, take together.
+    let leaf_timeout = (0_u64..6).prop_map(|time| time * 10 + 3);
+    let each = (
+        prop::option::of(prop::sample::select(decisions)),
+        prop::option::of(1_usize..3),
+        prop::option::of(leaf_timeout),
+    );
+    each.prop_map(|(on_failure, branches_at_once, leaf_timeout)| Options {
+        on_failure,
+        branches_at_once,
+        leaf_timeout,
+    })
+}
+
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn gains_055_a_run_is_the_same_whether_anybody_listens_or_not(shape in shapes(&CERTAIN, 2, 0)) {
+    fn gains_055_a_run_is_the_same_whether_anybody_listens_or_not(
+        shape in shapes(&CERTAIN, 2, 0),
+        options in options(),
+    ) {
         block_on(async {
-            let (workflow, runtime) = (shape.workflow(), Runtime::builder().model(echo()).build());
+            let (workflow, runtime) = (shape.workflow(), options.runtime());
             let quiet = runtime.start(&workflow, Trail::default()).await.unwrap();
             let (events, heard) = runtime.start(&workflow, Trail::default()).stream().collect().await;
             let heard = heard.unwrap();

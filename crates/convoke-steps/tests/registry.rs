@@ -91,7 +91,10 @@ async fn gains_144_a_registry_has_runners_by_name() {
     registry.register(Runner::new(&search()));
     registry.register(Runner::new(&Workflow::new(add("a")).named("other")));
     assert!(registry.has("search") && !registry.has("x"));
-    assert_eq!(registry.get("search").unwrap().name(), "search");
+    let found = registry.get("search").unwrap();
+    assert_eq!((found.name(), found.outline()), ("search", search().outline()));
+    let input = Some(json!({"query": "hi"}));
+    assert_eq!(stream(&found, input).await.1.unwrap().state["result"], "HI");
     assert!(registry.get("x").is_err());
     assert_eq!((registry.len(), registry.names()), (2, vec!["other".to_owned(), "search".to_owned()]));
 
@@ -101,7 +104,8 @@ async fn gains_144_a_registry_has_runners_by_name() {
     assert_eq!(registry.get("search").unwrap().outline().name, "replaced");
 
     assert!(registry.unregister("search") && !registry.unregister("search"));
-    assert_eq!(registry.names(), ["other"]);
+    assert_eq!((registry.len(), registry.names()), (1, vec!["other".to_owned()]));
+    assert!(!registry.has("search") && registry.get("search").is_err());
 }
 
 #[tokio::test]

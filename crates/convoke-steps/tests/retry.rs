@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::events::{told, told_of_steps};
+use crate::common::events::{end, told, told_of_steps};
 use crate::common::stored::{Home, echo};
 use crate::common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
@@ -102,23 +102,42 @@ async fn gains_122_125_attempts_are_told_with_what_happens_in_them() {
 #[tokio::test(start_paused = true)]
 async fn gains_123_giving_up_is_told() {
     let (events, outcome) = watch(Retry::new(flaky(9, overloaded), attempts(2)).named("retry")).await;
-    let expected = ["retry attempt 2 failed", "retry gave up after 2", "retry failed", "run failed"];
-    assert_eq!(told(&events)[10..], expected);
+    let expected = [
+        "run started",
+        "retry started",
+        "retry attempt 1",
+        "retry/flaky started",
+        "retry/flaky failed",
+        "retry attempt 1 failed",
+        "retry again 10ms after attempt 1",
+        "retry attempt 2",
+        "retry/flaky#2 started",
+        "retry/flaky#2 failed",
+        "retry attempt 2 failed",
+        "retry gave up after 2",
+        "retry failed",
+        "run failed",
+    ];
+    assert_eq!(told(&events), expected);
     assert_eq!(outcome.status, RunStatus::Failed);
+    assert_eq!(end(&events).error, outcome.error.map(|error| error.to_string()));
 }
 
 #[tokio::test]
 async fn gains_124_a_failure_that_will_not_pass_is_told_as_such() {
     let (events, _) = watch(Retry::new(fails("broken"), attempts(2)).named("retry")).await;
     let expected = [
+        "run started",
         "retry started",
         "retry attempt 1",
         "retry/broken started",
         "retry/broken failed",
         "retry attempt 1 failed for good",
         "retry failed",
+        "run failed",
     ];
-    assert_eq!(told_of_steps(&events), expected);
+    assert_eq!(told(&events), expected);
+    assert_eq!(end(&events).error.as_deref(), Some("oops from broken"));
 }
 
 #[test]
@@ -150,7 +169,10 @@ async fn gains_128_the_longer_of_both_waits_counts() {
             trail.count += 1;
             if trail.count == 1 { Err(Error::failed(error())) } else { Ok(()) }
         });
-        let (events, _) = watch(Retry::new(busy, policy)).await;
+        let began = tokio::time::Instant::now();
+        let (events, outcome) = watch(Retry::new(busy, policy)).await;
+        assert_eq!(outcome.completed().unwrap().count, 2);
+        assert!(began.elapsed() >= millis(50), "on the paused clock");
         let scheduled = events.iter().find_map(|event| match event.kind {
             EventKind::RetryScheduled { delay, .. } => Some(delay),
             _ => None,
@@ -171,16 +193,25 @@ fn gains_129_some_statuses_may_pass() {
     }
     for status in [200, 400, 401, 403, 404] {
         assert_ne!(Category::of_status(status), Category::Transient, "{status}");
+        assert_ne!(
+            Error::from(ModelError::of_status(status, "")).category(),
+            Category::Transient,
+            "{status}"
+        );
     }
 }
 
-#[test]
-fn gains_130_what_somebody_said_about_an_error_decides() {
-    let stated = Error::permanent(ModelError::of_status(429, "for ever"));
-    assert_eq!(stated.category(), Category::Permanent);
-    let path = convoke_core::Path::from("main/a");
-    let wrapped = Error::transient("busy").in_step("a", &path).in_step("b", &path);
-    assert_eq!(wrapped.category(), Category::Transient);
+#[tokio::test(start_paused = true)]
+async fn gains_130_what_somebody_said_about_an_error_decides() {
+    let stated = || Error::permanent(ModelError::of_status(429, "for ever"));
+    assert_eq!(stated().category(), Category::Permanent);
+    assert_eq!(run(Retry::new(flaky(9, stated), attempts(3))).await.state.count, 1);
+    let wrapped = || {
+        let path = convoke_core::Path::from("main/a");
+        Error::transient("busy").in_step("a", &path).in_step("b", &path)
+    };
+    assert_eq!(wrapped().category(), Category::Transient);
+    assert_eq!(run(Retry::new(flaky(9, wrapped), attempts(3))).await.state.count, 3);
 }
 
 #[test]

@@ -82,6 +82,19 @@ async fn gains_086_a_timeout_of_the_router_bounds_the_routed_step() {
 }
 
 #[tokio::test]
+async fn gains_086_a_timeout_of_the_router_bounds_the_conditions_too() {
+    // The clock is the real one: a condition is a plain function, which no paused clock can slow down.
+    let slow = |_: &Trail| {
+        std::thread::sleep(millis(20));
+        true
+    };
+    let router = Router::new("router").route("slow", slow, add("child"));
+    let outcome = run(router.timeout(millis(5))).await;
+    assert!(matches!(&outcome.error, Some(Error::TimedOut(limit)) if limit.owner.as_str() == "router"));
+    assert!(outcome.state.steps.is_empty(), "its time was up before the routed step began");
+}
+
+#[tokio::test]
 async fn a_panic_in_a_condition_fails_the_router() {
     let router = Router::new("router").route("bad", |_: &Trail| panic!("a bug"), add("child"));
     let (events, outcome) = watch_on(&Runtime::new(), router, Trail::default()).await;

@@ -2,12 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::common::events::told_of_steps;
 use crate::common::tools::TestTool;
 use crate::common::{Oops, Trail, blamed, millis, run, watch};
-use convoke_core::{Error, Execution, RunStatus, Step, ToolEffect, ToolSpec, Toolset};
+use convoke_core::{
+    BoxFuture, Error, Execution, Invocation, RunStatus, Step, Tool, ToolEffect, ToolSpec, Toolset,
+};
 use convoke_steps::{Chain, StepExt, StepsError, ToolStep};
 use serde::Serialize;
 use serde_json::json;
@@ -125,12 +129,51 @@ async fn gains_031_a_slow_tool_is_ended_by_the_leaf_timeout() {
     assert_eq!(outcome.state, Trail::default());
 }
 
+/// A tool that never looks whether it should end, and notes when its call is dropped.
+struct Deaf {
+    spec: ToolSpec,
+    dropped: Arc<AtomicUsize>,
+}
+
+struct CountsDrops(Arc<AtomicUsize>);
+
+impl Drop for CountsDrops {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Tool for Deaf {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
+        let call = CountsDrops(Arc::clone(&self.dropped));
+        Box::pin(async move {
+            let _call = call;
+            std::future::pending().await
+        })
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn gains_032_a_tool_that_never_ends_is_dropped_at_the_deadline() {
-    let tool = TestTool::gives("weather", "sunny").slow(Duration::MAX);
-    let (events, outcome) = watch(look(&toolset(&tool)).timeout(millis(10))).await;
-    assert_eq!(outcome.status, RunStatus::TimedOut);
-    assert_eq!(told_of_steps(&events).last().unwrap(), "look failed");
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let spec = ToolSpec::new("weather", "", ToolEffect::Reads.into());
+    let tools = Toolset::new().with(Deaf { spec, dropped: Arc::clone(&dropped) }).unwrap();
+    for (number, of_leaf) in [(1, true), (2, false)] {
+        let step = look(&tools);
+        let step = if of_leaf { step.leaf_timeout(Some(millis(10))) } else { step.timeout(millis(10)) };
+        let began = tokio::time::Instant::now();
+        let (events, outcome) = watch(step).await;
+        assert_eq!(outcome.status, RunStatus::TimedOut);
+        assert!(matches!(outcome.error, Some(Error::TimedOut(limit)) if limit.owner.as_str() == "look"));
+        assert!(began.elapsed() < millis(20), "on the paused clock");
+        assert_eq!(dropped.load(Ordering::SeqCst), number);
+        assert_eq!(told_of_steps(&events).last().unwrap(), "look failed");
+        assert_eq!(outcome.state, Trail::default());
+    }
 }
 
 #[tokio::test]

@@ -3,18 +3,25 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use crate::common::events::{end, told};
-use crate::common::{Oops, Trail, add, fails, millis, waits};
-use convoke_core::{Canceller, Error, Event, RunStatus, Runtime, Workflow};
+use crate::common::stored::{Home, echo};
+use crate::common::{Oops, Trail, add, blamed, fails, millis, waits};
+use convoke_core::{Canceller, Error, Event, EventKind, RunStatus, Runtime, Workflow};
 use convoke_steps::{Chain, func};
 
 #[tokio::test]
 async fn gains_135_a_completed_run_has_its_name_its_state_and_no_error() {
     let workflow = Workflow::new(Chain::new("main").then(add("a"))).named("report");
-    assert_eq!(workflow.name(), "report");
-    let outcome = Runtime::new().start(&workflow, Trail::default()).await.unwrap();
+    let home = Home::new(echo());
+    let outcome = home.start(&workflow, Trail::default()).await;
     assert_eq!(outcome.status, RunStatus::Completed);
     assert!(outcome.error.is_none());
     assert_eq!(outcome.state.steps, ["a"]);
+    // The outcome has the run's id; what it is a run of is kept with it, and told at its start.
+    let kept = home.store().run(&outcome.run).await.unwrap().unwrap();
+    assert_eq!(kept.workflow, "report");
+    let (events, _) = home.runtime().start(&workflow, Trail::default()).stream().collect().await;
+    let started = EventKind::RunStarted { workflow: "report".into(), resumed: false };
+    assert_eq!(events[0].kind, started);
 }
 
 #[tokio::test]
@@ -23,6 +30,7 @@ async fn gains_136_a_failed_run_has_its_error_and_what_it_did() {
     let outcome = Runtime::new().start(&workflow, Trail::default()).await.unwrap();
     assert_eq!(outcome.status, RunStatus::Failed);
     assert_eq!(outcome.state.steps, ["a", "b"]);
+    assert_eq!(blamed(outcome.error.as_ref().unwrap()).0, "b");
     assert_eq!(outcome.completed().unwrap_err().downcast_ref::<Oops>(), Some(&Oops("b".into())));
 }
 
@@ -41,6 +49,7 @@ async fn gains_137_a_run_that_was_ended_from_outside_says_how() {
     assert_eq!(cancelled.error.unwrap().to_string(), "cancelled: the user closed the page");
     let late = Runtime::new().start(&workflow, Trail::default()).timeout(millis(50)).await.unwrap();
     assert_eq!(late.status, RunStatus::TimedOut);
+    assert!(matches!(late.error, Some(Error::TimedOut(limit)) if limit.limit == millis(50)));
 }
 
 #[tokio::test]

@@ -20,6 +20,24 @@ pub(crate) fn end(events: &[Event]) -> &RunEnd {
     }
 }
 
+/// The steps that failed, each with its error, in the order they ended.
+pub(crate) fn failures(events: &[Event]) -> Vec<(&str, &str)> {
+    let failed = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepEnded(StepEnd::Failed { error }) => Some((event.path.as_str(), error.as_str())),
+        _ => None,
+    });
+    failed.collect()
+}
+
+/// The failed steps that their parents went on without, each with its error.
+pub(crate) fn skipped(events: &[Event]) -> Vec<(&str, &str)> {
+    let skipped = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StepSkipped { error } => Some((event.path.as_str(), error.as_str())),
+        _ => None,
+    });
+    skipped.collect()
+}
+
 /// All that a model said, put together.
 pub(crate) fn spoken(events: &[Event]) -> String {
     let deltas = events.iter().filter_map(|event| match &event.kind {
