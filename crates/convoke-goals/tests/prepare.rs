@@ -299,12 +299,14 @@ fn agentcore_126_values_are_made_before_they_are_used() {
 
 #[test]
 fn agentcore_127_what_is_below_a_goal_is_seen_by_that_goal_only() {
-    let inner = Goal::new("inner", "x").using(Agent::new("a", "x").output("part"));
-    let tree = main_with([Goal::new("g", "x").using(inner), Goal::new("next", "$part of $inner in $main")]);
+    let inner = Goal::new("inner", "x").output("piece").using(Agent::new("a", "x").output("part"));
+    let next = Goal::new("next", "$part of $piece of $inner in $main");
+    let tree = main_with([Goal::new("g", "x").using(inner), next]);
     assert_says(
         &problems(tree),
         &[
             "$part is not a value here: it is an output of agent `a`, which only goal `inner` sees",
+            "$piece is not a value here: it is an output of goal `inner`, which only goal `g` sees",
             "$inner is not a value here: it is goal `inner`, whose result only goal `g` sees",
             "$main is not a value here: it is a sequence",
         ],

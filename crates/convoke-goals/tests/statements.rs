@@ -72,27 +72,21 @@ fn agentcore_209_outputs_of_every_kind() {
 
 #[test]
 fn agentcore_212_convergence() {
-    let variable = |file: &Agentfile| Within::Variable(file.variable_named("n").unwrap());
-    let times = |_: &Agentfile| Within::Times(3);
-    type Limit = dyn Fn(&Agentfile) -> Within;
-    let cases: [(&str, &Limit, &[&str], &[&str], Supervision); 6] = [
-        ("WITHIN 3", &times, &[], &[], Supervision::Inherit),
-        ("WITHIN $n", &variable, &[], &[], Supervision::Inherit),
-        ("-> a WITHIN 3", &times, &["a"], &[], Supervision::Inherit),
-        ("USING b WITHIN 3", &times, &[], &["b"], Supervision::Inherit),
-        ("WITHIN 3 SUPERVISED", &times, &[], &[], Supervision::Llm),
-        ("-> a USING b WITHIN $n SUPERVISED", &variable, &["a"], &["b"], Supervision::Llm),
-    ];
-    for (clauses, within, outputs, agents, supervision) in cases {
+    // Without a number it is the variable that says how often.
+    for (clauses, times, outputs, agents, supervision) in [
+        ("WITHIN 3", Some(3), vec![], vec![], Supervision::Inherit),
+        ("WITHIN $n", None, vec![], vec![], Supervision::Inherit),
+        ("-> a WITHIN 3", Some(3), vec!["a"], vec![], Supervision::Inherit),
+        ("USING b WITHIN 3", Some(3), vec![], vec!["b"], Supervision::Inherit),
+        ("WITHIN 3 SUPERVISED", Some(3), vec![], vec![], Supervision::Llm),
+        ("-> a USING b WITHIN $n SUPERVISED", None, vec!["a"], vec!["b"], Supervision::Llm),
+    ] {
         let file =
             valid(&format!("NAME x\nINPUT n\nAGENT b \"y\"\nCONVERGE c \"x\" {clauses}\nRUN r USING c"));
         let goal = &file.goals[0];
-        assert_eq!(goal.converge, Some(within(&file)), "{clauses}");
-        assert_eq!(
-            (names(&goal.outputs), used(&file, goal)),
-            (outputs.to_vec(), agents.to_vec()),
-            "{clauses}"
-        );
+        let variable = Within::Variable(file.variable_named("n").unwrap());
+        assert_eq!(goal.converge, Some(times.map_or(variable, Within::Times)), "{clauses}");
+        assert_eq!((names(&goal.outputs), used(&file, goal)), (outputs, agents), "{clauses}");
         assert_eq!(goal.supervision, supervision, "{clauses}");
     }
     assert_eq!(errors("NAME n\nCONVERGE c \"x\"\nRUN r USING c"), ["missing-clause 2"]);
