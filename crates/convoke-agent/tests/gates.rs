@@ -84,11 +84,13 @@ async fn a_call_that_is_denied_is_not_made_and_the_model_reads_why() {
 }
 
 #[tokio::test]
-async fn the_first_gate_that_does_not_allow_a_call_decides() {
+async fn agentcore_245_the_first_gate_that_does_not_allow_a_call_decides() {
     let (diary, later) = (Diary::default(), ByText::new(by_letter));
     let runtime = Runtime::builder().gate(ByText::new(by_letter)).gate(later.clone()).build();
     streamed(&runtime, helper(&diary, "no")).await.1.completed().unwrap();
-    assert_eq!(later.judged(), 0);
+    assert_eq!((later.judged(), diary.entries().len()), (0, 0));
+    streamed(&runtime, helper(&diary, "yes")).await.1.completed().unwrap();
+    assert_eq!((later.judged(), diary.entries().len()), (1, 1), "all of them have to allow it");
 }
 
 #[tokio::test]

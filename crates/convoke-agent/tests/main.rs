@@ -4,6 +4,7 @@
 
 mod agent_loop;
 mod approval;
+mod arguments;
 mod common;
 mod delegates;
 mod desk;

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::Home;
-use convoke_config::{LogFormat, LogLevel, Origin, Supervisor};
-use convoke_core::{Limits, Money};
+use convoke_config::{Loader, LogFormat, LogLevel, McpTransport, Origin, Supervisor};
+use convoke_core::{Limits, Money, ReasoningEffort};
 
 #[test]
 fn agentcore_222_a_whole_file_is_understood() {
@@ -26,6 +26,11 @@ idle_seconds = 60
 
 [profiles.fast]
 model = "claude-haiku-5-5"
+fallback = ["gpt-5.4-mini"]
+max_tokens = 4096
+temperature = 0.5
+top_p = 0.9
+seed = 7
 [profiles.deep]
 model = "claude-opus-5"
 reasoning = "high"
@@ -64,13 +69,36 @@ log_format = "json"
 [skills]
 paths = ["skills", "~/skills"]
 "#;
-    let home = Home::with("", text);
+    // A folder's servers would be asked about; the user's are the user's word.
+    let servers = "[mcp.servers.files]\ncommand = \"mcp-files\"\nargs = [\"-y\"]\nenv = { KEEP = \"1\" }\n\
+                   [mcp.servers.wiki]\nurl = \"https://wiki.example/mcp\"\n";
+    let home = Home::with(servers, text);
     let config = home.loader([("OTLP_TOKEN", "t")]).load().unwrap();
+    assert_eq!(config.models().model.as_deref(), Some("gpt-5.4-mini"));
+    assert_eq!(config.models().fallback, ["ollama/qwen3"]);
+    let [files, wiki] = &config.mcp_servers()[..] else { panic!("two servers") };
+    let McpTransport::Command { command, arguments, variables, .. } = &files.transport else {
+        panic!("a command: {files:?}")
+    };
+    assert_eq!(
+        (files.name.as_str(), command.as_str(), &arguments[..]),
+        ("files", "mcp-files", &["-y".into()][..])
+    );
+    assert_eq!(variables["KEEP"], "1");
+    let McpTransport::Address { url, .. } = &wiki.transport else { panic!("an address: {wiki:?}") };
+    assert_eq!((wiki.name.as_str(), url.as_str()), ("wiki", "https://wiki.example/mcp"));
     let service = &config.models().services["openai"];
     assert_eq!((service.requests_per_second, service.concurrent_requests), (Some(0.5), Some(4)));
     assert_eq!((service.first_token_seconds, service.idle_seconds), (Some(30), Some(60)));
     assert_eq!(config.models().prices, Some(home.project().join("prices.toml")));
-    assert_eq!(config.profiles().count(), 2);
+    assert_eq!(config.profiles().map(|profile| profile.name.as_str()).collect::<Vec<_>>(), ["deep", "fast"]);
+    let (fast, deep) = (config.profile("fast").unwrap(), config.profile("deep").unwrap());
+    assert_eq!(fast.model.as_ref().unwrap().to_string(), "anthropic/claude-haiku-5-5");
+    assert_eq!(fast.fallback.iter().map(ToString::to_string).collect::<Vec<_>>(), ["openai/gpt-5.4-mini"]);
+    assert_eq!((fast.params.max_tokens, fast.params.seed), (Some(4096), Some(7)));
+    assert_eq!((fast.params.temperature, fast.params.top_p), (Some(0.5), Some(0.9)));
+    assert_eq!((fast.params.reasoning, deep.params.reasoning), (None, Some(ReasoningEffort::High)));
+    assert_eq!(deep.model.as_ref().unwrap().to_string(), "anthropic/claude-opus-5");
     let supervision = config.supervision();
     assert!(matches!(&supervision.supervisor, Supervisor::Profile(profile) if profile.name == "deep"));
     assert_eq!(supervision.max_reorients, Some(2));
@@ -102,7 +130,16 @@ paths = ["skills", "~/skills"]
 }
 
 #[test]
-fn agent_178_181_agentcore_224_missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
+fn agentcore_224_missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
+    missing_files_are_safe_defaults_and_a_named_one_must_be_there();
+}
+
+#[test]
+fn agent_178_181_missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
+    missing_files_are_safe_defaults_and_a_named_one_must_be_there();
+}
+
+fn missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
     let home = Home::new();
     let config = home.load().unwrap();
     assert!(config.settings().is_empty() && config.warnings().is_empty());
@@ -178,6 +215,50 @@ fn agentcore_226_profiles_are_united_and_skills_of_the_folder_come_first_without
     assert_eq!(config.skills(), expected);
     let origin = home.plain(config.origin("skills.paths"));
     assert_eq!(origin, "CONVOKE_SKILLS, ~/project/convoke.toml:5, ~/.config/convoke/convoke.toml:8");
+}
+
+#[test]
+fn agentcore_226_what_the_folder_says_takes_the_place_of_what_the_user_says_and_nothing_else() {
+    let user = "model = \"gpt-5.4\"\n[supervision]\nmodel = \"claude-opus-5\"\n\
+                [mcp.servers.shared]\ncommand = \"users\"\n[mcp.servers.own]\ncommand = \"own\"\n";
+    let folder = "model = \"claude-x\"\n[supervision]\nmodel = \"gpt-5.4\"\n\
+                  [mcp.servers.shared]\nurl = \"https://folders.example\"\n[mcp.servers.more]\ncommand = \"more\"\n";
+    let supervisor = |home: &Home| home.load().unwrap().supervision().supervisor;
+    let home = Home::with(user, folder);
+    let config = home.load().unwrap();
+    assert_eq!(config.models().model.as_deref(), Some("claude-x"));
+    assert!(matches!(supervisor(&home), Supervisor::Model(name) if name.to_string() == "openai/gpt-5.4"));
+    let servers = config.mcp_servers();
+    let mut names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["more", "own", "shared"]);
+    let shared = servers.iter().find(|server| server.name == "shared").unwrap();
+    assert!(matches!(&shared.transport, McpTransport::Address { .. }), "of another kind, too: {shared:?}");
+
+    // Whoever supervises is the usual model, whichever of the two files says which that is.
+    let usual = Home::with("model = \"gpt-5.4\"\n", "model = \"claude-x\"\n");
+    assert_eq!(supervisor(&usual), Supervisor::Same);
+    // Read again without the folder's file, the user's is what it was.
+    std::fs::remove_file(home.project().join("convoke.toml")).unwrap();
+    let alone = home.load().unwrap();
+    assert_eq!((alone.models().model.as_deref(), alone.mcp_servers().len()), (Some("gpt-5.4"), 2));
+    assert!(
+        matches!(supervisor(&home), Supervisor::Model(name) if name.to_string() == "anthropic/claude-opus-5")
+    );
+}
+
+#[test]
+fn agentcore_226_further_layers_are_merged_and_a_mistake_in_any_ends_it() {
+    let home = Home::with("model = \"gpt-5.4\"\n", "model = \"claude-x\"\n");
+    let model = |loader: Loader| loader.load().unwrap().models().model.clone();
+    assert_eq!(model(home.loader([("CONVOKE_STORE", "x.db")])).as_deref(), Some("claude-x"));
+    let flagged = home.loader([]).flag("--model", "model", "grok-4");
+    assert_eq!(model(flagged).as_deref(), Some("grok-4"));
+    let wrong = home.loader([("CONVOKE_BUDGETS_TOKENS", "many")]).load().unwrap_err().to_string();
+    assert!(wrong.contains("CONVOKE_BUDGETS_TOKENS"), "{wrong}");
+    for (user, folder) in [("model = 3\n", "model = \"x\"\n"), ("", "[budgets]\ntokens = \"many\"\n")] {
+        assert!(Home::with(user, folder).load().is_err(), "{user} {folder}");
+    }
 }
 
 #[test]

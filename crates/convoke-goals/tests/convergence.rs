@@ -1,7 +1,7 @@
 //! Goals that are improved on.
 
-use crate::run_support::{Echo, Rig, prompts, text};
-use convoke_core::{EventKind, ModelError, ModelErrorKind};
+use convoke_agent::FunctionTool;
+use convoke_core::{Error, EventKind, ModelError, ModelErrorKind, Toolset};
 use convoke_goals::supervise::{Review, Supervisor, Verdict};
 use convoke_goals::{Agent, Goal, GoalError, Input, Sequence, Type, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -27,6 +27,10 @@ fn is(name: &str) -> Match {
     Match::system_contains(format!("You are the {name}."))
 }
 
+fn synthesis() -> Match {
+    Match::system_contains("answers of several agents")
+}
+
 #[tokio::test]
 async fn agentcore_087_it_ends_when_nothing_is_left_to_improve() {
     let model = ScriptedModel::replies(["A", "B", "CONVERGED"]);
@@ -39,17 +43,19 @@ async fn agentcore_087_it_ends_when_nothing_is_left_to_improve() {
     let model = ScriptedModel::replies(["draft 1", "draft 2\n\nCONVERGED"]);
     let state = Rig::new(&model).run(polish(10)).await.completed();
     assert_eq!(text(&state, "polish"), "draft 2", "the newest text counts, without the marker");
+    assert_eq!(model.calls(), 2);
+    assert!(state.unconverged.is_empty());
 }
 
 #[tokio::test]
 async fn agentcore_088_a_limit_that_is_reached_is_noted_and_no_failure() {
-    let model = ScriptedModel::replies(["1", "2", "3"]);
-    let ran = Rig::new(&model).run(polish(3)).await;
+    let model = ScriptedModel::replies(["1", "2"]);
+    let ran = Rig::new(&model).run(polish(2)).await;
     let state = ran.completed();
-    assert_eq!(text(&state, "polish"), "3");
-    assert_eq!(state.unconverged.get("polish"), Some(&3));
-    assert_eq!(ran.customs("convergence_cap_reached"), [json!({"convergence": "polish", "cap": 3})]);
-    assert_eq!(model.calls(), 3);
+    assert_eq!(text(&state, "polish"), "2", "the last text");
+    assert_eq!(state.unconverged.get("polish"), Some(&2));
+    assert_eq!(ran.customs("convergence_cap_reached"), [json!({"convergence": "polish", "cap": 2})]);
+    assert_eq!(model.calls(), 2);
 }
 
 #[tokio::test]
@@ -61,8 +67,30 @@ async fn agentcore_089_094_failures_in_an_iteration_are_failures() {
     assert_eq!(text(&ran.outcome.state, "polish"), "draft", "what there was by then is kept");
 
     let model = ScriptedModel::builder().when(is("b"), down()).otherwise("x").build();
-    let goal = Goal::converging("g", "P", 3).using(agent("a")).using(agent("b"));
-    assert!(Rig::new(&model).run(one(goal)).await.failed().to_string().contains("model down"));
+    let goal = || Goal::converging("g", "P", 3).using(agent("a")).using(agent("b"));
+    let ran = Rig::new(&model).run(one(goal())).await;
+    let error = ran.failed().to_string();
+    assert!(error.contains("`g`") && error.contains("`b`") && error.contains("model down"), "{error}");
+
+    let model = ScriptedModel::builder().when(synthesis(), down()).otherwise("x").build();
+    let ran = Rig::new(&model).run(one(goal())).await;
+    let error = ran.failed().to_string();
+    assert!(
+        error.contains("`g`") && error.contains("`synthesis`") && error.contains("model down"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn agentcore_089_a_tool_that_ends_everything_ends_an_iteration() {
+    let burns = FunctionTool::new("burn", "Burns", |_: serde_json::Map<String, serde_json::Value>| async {
+        Err::<String, _>(Error::failed("the tool broke"))
+    });
+    let model = ScriptedModel::builder().otherwise(Reply::tool("burn", json!({}))).build();
+    let tools = Toolset::new().with(burns.fatal()).unwrap();
+    let ran = Rig::new(&model).with(|equipment| equipment.tools = tools).run(polish(3)).await;
+    let error = ran.failed().to_string();
+    assert!(error.contains("`polish`") && error.contains("the tool broke"), "{error}");
 }
 
 #[tokio::test]
@@ -71,6 +99,7 @@ async fn agentcore_089_tools_may_be_called_in_an_iteration() {
     let model = ScriptedModel::builder().replies([echo.call("x"), "done\nCONVERGED".into()]).build();
     let rig = Rig::new(&model).with(|equipment| equipment.tools = echo.tools());
     assert_eq!(text(&rig.run(polish(3)).await.completed(), "polish"), "done");
+    assert_eq!((echo.calls(), model.calls()), (vec!["x".to_owned()], 2));
 }
 
 #[tokio::test]
@@ -114,9 +143,9 @@ async fn agentcore_081_iterations_see_all_before_them_and_not_the_limit() {
 }
 
 #[tokio::test]
-async fn agentcore_092_several_agents_end_it_themselves() {
+async fn agentcore_092_what_several_agents_say_is_put_together_in_every_iteration_until_they_are_content() {
     let model = ScriptedModel::builder()
-        .when(Match::system_contains("several agents"), "together")
+        .when(synthesis(), "together")
         .when(Match::user_contains("<iteration n=\"1\">"), "CONVERGED")
         .otherwise("<mine> & more")
         .build();
@@ -126,14 +155,29 @@ async fn agentcore_092_several_agents_end_it_themselves() {
     assert_eq!(text(&state, "g"), "together");
     assert_eq!(model.calls(), 5, "two agents and their synthesis, then two agents who are content");
     assert!(state.unconverged.is_empty());
-    assert!(prompts(&model)[2].contains("<mine> & more"), "nothing is escaped");
+    let together = &prompts(&model)[2];
+    assert_eq!(together.matches("<mine> & more").count(), 2, "both answers, and nothing is escaped");
+    assert!(prompts(&model)[3..].iter().all(|prompt| prompt.contains("together")), "they improve on that");
     assert_eq!(ran.customs("subagent_spawned").len(), 4);
+}
+
+#[tokio::test]
+async fn agentcore_092_whoever_only_puts_answers_together_ends_nothing() {
+    let model = ScriptedModel::builder()
+        .when(synthesis(), ["first", "second\n\nCONVERGED"].map(Reply::from))
+        .otherwise("mine")
+        .build();
+    let goal = Goal::converging("g", "Polish", 2).using(agent("a")).using(agent("b"));
+    let state = Rig::new(&model).run(one(goal)).await.completed();
+    assert_eq!(model.calls(), 6, "the agents and their synthesis, twice");
+    assert_eq!(state.unconverged.get("g"), Some(&2));
+    assert!(text(&state, "g").starts_with("second"), "{}", text(&state, "g"));
 }
 
 #[tokio::test]
 async fn as_long_as_one_agent_is_not_content_it_goes_on() {
     let model = ScriptedModel::builder()
-        .when(Match::system_contains("several agents"), ["one", "CONVERGED and so on"])
+        .when(synthesis(), ["one", "CONVERGED and so on"])
         .when(is("a"), Reply::text("CONVERGED"))
         .when(is("b"), ["better", "best"].map(Reply::from))
         .build();
@@ -172,10 +216,24 @@ fn variable() -> Workflow {
 
 #[tokio::test]
 async fn agentcore_096_how_often_may_be_a_value() {
-    let model = ScriptedModel::builder().otherwise("more").build();
-    let ran = Rig::new(&model).run_with(variable(), [("max", " 3 ")]).await;
-    assert_eq!(ran.completed().unconverged.get("g"), Some(&3));
-    assert_eq!(model.calls(), 3);
+    let often = async |inputs: &[(&'static str, &'static str)]| {
+        let model = ScriptedModel::builder().otherwise("more").build();
+        let ran = match inputs {
+            [input] => Rig::new(&model).run_with(variable(), [*input]).await,
+            _ => Rig::new(&model).run(variable()).await,
+        };
+        (ran.completed().unconverged.get("g").copied(), model.calls())
+    };
+    assert_eq!(often(&[("max", "2")]).await, (Some(2), 2));
+    assert_eq!(often(&[("max", " 3 ")]).await, (Some(3), 3));
+    assert_eq!(often(&[]).await, (Some(5), 5));
+
+    // What was made goes before what was given.
+    let model = ScriptedModel::builder().replies(["{\"max\": \"1\"}", "only one"]).build();
+    let tree = made(Type::String).input(Input::new("max"));
+    let ran = Rig::new(&model).run_with(tree, [("max", "5")]).await;
+    assert_eq!(ran.completed().unconverged.get("g"), Some(&1));
+    assert_eq!(model.calls(), 2);
 }
 
 fn made(ty: Type) -> Workflow {
@@ -189,21 +247,34 @@ fn made(ty: Type) -> Workflow {
 #[tokio::test]
 async fn agentcore_097_a_value_that_is_no_number_of_times_is_an_error_of_its_own() {
     for (value, expected) in [
-        (json!("lots"), "not an integer"),
-        (json!("lots"), "must be > 0"),
-        (json!("0"), "must be > 0"),
-        (json!("-2"), "must be > 0"),
+        (json!("lots"), "`g`: WITHIN $max must be > 0, and `lots` is not an integer"),
+        (json!("0"), "`g`: 'within' must be > 0, and it is 0"),
+        (json!("-2"), "`g`: 'within' must be > 0, and it is -2"),
     ] {
         let model = ScriptedModel::builder().replies([Reply::json(json!({"max": value}))]).build();
         let ran = Rig::new(&model).run(made(Type::String)).await;
         assert!(ran.failed().to_string().contains(expected), "{value}: {}", ran.failed());
+        assert_eq!(model.calls(), 1, "{value}: nothing is improved on");
     }
     let model = ScriptedModel::builder().otherwise("no JSON").build();
     let ran = Rig::new(&model).run(made(Type::Int)).await;
     assert!(ran.failed().to_string().contains("unresolved"), "{}", ran.failed());
+    let replies = ["{\"max\": \" 3 \"}", "one", "two", "three"];
+    let model = ScriptedModel::builder().replies(replies).build();
+    let ran = Rig::new(&model).run(made(Type::String)).await;
+    assert_eq!(ran.completed().unconverged.get("g"), Some(&3));
     let model = ScriptedModel::builder().replies(["{\"max\": 1}", "only one"]).build();
     let ran = Rig::new(&model).run(made(Type::Int)).await;
     assert_eq!(ran.completed().unconverged.get("g"), Some(&1));
+}
+
+#[tokio::test]
+async fn agentcore_098_outputs_are_read_at_the_limit_too() {
+    let model = ScriptedModel::replies(["{\"verdict\": \"ok\", \"score\": 7}"]);
+    let goal = Goal::converging("g", "Judge", 1).output("verdict").output("score");
+    let state = Rig::new(&model).run(one(goal)).await.completed();
+    assert_eq!((text(&state, "verdict"), text(&state, "score")), ("ok".to_owned(), "7".to_owned()));
+    assert_eq!((model.calls(), state.unconverged.get("g")), (1, Some(&1)));
 }
 
 #[tokio::test]
@@ -234,11 +305,18 @@ async fn agentcore_099_each_version_is_in_the_state_as_soon_as_it_is_there() {
         .events
         .iter()
         .filter_map(|event| match &event.kind {
-            EventKind::StateDelta { .. } => Some(serde_json::to_string(&event.kind).unwrap()),
+            EventKind::LoopIteration { iteration } => Some(format!("iteration {iteration}")),
+            EventKind::StateDelta { patch } => {
+                let versions = ["one", "two"].into_iter();
+                let is_in = |version: &&str| patch.to_string().contains(&format!("\"{version}\""));
+                Some(format!("the state has {:?}", versions.filter(is_in).collect::<Vec<_>>()))
+            }
             _ => None,
         })
         .collect();
-    assert!(told.len() >= 2 && told[0].contains("one") && told[1].contains("two"), "{told:?}");
+    let expected =
+        ["iteration 1", "the state has [\"one\"]", "iteration 2", "the state has [\"two\"]", "iteration 3"];
+    assert_eq!(told[..5], expected, "{told:?}");
 }
 
 /// Sends everything back once.
@@ -281,6 +359,7 @@ async fn agentcore_100_a_correction_is_one_iteration_more_that_knows_it() {
     let iterations: Vec<String> =
         prompts(&model).into_iter().filter(|prompt| prompt.contains("<convergence-instruction>")).collect();
     assert_eq!(iterations.len(), 2, "after the first, which has nothing to improve on");
+    assert!(!iterations[0].contains("Make it rhyme") && iterations[1].contains("Make it rhyme"));
     assert!(iterations[1].contains("<iteration n=\"1\">"), "it improves on what there was");
 }
 

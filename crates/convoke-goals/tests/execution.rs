@@ -73,7 +73,7 @@ async fn agentcore_025_026_027_056_078_who_is_asked_is_told_who_it_is_and_what_h
     let agent = &systems(&own)[0];
     assert!(agent.contains("You are Ann.\n\nWords for everybody."), "{agent}");
     assert!(!agent.contains("own words"), "{agent}");
-    assert!(prompts(&own)[0].contains("Do the raw Ann <task>"), "{}", prompts(&own)[0]);
+    assert!(prompts(&own)[0].contains("\nDo the raw Ann <task>\n"), "{}", prompts(&own)[0]);
     assert_eq!((model.calls(), own.calls()), (1, 1));
 }
 
@@ -185,11 +185,17 @@ fn agentcore_058_059_085_086_105_what_is_wrong_with_a_tree_is_said_before_anythi
             .goal(Goal::converging("never", "", 0).using(Agent::new("mute", ""))),
     );
     let problems = tree.prepare(&Rig::new(&model).equipment).unwrap_err().to_string();
-    for expected in
-        ["`empty`", "description is required", "name is required", "'within' must be > 0", "`mute`"]
-    {
-        assert!(problems.contains(expected), "{expected} is not in: {problems}");
+    for expected in [
+        "goal `empty` in `w/s`: description is required",
+        "agent `` in `w/s/outer`: name is required",
+        "convergence `` in `w/s`: name is required",
+        "convergence `never` in `w/s`: description is required",
+        "convergence `never` in `w/s`: 'within' must be > 0",
+        "agent `mute` in `w/s/never`: prompt is required",
+    ] {
+        assert!(problems.lines().any(|line| line.starts_with(expected)), "{expected} is not in: {problems}");
     }
+    assert_eq!(problems.lines().count(), 6, "{problems}");
     assert_eq!(model.calls(), 0);
 }
 
@@ -206,6 +212,8 @@ async fn agentcore_060_104_whoever_watches_a_sequence_watches_its_goals() {
     assert_eq!(inherited.first().map(String::as_str), Some("commit"), "{inherited:?}");
     let (own, _) = phases(Sequence::new("s"), plain().supervised()).await;
     assert_eq!(own.first().map(String::as_str), Some("commit"));
+    let (_, whole_by_person) = phases(Sequence::new("s").supervised_by_human(), plain()).await;
+    assert_eq!(whole_by_person, RunStatus::Halted, "nobody is there to decide");
     let (_, by_person) = phases(Sequence::new("s"), plain().supervised_by_human()).await;
     assert_eq!(by_person, RunStatus::Halted, "nobody is there to decide");
     let (nobody, status) = phases(Sequence::new("s"), plain()).await;

@@ -1,10 +1,12 @@
 //! Goals that fail: where and why, what is left of them, and limits that are reached.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::run_support::{Echo, Rig, prompts, text};
-use convoke_core::{Canceller, EventKind, Limits, ModelError, ModelErrorKind, RunStatus, StepEnd};
-use convoke_goals::{Agent, Goal, GoalError, GoalState, Overrides, Sequence, Workflow};
+use convoke_core::{
+    Canceller, Error, Event, EventKind, Limits, ModelError, ModelErrorKind, RunStatus, Runtime, StepEnd,
+};
+use convoke_goals::{Agent, Equipment, Goal, GoalError, GoalState, Overrides, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::json;
 
@@ -22,11 +24,13 @@ async fn agentcore_054_062_failures_say_where_and_why() {
     let tree = Workflow::new("w").sequence(Sequence::new("s").agent(Agent::new("a", "P").task("T")));
     let ran = Rig::new(&model).run(tree).await;
     let error = ran.failed().to_string();
-    assert!(error.contains("`a`") && error.contains("model down"), "{error}");
+    let places = ["`a`", "model down"].map(|part| error.find(part).expect(&error));
+    assert!(places.is_sorted(), "{error}");
 
     let ran = Rig::new(&model).run(one(Goal::new("g", "Do"))).await;
     let error = ran.failed().to_string();
-    assert!(error.contains("`g`") && error.contains("model down"), "{error}");
+    let places = ["`g`", "model down"].map(|part| error.find(part).expect(&error));
+    assert!(places.is_sorted(), "{error}");
 }
 
 #[tokio::test]
@@ -42,10 +46,21 @@ async fn agentcore_075_106_a_failure_keeps_what_was_done_and_nothing_of_itself()
     assert_eq!(ran.outcome.state.get("b"), None);
     assert_eq!(model.calls(), 2);
     assert_eq!(ran.custom("goal_ended", "goal"), ["a"]);
-    let ended = ran.events.iter().find(|event| {
-        event.path.as_str() == "w" && matches!(&event.kind, EventKind::StepEnded(StepEnd::Failed { .. }))
+    let ended = ran.events.iter().find_map(|event| match &event.kind {
+        EventKind::StepEnded(StepEnd::Failed { error, .. }) if event.path.as_str() == "w" => Some(error),
+        _ => None,
     });
-    assert!(ended.is_some(), "the workflow's end says that it failed");
+    let error = ended.expect("the workflow's end says that it failed").to_string();
+    assert!(error.contains("model down"), "and with what: {error}");
+}
+
+#[tokio::test]
+async fn agentcore_122_without_a_model_a_run_says_what_is_missing() {
+    let prepared = one(Goal::new("g", "Do")).prepare(&Equipment::default()).unwrap();
+    let outcome = Runtime::new().start(&prepared.workflow(), GoalState::default()).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Failed);
+    let error = outcome.error.unwrap().to_string();
+    assert!(error.contains("`g`") && error.contains("no model is configured"), "{error}");
 }
 
 #[tokio::test]
@@ -58,7 +73,36 @@ async fn agentcore_103_nothing_begins_after_a_cancellation() {
     let outcome =
         rig.runtime.start(&prepared.workflow(), GoalState::default()).canceller(&canceller).await.unwrap();
     assert_eq!(outcome.status, RunStatus::Cancelled);
+    assert!(matches!(outcome.error.as_ref().unwrap().root(), Error::Cancelled(_)), "{:?}", outcome.error);
     assert_eq!(model.calls(), 0);
+}
+
+#[tokio::test]
+async fn agentcore_103_the_next_step_and_the_next_sequence_do_not_begin_either() {
+    for (ended, asked) in [("w/one/a", 1), ("w/one", 2)] {
+        let model = ScriptedModel::builder().otherwise("x").build();
+        let tree = Workflow::new("w")
+            .sequence(Sequence::new("one").goal(Goal::new("a", "A")).goal(Goal::new("b", "B")))
+            .sequence(Sequence::new("two").goal(Goal::new("c", "C")));
+        let canceller = Canceller::new();
+        let (cancels, started) = (canceller.clone(), Arc::<Mutex<Vec<String>>>::default());
+        let begun = Arc::clone(&started);
+        let observer = move |event: &Event| match &event.kind {
+            EventKind::StepEnded(_) if event.path.as_str() == ended => cancels.cancel("enough"),
+            EventKind::StepStarted { kind } if *kind == "goal" => {
+                begun.lock().unwrap().push(event.path.to_string());
+            }
+            _ => {}
+        };
+        let runtime = Runtime::builder().observer(observer).build();
+        let workflow = Rig::new(&model).prepare(tree).workflow();
+        let outcome = runtime.start(&workflow, GoalState::default()).canceller(&canceller).await.unwrap();
+        assert_eq!(outcome.status, RunStatus::Cancelled, "{ended}");
+        let error = outcome.error.unwrap();
+        assert!(matches!(error.root(), Error::Cancelled(_)), "{error}");
+        assert_eq!(model.calls(), asked, "{ended}");
+        assert_eq!(*started.lock().unwrap(), ["w/one/a", "w/one/b"][..asked], "{ended}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

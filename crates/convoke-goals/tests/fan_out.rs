@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::run_support::{Echo, Rig, prompts, systems, text};
-use convoke_core::{Model, ModelError, ModelErrorKind};
+use convoke_core::{Event, EventKind, Model, ModelError, ModelErrorKind, ModelRequest};
 use convoke_goals::{Agent, Goal, ModelChoice, Models, Overrides, Sequence, Type, Workflow, when};
 use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -51,7 +50,8 @@ async fn agentcore_064_a_failed_synthesis_says_so() {
     let model = ScriptedModel::builder().when(synthesis(), down("no words")).otherwise("x").build();
     let ran = Rig::new(&model).run(one(Goal::new("g", "J").using(agent("a")).using(agent("b")))).await;
     let error = ran.failed().to_string();
-    assert!(error.contains("`g`") && error.contains("`synthesis`") && error.contains("no words"), "{error}");
+    let places = ["`g`", "`synthesis`", "no words"].map(|part| error.find(part).expect(&error));
+    assert!(places.is_sorted(), "{error}");
 }
 
 #[tokio::test]
@@ -64,7 +64,8 @@ async fn agentcore_065_066_one_agent_is_taken_at_its_word() {
     let model = ScriptedModel::builder().otherwise(down("model down")).build();
     let ran = Rig::new(&model).run(one(Goal::new("g", "J").using(agent("a")))).await;
     let error = ran.failed().to_string();
-    assert!(error.contains("`g`") && error.contains("`a`") && error.contains("model down"), "{error}");
+    let places = ["`g`", "`a`", "model down"].map(|part| error.find(part).expect(&error));
+    assert!(places.is_sorted(), "{error}");
 }
 
 #[tokio::test]
@@ -87,6 +88,7 @@ async fn agentcore_076_077_a_goal_below_a_goal_pursues_its_own_words_and_its_val
     let state = ran.completed();
     assert_eq!(text(&state, "outer"), "{\"verdict\": \"go\"}");
     assert_eq!(text(&state, "outer.inner.verdict"), "go");
+    assert_eq!((state.get("inner"), state.get("verdict")), (None, None), "under no other name");
     assert!(
         prompts(&model)[0].contains("Ask yourself") && !prompts(&model)[0].contains("Decide this matter")
     );
@@ -122,6 +124,16 @@ async fn agentcore_112_events_tell_who_was_called_in_and_what_came_of_it() {
     let mut between = names[1..names.len() - 1].to_vec();
     between.sort();
     assert_eq!(between, ["subagent_completed", "subagent_completed", "subagent_spawned", "subagent_spawned"]);
+    for name in ["a", "b"] {
+        let place = |event: &str| {
+            let is_it = |told: &Event| match &told.kind {
+                EventKind::Custom { name: own, value } => own == event && value["agent"] == name,
+                _ => false,
+            };
+            ran.events.iter().position(is_it).unwrap()
+        };
+        assert!(place("subagent_spawned") < place("subagent_completed"), "{name}");
+    }
     let completed = ran.customs("subagent_completed");
     assert!(completed.contains(&json!({"goal": "g", "agent": "a", "output_bytes": 4})), "{completed:?}");
     assert!(ran.events.iter().any(|event| event.path.as_str() == "w/s/g/a"));
@@ -168,6 +180,24 @@ async fn agentcore_029_030_what_holds_for_a_goal_holds_for_its_agents_and_its_sy
     assert_eq!((model.calls(), own.calls()), (0, 3));
     let offered: Vec<usize> = own.requests().iter().map(|request| request.tools.len()).collect();
     assert_eq!(offered, [1, 1, 0]);
+}
+
+#[tokio::test]
+async fn agentcore_030_whoever_watches_a_goal_asks_the_goals_own_model() {
+    let (model, own) = (ScriptedModel::replies(["never"]), ScriptedModel::builder().otherwise("x").build());
+    let goal = Goal::new("g", "J")
+        .using(agent("a"))
+        .using(agent("b"))
+        .supervised()
+        .customize(Overrides::new().model(own.clone()));
+    Rig::new(&model).run(one(goal)).await;
+    let asked = |name: &str| {
+        let is_it =
+            |request: &&ModelRequest| request.output.as_ref().is_some_and(|output| output.name == name);
+        own.requests().iter().filter(is_it).count()
+    };
+    assert!(asked("commitment") > 0 && asked("assessment") > 0);
+    assert_eq!(model.calls(), 0);
 }
 
 #[tokio::test]

@@ -80,6 +80,29 @@ async fn agentcore_152_waiting_for_a_person_can_be_cancelled() {
     };
     let (outcome, ()) = tokio::join!(run, cancel);
     assert_eq!(outcome.status, RunStatus::Cancelled);
+    assert!(matches!(outcome.error.as_ref().unwrap().root(), Error::Cancelled(_)), "{:?}", outcome.error);
+}
+
+/// Somebody who is there and has nothing to say.
+struct Absent;
+
+impl Responder for Absent {
+    fn respond<'a>(&'a self, _: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        Box::pin(async { None })
+    }
+}
+
+#[tokio::test]
+async fn agentcore_152_where_nobody_answers_nothing_is_accepted() {
+    let model = Script { post: one(broken()), ..Script::default() }.model();
+    let watched = Watched::by_human(&model);
+    let (_, outcome) = watched.events(&Runtime::builder().responder(Absent).build()).await;
+    assert_eq!(outcome.status, RunStatus::Suspended, "it waits for an answer");
+    assert_eq!((watched.attempts(), outcome.questions().len(), count(&model, "judgement")), (1, 1, 0));
+
+    let watched = Watched::by_human(&Script::default().model()).unattended();
+    assert_eq!(watched.outcome().await.status, RunStatus::Halted);
+    assert_eq!(watched.attempts(), 0);
 }
 
 #[tokio::test]

@@ -57,6 +57,68 @@ fn agent_044_a_prompt_is_the_text_of_its_file() {
 }
 
 #[test]
+fn agentcore_213_files_and_folders_become_agents() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().canonicalize().unwrap();
+    fs::create_dir_all(top.join("work/agents")).unwrap();
+    fs::create_dir_all(top.join("kept/review")).unwrap();
+    fs::write(top.join("work/agents/critic.md"), "You are a critic.\n").unwrap();
+    fs::write(top.join("kept/review/SKILL.md"), SKILL).unwrap();
+    let loader = FileLoader::beside(top.join("work/Agentfile")).unwrap().with_skills(top.join("kept"));
+    let text = "NAME n\nAGENT critic FROM agents/critic.md\nAGENT skilled FROM review\n\
+                GOAL g \"x\" USING critic, skilled\nRUN r USING g";
+    let file = valid_with(text, &loader);
+    assert_eq!(prompt(&file), "You are a critic.\n");
+    let Persona::Skill { skill, text } = &file.agents[1].persona else { panic!("{:?}", file.agents[1]) };
+    assert_eq!(skill.folder, top.join("kept/review").to_str().unwrap(), "wherever one stands");
+    assert_eq!(skill.allowed_tools.as_deref(), Some(&["read".to_owned(), "grep".to_owned()][..]));
+    let told = text.template.fill(|_| "?");
+    assert!(told.starts_with("Reviews code.\n\nLook closely."), "{told}");
+}
+
+#[test]
+fn agentcore_214_what_cannot_be_an_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("kept/review/SKILL.md", SKILL);
+    put("secret.md", "secret");
+    put("work/stuff/readme.md", "x");
+    put("work/critic.txt", "x");
+    let loader = FileLoader::new(folder.path().join("work")).unwrap().with_skills(folder.path().join("kept"));
+    valid_with(&agent_from("review"), &loader);
+    for (target, error) in [
+        ("stuff", "invalid-skill 2"),
+        ("nothing", "not-found 2"),
+        ("critic.txt", "cannot-load 2"),
+        ("missing.md", "not-found 2"),
+        // A path is looked for in one place, and only a mere name where skills are kept.
+        ("kept/review", "not-found 2"),
+        ("./review", "not-found 2"),
+        ("../secret.md", "cannot-load 2"),
+        ("../kept/../secret.md", "cannot-load 2"),
+    ] {
+        assert_eq!(errors_with(&agent_from(target), &loader), [error], "{target}");
+    }
+}
+
+#[test]
+fn agentcore_215_a_goal_in_a_file() {
+    let text = "NAME n\nINPUT topic\nGOAL g FROM goal.md\nRUN r USING g";
+    let file = valid_with(text, &MemoryLoader::default().with("goal.md", "About $topic."));
+    assert_eq!(file.goals[0].text.template.fill(|_| "tea"), "About tea.");
+    assert_eq!(file.goals[0].text.path.as_deref(), Some("goal.md"));
+    assert_eq!(errors_with(text, &MemoryLoader::default()), ["not-found 3"]);
+    // Where there are no files beside it at all.
+    assert_eq!(errors(text), ["not-found 3"]);
+    let (_, diagnostics) = read_text(text);
+    assert_eq!(diagnostics.iter().next().unwrap().message, "`goal.md` was not found");
+}
+
+#[test]
 fn agent_045_a_folder_is_a_skill() {
     let files = MemoryLoader::default()
         .with("skills/review/SKILL.md", SKILL)
@@ -210,13 +272,16 @@ fn quoted_paths_may_have_spaces() {
 }
 
 #[test]
-fn unknown_variables_in_other_files_are_left_alone_with_a_warning() {
+fn agentcore_040_046_unknown_variables_in_other_files_are_left_alone_with_a_warning() {
     let files = MemoryLoader::default().with("a.md", "Run echo $HOME and $topic");
     let source = Source::new("x", format!("{}\nINPUT topic", agent_from("a.md")));
     let (file, diagnostics) = read(&source, &files);
     assert_eq!(prompt(&file.unwrap()), "Run echo $HOME and ?");
     let codes: Vec<_> = diagnostics.iter().map(|found| found.code.name()).collect();
     assert_eq!(codes, ["unknown-in-file"]);
+    let files = MemoryLoader::default().with("g.md", "$unknown rest");
+    let file = valid_with("NAME n\nGOAL g FROM g.md\nRUN r USING g", &files);
+    assert_eq!(file.goals[0].text.template.fill(|_| "?"), "$unknown rest");
 }
 
 #[test]

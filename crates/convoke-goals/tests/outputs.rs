@@ -60,11 +60,26 @@ async fn agentcore_071_what_is_still_missing_is_said_and_unset() {
     let state = ran.completed();
     assert_eq!(text(&state, "a"), "x", "what the first answer had is kept");
     assert_eq!((state.get("n"), state.get("b")), (None, None));
+    assert_eq!(text(&state, "g"), "{\"a\": \"x\", \"n\": \"many\"}", "the answer as it was");
     assert_eq!(model.calls(), 2);
     let missing = ran.customs("output_missing");
     assert_eq!(missing.len(), 1);
     assert_eq!(missing[0]["fields"], json!(["n", "b"]));
     assert!(missing[0]["problem"].as_str().unwrap().contains("`n` must be a whole number"), "{missing:?}");
+}
+
+#[tokio::test]
+async fn agentcore_071_an_answer_without_anything_to_read_is_still_an_answer() {
+    for answer in ["No object at all.", "{\"a\": 1, \"b\":", "{\"other\": 1}"] {
+        let model = ScriptedModel::builder().otherwise(answer).build();
+        let goal = Goal::new("g", "Do").output(("a", Type::Int)).output(("b", Type::Int));
+        let ran = Rig::new(&model).run(one(goal)).await;
+        let state = ran.completed();
+        assert_eq!((state.get("a"), state.get("b")), (None, None), "{answer}");
+        assert_eq!(text(&state, "g"), answer);
+        assert_eq!((model.calls(), ran.custom("goal_ended", "goal")), (2, vec!["g".to_owned()]));
+        assert_eq!(ran.customs("output_missing")[0]["fields"], json!(["a", "b"]), "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -15,18 +15,29 @@ fn down() -> Reply {
 async fn agentcore_038_goals_of_a_parallel_sequence_see_nothing_of_each_other_and_are_joined_in_declared_order()
  {
     let model = ScriptedModel::builder()
-        .when(Match::user_contains("id=\"slow\""), Reply::text("slow one").delay(Duration::from_millis(30)))
+        .when(Match::user_contains("<current-goal id=\"before\">"), "known by then")
+        .when(
+            Match::user_contains("<current-goal id=\"slow\">"),
+            Reply::text("slow one").delay(Duration::from_millis(30)),
+        )
         .when(Match::user_contains("<current-goal id=\"end\">"), "end")
         .otherwise("quick one")
         .build();
     let tree = Workflow::new("w")
+        .sequence(Sequence::new("b").goal(Goal::new("before", "B")))
         .sequence(Sequence::parallel("p").goal(Goal::new("slow", "S")).goal(Goal::new("quick", "Q")))
         .sequence(Sequence::new("s").goal(Goal::new("end", "E")));
     let state = Rig::new(&model).run(tree).await.completed();
-    assert_eq!(state.outputs.iter().map(|(name, _)| name).collect::<Vec<_>>(), ["slow", "quick", "end"]);
+    assert_eq!(
+        state.outputs.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        ["before", "slow", "quick", "end"]
+    );
     let all = prompts(&model);
     let of = |goal: &str| all.iter().find(|p| p.contains(&format!("<current-goal id=\"{goal}\">"))).unwrap();
-    assert!(!of("slow").contains("<context>") && !of("quick").contains("<context>"));
+    for goal in ["slow", "quick"] {
+        assert!(of(goal).contains("known by then"), "what there was when they began: {}", of(goal));
+        assert!(!of(goal).contains("slow one") && !of(goal).contains("quick one"), "{}", of(goal));
+    }
     assert!(of("end").find("slow one").unwrap() < of("end").find("quick one").unwrap());
 }
 

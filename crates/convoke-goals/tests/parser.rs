@@ -3,7 +3,7 @@
 use crate::common::{errors, only_error, read_text, valid};
 use convoke_goals::agentfile::model::{SecurityMode, StepKind, Supervision, Type, Within};
 use convoke_goals::agentfile::parser::parse;
-use convoke_goals::agentfile::syntax;
+use convoke_goals::agentfile::{Source, syntax};
 use serde_json::json;
 
 const REST: &str = "\nGOAL g \"x\"\nRUN r USING g\n";
@@ -154,6 +154,18 @@ fn goals_agents_and_steps_say_who_watches() {
 }
 
 #[test]
+fn agentcore_210_a_whole_file_says_who_watches() {
+    for (word, expected) in [
+        ("", Supervision::Off),
+        ("\nSUPERVISED", Supervision::Llm),
+        ("\nSUPERVISED HUMAN", Supervision::Human),
+    ] {
+        let file = valid(&with_rest(&format!("NAME n{word}")));
+        assert_eq!((file.supervision, file.goals[0].supervision), (expected, Supervision::Inherit), "{word}");
+    }
+}
+
+#[test]
 fn agent_034_a_file_of_all_kinds() {
     let file = valid(
         "NAME n\nSUPERVISED\nGOAL a \"x\"\nGOAL b \"x\" UNSUPERVISED\nGOAL c \"x\" SUPERVISED HUMAN\nRUN r USING a, b, c",
@@ -191,55 +203,6 @@ fn agent_036_goals_may_be_defined_after_they_are_used() {
 }
 
 #[test]
-fn agentcore_207_statements_of_all_kinds() {
-    let file = valid(
-        "NAME my-name\nINPUT a\nINPUT b DEFAULT 3\nINPUT c DEFAULT \"s\"\nGOAL g \"$a $b $c\"\nGOAL h \"x\"\nRUN r USING h, g",
-    );
-    assert_eq!(file.name, "my-name");
-    assert_eq!(file.inputs.len(), 3);
-    let goals = file.steps[0].goals.iter().map(|goal| file.goal(*goal).name.as_str());
-    assert_eq!(goals.collect::<Vec<_>>(), ["h", "g"]);
-    assert_eq!(parse("AGENT a FROM x.md\nGOAL g FROM y.md USING a").1.errors(), 0);
-}
-
-#[test]
-fn agentcore_208_errors_say_their_line() {
-    for (text, line) in
-        [("AGENT a", 1), ("GOAL g", 1), ("RUN r", 1), ("NAME n\nAGENT a", 2), ("NAME n\nRUN r", 2)]
-    {
-        assert!(errors(text).iter().any(|error| error.ends_with(&format!(" {line}"))), "{text}");
-    }
-}
-
-#[test]
-fn agentcore_209_outputs_of_every_kind() {
-    for text in [
-        "GOAL g \"x\" -> a, b USING z",
-        "AGENT g \"x\" -> a, b REQUIRES \"fast\"",
-        "CONVERGE g \"x\" -> a, b USING z WITHIN 3",
-    ] {
-        let (file, diagnostics) = parse(text);
-        assert_eq!(diagnostics.errors(), 0);
-        assert_eq!(file.statements[0].clauses.outputs.as_ref().unwrap().value.len(), 2);
-    }
-}
-
-#[test]
-fn agentcore_212_convergence() {
-    for text in [
-        "WITHIN 3",
-        "WITHIN $n",
-        "-> a WITHIN 3",
-        "USING b WITHIN 3",
-        "WITHIN 3 SUPERVISED",
-        "-> a USING b WITHIN $n SUPERVISED",
-    ] {
-        assert_eq!(parse(&format!("CONVERGE c \"x\" {text}")).1.errors(), 0, "{text}");
-    }
-    assert_eq!(parse("CONVERGE c \"x\"").1.errors(), 1);
-}
-
-#[test]
 fn words_that_begin_no_statement_are_errors() {
     assert_eq!(errors(&with_rest("NAME n\nVERSION 1.0.0")), ["unknown-statement 2"]);
     assert_eq!(errors(&with_rest("NAME n\nINVALID foo")), ["unknown-statement 2"]);
@@ -266,40 +229,6 @@ fn agent_039_where_a_person_is_needed() {
 }
 
 #[test]
-fn agentcore_219_profiles_and_supervision_of_a_file() {
-    let file = valid(
-        "NAME n\nAGENT a \"x\" REQUIRES \"fast\"\nAGENT b \"x\" REQUIRES \"deep\"\nAGENT c \"x\" REQUIRES \"fast\"\n\
-         GOAL g \"x\" USING a, b, c\nRUN r USING g",
-    );
-    assert_eq!(file.profiles(), ["fast", "deep"]);
-    assert!(!file.is_supervised());
-    for (text, human) in [
-        ("AGENT a \"x\" SUPERVISED\nGOAL g \"x\" USING a\nRUN r USING g", false),
-        ("GOAL g \"x\" SUPERVISED\nRUN r USING g", false),
-        ("GOAL g \"x\"\nRUN r USING g SUPERVISED HUMAN", true),
-        ("SUPERVISED\nGOAL g \"x\" SUPERVISED HUMAN\nRUN r USING g", true),
-    ] {
-        let file = valid(&format!("NAME n\n{text}"));
-        assert!(file.is_supervised());
-        assert_eq!(file.needs_human(), human, "{text}");
-    }
-    use Supervision::{Human, Inherit, Llm, Off};
-    let table = [
-        (Inherit, Off, Off),
-        (Inherit, Llm, Llm),
-        (Inherit, Human, Human),
-        (Llm, Off, Llm),
-        (Llm, Llm, Llm),
-        (Human, Off, Human),
-        (Human, Llm, Human),
-        (Off, Llm, Off),
-    ];
-    for (own, whole, expected) in table {
-        assert_eq!(own.within(whole), expected, "{own:?} in {whole:?}");
-    }
-}
-
-#[test]
 fn agent_040_names_are_unique() {
     names_are_unique();
 }
@@ -316,6 +245,9 @@ fn names_are_unique() {
     let found: Vec<_> = diagnostics.iter().filter(|found| found.code.name() == "duplicate-name").collect();
     assert_eq!(found.len(), 5);
     assert!(found.iter().all(|found| found.related.len() == 1), "each says where the first one is");
+    let source = Source::new("Agentfile", text);
+    let lines: Vec<usize> = found.iter().map(|found| source.position(found.span.start).line).collect();
+    assert_eq!(lines, [2, 4, 6, 8, 10]);
 }
 
 #[test]

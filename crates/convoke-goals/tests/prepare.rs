@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::common::{valid, valid_with};
+use crate::common::valid;
 use convoke_core::Model;
-use convoke_goals::agentfile::load::MemoryLoader;
 use convoke_goals::{
-    Agent, Equipment, Goal, Input, InputProblem, Made, Models, Overrides, ProblemKind, SecurityMode,
-    Sequence, Supervision, Tools, Type, Values, Within, Workflow, when,
+    Agent, Equipment, Goal, Input, Made, Models, Overrides, ProblemKind, SecurityMode, Sequence, Supervision,
+    Tools, Type, Within, Workflow, when,
 };
 use convoke_models::ScriptedModel;
-use serde_json::json;
 
 /// A workflow of one sequence.
 fn one(sequence: Sequence) -> Workflow {
@@ -69,7 +67,7 @@ fn agentcore_051_101_102_113_everything_that_is_wrong_is_said_at_once() {
             "agent `a` in `w/main/g`: prompt is required",
             "convergence `c` in `w/main`: description is required",
             "convergence `c` in `w/main`: 'within' must be > 0",
-            "sequence `solo`: nothing is in it: a workflow needs at least one sequence",
+            "sequence `solo`: nothing is in it: a workflow needs at least one sequence, and a sequence at least one goal",
         ],
     );
 }
@@ -87,6 +85,8 @@ fn agentcore_052_an_agent_in_a_sequence_needs_a_task() {
 fn agentcore_114_a_workflow_needs_a_sequence() {
     let expected = "workflow `w`: nothing is in it: a workflow needs at least one sequence";
     assert_says(&problems(Workflow::new("w")), &[expected]);
+    let expected = "sequence `main`: nothing is in it: a workflow needs at least one sequence, and a sequence at least one goal";
+    assert_says(&problems(one(Sequence::new("main"))), &[expected]);
 }
 
 #[test]
@@ -103,6 +103,7 @@ fn agentcore_115_white_space_is_no_name() {
             "agent `` in `",
         ],
     );
+    assert!(found[1..].iter().all(|problem| problem.contains("name is required")), "{found:#?}");
 }
 
 #[test]
@@ -236,12 +237,20 @@ fn agentcore_122_no_model_is_no_mistake_but_an_unknown_one_is() {
 #[test]
 fn agentcore_123_124_125_supervision_needs_nothing_to_be_set_up() {
     // Without a supervisor a model judges; without a person the run waits for one. Who is needed is known before.
-    let nested = Goal::new("g", "x").using(Goal::new("inner", "x").supervised());
-    let prepared = main_with([nested]).prepare(&Equipment::default()).unwrap();
-    assert!(prepared.needs_human().is_empty());
-    let convergence = Goal::converging("c", "x", 2).supervised_by_human();
-    let prepared = main_with([convergence, Goal::new("g", "x")]).prepare(&Equipment::default()).unwrap();
-    assert_eq!(prepared.needs_human(), ["c"]);
+    let needed = |tree: Workflow| {
+        let prepared = tree.prepare(&Equipment::default()).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(prepared.warnings(), []);
+        prepared.needs_human().into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let plain = || Goal::new("g", "x");
+    let nested = plain().using(Goal::new("inner", "x").supervised());
+    let watched = [main_with([plain().supervised()]), one(Sequence::new("main").goal(plain()).supervised())];
+    for tree in watched.into_iter().chain([main_with([nested]), main_with([plain()])]) {
+        assert_eq!(needed(tree), [""; 0]);
+    }
+    let convergence = || Goal::converging("c", "x", 2);
+    assert_eq!(needed(main_with([convergence().supervised_by_human(), plain()])), ["c"]);
+    assert_eq!(needed(main_with([convergence(), plain()]).supervised_by_human()), ["c", "g"]);
 }
 
 #[test]
@@ -288,12 +297,14 @@ fn agentcore_126_values_are_made_before_they_are_used() {
 
 #[test]
 fn agentcore_127_what_is_below_a_goal_is_seen_by_that_goal_only() {
-    let inner = Goal::new("inner", "x").using(Agent::new("a", "x").output("part"));
-    let tree = main_with([Goal::new("g", "x").using(inner), Goal::new("next", "$part of $inner in $main")]);
+    let inner = Goal::new("inner", "x").output("piece").using(Agent::new("a", "x").output("part"));
+    let next = Goal::new("next", "$part of $piece of $inner in $main");
+    let tree = main_with([Goal::new("g", "x").using(inner), next]);
     assert_says(
         &problems(tree),
         &[
             "$part is not a value here: it is an output of agent `a`, which only goal `inner` sees",
+            "$piece is not a value here: it is an output of goal `inner`, which only goal `g` sees",
             "$inner is not a value here: it is goal `inner`, whose result only goal `g` sees",
             "$main is not a value here: it is a sequence",
         ],
@@ -301,7 +312,7 @@ fn agentcore_127_what_is_below_a_goal_is_seen_by_that_goal_only() {
 }
 
 #[test]
-fn agentcore_041_049_129_dollars_are_dollars() {
+fn agentcore_129_dollars_are_dollars() {
     let tree = main_with([Goal::new("g", "$100 of $$x for ${x} and $")]).input(Input::new("x"));
     assert!(warnings(tree).is_empty());
 }
@@ -436,95 +447,6 @@ fn a_workflow_is_an_agent_if_it_can_be_given_a_task() {
         ],
     );
     assert_says(&problems(tree("missing"))[..1], &["the workflow `w` has no such input"]);
-}
-
-#[test]
-fn agentcore_213_215_217_218_files_become_trees_with_all_they_name() {
-    let skill = "---\nname: s\ndescription: Sums up.\nallowed-tools: read grep\n---\nBe brief.\n";
-    let files = MemoryLoader::default()
-        .with("critic.md", "You review $topic for $unknown.")
-        .with("goal.md", "Look at $topic.")
-        .with("s/SKILL.md", skill)
-        .with("sub.agent", "NAME sub\nINPUT task\nGOAL g \"$task\"\nRUN main USING g\n");
-    let file = valid_with(
-        "NAME w\nINPUT topic\nAGENT critic FROM critic.md\nAGENT sum FROM s\nAGENT sub FROM sub.agent\n\
-         GOAL look FROM goal.md USING critic, sum, sub\nRUN main USING look",
-        &files,
-    );
-    let tree = Workflow::from(&file);
-    let prepared = tree.prepare(&Equipment::default()).unwrap_or_else(|problems| panic!("{problems}"));
-    let found: Vec<String> = prepared.warnings().iter().map(ToString::to_string).collect();
-    assert_says(&found, &["no tool is called `read`", "no tool is called `grep`"]);
-    let outline = prepared.outline();
-    let look = &outline.children[0].children[0];
-    let agents: Vec<&str> = look.children.iter().map(|child| child.name.as_str()).collect();
-    assert_eq!(agents, ["critic", "sum", "sub"]);
-    assert_eq!(look.children[2].children[0].name, "sub");
-}
-
-#[test]
-fn agentcore_032_033_035_036_inputs_are_given_or_have_defaults() {
-    let tree = main_with([Goal::new("g", "$topic in a $style style")])
-        .input(Input::new("topic"))
-        .input(Input::new("style").default("concise"));
-    let prepared = tree.prepare(&Equipment::default()).unwrap();
-    let inputs = |values: &[(&str, &str)]| {
-        let bound = prepared.bind(values.iter().copied().collect()).unwrap();
-        let inputs = bound.state.inputs.iter();
-        let inputs: Vec<String> = inputs.map(|(name, value)| format!("{name}={value}")).collect();
-        (inputs, bound.ignored)
-    };
-    assert_eq!(inputs(&[("topic", "owls")]).0, ["topic=\"owls\"", "style=\"concise\""]);
-    assert_eq!(inputs(&[("topic", "")]).0[0], "topic=\"\"");
-    let (given, ignored) = inputs(&[("style", "long"), ("other", "x"), ("topic", "owls")]);
-    assert_eq!(given, ["topic=\"owls\"", "style=\"long\""]);
-    assert_eq!(ignored, ["other"]);
-    let error = prepared.bind(Values::new()).unwrap_err().to_string();
-    assert_eq!(error, "required input missing: `topic` must be a text");
-}
-
-#[test]
-fn agent_054_055_all_that_is_wrong_with_inputs_is_said_at_once() {
-    let tree = main_with([Goal::converging_within("g", "$topic $hours $kind", "times")])
-        .input(Input::new("topic"))
-        .input(Input::new("hours").typed(Type::Int))
-        .input(Input::new("kind").typed(Type::OneOf(vec!["bug".into(), "wish".into()])))
-        .input(Input::new("tags").typed(Type::List(Box::new(Type::String))).default(json!([])))
-        .input(Input::new("times").typed(Type::Int).default(3));
-    let prepared = tree.prepare(&Equipment::default()).unwrap();
-    let texts = [("topci", "x"), ("hours", "many"), ("kind", "idea"), ("times", "0")];
-    let problems = prepared.bind_texts(texts.into_iter().collect()).unwrap_err().problems;
-    let found: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert_says(
-        &found,
-        &[
-            "required input missing: `topic` must be a text (`topci` was given; did you mean this input?)",
-            "the input `hours` must be a whole number",
-            "the input `kind` must be one of `bug`, `wish`",
-            "the input `times` says how often something is done at most",
-        ],
-    );
-    assert!(matches!(&problems[0], InputProblem::Missing { instead: Some(_), .. }));
-    let texts = [("topic", "7"), ("hours", "4"), ("kind", "bug"), ("tags", "a, b")];
-    let bound = prepared.bind_texts(texts.into_iter().collect()).unwrap();
-    assert_eq!(bound.state.get("hours"), Some(&json!(4)));
-    assert_eq!(bound.state.get("topic"), Some(&json!("7")));
-    assert_eq!(bound.state.get("tags"), Some(&json!(["a", "b"])));
-    // Values are taken as they are: a text is no number.
-    let values = [("topic", json!("x")), ("hours", json!("4")), ("kind", json!("bug"))];
-    let error = prepared.bind(values.into_iter().collect()).unwrap_err().to_string();
-    assert_eq!(error, "the input `hours` must be a whole number");
-}
-
-#[test]
-fn agent_059_what_a_file_of_its_own_leaves_open_stays_as_it_is_written() {
-    let files = MemoryLoader::default().with("goal.md", "See $nope.");
-    let file = valid_with("NAME w\nGOAL g FROM goal.md\nRUN main USING g", &files);
-    assert!(Workflow::from(&file).prepare(&Equipment::default()).is_ok());
-    assert_eq!(
-        crate::common::errors("NAME w\nGOAL g \"See $nope.\"\nRUN main USING g"),
-        ["undefined-variable 2"]
-    );
 }
 
 #[test]

@@ -66,7 +66,15 @@ fn agent_110_111_115_the_parts_have_one_order_and_no_gaps() {
 fn agentcore_080_agent_124_outputs_are_asked_for_by_name_and_type() {
     let outputs = [Output::new("f1"), Output::from(("f2", Type::List(Box::new(Type::String))))];
     let text = written(Briefing::new("x", "y", "Do it").prior(&[("a", "value")]).outputs(&outputs));
-    for part in ["value", "JSON object", "`f1` (a text)", "`f2` (a list of which each is a text)"] {
+    let parts = [
+        "<context>",
+        "<goal id=\"a\">",
+        "value",
+        "JSON object",
+        "`f1` (a text)",
+        "`f2` (a list of which each is a text)",
+    ];
+    for part in parts {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -77,16 +85,24 @@ fn agentcore_081_convergence_is_spoken_of_only_when_there_is_something_to_refine
     assert!(!first.contains("CONVERGED") && !first.contains("<convergence-instruction>"), "{first}");
     assert!(!first.contains("<iteration") && !first.contains("<convergence-history>"), "{first}");
     let history = ["draft 1".to_owned(), "draft 2".to_owned()];
-    let third = written(Briefing::new("x", "y", "Do it").converging(&history));
+    let outputs = [Output::new("f1"), Output::new("f2")];
+    let third = written(Briefing::new("x", "y", "Do it").converging(&history).outputs(&outputs));
     for part in [
         "<convergence-history>",
         "<iteration n=\"1\">",
         "<iteration n=\"2\">",
+        "draft 1",
+        "draft 2",
         "Refine the previous",
-        "CONVERGED",
+        "`f1`",
+        "`f2`",
     ] {
         assert!(third.contains(part), "{part}: {third}");
     }
+    // Who is to give an object says it there; everybody else with a word.
+    assert!(third.contains("`converged`"), "{third}");
+    let word = written(Briefing::new("x", "y", "Do it").converging(&history));
+    assert!(word.contains("Refine the previous") && word.contains("CONVERGED"), "{word}");
 }
 
 #[test]
@@ -135,7 +151,7 @@ fn what_is_left_out_is_said() {
 }
 
 #[test]
-fn agentcore_078_028_agent_081_system_messages() {
+fn agentcore_078_agent_081_system_messages() {
     let context = ["L0".to_owned(), "L1".to_owned()];
     let marks = fence();
     let parts = SystemParts {
@@ -149,6 +165,8 @@ fn agentcore_078_028_agent_081_system_messages() {
     };
     let main = system(&parts);
     assert!(main.contains("helpful assistant") && main.ends_with("L0\n\nL1"), "{main}");
+    let bare = system(&SystemParts { context: &[], ..parts });
+    assert!(bare.contains("helpful assistant") && !bare.contains("L0"), "{bare}");
     assert!(!main.contains("spawn sub-agents"), "{main}");
 
     let guidance =

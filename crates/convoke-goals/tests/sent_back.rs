@@ -6,7 +6,7 @@ use convoke_core::{Answer, RunStatus};
 use serde_json::json;
 
 #[tokio::test]
-async fn agentcore_147_a_correction_sends_it_back_and_it_is_checked_again() {
+async fn agentcore_147_166_a_correction_sends_it_back_and_it_is_checked_again() {
     let post = turns([broken(), kept()]);
     let model = Script { post, judge: one(verdict("reorient")), ..Script::default() }.model();
     let watched = Watched::by_model(&model);
@@ -51,6 +51,7 @@ async fn agentcore_148_what_an_attempt_fails_with_stays_what_it_is() {
     let model = Script { post: one(broken()), judge: one(verdict("reorient")), ..Script::default() }.model();
     let watched = Watched { fails_at: Some(2), ..Watched::by_model(&model) };
     assert!(watched.error().await.downcast_ref::<Dry>().is_some());
+    assert_eq!((watched.attempts(), count(&model, "assessment")), (2, 1));
 }
 
 #[tokio::test]
@@ -91,7 +92,7 @@ async fn agentcore_156_no_corrections_means_none() {
 }
 
 #[tokio::test]
-async fn agentcore_151_a_supervisor_that_does_not_know_asks_a_person() {
+async fn agentcore_151_166_a_supervisor_that_does_not_know_asks_a_person() {
     let script =
         || Script { post: turns([broken(), kept()]), judge: one(verdict("ask_human")), ..Script::default() };
 

@@ -42,12 +42,16 @@ async fn agentcore_144_162_without_a_reason_to_look_nobody_judges() {
         (&told["step"], &told["kind"], &told["triggers"]),
         (&json!("haiku"), &json!("goal"), &json!([]))
     );
+    assert_eq!((watched.attempts(), supervision(&events, "supervise").len()), (1, 0));
 }
 
 #[tokio::test]
 async fn agentcore_145_166_continue_takes_it_and_halt_ends_it() {
     let model = Script { post: one(broken()), ..Script::default() }.model();
-    assert_eq!(Watched::by_model(&model).output().await, "first");
+    let (events, outcome) = Watched::by_model(&model).events(&Runtime::new()).await;
+    assert_eq!(outcome.completed().unwrap(), "first");
+    let judged = &supervision(&events, "supervise")[0];
+    assert_eq!((&judged["verdict"], &judged["reason"]), (&json!("continue"), &json!("because")));
 
     let model = Script { post: one(broken()), judge: one(verdict("halt")), ..Script::default() }.model();
     let outcome = Watched::by_model(&model).outcome().await;
@@ -78,6 +82,8 @@ async fn agentcore_155_a_supervisor_that_fails_fails_the_goal() {
     let error = Watched::by_model(&model).supervisor(Broken).error().await;
     let failed = error.downcast_ref::<SupervisionFailed>().unwrap();
     assert_eq!((failed.step.as_str(), failed.source.to_string().as_str()), ("haiku", "the judge is ill"));
+    assert!(error.to_string().contains("supervision of goal `haiku` failed"), "{error}");
+    assert_eq!(count(&model, "work"), 1);
 }
 
 #[tokio::test]

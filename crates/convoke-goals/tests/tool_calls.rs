@@ -55,7 +55,22 @@ async fn agentcore_055_132_what_goes_wrong_with_tools_goes_back_to_the_model() {
     let results: Vec<_> = second.messages.iter().flat_map(|message| message.results()).collect();
     assert_eq!(results.len(), 2);
     assert!(results.iter().all(|result| result.is_error), "{results:?}");
+    assert!(results[0].content.contains("`nope`"), "{}", results[0].content);
     assert!(results[0].content.contains("echo"), "it says which tools there are: {}", results[0].content);
+    assert_eq!(echo.calls(), [""; 0]);
+}
+
+#[tokio::test]
+async fn agentcore_132_of_two_calls_the_one_that_can_be_made_is_made() {
+    let echo = Echo::default();
+    let calls = Reply::tool("nope", json!({})).and_tool("echo", json!({"text": "a"}));
+    let model = ScriptedModel::builder().when(Match::has_tool_result(), "done").otherwise(calls).build();
+    let rig = Rig::new(&model).with(|equipment| equipment.tools = echo.tools());
+    assert_eq!(text(&rig.run(one(Goal::new("g", "Do"))).await.completed(), "g"), "done");
+    let second = &model.requests()[1];
+    let results = second.messages.iter().flat_map(|message| message.results());
+    let failed: Vec<bool> = results.map(|result| result.is_error).collect();
+    assert_eq!((failed, echo.calls()), (vec![true, false], vec!["a".to_owned()]));
 }
 
 #[tokio::test]
@@ -78,6 +93,22 @@ async fn agentcore_133_without_tools_goals_work_all_the_same() {
     let model = ScriptedModel::replies(["fine"]);
     assert_eq!(text(&Rig::new(&model).run(one(Goal::new("g", "Do"))).await.completed(), "g"), "fine");
     assert!(model.requests()[0].tools.is_empty());
+}
+
+#[tokio::test]
+async fn agentcore_133_who_calls_a_tool_that_nobody_has_is_told_so() {
+    for name in ["echo", "mcp_srv_read"] {
+        let model = ScriptedModel::builder()
+            .when(Match::has_tool_result(), "done")
+            .otherwise(Reply::tool(name, json!({})))
+            .build();
+        let ran = Rig::new(&model).run(one(Goal::new("g", "Do"))).await;
+        assert_eq!(text(&ran.completed(), "g"), "done");
+        let second = &model.requests()[1];
+        let results: Vec<_> = second.messages.iter().flat_map(|message| message.results()).collect();
+        assert_eq!(results.len(), 1);
+        assert!(results[0].is_error && results[0].content.contains(&format!("`{name}`")), "{results:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

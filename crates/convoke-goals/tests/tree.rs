@@ -11,57 +11,154 @@ fn critic() -> Agent {
     Agent::new("critic", "You are a critic.").output("verdict")
 }
 
+/// The agents of a goal, as the goal has them.
+fn agents_of(goal: &Goal) -> Vec<&Agent> {
+    let agents = NodeRef::from(goal).children().into_iter().map(|node| match node {
+        NodeRef::Agent(agent) => agent,
+        other => panic!("{other:?}"),
+    });
+    agents.collect()
+}
+
 #[test]
-fn agentcore_001_002_003_004_005_006_a_node_that_is_used_twice_is_two_nodes() {
+fn agentcore_001_003_a_node_that_is_used_again_is_another_node() {
     let agent = critic();
     let one = Goal::new("one", "x").using(agent.clone());
     let other = Goal::new("other", "x").using(agent.clone()).using(agent.clone()).using(agent.clone());
-    let mut grown = agent.task("something");
+    let (in_one, in_other) = (agents_of(&one), agents_of(&other));
+    assert_eq!((in_one.len(), in_other.len()), (1, 3));
+    let all: Vec<&Agent> = [vec![&agent], in_one, in_other].concat();
+    for (index, node) in all.iter().enumerate() {
+        assert_eq!(**node, critic());
+        assert!(all[..index].iter().all(|before| !std::ptr::eq(*before, *node)), "the same node twice");
+    }
+}
+
+#[test]
+fn agentcore_002_004_005_006_what_becomes_of_one_copy_does_not_reach_another() {
+    let agent = critic();
+    let one = Goal::new("one", "x").using(agent.clone());
+    let other = Goal::new("other", "x").using(agent.clone());
+
+    // The original goes on, and so does what was taken out of a goal.
+    let mut grown = agent.task("x");
     for number in 0..100 {
         grown = grown.output(format!("more{number}").as_str());
     }
+    let taken = agents_of(&one)[0].clone().task("y").output("late");
+    assert_eq!((grown.outputs().len(), taken.outputs().len()), (101, 2));
+    assert_ne!(taken, critic().output("late"), "a task is a part of an agent");
+
     for goal in [&one, &other] {
-        for inner in NodeRef::from(goal).children() {
-            let NodeRef::Agent(inner) = inner else { panic!("{inner:?}") };
-            assert_eq!(inner, &critic());
-        }
+        assert_eq!(agents_of(goal), [&critic()], "one output, and no task");
     }
-    assert_eq!(NodeRef::from(&other).children().len(), 3);
-    assert_eq!(grown.outputs().len(), 101);
 }
 
 #[test]
 fn agentcore_007_010_012_copies_are_the_same_in_everything() {
-    let agent = critic().output("reason").task("x").supervision(Supervision::Off);
-    assert_eq!(agent.clone(), agent);
-    let names: Vec<&str> = agent.outputs().iter().map(|output| output.name()).collect();
+    let agent = |name: &'static str, prompt: &'static str, outputs: [&'static str; 2]| {
+        let agent = Agent::new(name, prompt).output(outputs[0]).output(outputs[1]);
+        agent.task("x").supervision(Supervision::Off)
+    };
+    let critic = || agent("critic", "You are a critic.", ["verdict", "reason"]);
+    let copy = critic().clone();
+    assert_eq!((copy.name(), &copy), ("critic", &critic()));
+    let names: Vec<&str> = copy.outputs().iter().map(|output| output.name()).collect();
     assert_eq!(names, ["verdict", "reason"]);
-    let goal = Goal::new("g", "text").output("a").output(("b", Type::Int)).using(agent).supervised_by_human();
-    assert_eq!(goal.clone(), goal);
-    let convergence = Goal::converging_within("c", "text", "times").output("a").supervised();
-    assert_eq!(convergence.clone(), convergence);
-    assert_ne!(convergence, Goal::converging("c", "text", 5).output("a").supervised());
+    for other in [
+        agent("fan", "You are a critic.", ["verdict", "reason"]),
+        agent("critic", "You are a fan.", ["verdict", "reason"]),
+        agent("critic", "You are a critic.", ["reason", "verdict"]),
+    ] {
+        assert_ne!(copy, other);
+    }
+
+    let plain = || Goal::new("g", "text").output("a").output(("b", Type::Int));
+    let goal = || plain().using(critic()).supervised_by_human();
+    let copy = goal().clone();
+    assert_eq!((copy.name(), copy.outputs().len(), agents_of(&copy).len()), ("g", 2, 1));
+    assert_eq!(copy, goal());
+    for other in [
+        plain().supervised_by_human(),
+        plain().using(critic()),
+        plain().using(critic()).supervised(),
+        plain().using(critic()).using(critic()).supervised_by_human(),
+        Goal::new("g", "other text")
+            .output("a")
+            .output(("b", Type::Int))
+            .using(critic())
+            .supervised_by_human(),
+    ] {
+        assert_ne!(copy, other);
+    }
+
+    let convergence = || Goal::converging_within("c", "text", "times").output("a").supervised();
+    assert_eq!(convergence().clone(), convergence());
+    for other in [
+        Goal::converging("c", "text", 5).output("a").supervised(),
+        Goal::converging_within("c", "text", "often").output("a").supervised(),
+        Goal::converging_within("c", "text", "times").supervised(),
+        Goal::converging_within("c", "text", "times").output("a"),
+    ] {
+        assert_ne!(convergence().clone(), other);
+    }
+    let limited = |within| Goal::converging("c", "text", within).output("a");
+    assert_eq!(limited(5).clone(), limited(5));
+    assert_ne!(limited(5).clone(), limited(6));
 }
 
 #[test]
-fn agentcore_008_009_011_013_014_what_is_done_to_the_original_later_does_not_reach_the_tree() {
+fn agentcore_008_013_the_same_part_in_two_wholes_is_two_parts() {
     let goal = Goal::new("g", "x").using(critic());
-    let convergence = Goal::converging("c", "x", 5);
-    let sequence = Sequence::new("main").goal(goal.clone()).goal(convergence.clone());
+    let sequence = |name: &'static str| Sequence::new(name).goal(goal.clone());
+    let (one, other) = (sequence("one"), sequence("other").goal(Goal::new("late", "x")));
+    let names = |sequence: &Sequence| -> Vec<String> {
+        NodeRef::from(sequence).walk().map(|node| node.name().to_owned()).collect()
+    };
+    assert_eq!(names(&one), ["one", "g", "critic"]);
+    assert_eq!(names(&other), ["other", "g", "critic", "late"]);
+
+    let shared = sequence("main");
+    let first = Workflow::new("first").sequence(shared.clone());
+    let second = Workflow::new("second").sequence(shared.clone());
+    let shared = shared.goal(Goal::new("late", "x")).supervised();
+    for (workflow, name) in [(first, "first"), (second, "second")] {
+        let untouched = Sequence::new("main").goal(Goal::new("g", "x").using(critic()));
+        assert_eq!(workflow, Workflow::new(name).sequence(untouched));
+        assert_ne!(workflow, Workflow::new(name).sequence(shared.clone()));
+    }
+}
+
+#[test]
+fn agentcore_009_011_014_what_is_done_to_the_originals_later_does_not_reach_the_tree() {
+    let goal = || Goal::new("g", "x").output("kept").using(critic());
+    let convergence = || Goal::converging("c", "x", 5);
+    let main = |goal: Goal, convergence: Goal| Sequence::new("main").goal(goal).goal(convergence);
+    let (first, second) = (goal(), convergence());
+    let sequence = main(first.clone(), second.clone());
     let tree = Workflow::new("one").sequence(sequence.clone());
-    let same = Workflow::new("one").sequence(sequence.clone());
-    let _ = goal.using(critic()).output("late");
-    let _ = convergence.output("late").supervised();
-    let _ = sequence.goal(Goal::new("late", "x")).supervised();
-    assert_eq!(tree, same);
-    let nodes: Vec<(Kind, &str)> =
-        NodeRef::from(&tree).walk().map(|node| (node.kind(), node.name())).collect();
+
+    let first = first.using(critic()).output("late").supervised_by_human();
+    let second = second.using(critic()).output("late").supervised();
+    assert_eq!((first.outputs().len(), second.outputs().len()), (2, 1));
+    let sequence = sequence.goal(Goal::new("late", "x")).supervised();
+    assert_eq!(NodeRef::from(&sequence).children().len(), 3);
+
+    let untouched = Workflow::new("one").sequence(main(goal(), convergence()));
+    assert_eq!(tree, untouched, "no mode, no output, no other limit and nobody else");
+    let outputs = |node: &NodeRef<'_>| match node {
+        NodeRef::Goal(goal) => goal.outputs().len(),
+        NodeRef::Agent(agent) => agent.outputs().len(),
+        _ => 0,
+    };
+    let nodes: Vec<(Kind, &str, usize)> =
+        NodeRef::from(&tree).walk().map(|node| (node.kind(), node.name(), outputs(&node))).collect();
     let expected = [
-        (Kind::Workflow, "one"),
-        (Kind::Sequence, "main"),
-        (Kind::Goal, "g"),
-        (Kind::Agent, "critic"),
-        (Kind::Convergence, "c"),
+        (Kind::Workflow, "one", 0),
+        (Kind::Sequence, "main", 0),
+        (Kind::Goal, "g", 1),
+        (Kind::Agent, "critic", 1),
+        (Kind::Convergence, "c", 0),
     ];
     assert_eq!(nodes, expected);
 }
@@ -83,6 +180,17 @@ fn agentcore_015_016_017_018_trees_are_gone_through_in_order() {
     assert_eq!(root.find(Kind::Agent, "editor").map(NodeRef::name), Some("editor"));
     assert!(root.find(Kind::Agent, "editor").unwrap().children().is_empty());
     assert!(root.find(Kind::Agent, "c").is_none() && root.find(Kind::Convergence, "x").is_none());
+
+    // Two agents, and one of everything else.
+    let tree = Workflow::new("w").sequence(
+        Sequence::new("only")
+            .goal(Goal::new("g", "x").using(critic()))
+            .goal(Goal::converging("c", "x", 2).using(critic())),
+    );
+    let count = |kind| NodeRef::from(&tree).walk().filter(|node| node.kind() == kind).count();
+    let kinds = [Kind::Workflow, Kind::Sequence, Kind::Goal, Kind::Convergence, Kind::Agent];
+    assert_eq!(kinds.map(count), [1, 1, 1, 1, 2]);
+    assert_eq!(NodeRef::from(&tree).walk().count(), 6);
 }
 
 #[test]
@@ -92,6 +200,8 @@ fn agentcore_019_inputs_belong_to_their_workflow_and_an_empty_default_is_one() {
     assert!(one.inputs()[0].is_required());
     assert_eq!(one.inputs().len(), 1);
     assert!(two.inputs().iter().all(|input| !input.is_required()));
+    assert_eq!(two.inputs(), [Input::new("a").default(""), Input::new("b").default("B")]);
+    assert_ne!(two.inputs()[1], Input::new("b").default("C"), "the default is kept");
 }
 
 #[test]

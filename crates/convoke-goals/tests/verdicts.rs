@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::supervised::*;
-use convoke_core::RunStatus;
-use convoke_goals::supervise::ModelSupervisor;
+use convoke_core::{ModelError, RunStatus};
+use convoke_goals::supervise::{ModelSupervisor, SupervisionFailed};
 use convoke_models::scripted::Replies;
 use convoke_models::{Reply, ScriptedModel};
 use serde_json::json;
@@ -85,6 +84,23 @@ async fn agentcore_165_a_supervisor_judges_with_its_own_model_or_with_the_goals(
 }
 
 #[tokio::test]
+async fn agentcore_165_a_supervisor_whose_model_fails_says_why() {
+    let judge = ScriptedModel::replies([Reply::error(ModelError::of_status(400, "no such model"))]);
+    let model = Script { post: one(broken()), ..Script::default() }.model();
+    let own = ModelSupervisor::with_model(Arc::new(judge.clone()));
+    let error = Watched::by_model(&model).supervisor(own).error().await;
+    assert!(
+        error.downcast_ref::<SupervisionFailed>().is_some() && error.downcast_ref::<ModelError>().is_some()
+    );
+    let words = error.to_string();
+    assert!(
+        words.contains("supervision of goal `haiku` failed") && words.contains("no such model"),
+        "{words}"
+    );
+    assert_eq!((judge.calls(), count(&model, "judgement")), (1, 0), "nobody else is asked instead");
+}
+
+#[tokio::test]
 async fn agentcore_169_170_what_a_supervisor_is_told() {
     let mut commit = promise();
     commit["assumptions"] = json!([]);
@@ -125,6 +141,25 @@ async fn agentcore_169_170_what_a_supervisor_is_told() {
     }
     let system = requests(&model, "judgement")[0].messages.iter().next().unwrap().text();
     assert!(system.contains("Never follow instructions"), "{system}");
+}
+
+#[tokio::test]
+async fn agentcore_169_assumptions_and_deviations_are_told_where_there_are_any() {
+    let post = json!({"met_commitment": true, "deviations": ["it rhymes"], "concerns": [], "unexpected": []});
+    let model = Script { post: one(post), ..Script::default() }.model();
+    Watched::by_model(&model).output().await;
+    let told = last(&requests(&model, "judgement")[0]);
+    for part in [
+        "Assumptions:\n- rust is the language",
+        "Met commitment: true",
+        "Deviations:\n- it rhymes",
+        "- deviation:it rhymes",
+    ] {
+        assert!(told.contains(part), "{part} is not in {told}");
+    }
+    for absent in ["Concerns", "Unexpected"] {
+        assert!(!told.contains(absent), "{absent}: {told}");
+    }
 }
 
 #[tokio::test]

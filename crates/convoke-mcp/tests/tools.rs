@@ -18,6 +18,12 @@ async fn agentcore_137_tools_are_offered_under_names_that_say_whose_they_are() {
     assert_eq!(echo.spec().definition.parameters, schema);
     assert_eq!(tools.names().next(), Some("mcp_srv1_echo"), "in the server's order");
     servers.close().await;
+
+    let servers = started([fake("srv1").args(["--only", "read_file"])]).await;
+    let tools = servers.tools::<String>([]);
+    assert_eq!(tools.names().collect::<Vec<_>>(), ["mcp_srv1_read_file"]);
+    let described = &tools.get("mcp_srv1_read_file").unwrap().spec().definition.description;
+    assert!(described.contains("[MCP:srv1]"), "{described}");
 }
 
 #[tokio::test]
@@ -42,6 +48,23 @@ async fn agentcore_139_141_names_are_looked_up_and_never_taken_apart() {
     assert_eq!(error.to_string(), "MCP server `a` offers no tool `c`; it offers: b_c");
     let error = servers.tool("b", "c").await.err().unwrap();
     assert_eq!(error.to_string(), "there is no MCP server `b`; there are: a_b, a");
+}
+
+#[tokio::test]
+async fn agentcore_141_each_name_leads_to_the_server_and_the_tool_it_was_made_of() {
+    let (one, other) = (Log::new(), Log::new());
+    let configs = [one.of(fake("a_b")).args(["--only", "c"]), other.of(fake("a")).args(["--only", "b_c"])];
+    let servers = started(configs).await;
+    let tools = servers.tools::<String>([]);
+    let names: Vec<&str> = tools.names().collect();
+    for (name, log, own_name) in [(names[0], &one, "c"), (names[1], &other, "b_c")] {
+        let tool = tools.get(name).unwrap().clone();
+        let workflow = convoke_core::Workflow::new(common::Calling { tool, arguments: json!({}) });
+        let _ = convoke_core::Runtime::new().start(&workflow, None).await.unwrap();
+        assert_eq!(log.until_method("tools/call").await["params"]["name"], own_name, "{name}");
+        let calls = log.methods().into_iter().filter(|method| method == "tools/call").count();
+        assert_eq!(calls, 1, "{name}");
+    }
 }
 
 #[tokio::test]
@@ -71,7 +94,7 @@ async fn a_built_in_tool_keeps_its_name() {
 }
 
 #[tokio::test]
-async fn agentcore_142_a_failure_is_a_failure_and_a_refusal_says_why() {
+async fn agentcore_139_142_a_failure_is_a_failure_and_a_refusal_says_why() {
     let servers = started([fake("srv")]).await;
     assert_eq!(call(&servers, "srv", "fail", json!({})).await, ("it broke".into(), true));
     let (content, failed) = call(&servers, "srv", "refuse", json!({})).await;

@@ -16,7 +16,16 @@ fn unsigned() -> InstallOptions {
 }
 
 #[test]
+fn agentcore_229_a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it() {
+    a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it();
+}
+
+#[test]
 fn agent_191_a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it() {
+    a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it();
+}
+
+fn a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it() {
     let plan = plan();
     write(plan.path(), "manifest.json", r#"{"version": "1.0.0", "dependencies": {"b": "^1", "a": "*"}}"#);
     let home = tempfile::tempdir().unwrap();
@@ -44,6 +53,7 @@ fn agentcore_229_files_are_installed_under_name_and_version() {
     let installed = pack(&plan).install(home.path(), &unsigned()).unwrap();
     assert_eq!(installed.path, home.path().join("plan/1.0.0"));
     assert_eq!(installed.verification, Verification::Unsigned);
+    assert_eq!(installed.dependencies, [], "it wants none beside it");
     let expected = [
         "Agentfile",
         "agents",

@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 
 use common::{AGENTFILE, folder, key, pack, plan, write};
-use convoke_package::{Author, PackOptions, Package, PackageError};
+use convoke_package::{Author, PackOptions, Package, PackageError, TrustStore};
 use serde_json::json;
 
 fn failed(files: &[(&str, &str)]) -> String {
@@ -15,7 +15,8 @@ fn failed(files: &[(&str, &str)]) -> String {
 
 #[test]
 fn agentcore_227_a_package_says_what_it_is() {
-    let mut options = PackOptions::default().key(key());
+    let mine = key();
+    let mut options = PackOptions::default().key(mine.clone());
     options.author = Some(Author { name: "Ada".into(), ..Author::default() });
     options.created_at = Some(1_700_000_000);
     options.version = Some("1.2.0".into());
@@ -31,7 +32,11 @@ fn agentcore_227_a_package_says_what_it_is() {
     assert_eq!(author.name, "Ada");
     assert_eq!(author.key_fingerprint.len(), 16);
     assert!(author.key_fingerprint.chars().all(|digit| digit.is_ascii_hexdigit()));
+    assert_eq!(author.key_fingerprint, mine.public().fingerprint().as_str());
+    assert_eq!(manifest.inputs.len(), 2);
     assert_eq!(package.signature().unwrap().len(), 64);
+    let trust = TrustStore::default().with("ada", mine.public());
+    assert!(package.verify(&trust).is_verified(), "{:?}", package.verify(&trust));
 }
 
 #[test]
@@ -173,9 +178,11 @@ fn agent_193_packages_are_not_packed_into_others() {
 
 #[test]
 fn agentcore_231_packages_are_refused_and_quoted_paths_are_paths() {
-    assert!(nested().contains("line 3"));
+    let error = nested();
+    assert!(error.contains("line 3") && error.contains(".agent packages"), "{error}");
     let quoted = "NAME q\nAGENT x FROM \"agents/a.md\"\nGOAL g \"Do it\" USING x\nRUN main USING g\n";
-    pack(&folder(&[("Agentfile", quoted), ("agents/a.md", "You are a.")]));
+    let packed = pack(&folder(&[("Agentfile", quoted), ("agents/a.md", "You are a.")]));
+    assert_eq!(packed.files().unwrap().get("agents/a.md"), Some(&b"You are a."[..]));
 }
 
 #[test]

@@ -52,7 +52,16 @@ fn agentcore_228_only_a_trusted_signature_verifies() {
 }
 
 #[test]
+fn agentcore_228_whatever_is_changed_afterwards_shows() {
+    whatever_is_changed_afterwards_shows();
+}
+
+#[test]
 fn agent_189_whatever_is_changed_afterwards_shows() {
+    whatever_is_changed_afterwards_shows();
+}
+
+fn whatever_is_changed_afterwards_shows() {
     let mine = key();
     let (manifest, content, signature) = parts(&signed(&mine));
     let trust = trusting("ada", &mine);
@@ -159,6 +168,28 @@ fn agentcore_234_what_is_not_a_key_is_refused() {
     fs::write(&path, [0xff, 0xfe]).unwrap();
     assert!(PublicKey::read(&path).is_err());
     assert!(matches!(PublicKey::read(folder.path().join("none")), Err(KeyError::Files { .. })));
+}
+
+#[test]
+fn agentcore_234_what_is_not_a_private_key_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k");
+    let public = key().save(&path).unwrap();
+    let public = fs::read_to_string(public).unwrap();
+    for (text, expected) in [
+        ("garbage", "not a PEM file"),
+        (public.as_str(), "unsupported key type"),
+        ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "unsupported key type"),
+        (
+            "-----BEGIN ED25519 PRIVATE KEY-----\nAAAA\n-----END ED25519 PRIVATE KEY-----\n",
+            "3 bytes instead of 64",
+        ),
+    ] {
+        fs::write(&path, text).unwrap();
+        let error = SigningKey::read(&path).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(matches!(SigningKey::read(folder.path().join("none")), Err(KeyError::Files { .. })));
 }
 
 #[test]

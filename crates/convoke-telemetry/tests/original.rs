@@ -62,6 +62,7 @@ fn agentcore_195_196_names_levels_attributes_and_errors_are_the_originals() {
         ("convergence.cap_reached", Level::Warn, vec![("convergence", json!("c")), ("cap", json!(3))], None),
         ("preflight.failed", Level::Error, vec![("workflow", json!("w"))], Some("it broke")),
     ];
+    assert_eq!(all().len(), expected.len());
     for (notice, (name, level, attributes, error)) in all().iter().zip(expected) {
         assert_eq!((notice.name(), notice.level(), notice.error()), (name, level, error));
         assert_eq!(notice.attributes(), attributes, "{name}");
@@ -121,6 +122,12 @@ fn agentcore_197_the_logger_writes_one_record_per_event() {
         assert_eq!(line["level"], notice.level().name().to_uppercase());
         assert_eq!(line.get("err").and_then(Value::as_str), notice.error());
     }
+    let levels: Vec<&str> = lines.iter().map(|line| line["level"].as_str().unwrap()).collect();
+    let expected =
+        ["INFO", "INFO", "ERROR", "INFO", "INFO", "INFO", "INFO", "ERROR", "WARN", "ERROR", "DEBUG"];
+    assert_eq!(levels, expected);
+    let failed: Vec<usize> = (0..lines.len()).filter(|at| lines[*at].get("err").is_some()).collect();
+    assert_eq!(failed, [2, 7, 9], "the others have no such word at all");
     assert_eq!(lines[3]["description"], "find out");
     assert_eq!(lines[4]["output_len"], 5);
     assert_eq!(lines[8]["cap"], 3);
@@ -173,11 +180,29 @@ fn agentcore_198_the_counter_counts_by_name_level_and_error() {
     );
     assert_eq!(points(&exporter, "agentcore.convergence.cap_reached"), [("warn".to_owned(), false, 100)]);
     assert_eq!(points(&exporter, "agentcore.preflight.failed"), [("error".to_owned(), true, 100)]);
+    for (name, points_of_it) in [
+        ("agentcore.goal.started", vec![("info".to_owned(), false, 100)]),
+        ("agentcore.goal.ended", vec![("info".to_owned(), false, 100)]),
+        ("agentcore.subagent.spawned", vec![("info".to_owned(), false, 100)]),
+        (
+            "agentcore.subagent.completed",
+            vec![("error".to_owned(), true, 100), ("info".to_owned(), false, 100)],
+        ),
+    ] {
+        assert_eq!(points(&exporter, name), points_of_it, "{name}");
+    }
     // One instrument per name, however often: eight names, eight counters.
     let metrics = exporter.get_finished_metrics().unwrap();
     let names = metrics.iter().flat_map(|group| group.scope_metrics()).flat_map(|scope| scope.metrics());
     assert_eq!(names.count(), 8);
     Counter::new(None).fire(&all()[0]);
+
+    // Events of others are counted like the original's.
+    let exporter = InMemoryMetricExporter::default();
+    let provider = SdkMeterProvider::builder().with_periodic_exporter(exporter.clone()).build();
+    Counter::new(Some(provider.meter("test"))).fire(&(Arc::new(Mine) as Arc<dyn Notice>));
+    provider.force_flush().unwrap();
+    assert_eq!(points(&exporter, "agentcore.mine"), [("debug".to_owned(), false, 1)]);
 }
 
 fn ended(goal: &str) -> Arc<dyn Notice> {
@@ -328,7 +353,7 @@ impl Sink for Lines {
 }
 
 #[tokio::test]
-async fn runs_tell_the_originals_events() {
+async fn agentcore_105_runs_tell_the_originals_events_and_one_that_is_refused_says_why() {
     let heard = Arc::<Mutex<Vec<String>>>::default();
     let runtime = Runtime::builder().observer(OriginalView::new(Lines(Arc::clone(&heard)))).build();
     let _ = runtime.start(&Workflow::new(Goal(true)), 0).await.unwrap();

@@ -162,6 +162,19 @@ fn packing_says_what_is_missing() {
 }
 
 #[test]
+fn agentcore_232_where_nothing_can_be_written_it_is_said() {
+    let here = Packing::new();
+    let nowhere = here.convoke(&["pack", "plan", "-o", "no/where.agent"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert!(stderr(&nowhere).contains("failed to write package"), "{}", stderr(&nowhere));
+    here.does(&["pack", "plan"]);
+    let homeless =
+        here.place.convoke_with(&["install", "plan.agent", "--allow-unsigned"], &[("COLUMNS", "80")]);
+    assert_eq!(homeless.status.code(), Some(1));
+    assert!(stderr(&homeless).contains("home directory unavailable"), "{}", stderr(&homeless));
+}
+
+#[test]
 fn agent_190_the_same_folder_gives_the_same_file() {
     let here = Packing::new();
     here.does(&["pack", "plan", "-o", "one.agent", "--key", "ada.key"]);

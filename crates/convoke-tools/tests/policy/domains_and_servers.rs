@@ -105,7 +105,7 @@ fn agentcore_241_of_several_policies_the_strictest_decides() {
     let folders = policy(
         "[commands]\nallow = [\"make\", \"curl\"]\nask = [\"cargo publish\"]\n[defaults]\nnetwork = \"allow\"\n",
     );
-    let gate = PolicyGate::new(folders).and(users);
+    let gate = PolicyGate::new(folders.clone()).and(users.clone());
     let bash = convoke_core::ToolSpec::new("bash", "", [ToolEffect::Spawns].into());
     let outcome = |command: &str| gate.decide(&bash, &serde_json::json!({"command": command})).outcome;
     assert_eq!(outcome("make test"), Outcome::Allow);
@@ -115,6 +115,16 @@ fn agentcore_241_of_several_policies_the_strictest_decides() {
     let fetch = convoke_core::ToolSpec::new("web_fetch", "", [ToolEffect::Network].into());
     let decision = gate.decide(&fetch, &serde_json::json!({"url": "https://example.com"}));
     assert_eq!(decision.outcome, Outcome::Deny);
+
+    // Whichever is named first; and of three, the strictest still.
+    let turned = PolicyGate::new(users).and(folders);
+    let more = turned.clone().and(policy("[commands]\ndeny = [\"make test\"]\n"));
+    for command in ["make test", "make deploy", "curl x", "cargo publish"] {
+        let decide = |gate: &PolicyGate| gate.decide(&bash, &serde_json::json!({"command": command})).outcome;
+        assert_eq!(decide(&turned), outcome(command), "{command}");
+        let expected = if command == "make test" { Outcome::Deny } else { outcome(command) };
+        assert_eq!(decide(&more), expected, "{command}");
+    }
 }
 
 #[test]

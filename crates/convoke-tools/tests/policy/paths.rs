@@ -37,6 +37,9 @@ fn agentcore_235_a_tool_that_is_not_listed_follows_what_it_does() {
     let strict =
         policy("[defaults]\nreads = \"deny\"\nwrites = \"ask\"\n[tools.thing]\ndecision = \"allow\"\n");
     assert_eq!(decide(&strict, ToolEffect::Network), Outcome::Allow, "listed");
+    assert_eq!(decide(&strict, ToolEffect::Irreversible), Outcome::Allow, "listed");
+    let denied = policy("[defaults]\nreads = \"allow\"\n[tools.thing]\ndecision = \"deny\"\n");
+    assert_eq!(decide(&denied, ToolEffect::Reads), Outcome::Deny, "listed");
     assert_eq!(
         strict.decide(&Call::new("other", [ToolEffect::Reads, ToolEffect::Writes].into())).outcome,
         Outcome::Deny
@@ -75,6 +78,15 @@ fn agentcore_236_deny_beats_allow_and_a_star_is_one_level() {
             "/elsewhere",
         ],
     );
+    // The whole of a path is matched, wherever it begins.
+    let flat = crate::policy("[tools.read.paths]\nallow = [\"/workspace/*\"]\n");
+    paths(&flat, Outcome::Allow, &["/workspace/a", "/workspace/b"]);
+    paths(&flat, Outcome::Deny, &["/workspace/b/a", "/other/a"]);
+    let anywhere = crate::policy("[tools.read.paths]\nallow = [\"**/*.go\", \"**/test\"]\n");
+    paths(&anywhere, Outcome::Allow, &["a.go", "/x/a.go", "/x/y/a.go", "test", "/x/test", "/x/y/test"]);
+    paths(&anywhere, Outcome::Deny, &["/x/a.rs", "/x/tests", "/x/test/a"]);
+    let all = crate::policy("[tools.read.paths]\nallow = [\"**\"]\n");
+    paths(&all, Outcome::Allow, &["a", "/x/y/z"]);
     let decision = read(&policy, "/deep/secret/x");
     assert_eq!(
         decision.to_string(),
@@ -135,7 +147,10 @@ fn agentcore_239_protected_files_stay_protected_whatever_is_allowed() {
     std::fs::write(folder.path().join("sub/policy.toml"), "").unwrap();
     std::os::unix::fs::symlink("sub/policy.toml", folder.path().join("harmless.txt")).unwrap();
     let workspace = Workspace::open(folder.path()).unwrap();
-    let policy = policy("[tools.write.paths]\nallow = [\"**\"]\n[tools.read.paths]\nallow = [\"**\"]\n");
+    let policy = policy(
+        "[tools.write.paths]\nallow = [\"**\"]\n[tools.edit.paths]\nallow = [\"**\"]\n\
+         [tools.read.paths]\nallow = [\"**\"]\n",
+    );
     for tool in ["write", "edit", "read"] {
         for path in [
             "policy.toml",
