@@ -1,5 +1,6 @@
 //! Goals that are improved on.
 
+use crate::run_support::{Echo, Rig, prompts, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, EventKind, ModelError, ModelErrorKind, Toolset};
 use convoke_goals::supervise::{Review, Supervisor, Verdict};

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::run_support::{Echo, Rig, prompts, text};
 use convoke_core::{
     Canceller, Error, Event, EventKind, Limits, ModelError, ModelErrorKind, RunStatus, Runtime, StepEnd,
 };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{Event, EventKind, Model, ModelError, ModelErrorKind, ModelRequest};
 use convoke_goals::{Agent, Goal, ModelChoice, Models, Overrides, Sequence, Type, Workflow, when};
 use convoke_models::scripted::Replies;

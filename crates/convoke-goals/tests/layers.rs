@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use crate::run_support::{Rig, prompts, systems, text};
 use crate::run_support::{Rig, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, Limits, ModelRequest, Runtime, Toolset};

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::supervised::*;
 use convoke_core::{ModelError, RunStatus};
 use convoke_goals::supervise::{ModelSupervisor, SupervisionFailed};
 use convoke_models::scripted::Replies;
