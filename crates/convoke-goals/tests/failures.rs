@@ -4,10 +4,12 @@ mod run_support;
 
 use std::time::Duration;
 
-use convoke_core::{Canceller, EventKind, Limits, ModelError, ModelErrorKind, RunStatus, StepEnd};
+use convoke_core::{
+    Canceller, Error, EventKind, Limits, ModelError, ModelErrorKind, Resource, RunStatus, StepEnd, Usage,
+};
 use convoke_goals::{Agent, Goal, GoalError, GoalState, Overrides, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, prompts, text};
+use run_support::{Echo, Ran, Rig, prompts, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {
@@ -95,9 +97,26 @@ async fn agent_082_limits_end_in_an_answer_that_is_known_to_be_incomplete_or_in_
     );
     assert_eq!(model.calls(), 3);
 
-    let goal = Goal::new("g", "Do").customize(Overrides::new().budget(Limits::default().model_calls(0)));
-    let ran = rig.run(one(goal)).await;
+    let limited = |limits: Limits| one(Goal::new("g", "Do").customize(Overrides::new().budget(limits)));
+    let ran = rig.run(limited(Limits::default().model_calls(0))).await;
     assert_eq!(ran.outcome.status, RunStatus::BudgetExhausted);
+    assert_eq!(exhausted(&ran), Resource::ModelCalls);
+
+    let reply = echo.call("x").usage(Usage::tokens(100, 100));
+    let model = ScriptedModel::builder().otherwise(reply).build();
+    let rig = Rig::new(&model).with(|equipment| equipment.tools = echo.tools());
+    let ran = rig.run(limited(Limits::default().tokens(150))).await;
+    assert_eq!(ran.outcome.status, RunStatus::BudgetExhausted);
+    assert_eq!(exhausted(&ran), Resource::Tokens);
+    assert!(ran.failed().to_string().contains("tokens"), "{}", ran.failed());
+}
+
+/// What a run had no more of.
+fn exhausted(ran: &Ran) -> Resource {
+    match ran.failed().root() {
+        Error::Budget(exhausted) => exhausted.resource.clone(),
+        other => panic!("it failed for another reason: {other}"),
+    }
 }
 
 #[tokio::test]

@@ -519,14 +519,6 @@ fn agent_054_055_all_that_is_wrong_with_inputs_is_said_at_once() {
 }
 
 #[test]
-fn agent_059_what_a_file_of_its_own_leaves_open_stays_as_it_is_written() {
-    let files = MemoryLoader::default().with("goal.md", "See $nope.");
-    let file = valid_with("NAME w\nGOAL g FROM goal.md\nRUN main USING g", &files);
-    assert!(Workflow::from(&file).prepare(&Equipment::default()).is_ok());
-    assert_eq!(common::errors("NAME w\nGOAL g \"See $nope.\"\nRUN main USING g"), ["undefined-variable 2"]);
-}
-
-#[test]
 fn what_the_tree_says_decides_whether_it_is_the_same() {
     let digest = |goal: Goal| main_with([goal]).prepare(&Equipment::default()).unwrap().digest();
     let plain = digest(Goal::new("g", "x"));
