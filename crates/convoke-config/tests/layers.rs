@@ -274,6 +274,7 @@ fn agent_182_a_workspace_on_the_command_line_goes_first_and_tilde_is_the_home() 
     assert_eq!(flag.workspace().path, Path::new("/elsewhere"));
     assert_eq!(flag.origin("workspace.path"), Origin::Flag("--workspace".into()));
     // A shell replaces the tilde of a flag before anybody sees it, and that of a variable not always.
-    let variable = home.loader([("CONVOKE_WORKSPACE_PATH", "~/other")]).load().unwrap();
+    let home = Home::new();
+    let variable = home.loader([("CONVOKE_WORKSPACE", "~/other")]).load().unwrap();
     assert_eq!(variable.workspace().path, home.path().join("other"));
 }
