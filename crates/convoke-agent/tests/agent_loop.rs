@@ -1,11 +1,9 @@
 //! The loop itself: replies, calls, results, and the ways to end.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     Diary, agent, call, call_events, calls_then_done, echo, kind, outcome, result, results, slow, streamed,
 };
 use convoke_agent::{Agent, AgentStop, ClientTool, Conversation, FunctionTool, ParallelCalls};
@@ -99,7 +97,7 @@ async fn a_timeout_leaves_the_clients_calls_to_the_client() {
         ScriptedModel::builder().otherwise(call("show", "x").and_tool("slow", json!({"text": "y"}))).build();
     let builder = agent(&model)
         .tool(slow("slow", &Diary::default(), Duration::from_secs(5)))
-        .tool(ClientTool::typed::<common::Text>("show", "Shows"));
+        .tool(ClientTool::typed::<crate::common::Text>("show", "Shows"));
     let result = result(builder.timeout(Duration::from_millis(50)).build().unwrap()).await;
     assert_eq!(
         (result.stop, result.pending_calls.len(), results(&result).len()),
@@ -207,8 +205,9 @@ async fn gains_169_one_by_one_means_in_call_order() {
 #[tokio::test]
 async fn gains_170_a_tools_error_is_a_result_and_the_run_goes_on() {
     let model = calls_then_done(call("broken", "x"));
-    let broken =
-        FunctionTool::new("broken", "Fails", |_: common::Text| async { Err::<String, _>("out of paper") });
+    let broken = FunctionTool::new("broken", "Fails", |_: crate::common::Text| async {
+        Err::<String, _>("out of paper")
+    });
     let result = result(agent(&model).tool(broken).build().unwrap()).await;
     assert_eq!(results(&result), [("out of paper".to_owned(), true)]);
     assert_eq!((result.stop, result.text().as_str()), (AgentStop::Complete, "done"));
@@ -218,7 +217,8 @@ async fn gains_170_a_tools_error_is_a_result_and_the_run_goes_on() {
 async fn a_fatal_tools_error_ends_the_agent() {
     let model = calls_then_done(call("broken", "x"));
     let broken =
-        FunctionTool::new("broken", "Fails", |_: common::Text| async { Err::<String, _>("on fire") }).fatal();
+        FunctionTool::new("broken", "Fails", |_: crate::common::Text| async { Err::<String, _>("on fire") })
+            .fatal();
     let outcome = outcome(&Runtime::new(), agent(&model).tool(broken).build().unwrap()).await;
     assert_eq!(outcome.error.unwrap().to_string(), "tool `broken` failed: on fire");
 }
@@ -241,7 +241,7 @@ async fn gains_171_191_an_unknown_tool_is_a_result_that_names_the_tools_there_ar
 #[tokio::test]
 async fn gains_172_a_tools_panic_is_a_result() {
     let model = calls_then_done(call("shaky", "x"));
-    let shaky = FunctionTool::new("shaky", "Panics", |_: common::Text| async {
+    let shaky = FunctionTool::new("shaky", "Panics", |_: crate::common::Text| async {
         if true {
             panic!("dropped it");
         }
@@ -267,7 +267,8 @@ async fn gains_173_a_tool_that_takes_too_long_is_a_result() {
 #[tokio::test]
 async fn gains_174_177_a_client_tool_is_handed_over() {
     let model = calls_then_done(call("show", "x"));
-    let helper = agent(&model).tool(ClientTool::typed::<common::Text>("show", "Shows")).build().unwrap();
+    let helper =
+        agent(&model).tool(ClientTool::typed::<crate::common::Text>("show", "Shows")).build().unwrap();
     let (events, outcome) = streamed(&Runtime::new(), helper).await;
     let result = outcome.completed().unwrap().result.unwrap();
     assert_eq!((result.stop, result.turns), (AgentStop::ClientToolCalls, 1));
@@ -287,8 +288,9 @@ async fn gains_174_177_a_client_tool_is_handed_over() {
 async fn gains_175_calls_of_ours_are_made_before_the_clients_are_handed_over() {
     let diary = Diary::default();
     let model = calls_then_done(call("show", "x").and_tool("echo", json!({"text": "y"})));
-    let builder =
-        agent(&model).tool(echo("echo", &diary)).tool(ClientTool::typed::<common::Text>("show", "Shows"));
+    let builder = agent(&model)
+        .tool(echo("echo", &diary))
+        .tool(ClientTool::typed::<crate::common::Text>("show", "Shows"));
     let result = result(builder.build().unwrap()).await;
     assert_eq!(result.stop, AgentStop::ClientToolCalls);
     assert_eq!(diary.entries(), ["echo(y)"]);
@@ -302,8 +304,10 @@ async fn invalid_arguments_of_a_client_tool_go_back_to_the_model() {
         .when(Match::tool_result_contains("\"text\" is missing"), call("show", "better"))
         .otherwise(Reply::tool("show", json!({"txt": 1})))
         .build();
-    let result =
-        result(agent(&model).tool(ClientTool::typed::<common::Text>("show", "Shows")).build().unwrap()).await;
+    let result = result(
+        agent(&model).tool(ClientTool::typed::<crate::common::Text>("show", "Shows")).build().unwrap(),
+    )
+    .await;
     assert_eq!((result.stop, result.turns), (AgentStop::ClientToolCalls, 2));
     assert_eq!(result.pending_calls[0].arguments, json!({"text": "better"}));
 }
@@ -351,7 +355,7 @@ async fn calls_that_conflict_run_in_call_order_beside_those_that_do_not() {
     let diary = Diary::default();
     let write = slow("write", &diary, Duration::from_secs(2))
         .effects([ToolEffect::Writes])
-        .accesses(|args: common::Text| vec![Access { resource: args.text, mode: AccessMode::Write }]);
+        .accesses(|args: crate::common::Text| vec![Access { resource: args.text, mode: AccessMode::Write }]);
     let calls =
         call("write", "a").and_tool("write", json!({"text": "a"})).and_tool("write", json!({"text": "b"}));
     let result = result(agent(&calls_then_done(calls)).tool(write).build().unwrap()).await;

@@ -1,11 +1,9 @@
 //! A person's word before a call is made.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     Diary, Person, agent, call, call_events, calls_then_done, echo, kind, outcome, results, slow, streamed,
 };
 use convoke_agent::{AgentStop, Approval, ClientTool, InvalidAgent, Rejected};
@@ -139,7 +137,7 @@ async fn gains_167_in_a_mixed_batch_the_model_sees_both_results_in_call_order_an
 async fn gains_176_client_tools_are_not_asked_about() {
     let person = Person::new(|_| Some(Answer::approve()));
     let helper = agent(&calls_then_done(call("show", "x")))
-        .tool(ClientTool::typed::<common::Text>("show", "Shows"))
+        .tool(ClientTool::typed::<crate::common::Text>("show", "Shows"))
         .approval(Approval::Always)
         .build()
         .unwrap();

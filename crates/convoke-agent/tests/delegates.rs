@@ -1,11 +1,9 @@
 //! Agents as tools of agents.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Diary, agent, call, calls_then_done, echo, result, results, slow, streamed};
+use crate::common::{Diary, agent, call, calls_then_done, echo, result, results, slow, streamed};
 use convoke_agent::{Agent, AgentStop, AgentTool, ClientTool, Specialist, SpecialistRegistry};
 use convoke_core::{
     Execution, ModelError, ModelErrorKind, Repeat, Runtime, Timeout, Tool, ToolEffect, Toolset, Transcript,
@@ -32,9 +30,9 @@ async fn gains_185_an_agent_as_a_tool_gives_its_answer_and_its_events_have_their
     assert_eq!(inner.last_request().unwrap().messages.last().unwrap().text(), "why?");
     let below: Vec<_> =
         events.iter().filter(|event| event.path.as_str().starts_with("helper/turn/sage/turn")).collect();
-    assert_eq!(common::kind(&below[0].kind), "step_started");
-    assert_eq!(common::kind(&below.last().unwrap().kind), "step_ended");
-    assert!(below.iter().any(|event| common::kind(&event.kind) == "message_delta"));
+    assert_eq!(crate::common::kind(&below[0].kind), "step_started");
+    assert_eq!(crate::common::kind(&below.last().unwrap().kind), "step_ended");
+    assert!(below.iter().any(|event| crate::common::kind(&event.kind) == "message_delta"));
 }
 
 #[tokio::test]
@@ -113,7 +111,7 @@ async fn a_sub_agent_cannot_hand_calls_to_a_client() {
     let inner = ScriptedModel::builder().otherwise(call("show", "x")).build();
     let sage = Agent::builder("sage")
         .model(inner)
-        .tool(ClientTool::typed::<common::Text>("show", "Shows"))
+        .tool(ClientTool::typed::<crate::common::Text>("show", "Shows"))
         .build()
         .unwrap();
     let result = result(agent(&asks("sage")).tool(AgentTool::new(sage)).build().unwrap()).await;

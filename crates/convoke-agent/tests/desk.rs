@@ -1,12 +1,10 @@
 //! The desk: somebody in the same process who answers.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::Diary;
+use crate::common::Diary;
 use convoke_agent::{Desk, Undecided};
 use convoke_core::{
     Answer, Canceller, Decision, IdempotencyKey, Path, PendingQuestion, Question, Responder, RunId, Timestamp,
@@ -73,9 +71,9 @@ async fn a_run_that_is_cancelled_leaves_no_question_behind() {
     use convoke_core::{RunStatus, Runtime, Workflow};
     let (desk, canceller) = (Desk::new(), Canceller::new());
     let runtime = Runtime::builder().responder(desk.clone()).build();
-    let model = common::calls_then_done(common::call("echo", "x"));
-    let helper = common::agent(&model)
-        .tool(common::echo("echo", &Diary::default()))
+    let model = crate::common::calls_then_done(crate::common::call("echo", "x"));
+    let helper = crate::common::agent(&model)
+        .tool(crate::common::echo("echo", &Diary::default()))
         .approval(Approval::Always)
         .build()
         .unwrap();

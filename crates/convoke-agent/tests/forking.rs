@@ -1,11 +1,9 @@
 //! Agents in a run that goes another way.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Diary, agent, call, calls_then_done, echo};
+use crate::common::{Diary, agent, call, calls_then_done, echo};
 use convoke_agent::{Approval, Conversation};
 use convoke_core::{
     Answer, EffectKind, Entry, Fork, Outcome, Phase, RunId, RunStatus, Runtime, Store, ToolEffect, Workflow,

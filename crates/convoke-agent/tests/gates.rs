@@ -1,13 +1,11 @@
 //! What stands between a call and the world.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::{Diary, agent, call, call_events, calls_then_done, echo, results, slow, streamed};
+use crate::common::{Diary, agent, call, call_events, calls_then_done, echo, results, slow, streamed};
 use convoke_agent::{Agent, AgentStop, Conversation};
 use convoke_core::{
     Answer, BoxFuture, Canceller, Error, Gate, GateRequest, Permission, Question, RunStatus, Runtime,

@@ -1,9 +1,7 @@
 //! Limits end in an answer: turns, budgets, repetition.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
-use common::{Diary, agent, call, echo, outcome, result, results, streamed};
+use crate::common::{Diary, agent, call, echo, outcome, result, results, streamed};
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation, FunctionTool, InvalidAgent};
 use convoke_core::{
     Error, FinishReason, Limits, Message, ModelParams, ModelRequest, Money, Price, Resource, RunStatus,
@@ -46,7 +44,7 @@ async fn gains_159_endless_calls_end_at_the_last_turn() {
     assert_eq!(results(&result).len(), 2);
     assert!(results(&result)[1].1);
     let (started, ended) = ("tool_call_started", "tool_call_ended");
-    let count = |name: &str| events.iter().filter(|event| common::kind(&event.kind) == name).count();
+    let count = |name: &str| events.iter().filter(|event| crate::common::kind(&event.kind) == name).count();
     assert_eq!((count(started), count(ended)), (2, 2));
 }
 
@@ -136,7 +134,7 @@ async fn a_tool_whose_calls_are_used_up_says_so_and_the_agent_goes_on() {
     let diary = Diary::default();
     let calls =
         call("echo", "a").and_tool("echo", json!({"text": "b"})).and_tool("other", json!({"text": "c"}));
-    let model = common::calls_then_done(calls);
+    let model = crate::common::calls_then_done(calls);
     let helper = agent(&model).tool(echo("echo", &diary)).tool(echo("other", &diary)).build().unwrap();
     let result = within(Limits::default().calls_of("echo", 1), helper).await;
     assert_eq!(
@@ -149,14 +147,14 @@ async fn a_tool_whose_calls_are_used_up_says_so_and_the_agent_goes_on() {
 
 #[tokio::test]
 async fn a_call_that_the_budget_refuses_is_never_told_as_made_not_when_replayed_either() {
-    let model = common::calls_then_done(call("echo", "a").and_tool("echo", json!({"text": "b"})));
+    let model = crate::common::calls_then_done(call("echo", "a").and_tool("echo", json!({"text": "b"})));
     let workflow = Workflow::new(agent(&model).tool(echo("echo", &Diary::default())).build().unwrap());
     let runtime = Runtime::builder().store(MemoryStore::new()).build();
     let start =
         runtime.start(&workflow, Conversation::from("go")).limits(Limits::default().calls_of("echo", 1));
     let (live, outcome) = start.stream().collect().await;
     let outcome = outcome.unwrap();
-    let made = live.iter().filter(|event| common::kind(&event.kind) == "tool_call_executing").count();
+    let made = live.iter().filter(|event| crate::common::kind(&event.kind) == "tool_call_executing").count();
     assert_eq!(made, 1);
 
     let replayed = runtime.replay(&workflow, &outcome.run).await.unwrap().events;
@@ -165,7 +163,7 @@ async fn a_call_that_the_budget_refuses_is_never_told_as_made_not_when_replayed_
         result.transcript.iter().flat_map(Message::tool_calls).map(|c| c.id.to_string()).collect();
     assert_eq!(ids.len(), 2);
     for id in ids {
-        assert_eq!(common::call_events(&replayed, &id), common::call_events(&live, &id));
+        assert_eq!(crate::common::call_events(&replayed, &id), crate::common::call_events(&live, &id));
     }
 }
 
@@ -198,7 +196,7 @@ async fn a_reply_the_budget_cuts_off_is_a_partial_result() {
 /// A tool that gives the same whatever happens.
 fn stubborn(diary: &Diary) -> FunctionTool {
     let diary = diary.clone();
-    FunctionTool::new("search", "Searches", move |args: common::Text| {
+    FunctionTool::new("search", "Searches", move |args: crate::common::Text| {
         diary.note(args.text);
         async { Ok::<_, Error>("nothing found") }
     })

@@ -1,12 +1,10 @@
 //! Replies that ask for very many calls at once.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Diary, agent, call, echo, results, slow};
+use crate::common::{Diary, agent, call, echo, results, slow};
 use convoke_agent::{Agent, AgentBuilder, AgentStop, Conversation, InvalidAgent, ParallelCalls};
 use convoke_core::{Canceller, Limits, RunStatus, Runtime, Store, ToolEffect, Workflow};
 use convoke_models::{Match, ScriptedModel};
@@ -38,7 +36,7 @@ fn in_order(calls: usize) -> Vec<String> {
 #[tokio::test]
 async fn a_thousand_conflicting_calls_in_one_reply_are_made_one_after_the_other() {
     let (model, diary) = (asking_for(MANY), Diary::default());
-    let result = common::result(unbounded(&model, &diary)).await;
+    let result = crate::common::result(unbounded(&model, &diary)).await;
     assert_eq!(result.stop, AgentStop::Complete);
     assert_eq!(diary.entries(), in_order(MANY));
     assert!(results(&result).iter().map(|(text, _)| text.clone()).eq((0..MANY).map(|n| format!("[{n}]"))));
@@ -48,7 +46,7 @@ async fn a_thousand_conflicting_calls_in_one_reply_are_made_one_after_the_other(
 async fn a_thousand_calls_one_by_one_need_no_more_than_that() {
     let (model, diary) = (asking_for(MANY), Diary::default());
     let pure = agent(&model).tool(echo("note", &diary).pure()).max_calls_per_reply(None);
-    common::result(pure.parallel_tool_calls(ParallelCalls::OneByOne).build().unwrap()).await;
+    crate::common::result(pure.parallel_tool_calls(ParallelCalls::OneByOne).build().unwrap()).await;
     assert_eq!(diary.entries(), in_order(MANY));
 }
 
@@ -93,7 +91,7 @@ async fn many_calls_are_ended_by_cancelling_the_run() {
 async fn many_calls_are_ended_by_time() {
     let (model, diary) = (asking_for(MANY), Diary::default());
     let limited = slow_writer(&model, &diary).timeout(Duration::from_secs(12)).build().unwrap();
-    assert_eq!(common::result(limited).await.stop, AgentStop::TimedOut);
+    assert_eq!(crate::common::result(limited).await.stop, AgentStop::TimedOut);
     let workflow = Workflow::new(slow_writer(&model, &diary).build().unwrap());
     let run = Runtime::new().start(&workflow, Conversation::from("go")).timeout(Duration::from_secs(12));
     assert_eq!(run.await.unwrap().status, RunStatus::TimedOut);

@@ -1,9 +1,7 @@
 //! Tools that are offered by name until they are opened.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
-use common::{Diary, agent, call, echo, result, results};
+use crate::common::{Diary, agent, call, echo, result, results};
 use convoke_agent::Agent;
 use convoke_core::ModelRequest;
 use convoke_models::{Match, Reply, ScriptedModel};

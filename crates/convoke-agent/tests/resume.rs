@@ -1,12 +1,10 @@
 //! Agents that are interrupted, and go on where they were.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Diary, agent, call, echo, results, slow};
+use crate::common::{Diary, agent, call, echo, results, slow};
 use convoke_agent::{Agent, AgentResult, AgentStop, AgentTool, Approval, Conversation};
 use convoke_core::{
     Answer, BoxFuture, Error, Limits, Nature, Question, RunId, RunStatus, Runtime, Scope, Step, Store,
@@ -39,7 +37,7 @@ fn payer(model: &ScriptedModel, diary: &Diary) -> Workflow<Conversation> {
         .tool(
             echo("pay", diary)
                 .effects([ToolEffect::Network, ToolEffect::Irreversible])
-                .accesses(|_: common::Text| vec![]),
+                .accesses(|_: crate::common::Text| vec![]),
         )
         .approval(Approval::of(["pay"]))
         .build()

@@ -1,11 +1,9 @@
 //! What listeners hear of an agent, however slow they are.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{agent, calls_then_done, kind, slow};
+use crate::common::{agent, calls_then_done, kind, slow};
 use convoke_agent::Conversation;
 use convoke_core::{EventKind, RunStatus, Runtime, Workflow};
 use convoke_models::{Reply, ScriptedModel};
@@ -31,7 +29,7 @@ async fn gains_188_a_slow_listener_hears_every_word_and_the_end() {
 
 #[tokio::test(start_paused = true)]
 async fn gains_188_dropping_the_stream_cancels_the_agent() {
-    let diary = common::Diary::default();
+    let diary = crate::common::Diary::default();
     let model = calls_then_done(Reply::tool("slow", serde_json::json!({"text": "x"})));
     let helper = agent(&model).tool(slow("slow", &diary, Duration::from_secs(10))).build().unwrap();
     let mut stream = Runtime::new().start(&Workflow::new(helper), Conversation::from("go")).stream();

@@ -1,11 +1,9 @@
 //! Tools, sets of tools, and the schemas of their arguments.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Diary, agent, call, calls_then_done, echo, outcome, result, results};
+use crate::common::{Diary, agent, call, calls_then_done, echo, outcome, result, results};
 use convoke_agent::{
     ClientTool, Conversation, FunctionTool, InvalidAgent, ToolContext, schema_of, strict_schema,
 };
@@ -31,7 +29,7 @@ fn gains_190_193_194_a_set_keeps_order_and_refuses_a_name_that_is_taken() {
 
 #[tokio::test]
 async fn gains_191_a_result_has_the_calls_id_and_says_whether_it_is_a_failure() {
-    let picky = FunctionTool::new("picky", "Likes short texts", |args: common::Text| async move {
+    let picky = FunctionTool::new("picky", "Likes short texts", |args: crate::common::Text| async move {
         if args.text.len() > 3 { Err("too long") } else { Ok(args.text) }
     });
     let model = calls_then_done(call("picky", "abc").and_tool("picky", json!({"text": "abcd"})));
@@ -95,13 +93,15 @@ async fn what_a_function_gives_is_text_as_it_is_or_json() {
         degrees: i32,
     }
     let tools = Toolset::new()
-        .with(FunctionTool::new("text", "", |_: common::Text| async { Ok::<_, Error>("as \"it\" is") }))
+        .with(FunctionTool::new("text", "", |_: crate::common::Text| async {
+            Ok::<_, Error>("as \"it\" is")
+        }))
         .unwrap()
-        .with(FunctionTool::new("row", "", |_: common::Text| async {
+        .with(FunctionTool::new("row", "", |_: crate::common::Text| async {
             Ok::<_, Error>(Weather { sky: "clear", degrees: -3 })
         }))
         .unwrap()
-        .with(FunctionTool::new("list", "", |_: common::Text| async { Ok::<_, Error>(vec![1, 2]) }))
+        .with(FunctionTool::new("list", "", |_: crate::common::Text| async { Ok::<_, Error>(vec![1, 2]) }))
         .unwrap();
     let calls = call("text", "").and_tool("row", json!({"text": ""})).and_tool("list", json!({"text": ""}));
     let result = result(agent(&calls_then_done(calls)).tools(tools).build().unwrap()).await;
@@ -113,9 +113,10 @@ async fn what_a_function_gives_is_text_as_it_is_or_json() {
 
 #[tokio::test]
 async fn a_function_may_know_its_scope_and_key() {
-    let tool = FunctionTool::with_context("where", "", |context: ToolContext, _: common::Text| async move {
-        Ok::<_, Error>(format!("{} {}", context.scope.path().as_str(), context.key.as_str().len()))
-    });
+    let tool =
+        FunctionTool::with_context("where", "", |context: ToolContext, _: crate::common::Text| async move {
+            Ok::<_, Error>(format!("{} {}", context.scope.path().as_str(), context.key.as_str().len()))
+        });
     let result = result(agent(&calls_then_done(call("where", ""))).tool(tool).build().unwrap()).await;
     assert_eq!(results(&result), [("helper/turn/where 32".to_owned(), false)]);
 }
@@ -139,7 +140,7 @@ async fn a_tool_may_be_made_of_data() {
 
 #[test]
 fn effects_decide_about_repetition_unless_it_is_said() {
-    let made = || FunctionTool::new("x", "", |_: common::Text| async { Ok::<_, Error>("") });
+    let made = || FunctionTool::new("x", "", |_: crate::common::Text| async { Ok::<_, Error>("") });
     assert_eq!((made().spec().repeat, made().spec().effects), (Repeat::Never, ToolEffect::Network.into()));
     assert_eq!(
         (made().pure().spec().repeat, made().pure().spec().effects),
@@ -152,7 +153,8 @@ fn effects_decide_about_repetition_unless_it_is_said() {
 
 #[tokio::test]
 async fn a_result_that_is_too_long_is_an_error_and_not_a_cut() {
-    let long = FunctionTool::new("long", "", |_: common::Text| async { Ok::<_, Error>("x".repeat(2_000)) });
+    let long =
+        FunctionTool::new("long", "", |_: crate::common::Text| async { Ok::<_, Error>("x".repeat(2_000)) });
     let result =
         result(agent(&calls_then_done(call("long", ""))).tool(long.max_output(1_000)).build().unwrap()).await;
     let (content, is_error) = results(&result).remove(0);
@@ -164,8 +166,9 @@ async fn gains_195_tools_of_one_request_are_nobody_elses() {
     let diary = Diary::default();
     let model = ScriptedModel::builder().otherwise("hi").build();
     let helper = agent(&model).tool(echo("echo", &diary)).build().unwrap();
-    let of_request =
-        |name: &str| Toolset::new().with(ClientTool::typed::<common::Text>(name, "Of the page")).unwrap();
+    let of_request = |name: &str| {
+        Toolset::new().with(ClientTool::typed::<crate::common::Text>(name, "Of the page")).unwrap()
+    };
     let (ann, bob) =
         (helper.with_tools(&of_request("x")).unwrap(), helper.with_tools(&of_request("y")).unwrap());
     let runtime = Runtime::new();

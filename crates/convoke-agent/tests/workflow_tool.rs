@@ -1,9 +1,7 @@
 //! Workflows as tools of agents.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-
-use common::{agent, calls_then_done, result, results};
+use crate::common::{agent, calls_then_done, result, results};
 use convoke_agent::WorkflowTool;
 use convoke_core::{
     BoxFuture, Error, EventKind, ModelRequest, Runner, Scope, Step, Tool, Visibility, Workflow,
@@ -191,7 +189,7 @@ async fn gains_154_a_mapper_gets_all_events_in_order_and_its_error_is_the_tools(
         })
     };
     let listing = mapped().result(|events, state| {
-        let kinds: Vec<String> = events.iter().map(|(_, event)| common::kind(event)).collect();
+        let kinds: Vec<String> = events.iter().map(|(_, event)| crate::common::kind(event)).collect();
         Ok(format!("{} / {}", kinds.join(" "), state["notes"]))
     });
     let expected = "step_started state_snapshot message_started message_delta message_ended step_ended / 0";

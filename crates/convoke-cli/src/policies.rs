@@ -16,22 +16,20 @@ use crate::terminal::Output;
 pub(crate) const ONLY_YOU: &str =
     "which only you can: say so in your own policy.toml, or name the file with --policy";
 
-/// The files that are there: the one that was named or the folder's, then the user's own.
-pub(crate) fn places(arguments: &Arguments, named: Option<&Path>) -> Vec<PathBuf> {
-    let folders = Some(PathBuf::from(policy::FILE)).filter(|path| path.exists());
-    let first = named.map(Path::to_owned).or(folders);
-    first.into_iter().chain(own(arguments)).collect()
+/// The files that hold if none is named: the folder's, if there is one, and the user's own.
+pub(crate) fn places(arguments: &Arguments) -> (Option<PathBuf>, Option<PathBuf>) {
+    let places = configuration::loader(arguments).places();
+    let own = places.user.map(|user| user.with_file_name(policy::FILE)).filter(|path| path.exists());
+    (places.policy, own)
 }
 
-/// The user's own, if it is there.
-fn own(arguments: &Arguments) -> Option<PathBuf> {
-    let user = configuration::loader(arguments).places().user?;
-    Some(user.with_file_name(policy::FILE)).filter(|path| path.exists())
-}
-
-/// Reads a policy that must be there.
-pub(crate) fn load(path: &Path) -> Result<Policy, PolicyErrors> {
-    Policy::load_existing(path)
+/// Reads a folder's policy. One from above the working folder is about the paths of its own folder.
+fn load_folders(path: &Path) -> Result<Policy, PolicyErrors> {
+    let policy = Policy::load_existing(path)?;
+    Ok(match path.parent().filter(|folder| folder.is_absolute()) {
+        Some(folder) => policy.seen_from(folder),
+        None => policy,
+    })
 }
 
 /// The policies that hold, of which the strictest decides. There is at least one.
@@ -50,22 +48,27 @@ impl Policies {
         named: Option<&Path>,
         output: &mut Output,
     ) -> Result<Self, Failure> {
-        let files = places(arguments, named);
-        let mut all = Vec::new();
-        for place in &files {
-            all.push(load(place).map_err(|errors| {
+        let (folders, own) = places(arguments);
+        let folders = folders.filter(|_| named.is_none());
+        let (has_folders, has_own) = (folders.is_some(), own.is_some());
+        let mut read = |place: &Path, policy: Result<Policy, PolicyErrors>| {
+            policy.map_err(|errors| {
                 output.explanation(&errors.render(output.colors_notes(), output.width().unwrap_or(100)));
                 Failure::failed(format!("{} is not valid, so nothing is allowed", place.display()))
-            })?);
+            })
+        };
+        let mut all = Vec::new();
+        if let Some(place) = &folders {
+            all.push(read(place, load_folders(place))?);
         }
-        // By what was read, and not by what is there by now.
-        let has_folders =
-            named.is_none() && files.first().is_some_and(|first| first == Path::new(policy::FILE));
-        let has_own = files.len() > usize::from(has_folders);
+        let users: Vec<PathBuf> = named.map(Path::to_owned).into_iter().chain(own).collect();
+        for place in &users {
+            all.push(read(place, Policy::load_existing(place))?);
+        }
         if named.is_none() && !has_own {
             all.push(Policy::default());
         }
-        Ok(Self { all, has_folders, files })
+        Ok(Self { all, has_folders, files: folders.into_iter().chain(users).collect() })
     }
 
     /// These, with another one as the user's own, which is in this file.

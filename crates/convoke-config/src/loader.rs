@@ -73,6 +73,12 @@ impl Loader {
             paths.push(path.to_owned());
             layers.push(read::file(path, whose, home.as_deref(), &mut problems));
         }
+        if let Some(foreign) = &places.foreign {
+            let name = foreign.display();
+            let warning = format!("{name} is not used: it is not yours, and anybody may write to its folder");
+            problems
+                .push(Problem::warning(warning).help(format!("if it is meant, name it: --config {name}")));
+        }
         layers.push(read::variables(&self.environment, &mut problems));
         layers.iter().for_each(|layer| check::contradictions(layer, &mut problems));
         let mut flags = Vec::new();

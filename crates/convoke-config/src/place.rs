@@ -9,6 +9,9 @@ use crate::FILE;
 /// The name of the file that holds the runs.
 const STORE: &str = "convoke.db";
 
+/// The name of the file that says what tools may do.
+const POLICY: &str = "policy.toml";
+
 /// Where files are looked for, and which are there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
@@ -18,6 +21,10 @@ pub struct Places {
     pub named: Option<PathBuf>,
     /// The nearest file in the working folder or above it.
     pub folder: Option<PathBuf>,
+    /// A file in the working folder that is not used: anybody may write there, and it is somebody else's.
+    pub foreign: Option<PathBuf>,
+    /// The nearest policy in the working folder or above it.
+    pub policy: Option<PathBuf>,
     /// The credentials file, or where it belongs.
     pub credentials: Option<PathBuf>,
     /// Where runs are kept if nobody says otherwise: beside the folder's file; without one, the nearest store above the
@@ -30,17 +37,20 @@ impl Places {
         let user = environment.configuration_folder().map(|folder| folder.join(FILE));
         let home = environment.get("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
         let found = if named.is_none() { upwards(folder, FILE, home.as_deref()) } else { None };
+        let foreign = Some(folder.join(FILE)).filter(|file| named.is_none() && is_foreign(file));
         // Whoever works in the configuration folder has one file, not two.
-        let is_users = |found: &PathBuf| {
-            user.as_ref().is_some_and(|user| user.canonicalize().ok() == found.canonicalize().ok())
+        let is_users = |found: &PathBuf, name: &str| {
+            let own = user.as_ref().map(|user| user.with_file_name(name));
+            own.is_some_and(|own| own.canonicalize().ok() == found.canonicalize().ok())
         };
-        let found = found.filter(|found| !is_users(found));
+        let found = found.filter(|found| !is_users(found, FILE));
+        let policy = upwards(folder, POLICY, home.as_deref()).filter(|found| !is_users(found, POLICY));
         let store = match &found {
             Some(file) => file.with_file_name(STORE),
             None => upwards(folder, STORE, home.as_deref()).unwrap_or_else(|| folder.join(STORE)),
         };
         let credentials = Credentials::find(environment).or_else(|| Credentials::home(environment));
-        Self { user, named, folder: found, credentials, store: below_dot(store) }
+        Self { user, named, folder: found, foreign, policy, credentials, store: below_dot(store) }
     }
 }
 
@@ -53,10 +63,10 @@ fn below_dot(path: PathBuf) -> PathBuf {
 }
 
 /// The nearest file of this name, from a folder upwards: not beyond the project (where `.git` is), not beyond the user's home, and never
-/// into a folder that anybody may write to.
+/// into a folder that anybody may write to. In the folder itself, what others have put there for anybody to find does not count.
 fn upwards(folder: &Path, name: &str, home: Option<&Path>) -> Option<PathBuf> {
     let here = folder.join(name);
-    if here.exists() {
+    if here.exists() && !is_foreign(&here) {
         return Some(here);
     }
     let absolute = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
@@ -76,6 +86,23 @@ fn upwards(folder: &Path, name: &str, home: Option<&Path>) -> Option<PathBuf> {
 fn is_anybodys(folder: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     folder.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0)
+}
+
+/// Whether it is a file of somebody else in a folder that anybody may write to.
+#[cfg(unix)]
+fn is_foreign(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let folder = match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let trusted = [0, rustix::process::geteuid().as_raw()];
+    is_anybodys(folder) && file.symlink_metadata().is_ok_and(|metadata| !trusted.contains(&metadata.uid()))
+}
+
+#[cfg(not(unix))]
+fn is_foreign(_: &Path) -> bool {
+    false
 }
 
 #[cfg(not(unix))]

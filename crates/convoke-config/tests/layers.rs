@@ -217,6 +217,26 @@ fn a_folder_that_anybody_may_write_to_is_not_looked_into() {
     assert_eq!(config.store(), home.project().join("below/convoke.db"));
 }
 
+/// Only root can make files that are somebody else's.
+#[cfg(unix)]
+#[test]
+fn what_others_put_into_a_folder_that_anybody_may_write_to_is_not_used() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let home = Home::with("", "[store]\npath = \"runs.db\"\n");
+    let file = home.project().join("convoke.toml");
+    if chown(&file, Some(12345), None).is_err() {
+        return;
+    }
+    let load = || home.loader([]).folder(home.project()).load().unwrap();
+    assert!(load().store().ends_with("runs.db"), "nobody else could have put it there");
+    std::fs::set_permissions(home.project(), std::fs::Permissions::from_mode(0o1777)).unwrap();
+    let config = load();
+    assert!(config.store().ends_with("convoke.db"));
+    assert!(home.plain(config.warnings()).contains("is not used: it is not yours"));
+    chown(&file, Some(0), None).unwrap();
+    assert!(load().store().ends_with("runs.db"));
+}
+
 #[test]
 fn the_store_of_a_subfolder_is_that_of_its_project() {
     let home = Home::with("", "");

@@ -1,13 +1,11 @@
 //! Agentfiles, run: what is written in the language is what happens.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod common;
-mod run_support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::valid;
+use crate::common::{self, valid};
+use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, EventKind, ModelError, ModelErrorKind, RunStatus, Toolset};
 use convoke_goals::Workflow;
@@ -15,7 +13,6 @@ use convoke_goals::agentfile::diagnostic::Severity;
 use convoke_goals::agentfile::load::MemoryLoader;
 use convoke_goals::agentfile::{Source, read};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, prompts, systems, text};
 use serde_json::{Map, Value, json};
 use tokio::sync::Barrier;
 

@@ -1,10 +1,8 @@
 //! Goals and sequences that are pursued under a condition.
 
-mod run_support;
-
+use crate::run_support::Rig;
 use convoke_goals::{Goal, GoalError, Input, Sequence, Type, Workflow, when};
 use convoke_models::ScriptedModel;
-use run_support::Rig;
 
 #[tokio::test]
 async fn goals_and_sequences_whose_condition_does_not_hold_are_skipped() {

@@ -1,13 +1,10 @@
 //! However much there is, what somebody is told has a size, and what is left out is said.
 
-mod run_support;
-mod supervised;
-
+use crate::run_support::{Rig, prompts, systems};
+use crate::supervised::{Script, broken, one};
 use convoke_goals::{Agent, Goal, Input, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Rig, prompts, systems};
 use serde_json::json;
-use supervised::{Script, broken, one};
 
 const BUDGET: usize = 2_000;
 

@@ -1,12 +1,10 @@
 //! Goals that are improved on.
 
-mod run_support;
-
+use crate::run_support::{Echo, Ran, Rig, prompts, text};
 use convoke_core::{EventKind, ModelError, ModelErrorKind};
 use convoke_goals::supervise::{Review, Supervisor, Verdict};
 use convoke_goals::{Agent, Goal, GoalError, Input, Sequence, Type, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Ran, Rig, prompts, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {

@@ -1,11 +1,10 @@
 //! Corrections reach everybody they concern, and stand whatever becomes of the try that was to heed them.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod run_support;
-mod supervised;
-
 use std::sync::Arc;
 
+use crate::run_support::{Rig, text};
+use crate::supervised::{Person, Script, broken, kept, last, one, requests, turns, verdict};
 use convoke_core::store::Store;
 use convoke_core::{Answer, ModelError, ModelErrorKind, RunStatus, Runtime};
 use convoke_goals::{
@@ -14,8 +13,6 @@ use convoke_goals::{
 use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use run_support::{Rig, text};
-use supervised::{Person, Script, broken, kept, last, one, requests, turns, verdict};
 
 fn main(goal: Goal) -> Workflow {
     Workflow::new("w").sequence(Sequence::new("s").goal(goal))
@@ -139,7 +136,7 @@ async fn what_a_person_said_stands_in_another_process_too() {
         let equipment = Equipment::default().with_model(model.clone());
         retried(Goal::new("g", "Do it")).prepare(&equipment).unwrap()
     };
-    let run = supervised::run_id();
+    let run = crate::supervised::run_id();
     let bound = prepared().bind(Values::new()).unwrap();
     let mut outcome = runtime.start(&prepared().workflow(), bound.state).id(run.clone()).await.unwrap();
     for answer in [Answer::revise("shorter, please"), Answer::approve()] {
@@ -157,7 +154,7 @@ async fn a_correction_of_the_whole_does_not_use_up_those_of_a_part() {
     // The goal is sent back once; its agent, which is watched by itself, twice after that, as often as it may be.
     let about = |kind: &str| Match::last_contains(format!("({kind} "));
     let model = ScriptedModel::builder()
-        .when(Match::output("commitment"), Reply::json(supervised::promise()))
+        .when(Match::output("commitment"), Reply::json(crate::supervised::promise()))
         .when(Match::output("assessment").and(about("goal")), turns([broken(), kept()]))
         .when(Match::output("assessment"), turns([kept(), broken(), broken(), kept()]))
         .when(Match::output("judgement"), Reply::json(verdict("reorient")))

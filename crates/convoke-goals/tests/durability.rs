@@ -1,11 +1,10 @@
 //! A run that is cut anywhere goes on as if nothing had been.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod run_support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::run_support::{prompts, text};
 use convoke_agent::FunctionTool;
 use convoke_core::store::Store;
 use convoke_core::{
@@ -17,7 +16,6 @@ use convoke_goals::{
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use run_support::{prompts, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -324,7 +322,7 @@ async fn a_run_is_told_of_the_folder_as_it_was_when_it_began() {
         let question = store.questions(Some(&outcome.run)).await.unwrap().remove(0);
         store.answer(&outcome.run, &question.id, Answer::approve()).await.unwrap();
         completed(runtime.resume(&prepared(after), outcome.run.clone()).await.unwrap());
-        for system in run_support::systems(&model) {
+        for system in crate::run_support::systems(&model) {
             assert!(!system.contains(after), "{system}");
         }
     }

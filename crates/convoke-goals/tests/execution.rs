@@ -1,11 +1,9 @@
 //! Workflows, sequences and goals, run from beginning to end.
 
-mod run_support;
-
+use crate::run_support::{Rig, prompts, systems, text};
 use convoke_core::{Error, Role, RunStatus};
 use convoke_goals::{Agent, Goal, GoalState, Input, Overrides, Sequence, Supervision, Values, Workflow};
 use convoke_models::{Reply, ScriptedModel};
-use run_support::{Rig, prompts, systems, text};
 
 fn one(goal: Goal) -> Workflow {
     Workflow::new("w").sequence(Sequence::new("s").goal(goal))

@@ -1,15 +1,13 @@
 //! Goals that fail: where and why, what is left of them, and limits that are reached.
 
-mod run_support;
-
 use std::time::Duration;
 
+use crate::run_support::{Echo, Ran, Rig, prompts, text};
 use convoke_core::{
     Canceller, Error, EventKind, Limits, ModelError, ModelErrorKind, Resource, RunStatus, StepEnd, Usage,
 };
 use convoke_goals::{Agent, Goal, GoalError, GoalState, Overrides, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Ran, Rig, prompts, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {
@@ -185,7 +183,7 @@ async fn the_nearer_of_two_time_limits_holds() {
 
 #[tokio::test(start_paused = true)]
 async fn an_empty_reply_is_a_failure_that_may_pass() {
-    let echo = run_support::Echo::default();
+    let echo = crate::run_support::Echo::default();
     for goal in [Goal::new("g", "Do it"), Goal::new("g", "Do it").output("a")] {
         for with_tools in [false, true] {
             let model = ScriptedModel::replies(["", r#"{"a": "x"}"#]);

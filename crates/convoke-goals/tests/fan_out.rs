@@ -1,17 +1,14 @@
 //! Several at the same goal.
 
-mod common;
-mod run_support;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::valid;
+use crate::common::valid;
+use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{Model, ModelError, ModelErrorKind};
 use convoke_goals::{Agent, Goal, ModelChoice, Models, Overrides, Sequence, Type, Workflow, when};
 use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, prompts, systems, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {
@@ -260,7 +257,7 @@ async fn outputs_of_a_goal_that_uses_one_goal_are_not_forgotten() {
 
 #[tokio::test]
 async fn who_watches_sees_which_tools_were_used_by_goals_below() {
-    let echo = run_support::Echo::default();
+    let echo = crate::run_support::Echo::default();
     let model = ScriptedModel::builder()
         .when(Match::output("commitment"), "no")
         .when(Match::output("assessment"), "no")

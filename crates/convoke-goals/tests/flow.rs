@@ -1,8 +1,6 @@
 //! Variables: what they are, and that they have a value when they are used.
 
-mod common;
-
-use common::{errors, only_error, valid, warnings};
+use crate::common::{errors, only_error, valid, warnings};
 use convoke_goals::agentfile::Piece;
 use serde_json::json;
 

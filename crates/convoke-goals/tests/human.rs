@@ -1,18 +1,16 @@
 //! Goals that a person decides about.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod supervised;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::supervised::*;
 use convoke_core::{
     Answer, BoxFuture, Canceller, Decision, Error, Nature, PendingQuestion, Responder, RunStatus, Runtime,
     Scope, Step, Store, Workflow,
 };
 use convoke_store::MemoryStore;
 use serde_json::json;
-use supervised::*;
 
 #[tokio::test]
 async fn agentcore_152_a_person_approves_revises_or_rejects() {

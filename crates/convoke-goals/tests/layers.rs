@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
-mod run_support;
-
 use std::time::Duration;
 
+use crate::run_support::{Rig, prompts, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, Limits, ModelRequest, Runtime, Toolset};
 use convoke_goals::{Agent, Goal, Input, Overrides, Retry, Sequence, Tools, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use run_support::{Rig, prompts, systems, text};
 use serde_json::{Value, json};
 
 fn one(goal: Goal) -> Workflow {

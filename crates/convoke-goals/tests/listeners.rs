@@ -1,11 +1,9 @@
 //! What listeners are told of goals.
 
-mod run_support;
-
+use crate::run_support::{Echo, Rig};
 use convoke_core::EventKind;
 use convoke_goals::{Goal, GoalState, Sequence, Workflow};
 use convoke_models::ScriptedModel;
-use run_support::{Echo, Rig};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {

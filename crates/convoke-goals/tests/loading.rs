@@ -1,10 +1,8 @@
 //! Names, contradictions, and what `FROM` names.
 
-mod common;
-
 use std::fs;
 
-use common::{errors, errors_with, read_text, valid, valid_with, warnings};
+use crate::common::{errors, errors_with, read_text, valid, valid_with, warnings};
 use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader, MemoryLoader};
 use convoke_goals::agentfile::model::{Agentfile, Persona};
 use convoke_goals::agentfile::{Source, read};

@@ -1,10 +1,8 @@
 //! Sequences that run again and again.
 
-mod run_support;
-
+use crate::run_support::{Rig, prompts, text};
 use convoke_goals::{Goal, Sequence, Within, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Rig, prompts, text};
 use serde_json::json;
 
 fn looping(times: u32) -> Workflow {

@@ -1,16 +1,14 @@
 //! Runs keep the rules they were begun under, whatever build goes on with them.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod run_support;
-
 use std::sync::Arc;
 
+use crate::run_support::{Rig, prompts};
 use convoke_core::store::Store;
 use convoke_core::{EffectKind, Fork, RunId, Runtime};
 use convoke_goals::{Goal, GoalState, Input, Output, Prepared, Sequence, Values, Workflow};
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use run_support::{Rig, prompts};
 use serde_json::json;
 
 /// Begins a run, and forks it where it begins, as a build before there were rules would have begun it.

@@ -1,14 +1,12 @@
 //! Tools that nobody named are offered by name, and described once they are opened.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod run_support;
-
+use crate::run_support::{Rig, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, ModelRequest, Toolset};
 use convoke_goals::agentfile::model::Tools;
 use convoke_goals::{Goal, Overrides, Sequence, Spawning, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Rig, systems, text};
 use serde_json::json;
 
 fn tools() -> Toolset {

@@ -1,11 +1,9 @@
 //! Values out of answers.
 
-mod run_support;
-
+use crate::run_support::{Echo, Rig, prompts, text};
 use convoke_core::{ModelError, ModelErrorKind};
 use convoke_goals::{Goal, GoalError, Sequence, Type, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, prompts, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {

@@ -1,13 +1,11 @@
 //! Goals that are pursued at the same time.
 
-mod run_support;
-
 use std::time::Duration;
 
+use crate::run_support::{Rig, prompts, text};
 use convoke_core::{ModelError, ModelErrorKind};
 use convoke_goals::{Goal, Input, Sequence, Type, Workflow, when};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Rig, prompts, text};
 
 fn down() -> Reply {
     Reply::error(ModelError::new(ModelErrorKind::InvalidRequest, "model down"))

@@ -1,8 +1,6 @@
 //! From tokens to statements.
 
-mod common;
-
-use common::{errors, only_error, read_text, valid};
+use crate::common::{errors, only_error, read_text, valid};
 use convoke_goals::agentfile::model::{SecurityMode, StepKind, Supervision, Type, Within};
 use convoke_goals::agentfile::parser::parse;
 use convoke_goals::agentfile::{Source, Span, syntax};

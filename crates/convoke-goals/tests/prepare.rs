@@ -1,10 +1,8 @@
 //! From a tree to a plan: everything that is wrong is said at once, and nothing that is right is refused.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{valid, valid_with};
+use crate::common::{valid, valid_with};
 use convoke_core::Model;
 use convoke_goals::agentfile::load::MemoryLoader;
 use convoke_goals::{

@@ -1,7 +1,5 @@
 //! Any text at all: nothing panics, and formatting changes nothing that matters.
 
-mod common;
-
 use std::sync::Arc;
 
 use convoke_core::Model;
@@ -289,7 +287,7 @@ proptest! {
 #[test]
 fn good_files_are_good() {
     for text in FILES {
-        let (file, diagnostics) = common::read_text(text);
+        let (file, diagnostics) = crate::common::read_text(text);
         assert!(file.is_some(), "{}", render(&Source::new("x", text), &diagnostics, Style::default()));
         all_of_it(text);
     }
@@ -340,6 +338,6 @@ fn thousands_of_goals_with_a_mistake_each_are_read() {
         format!("GOAL g{index} \"$g{next} ${{x}}\" USING a{index}\nRUN r{index} USING g{index}, h{index}\n")
     };
     let text: String = (0..20_000).map(goal).collect();
-    let (_, diagnostics) = common::read_text(&text);
+    let (_, diagnostics) = crate::common::read_text(&text);
     assert!(diagnostics.errors() > 60_000 && diagnostics.iter().count() == KEPT);
 }

@@ -1,10 +1,9 @@
 //! Why a supervisor looks at a result.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod supervised;
-
 use std::sync::Arc;
 
+use crate::supervised::*;
 use convoke_core::{BoxFuture, Error, EventKind, ModelError, Runtime, Scope};
 use convoke_goals::agentfile::load::NoFiles;
 use convoke_goals::agentfile::{Source, read};
@@ -12,7 +11,6 @@ use convoke_goals::supervise::{Review, Supervisor, Trigger, Verdict};
 use convoke_models::Reply;
 use convoke_models::scripted::Replies;
 use serde_json::json;
-use supervised::*;
 
 fn unable() -> Reply {
     Reply::error(ModelError::of_status(400, "no such model"))

@@ -1,7 +1,5 @@
 //! The examples of the reference are valid, and formatted.
 
-mod common;
-
 use convoke_goals::agentfile::format;
 
 #[test]
@@ -11,8 +9,8 @@ fn every_example_of_the_reference_is_valid_and_formatted() {
         reference.split("```agentfile\n").skip(1).map(|rest| rest.split("```\n").next().unwrap()).collect();
     assert!(examples.len() >= 6);
     for example in examples {
-        common::valid(example);
-        assert_eq!(common::warnings(example), [""; 0], "{example}");
+        crate::common::valid(example);
+        assert_eq!(crate::common::warnings(example), [""; 0], "{example}");
         assert_eq!(format(example).as_deref(), Ok(example));
     }
 }

@@ -1,18 +1,15 @@
 //! What nobody accepted is nobody's result.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod run_support;
-mod supervised;
-
 use std::time::Duration;
 
+use crate::run_support::{Ran, Rig, text};
+use crate::supervised::{Person, Script, broken, kept, last, one, promise, requests, turns, verdict};
 use convoke_core::{Answer, EventKind, RunStatus};
 use convoke_goals::{Agent, Goal, Overrides, Retry, Sequence, Workflow};
 use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Ran, Rig, text};
 use serde_json::json;
-use supervised::{Person, Script, broken, kept, last, one, promise, requests, turns, verdict};
 
 fn converging() -> Goal {
     Goal::converging("g", "Improve it", 3)

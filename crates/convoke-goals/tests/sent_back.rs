@@ -1,14 +1,12 @@
 //! Goals that a supervisor sends back, and people who decide when it does not.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod supervised;
-
 use std::time::Duration;
 
+use crate::supervised::*;
 use convoke_core::{Answer, RunStatus};
 use convoke_goals::supervise::Watch;
 use serde_json::json;
-use supervised::*;
 
 #[tokio::test]
 async fn agentcore_147_a_correction_sends_it_back_and_it_is_checked_again() {

@@ -1,11 +1,10 @@
 //! Skills: which there are, how they are taken up, and that their limits hold.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod run_support;
-
 use std::fs;
 use std::sync::Arc;
 
+use crate::run_support::{Echo, Rig, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::store::Store;
 use convoke_core::{EffectKind, Error, EventKind, Fork, ModelRequest, Phase, RunId, Runtime, Toolset};
@@ -13,7 +12,6 @@ use convoke_goals::agentfile::load::{MemoryLoader, Skill};
 use convoke_goals::{Agent, Goal, Sequence, SkillShelf, Spawning, Type, Values, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use run_support::{Echo, Rig, systems, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

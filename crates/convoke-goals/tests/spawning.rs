@@ -1,12 +1,10 @@
 //! Agents that are called in at run time.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod run_support;
-
+use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{ModelError, ModelErrorKind, ModelRequest};
 use convoke_goals::{Agent, Goal, Overrides, Sequence, Spawning, Tools, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, prompts, systems, text};
 use serde_json::{Value, json};
 
 fn tree() -> Workflow {

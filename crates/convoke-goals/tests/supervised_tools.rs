@@ -1,20 +1,17 @@
 //! Whoever watches a goal knows which tools were called for it, whoever called them.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod run_support;
-mod supervised;
-
 use std::sync::Arc;
 
+use crate::run_support::{Ran, Rig};
+use crate::supervised::{kept, last, promise, promise_with, requests, run_id};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, Fork, ModelError, ModelErrorKind, Store, Toolset};
 use convoke_goals::{Agent, Goal, Input, Overrides, Sequence, Spawning, Supervision, Tools, Workflow};
 use convoke_models::scripted::ScriptedModelBuilder;
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use run_support::{Ran, Rig};
 use serde_json::{Value, json};
-use supervised::{kept, last, promise, promise_with, requests, run_id};
 
 /// Tools of these names that do nothing.
 fn tools(names: &[&str]) -> Toolset {

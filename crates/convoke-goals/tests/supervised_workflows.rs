@@ -1,21 +1,17 @@
 //! Supervision in whole workflows: who is watched, who is sent back, who is asked.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod common;
-mod run_support;
-mod supervised;
-
 use std::sync::Arc;
 
-use common::valid;
+use crate::common::valid;
+use crate::run_support::{Rig, text};
+use crate::supervised::{broken, count, kept, last, promise, requests, run_id, verdict};
 use convoke_core::{Answer, EffectKind, Fork, ModelError, Phase, RunStatus, Runtime, Store};
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_goals::{Goal, Sequence, Supervision, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::MemoryStore;
-use run_support::{Rig, text};
 use serde_json::json;
-use supervised::{broken, count, kept, last, promise, requests, run_id, verdict};
 
 fn tree(text: &str) -> Workflow {
     Workflow::from(&valid(text))

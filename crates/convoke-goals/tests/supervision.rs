@@ -1,8 +1,7 @@
 //! Goals that a model watches, phase by phase.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod supervised;
-
+use crate::supervised::*;
 use convoke_core::{BoxFuture, Error, EventKind, ModelError, RunStatus, Runtime, Scope};
 use convoke_goals::Supervision;
 use convoke_goals::supervise::{Review, SupervisionFailed, Supervisor, Verdict, Watch};
@@ -10,7 +9,6 @@ use convoke_models::Reply;
 use convoke_models::scripted::Replies;
 use convoke_store::MemoryStore;
 use serde_json::json;
-use supervised::*;
 
 fn unable() -> Reply {
     Reply::error(ModelError::of_status(400, "no such model"))

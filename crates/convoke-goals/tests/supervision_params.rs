@@ -1,17 +1,14 @@
 //! The parameters of a goal hold for what is said about it.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod run_support;
-mod supervised;
-
 use std::sync::Arc;
 
+use crate::run_support::Rig;
+use crate::supervised::{Script, Watched, broken, one, requests, verdict};
 use convoke_core::{ModelParams, ReasoningEffort};
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_goals::{Goal, Overrides, Sequence, Workflow};
 use convoke_models::{Reply, ScriptedModel};
-use run_support::Rig;
-use supervised::{Script, Watched, broken, one, requests, verdict};
 
 fn cold() -> ModelParams {
     ModelParams::default().temperature(0.0).seed(7)

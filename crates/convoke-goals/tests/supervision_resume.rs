@@ -1,16 +1,14 @@
 //! Supervised goals that are interrupted, at any moment, and go on.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod supervised;
-
 use std::sync::Arc;
 
+use crate::supervised::*;
 use convoke_core::{Answer, EffectKind, Entry, Fork, Phase, RunStatus, Runtime, Store};
 use convoke_goals::supervise::Watch;
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::{MemoryStore, SqliteStore};
 use serde_json::json;
-use supervised::*;
 
 /// Answers by what it is told alone, as another process would find it: what was not corrected is not good enough.
 fn model() -> ScriptedModel {

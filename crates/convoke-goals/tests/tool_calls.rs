@@ -1,14 +1,12 @@
 //! Tools that goals and agents call.
 
-mod run_support;
-
 use std::time::Duration;
 
+use crate::run_support::{Echo, Rig, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, ToolEffect, ToolEffects, Toolset};
 use convoke_goals::{Agent, Goal, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use run_support::{Echo, Rig, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {

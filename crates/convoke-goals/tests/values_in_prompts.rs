@@ -1,11 +1,9 @@
 //! Values in prompts: in one order, and never taken for a part of the prompt.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
-mod run_support;
-
+use crate::run_support::{Rig, prompts, systems, text};
 use convoke_goals::{Agent, Goal, Input, Sequence, Type, Workflow};
 use convoke_models::{Match, ScriptedModel};
-use run_support::{Rig, prompts, systems, text};
 
 #[tokio::test]
 async fn json_stands_in_prompts_with_its_keys_in_order_however_serde_json_was_built() {

@@ -1,16 +1,14 @@
 //! What a supervisor is told, and what of what it says is a verdict.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-mod supervised;
-
 use std::sync::Arc;
 
+use crate::supervised::*;
 use convoke_core::RunStatus;
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_models::scripted::Replies;
 use convoke_models::{Reply, ScriptedModel};
 use serde_json::json;
-use supervised::*;
 
 #[tokio::test]
 async fn agentcore_146_168_what_is_no_verdict_is_never_a_yes() {

@@ -1,11 +1,9 @@
 //! Workflows that are agents, and how deep things may stand below each other.
 
-mod run_support;
-
+use crate::run_support::{Rig, prompts, text};
 use convoke_core::EventKind;
 use convoke_goals::{Agent, Goal, Input, Sequence, Type, Workflow};
 use convoke_models::{Match, ScriptedModel};
-use run_support::{Rig, prompts, text};
 use serde_json::json;
 
 fn one(goal: Goal) -> Workflow {

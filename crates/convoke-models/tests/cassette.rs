@@ -1,13 +1,11 @@
 //! Cassettes against a server that answers as told.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
-mod server;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::server::{Answer, Server};
 use bytes::Bytes;
 use convoke_core::Reality;
 use convoke_models::cassette::{Cassette, CassetteError, Missing};
@@ -16,7 +14,6 @@ use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings, Transpor
 use futures_util::StreamExt;
 use http::{HeaderMap, HeaderValue, Method};
 use serde_json::{Value, json};
-use server::{Answer, Server};
 use tempfile::TempDir;
 
 const KEY: &str = "sk-very-secret-0815";
@@ -528,7 +525,7 @@ fn the_environment_decides_whether_to_record() {
     let run = |record: Option<&str>, expected: bool| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
         command
-            .args(["--exact", "--ignored", "says_what_the_environment_wants"])
+            .args(["--exact", "--ignored", "cassette::says_what_the_environment_wants"])
             .env_remove("CONVOKE_RECORD");
         command.envs(record.map(|value| ("CONVOKE_RECORD", value)));
         command.envs(expected.then_some(("EXPECT_RECORD", "1")));

@@ -1,18 +1,15 @@
 //! Which model is used, and why.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
-mod server;
 
 use std::path::PathBuf;
 
+use crate::server::{Answer, Server};
 use convoke_models::choose::{
     Choice, CredentialsError, KeyPlace, ModelConfig, Reason, Service, ServiceConfig,
 };
 use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
 use serde_json::json;
-use server::{Answer, Server};
 
 fn written(name: &str, text: &str, mode: u32) -> (tempfile::TempDir, PathBuf) {
     use std::os::unix::fs::PermissionsExt;
@@ -163,7 +160,7 @@ async fn agent_183_a_service_is_sent_its_own_key_and_the_general_one_only_if_it_
             variable.map_or_else(|| Environment::of([]), |variable| Environment::of([variable]));
         let connector = Connector::new(environment, credentials.clone(), config);
         let model = connector.connect(&format!("{service}/m").parse().unwrap()).unwrap();
-        server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap_err();
+        crate::server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap_err();
         assert_eq!(server.last().headers["authorization"], format!("Bearer {key}"), "{service}");
     }
 }
@@ -205,6 +202,6 @@ async fn an_ollama_elsewhere_is_found_and_called_at_the_same_place() {
     assert_eq!(name.to_string(), "ollama/qwen3:4b");
     let connector = Connector::new(environment, Credentials::default(), ModelConfig::default());
     let model = connector.connect(&name).unwrap();
-    let reply = server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap();
+    let reply = crate::server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap();
     assert_eq!(reply.text(), "Hello.");
 }

@@ -1,14 +1,12 @@
 //! A thousand agents and the agents they ask, at one gate, against a server that allows fifty requests a second.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod limited;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::limited::{Counting, Gated, LimitedServer, Says, Seen};
 use axum::Router;
 use axum::extract::State;
 use axum::response::IntoResponse;
@@ -20,7 +18,6 @@ use convoke_models::resilience::{Attempts, Retrying};
 use convoke_models::{ApiKey, Match, Reply, ScriptedModel, Transport};
 use futures_util::TryStreamExt;
 use http::{HeaderMap, Method};
-use limited::{Counting, Gated, LimitedServer, Says, Seen};
 use serde_json::json;
 use tokio::task::JoinSet;
 

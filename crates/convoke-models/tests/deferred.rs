@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod asking;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use asking::{Fixed, Lingering, ask};
+use crate::asking::{Fixed, Lingering, ask};
 use convoke_core::{
     FinishReason, Model, ModelError, ModelErrorKind, ModelRequest, Money, Price, Reality, ReplyDelta, Usage,
 };
@@ -51,7 +49,7 @@ async fn it_is_opened_when_it_is_first_asked_and_only_then() {
     let (model, begun) = slow(0);
     assert_eq!((model.name(), model.reality()), ("slow", Reality::Live));
     assert_eq!((Model::price(&model), model.highest_price()), (None, None));
-    let unasked = model.reply(ModelRequest::new("go"), asking::context());
+    let unasked = model.reply(ModelRequest::new("go"), crate::asking::context());
     drop(unasked);
     assert_eq!(begun.load(Ordering::Relaxed), 0);
     for _ in 0..3 {

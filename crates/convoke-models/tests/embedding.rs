@@ -1,13 +1,11 @@
 //! Embeddings by providers: what is asked, what is made of the answers, and how they fail.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
-mod server;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server};
 use convoke_core::{
     BoxFuture, Embedder, EmbeddingPurpose, Embeddings, ModelError, ModelErrorKind, Money, Price, Usage,
 };
@@ -17,7 +15,6 @@ use convoke_models::{ApiKey, Provider, ProviderEmbedder, ProviderSettings, Trans
 use futures_util::stream;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
-use server::{Answer, SOON_SILENT, SOON_STALLED, Server};
 
 const KEY: &str = "sk-very-secret";
 

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod asking;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use asking::{Lingering, ask, pieces};
+use crate::asking::{Lingering, ask, pieces};
 use convoke_core::{
     Category, FinishReason, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Money, Price,
     ReplyDelta, Usage,

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{context, deltas};
+use crate::common::{context, deltas};
 use convoke_core::{Category, Model, ModelError, ModelErrorKind, ModelRequest, ReplyDelta};
 use convoke_models::{Reply, ScriptedModel};
 use futures_util::StreamExt;

@@ -1,6 +1,5 @@
 //! The gate by itself: order, cancellation, what it makes of replies.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::Arc;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::{context, deltas};
+use crate::common::{context, deltas};
 use convoke_core::{Model, ModelRequest};
 use convoke_models::ScriptedModel;
 use futures_util::StreamExt;

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod asking;
-
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use asking::{Lingering, ask, context, pieces};
+use crate::asking::{Lingering, ask, context, pieces};
 use convoke_core::{
     BoxFuture, Digest, FinishReason, Model, ModelError, ModelErrorKind, ModelParams, ModelReply,
     ModelRequest, Money, ReplyDelta, ToolChoice, Usage,
@@ -137,9 +135,9 @@ async fn what_a_failed_call_used_is_reported_once_and_before_the_failure() {
     let used = Ok(ReplyDelta::Usage(Usage::tokens(7, 7)));
     let cut = ModelError::new(ModelErrorKind::Interrupted, "cut");
     for failing in [
-        asking::Fixed(vec![used.clone(), Err(cut)]),
+        crate::asking::Fixed(vec![used.clone(), Err(cut)]),
         // One that ends without an end.
-        asking::Fixed(vec![used.clone()]),
+        crate::asking::Fixed(vec![used.clone()]),
     ] {
         let model = ResponseCache::new(Arc::new(failing), Arc::new(MemoryReplies::default()));
         let (one, two) = (model.reply(cold("go"), context()), model.reply(cold("go"), context()));
@@ -155,7 +153,7 @@ async fn what_a_failed_call_used_is_reported_once_and_before_the_failure() {
 #[tokio::test]
 async fn a_call_that_does_not_say_what_it_used_is_no_hit() {
     let finished = ReplyDelta::Finished { reason: FinishReason::Stop, request_id: None };
-    let silent = asking::Fixed(vec![Ok(ReplyDelta::Text("Hm.".into())), Ok(finished)]);
+    let silent = crate::asking::Fixed(vec![Ok(ReplyDelta::Text("Hm.".into())), Ok(finished)]);
     let model = ResponseCache::new(Arc::new(silent.clone()), Arc::new(MemoryReplies::default()));
     assert_eq!(pieces(&model, cold("go")).await, silent.0, "no usage where there was none");
     assert!(ResponseCache::is_hit(&ask(&model, cold("go")).await.unwrap().usage));

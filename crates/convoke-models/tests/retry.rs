@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod asking;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use asking::{Lingering, ask, context, pieces};
+use crate::asking::{Lingering, ask, context, pieces};
 use convoke_core::{
     FinishReason, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Money, Price, Reality,
     ReplyDelta, Usage,

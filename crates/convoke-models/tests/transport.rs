@@ -1,15 +1,11 @@
 //! The real transport against a real server.
 
-#![cfg(feature = "providers")]
-
-mod server;
-
+use crate::server::{Answer, Server};
 use convoke_models::Transport;
 use convoke_models::http::{HttpRequest, HttpTransport, TransportFailure};
 use futures_util::TryStreamExt;
 use http::{HeaderMap, Method};
 use serde_json::json;
-use server::{Answer, Server};
 
 fn request(url: &str) -> HttpRequest {
     HttpRequest {
@@ -45,7 +41,7 @@ async fn this_machine_is_reached_without_the_proxy_and_all_others_through_it() {
     const INSIDE: &str = "CONVOKE_TEST_BEHIND_PROXY";
     let Ok(proxied) = std::env::var(INSIDE) else {
         let proxy = Server::start([Answer::json(200, json!({"proxied": true}))]).await;
-        let test = "this_machine_is_reached_without_the_proxy_and_all_others_through_it";
+        let test = "transport::this_machine_is_reached_without_the_proxy_and_all_others_through_it";
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
         again.args(["--exact", test]).env(INSIDE, &proxy.url).env_remove("NO_PROXY").env_remove("no_proxy");
         for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {

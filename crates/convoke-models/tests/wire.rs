@@ -1,14 +1,12 @@
 //! What all providers have in common: where requests go, what is told of failures, and how long a reply is waited for.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod server;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::server::{Answer, Server, ask, pieces};
 use convoke_core::{
     BoxFuture, Category, Embedder, EmbeddingPurpose, Message, ModelErrorKind, ModelRequest, ReplyDelta, Usage,
 };
@@ -19,7 +17,6 @@ use convoke_models::{ApiKey, Provider, ProviderEmbedder, ProviderModel, Provider
 use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
-use server::{Answer, Server, ask, pieces};
 use tokio::time::{Instant, sleep};
 
 const KEY: &str = "sk-very-secret";
@@ -457,7 +454,7 @@ async fn a_wait_that_stands_in_the_body_holds_for_everybody() {
     let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
     assert_eq!(error.retry_after, Some(Duration::from_secs(34)));
     let refused_at = Instant::now();
-    let mut reply = convoke_core::Model::reply(&model, ModelRequest::new("Hi"), server::context());
+    let mut reply = convoke_core::Model::reply(&model, ModelRequest::new("Hi"), crate::server::context());
     assert_eq!(reply.next().await, Some(Ok(ReplyDelta::Text("Hello.".into()))));
     assert_eq!(refused_at.elapsed(), Duration::from_secs(34));
 }

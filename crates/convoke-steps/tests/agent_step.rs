@@ -1,7 +1,5 @@
 //! An agent as a step of a workflow.
 
-mod common;
-
 use convoke_agent::{Agent, AgentResult, AgentStop, Approval, ClientTool, FunctionTool};
 use convoke_core::{Error, EventKind, Responder, Runtime, ToolEffect, Usage, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::gauge::Gauge;
-use common::{Trail, add, at_once, blamed, millis, run, run_on, slow, waits, with_model};
+use crate::common::gauge::Gauge;
+use crate::common::{Trail, add, at_once, blamed, millis, run, run_on, slow, waits, with_model};
 use convoke_core::{Error, Limits, ModelParams, Resource, RunStatus, Runtime, Scope, SharedStep, Workflow};
 use convoke_models::ScriptedModel;
 use convoke_steps::{Chain, Join, OnError, Parallel, Prompt, StepExt, prompt, task};

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::stored::{Home, asks};
-use common::tools::TestTool;
-use common::{Trail, millis, run_on, with_model};
+use crate::common::stored::{Home, asks};
+use crate::common::tools::TestTool;
+use crate::common::{Trail, millis, run_on, with_model};
 use convoke_agent::Agent;
 use convoke_core::{
     Answer, Canceller, Error, Limits, ModelRequest, Money, Resource, RunStatus, Step, Usage, Workflow,

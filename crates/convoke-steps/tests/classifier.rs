@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::told_of_steps;
-use common::{Trail, add, run_on, watch_on, with_model};
+use crate::common::events::told_of_steps;
+use crate::common::{Trail, add, run_on, watch_on, with_model};
 use convoke_core::{Error, ModelError, ModelErrorKind, ModelParams, Workflow};
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{BuildError, Classifier, ClassifierBuilder, StepsError};

@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::events::{end, told, told_of_steps};
-use common::{Oops, Trail, add, blamed, fails};
+use crate::common::events::{end, told, told_of_steps};
+use crate::common::{Oops, Trail, add, blamed, fails};
 use convoke_core::{Error, Event, Outcome, Recovery, Runtime, Step, StepFailure, Workflow};
 use convoke_steps::{Chain, OnError, StepExt};
 
@@ -40,7 +38,7 @@ impl Policy {
         let quiet = runtime.start(&workflow, Trail::default()).await.unwrap();
         self.asked.lock().unwrap().clear();
         let (events, heard) = runtime.start(&workflow, Trail::default()).stream().collect().await;
-        common::events::must_be_well_formed(&events);
+        crate::common::events::must_be_well_formed(&events);
         let heard = heard.unwrap();
         assert_eq!((quiet.status, quiet.state), (heard.status, heard.state.clone()), "heard or not");
         (events, heard)
@@ -54,7 +52,7 @@ fn a_fails_c() -> Chain<Trail> {
 #[tokio::test]
 async fn gains_045_without_a_policy_nothing_goes_on_after_a_failure() {
     // There is no switch that does nothing without a handler: what may go on is said per step or by a policy.
-    let outcome = common::run(a_fails_c()).await;
+    let outcome = crate::common::run(a_fails_c()).await;
     assert_eq!(blamed(&outcome.error.unwrap()).0, "b");
     assert_eq!(outcome.state.steps, ["a", "b"]);
 }
@@ -120,7 +118,7 @@ async fn what_a_step_says_about_itself_comes_before_the_policy() {
 async fn a_policy_can_be_given_to_a_part_of_a_run() {
     let part = Chain::new("part").then(fails("x")).then(add("y"));
     let part = part.on_failure(|_: &StepFailure<'_>| Recovery::Continue);
-    let outcome = common::run(Chain::new("main").then(part).then(fails("z"))).await;
+    let outcome = crate::common::run(Chain::new("main").then(part).then(fails("z"))).await;
     assert_eq!(blamed(&outcome.error.unwrap()).0, "z");
     assert_eq!(outcome.state.steps, ["x", "y", "z"]);
 }

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::stored::{Home, asks, echo, says};
-use common::{Trail, add, millis};
+use crate::common::stored::{Home, asks, echo, says};
+use crate::common::{Trail, add, millis};
 use convoke_core::{
     Answer, EffectKind, Error, EventKind, Fork, Outcome, Phase, Question, RetryPolicy, RunId, RunStatus,
     Scope, Step, Workflow,

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::stored::{Home, asks, echo};
-use common::tools::TestTool;
-use common::{Trail, millis};
+use crate::common::stored::{Home, asks, echo};
+use crate::common::tools::TestTool;
+use crate::common::{Trail, millis};
 use convoke_core::{
     Answer, BoxFuture, Canceller, Error, History, Invocation, ModelError, ModelRequest, Outcome, Repeat,
     RunStatus, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,

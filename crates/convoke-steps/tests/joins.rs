@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::told;
-use common::gauge::Gauge;
-use common::{Trail, add, at_once, failed_branches, fails, millis, run, slow, waits, watch};
+use crate::common::events::told;
+use crate::common::gauge::Gauge;
+use crate::common::{Trail, add, at_once, failed_branches, fails, millis, run, slow, waits, watch};
 use convoke_core::{Outcome, RunStatus};
 use convoke_steps::{BranchEnd, BranchReport, BuildError, Chain, Join, Parallel, ParallelBuilder, StepExt};
 

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::stored::{Home, asks, echo, says};
-use common::{Oops, Trail, add, fails, millis};
+use crate::common::stored::{Home, asks, echo, says};
+use crate::common::{Oops, Trail, add, fails, millis};
 use convoke_core::{
     Answer, BoxFuture, Error, Fork, ModelError, PendingQuestion, Responder, RunStatus, StoreError, Workflow,
 };

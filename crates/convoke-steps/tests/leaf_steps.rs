@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::{end, told, told_of_steps};
-use common::{Oops, Trail, add, fails, run, watch};
+use crate::common::events::{end, told, told_of_steps};
+use crate::common::{Oops, Trail, add, fails, run, watch};
 use convoke_core::{Error, EventKind, Runtime, Scope, Workflow};
 use convoke_steps::{func, task};
 use serde::{Deserialize, Serialize};
@@ -100,7 +98,7 @@ async fn gains_008_a_slow_reader_gets_all_changes_in_order() {
     let mut stream = Runtime::new().start(&workflow, Report::default()).stream();
     let mut heard = Vec::new();
     while let Some(event) = stream.next().await {
-        tokio::time::sleep(common::millis(50)).await;
+        tokio::time::sleep(crate::common::millis(50)).await;
         if let EventKind::StateDelta { patch } = event.kind {
             heard.push(patch[0]["value"].as_u64().unwrap());
         }

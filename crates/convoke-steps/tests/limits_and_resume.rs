@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use common::stored::{Home, asks, echo, says};
-use common::tools::TestTool;
-use common::{Trail, add, at_once, millis};
+use crate::common::stored::{Home, asks, echo, says};
+use crate::common::tools::TestTool;
+use crate::common::{Trail, add, at_once, millis};
 use convoke_core::{
     Answer, BoxFuture, Canceller, Error, Fork, Limits, ModelError, ModelRequest, Outcome, PendingQuestion,
     Repeat, Responder, RunStatus, Step, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,

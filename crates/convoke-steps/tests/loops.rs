@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::events::{end, told, told_of_steps};
-use common::{Oops, Trail, add, blamed, count, millis, run, waits, watch};
+use crate::common::events::{end, told, told_of_steps};
+use crate::common::{Oops, Trail, add, blamed, count, millis, run, waits, watch};
 use convoke_core::{Canceller, Error, Recovery, RunStatus, Runtime, StepFailure, Workflow};
 use convoke_steps::{Chain, Func, Loop, OnError, StepExt, StepsError, func};
 

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::gauge::Gauge;
-use common::{Oops, Trail, add, at_once, failed_branches, fails, millis, run, run_on, slow, watch};
+use crate::common::gauge::Gauge;
+use crate::common::{Oops, Trail, add, at_once, failed_branches, fails, millis, run, run_on, slow, watch};
 use convoke_core::{Error, RunStatus, Runtime};
 use convoke_steps::{
     BuildError, Chain, Func, Join, Map, Mapped, Merge, MergeBuilder, Merged, StepExt, func, task_boxed,
@@ -171,8 +169,9 @@ async fn items_that_are_not_needed_are_missing() {
 #[tokio::test]
 async fn items_have_paths_of_their_own() {
     let map = Map::new("each", Join::all().finish_rest(), count_up, double(), tell);
-    let (events, _) = common::watch_on(&Runtime::new(), map, Trail { count: 3, ..Trail::default() }).await;
-    let told = common::events::told(&events);
+    let (events, _) =
+        crate::common::watch_on(&Runtime::new(), map, Trail { count: 3, ..Trail::default() }).await;
+    let told = crate::common::events::told(&events);
     for path in ["each/double", "each/double#2", "each/double#3"] {
         assert!(told.contains(&format!("{path} completed")), "{path}");
     }

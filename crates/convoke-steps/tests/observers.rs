@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{Trail, add, run, run_on};
+use crate::common::{Trail, add, run, run_on};
 use convoke_core::{Event, EventKind, Observer, Runtime, RuntimeBuilder};
 
 #[tokio::test]

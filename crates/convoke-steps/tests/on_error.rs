@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::told_of_steps;
-use common::{Oops, Trail, add, blamed, fails, millis, run, slow, waits, watch};
+use crate::common::events::told_of_steps;
+use crate::common::{Oops, Trail, add, blamed, fails, millis, run, slow, waits, watch};
 use convoke_core::{Canceller, Error, RetryPolicy, RunStatus, Runtime, Workflow};
 use convoke_steps::{Chain, Loop, OnError, StepExt, func};
 

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::events::{told, told_of_steps};
-use common::gauge::Gauge;
-use common::{Trail, add, at_once, failed_branches, millis, run, run_on, slow, waits, watch};
+use crate::common::events::{told, told_of_steps};
+use crate::common::gauge::Gauge;
+use crate::common::{Trail, add, at_once, failed_branches, millis, run, run_on, slow, waits, watch};
 use convoke_agent::{Agent, FunctionTool};
 use convoke_core::{Canceller, Error, EventKind, RunStatus, Runtime, ToolCall, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};

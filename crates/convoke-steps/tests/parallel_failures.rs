@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::{end, told, told_of_steps};
-use common::gauge::Gauge;
-use common::{Oops, Trail, add, blamed, failed_branches, fails, millis, run, slow, watch, watch_on};
+use crate::common::events::{end, told, told_of_steps};
+use crate::common::gauge::Gauge;
+use crate::common::{Oops, Trail, add, blamed, failed_branches, fails, millis, run, slow, watch, watch_on};
 use convoke_core::{Error, EventKind, RunStatus, Runtime, Step};
 use convoke_steps::{BranchReport, Chain, Join, Parallel, ParallelBuilder, func};
 

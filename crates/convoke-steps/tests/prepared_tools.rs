@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::Trail;
-use common::stored::{Home, echo};
+use crate::common::Trail;
+use crate::common::stored::{Home, echo};
 use convoke_core::{
     Answer, BoxFuture, Error, IdempotencyKey, Invocation, Phase, Preparation, Reconciled, RunId, RunStatus,
     Tool, ToolEffect, ToolSpec, Toolset, Workflow,

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::{spoken, told_of_steps};
-use common::{Trail, add, run, run_on, watch_on, with_model};
+use crate::common::events::{spoken, told_of_steps};
+use crate::common::{Trail, add, run, run_on, watch_on, with_model};
 use convoke_agent::UnmarshalError;
 use convoke_core::{Error, EventKind, FinishReason, ModelError, ModelErrorKind, ModelParams, Step, Workflow};
 use convoke_models::scripted::Chunks;

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::Trail;
-use common::shapes::{Joining, shapes};
-use common::stored::{Home, echo};
+use crate::common::Trail;
+use crate::common::shapes::{Joining, shapes};
+use crate::common::stored::{Home, echo};
 use convoke_core::{Answer, BoxFuture, Fork, PendingQuestion, Responder, RunStatus, Runtime};
 use proptest::prelude::*;
 
@@ -54,7 +52,7 @@ proptest! {
             let quiet = runtime.start(&workflow, Trail::default()).await.unwrap();
             let (events, heard) = runtime.start(&workflow, Trail::default()).stream().collect().await;
             let heard = heard.unwrap();
-            common::events::must_be_well_formed(&events);
+            crate::common::events::must_be_well_formed(&events);
             assert_eq!(quiet.status, heard.status);
             assert_eq!(plain(quiet.state), plain(heard.state));
             assert_eq!(quiet.error.map(|error| error.to_string()), heard.error.map(|error| error.to_string()));

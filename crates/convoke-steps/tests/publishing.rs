@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::told_of_steps;
-use common::{Oops, Trail, fails, watch};
+use crate::common::events::told_of_steps;
+use crate::common::{Oops, Trail, fails, watch};
 use convoke_core::{Error, Event, EventKind, Scope};
 use convoke_steps::{Chain, Func, Join, OnError, Parallel, func, task};
 use serde::{Deserialize, Serialize};
@@ -114,7 +112,7 @@ async fn listen(scope: &Scope, trail: &mut Trail) -> Result<(), Error> {
 
 #[tokio::test]
 async fn whoever_listens_to_a_part_hears_of_skipped_steps_too() {
-    let heard = common::run(task("listen", listen)).await.completed().unwrap().steps;
+    let heard = crate::common::run(task("listen", listen)).await.completed().unwrap().steps;
     let expected = [
         "listen/inner/chain step_started",
         "listen/inner/chain/b step_started",

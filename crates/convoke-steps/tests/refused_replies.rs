@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 
-use common::Trail;
-use common::stored::{Home, says};
-use common::tools::TestTool;
+use crate::common::Trail;
+use crate::common::stored::{Home, says};
+use crate::common::tools::TestTool;
 use convoke_core::store::{Batch, OnBusy, RunChange};
 use convoke_core::{
     Error, FinishReason, ModelError, ModelErrorKind, ModelRequest, RunId, RunStatus, Tool, ToolCall,
@@ -85,7 +83,13 @@ async fn a_reply_of_the_wrong_shape_is_asked_for_anew() {
     let model = ScriptedModel::replies(["perhaps", "yes", "never asked"]);
     let classifier = || {
         let asked = Classifier::builder("choose", |_: &Trail| "yes or no?");
-        Workflow::new(asked.route("yes", common::add("yes")).route("no", common::add("no")).build().unwrap())
+        Workflow::new(
+            asked
+                .route("yes", crate::common::add("yes"))
+                .route("no", crate::common::add("no"))
+                .build()
+                .unwrap(),
+        )
     };
     let home = Home::new(model);
     let failed = home.start(&classifier(), Trail::default()).await;

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::{end, must_be_well_formed, told};
-use common::{Trail, add, fails};
+use crate::common::events::{end, must_be_well_formed, told};
+use crate::common::{Trail, add, fails};
 use convoke_core::{Error, Event, Outcome, Registry, RunOptions, RunStatus, Runner, Runtime, Workflow};
 use convoke_steps::func;
 use serde::{Deserialize, Serialize};

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::stored::{Home, asks, echo, says};
-use common::{Trail, add};
+use crate::common::stored::{Home, asks, echo, says};
+use crate::common::{Trail, add};
 use convoke_core::store::NewRun;
 use convoke_core::{Answer, Error, Fork, RunId, RunStatus, Workflow};
 use convoke_steps::{Chain, Loop};

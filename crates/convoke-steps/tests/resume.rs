@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::stored::{Home, asks, echo, says};
-use common::{Trail, add, millis};
+use crate::common::stored::{Home, asks, echo, says};
+use crate::common::{Trail, add, millis};
 use convoke_core::{
     Answer, BoxFuture, Error, Invocation, RunStatus, Tool, ToolEffect, ToolSpec, Toolset, Workflow,
 };

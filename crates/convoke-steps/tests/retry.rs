@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::events::{told, told_of_steps};
-use common::stored::{Home, echo};
-use common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
+use crate::common::events::{told, told_of_steps};
+use crate::common::stored::{Home, echo};
+use crate::common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
     Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, InvalidRetry, Invocation,
     ModelError, RetryPolicy, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,

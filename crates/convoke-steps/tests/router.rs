@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::events::told_of_steps;
-use common::{Oops, Trail, add, fails, millis, run, run_on, waits, watch, watch_on};
+use crate::common::events::told_of_steps;
+use crate::common::{Oops, Trail, add, fails, millis, run, run_on, waits, watch, watch_on};
 use convoke_core::{Error, RunStatus, Runtime};
 use convoke_steps::{Router, StepExt, StepsError};
 

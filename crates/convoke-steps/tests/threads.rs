@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
-use common::events::{end, must_be_well_formed};
-use common::stored::{Home, echo, says};
-use common::{Oops, Trail, at_once, millis};
+use crate::common::events::{end, must_be_well_formed};
+use crate::common::stored::{Home, echo, says};
+use crate::common::{Oops, Trail, at_once, millis};
 use convoke_core::{Error, Event, EventKind, RunStatus, Runtime, Scope, Workflow};
 use convoke_steps::{Chain, Func, Join, Map, Mapped, OnError, Parallel, StepExt, func, task};
 use tokio::sync::Notify;

@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::events::told_of_steps;
-use common::tools::TestTool;
-use common::{Oops, Trail, blamed, millis, run, watch};
+use crate::common::events::told_of_steps;
+use crate::common::tools::TestTool;
+use crate::common::{Oops, Trail, blamed, millis, run, watch};
 use convoke_core::{Error, Execution, RunStatus, Step, ToolEffect, ToolSpec, Toolset};
 use convoke_steps::{Chain, StepExt, StepsError, ToolStep};
 use serde::Serialize;

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Trail, millis};
+use crate::common::{Trail, millis};
 use convoke_core::{
     Answer, BoxFuture, Error, EventKind, Invocation, Outcome, PendingQuestion, Question, Responder,
     RunStatus, Runtime, Scope, Step, Tool, ToolEffect, ToolSpec, Toolset, Workflow,
@@ -112,7 +110,7 @@ async fn read_late(step: impl Step<Trail> + 'static) -> (Vec<convoke_core::Event
     let stream = Runtime::new().start(&Workflow::new(step), Trail::default()).stream();
     tokio::time::sleep(TEN_MINUTES).await;
     let (events, outcome) = stream.collect().await;
-    common::events::must_be_well_formed(&events);
+    crate::common::events::must_be_well_formed(&events);
     (events, outcome.unwrap())
 }
 

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod common;
-
-use common::events::{end, told};
-use common::{Oops, Trail, add, fails, millis, waits};
+use crate::common::events::{end, told};
+use crate::common::{Oops, Trail, add, fails, millis, waits};
 use convoke_core::{Canceller, Error, Event, RunStatus, Runtime, Workflow};
 use convoke_steps::{Chain, func};
 
@@ -100,9 +98,9 @@ async fn the_end_of_a_run_carries_its_final_state() {
         trail.count = 7;
         Ok::<_, Error>(())
     });
-    let (events, outcome) = common::watch(counts).await;
+    let (events, outcome) = crate::common::watch(counts).await;
     assert_eq!(end(&events).state, Some(serde_json::to_value(&outcome.state).unwrap()));
-    let (events, outcome) = common::watch(fails("b")).await;
+    let (events, outcome) = crate::common::watch(fails("b")).await;
     assert_eq!(end(&events).state, Some(serde_json::to_value(&outcome.state).unwrap()), "a failed one too");
 }
 

@@ -22,14 +22,14 @@ pub(crate) fn check(run: &RunId, next_seq: u64, batch: &Batch) -> Result<u64, St
     Ok(expected)
 }
 
-/// Refuses an answer that does not fit, and one to a question that the answers it has settle.
+/// Refuses an answer that does not fit, and one to a question that the answers it has, or time, have settled.
 pub(crate) fn must_take(
     pending: &PendingQuestion,
     given: &[Answer],
     answer: &Answer,
 ) -> Result<(), StoreError> {
     pending.question.check(&answer.decision)?;
-    match pending.verdict(given) {
+    match pending.settled(given, answer.at) {
         None => Ok(()),
         Some(verdict) => Err(StoreError::Answered {
             run: pending.run.clone(),

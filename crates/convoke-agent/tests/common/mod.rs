@@ -1,6 +1,4 @@
 //! What the tests of this crate share.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "every test file uses some of it")]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,26 +14,26 @@ use serde_json::{Value, json};
 
 /// Arguments of the tools here.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Text {
-    pub text: String,
+pub(crate) struct Text {
+    pub(crate) text: String,
 }
 
 /// Counts, and remembers what it was told.
 #[derive(Clone, Default)]
-pub struct Diary(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Diary(Arc<Mutex<Vec<String>>>);
 
 impl Diary {
-    pub fn note(&self, entry: impl Into<String>) {
+    pub(crate) fn note(&self, entry: impl Into<String>) {
         self.0.lock().unwrap().push(entry.into());
     }
 
-    pub fn entries(&self) -> Vec<String> {
+    pub(crate) fn entries(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
 /// A tool that notes its calls and gives back its text in brackets.
-pub fn echo(name: &str, diary: &Diary) -> FunctionTool {
+pub(crate) fn echo(name: &str, diary: &Diary) -> FunctionTool {
     let (name, diary) = (name.to_owned(), diary.clone());
     FunctionTool::new(name.clone(), "Echoes", move |args: Text| {
         diary.note(format!("{name}({})", args.text));
@@ -44,7 +42,7 @@ pub fn echo(name: &str, diary: &Diary) -> FunctionTool {
 }
 
 /// A tool that notes when it begins and ends, with a wait in between.
-pub fn slow(name: &str, diary: &Diary, wait: Duration) -> FunctionTool {
+pub(crate) fn slow(name: &str, diary: &Diary, wait: Duration) -> FunctionTool {
     let (name, diary) = (name.to_owned(), diary.clone());
     FunctionTool::new(name.clone(), "Takes its time", move |args: Text| {
         let (name, diary) = (name.clone(), diary.clone());
@@ -58,45 +56,45 @@ pub fn slow(name: &str, diary: &Diary, wait: Duration) -> FunctionTool {
 }
 
 /// A model that calls tools once, and then says `done`.
-pub fn calls_then_done(calls: Reply) -> ScriptedModel {
+pub(crate) fn calls_then_done(calls: Reply) -> ScriptedModel {
     ScriptedModel::builder().when(Match::has_tool_result(), "done").otherwise(calls).build()
 }
 
 /// A call of a tool with a text.
-pub fn call(tool: &str, text: &str) -> Reply {
+pub(crate) fn call(tool: &str, text: &str) -> Reply {
     Reply::tool(tool, json!({"text": text}))
 }
 
 /// A builder of an agent with this model.
-pub fn agent(model: &ScriptedModel) -> AgentBuilder {
+pub(crate) fn agent(model: &ScriptedModel) -> AgentBuilder {
     Agent::builder("helper").model(model.clone())
 }
 
 /// The result of a run by itself.
-pub async fn result(agent: Agent) -> AgentResult {
+pub(crate) async fn result(agent: Agent) -> AgentResult {
     let talk = outcome(&Runtime::new(), agent).await.completed().unwrap();
     talk.result.unwrap()
 }
 
 /// The outcome of a run by itself.
-pub async fn outcome(runtime: &Runtime, agent: Agent) -> Outcome<Conversation> {
+pub(crate) async fn outcome(runtime: &Runtime, agent: Agent) -> Outcome<Conversation> {
     runtime.start(&Workflow::new(agent), Conversation::from("go")).await.unwrap()
 }
 
 /// The events and the outcome of a run by itself.
-pub async fn streamed(runtime: &Runtime, agent: Agent) -> (Vec<Event>, Outcome<Conversation>) {
+pub(crate) async fn streamed(runtime: &Runtime, agent: Agent) -> (Vec<Event>, Outcome<Conversation>) {
     let (events, outcome) =
         runtime.start(&Workflow::new(agent), Conversation::from("go")).stream().collect().await;
     (events, outcome.unwrap())
 }
 
 /// The type of an event, as its JSON has it.
-pub fn kind(event: &EventKind) -> String {
+pub(crate) fn kind(event: &EventKind) -> String {
     serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned()
 }
 
 /// The types of events about tool calls, in order, without the pieces of arguments.
-pub fn call_events(events: &[Event], id: &str) -> Vec<String> {
+pub(crate) fn call_events(events: &[Event], id: &str) -> Vec<String> {
     let of_call = events.iter().filter(|event| {
         let json: Value = serde_json::to_value(&event.kind).unwrap();
         json["id"] == *id && kind(&event.kind).starts_with("tool_call")
@@ -107,7 +105,7 @@ pub fn call_events(events: &[Event], id: &str) -> Vec<String> {
 }
 
 /// The results in a conversation: content and whether it is a failure, in order.
-pub fn results(result: &AgentResult) -> Vec<(String, bool)> {
+pub(crate) fn results(result: &AgentResult) -> Vec<(String, bool)> {
     let messages = result.transcript.iter();
     messages
         .flat_map(|message| message.results())
@@ -119,21 +117,21 @@ type Answering = Arc<dyn Fn(&PendingQuestion) -> Option<Answer> + Send + Sync>;
 
 /// Answers every question with a function, and counts them.
 #[derive(Clone)]
-pub struct Person {
+pub(crate) struct Person {
     answer: Answering,
     asked: Arc<AtomicUsize>,
 }
 
 impl Person {
-    pub fn new(answer: impl Fn(&PendingQuestion) -> Option<Answer> + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(answer: impl Fn(&PendingQuestion) -> Option<Answer> + Send + Sync + 'static) -> Self {
         Self { answer: Arc::new(answer), asked: Arc::default() }
     }
 
-    pub fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }
 
-    pub fn runtime(&self) -> Runtime {
+    pub(crate) fn runtime(&self) -> Runtime {
         Runtime::builder().responder(self.clone()).build()
     }
 }

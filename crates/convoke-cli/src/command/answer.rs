@@ -68,7 +68,7 @@ async fn must_be_unsettled(
     pending: &PendingQuestion,
 ) -> Result<(), Failure> {
     let answers = session.store.answers(&record.id, &pending.id).await?;
-    match pending.verdict(&answers) {
+    match pending.settled(&answers, session.now) {
         Some(verdict) => Err(settled(session, record, pending, &verdict)),
         None => Ok(()),
     }

@@ -79,6 +79,7 @@ fn source(wanted: &RunArguments, checked: Checked, beside: Kept, config: &Config
         workspace: if workspace.summary { summary(&workspace.path) } else { String::new() },
         tools: Vec::new(),
         skills: Vec::new(),
+        answers: Some((&config.supervision()).into()),
         policy: wanted.common.policy.clone(),
         limits: wanted.common.budget.clone(),
         timeout: wanted.common.timeout,

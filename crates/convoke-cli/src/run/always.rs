@@ -80,9 +80,19 @@ impl Always {
         } else {
             table.insert(last, value(&*rule.text));
         }
-        // With a list of what is allowed, other tools of servers would be denied instead of asked about.
-        if sections == ["mcp"] && !table.contains_key("default") {
-            table.insert("default", value("ask"));
+        // With a list of what is allowed, the rest would be denied instead of asked about.
+        let rest = match sections {
+            [first] if first == "mcp" => Some((document.get_mut("mcp"), "default")),
+            [first, tool, ..] if first == "tools" && rule.is_item => {
+                Some((document.get_mut("tools").and_then(|tools| tools.get_mut(tool)), "decision"))
+            }
+            _ => None,
+        };
+        if let Some((Some(table), key)) = rest
+            && let Some(table) = table.as_table_like_mut()
+            && !table.contains_key(key)
+        {
+            table.insert(key, value("ask"));
         }
         Ok(document.to_string())
     }

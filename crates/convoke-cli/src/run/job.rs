@@ -255,6 +255,10 @@ fn equipped(
     let manifest = &source.manifest;
     let (mut equipment, unpriced) = equipment(models, model, manifest.model_asked, &manifest.workspace)
         .map_err(|problem| Failure::failed(format!("there is no model to supervise with: {problem}")))?;
+    if let Some(answers) = &manifest.answers {
+        equipment.human.audience.clone_from(&answers.by);
+        equipment.human.expiry = answers.within;
+    }
     equipment.secrets = secrets.clone();
     equipment.tools_on_demand = true;
     equipment.tools = as_described(&manifest.tools, &hands.tools);

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use convoke_config::Supervision;
 use convoke_core::store::RunRecord;
 use convoke_core::{Limits, ToolDefinition};
 use convoke_goals::GoalState;
@@ -40,6 +41,9 @@ pub(crate) struct Manifest {
     /// The skills that can be taken up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) skills: Vec<Skill>,
+    /// Who may answer its questions and until when. Questions say so: asked again, they must be the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) answers: Option<Answers>,
     /// The policy that was named, instead of the folder's. It is to be named again: what a policy allows that is named, the
     /// user allows, and a store may have come with somebody else's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,6 +54,23 @@ pub(crate) struct Manifest {
     /// How long it may take each time it is started, instead of what is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Duration>,
+}
+
+/// Who may answer, and until when.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Answers {
+    /// Who; empty: anyone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) by: Vec<String>,
+    /// How long an answer is waited for. `None`: as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) within: Option<Duration>,
+}
+
+impl From<&Supervision> for Answers {
+    fn from(supervision: &Supervision) -> Self {
+        Self { by: supervision.answerers.clone(), within: supervision.human_expiry }
+    }
 }
 
 /// The input of a run: the state it begins with, and what it was started from.
@@ -100,6 +121,7 @@ mod tests {
             workspace: "a folder".to_owned(),
             tools: vec![convoke_core::ToolSpec::new("read", "Reads.", ToolEffects::NONE).definition],
             skills: Vec::new(),
+            answers: Some(Answers { by: vec!["ann".to_owned()], within: Some(Duration::from_secs(9)) }),
             policy: Some("policy.toml".into()),
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),

@@ -1,8 +1,12 @@
 //! `convoke answer`
 
+use std::time::Duration;
+
+use convoke_core::Question;
 use insta::assert_snapshot;
 
 use crate::examples::{letter, refund, release};
+use crate::journal::Run;
 use crate::place::{Place, stderr, stdout};
 
 #[test]
@@ -88,4 +92,15 @@ fn an_empty_text_answers_nothing() {
         }
     }
     assert!(place.convoke(&["answer", "refund-7", "--approve"]).status.success(), "it is still open");
+}
+
+#[test]
+fn an_approval_after_the_time_for_it_is_refused_with_what_holds_instead() {
+    let question = Question::approval("Ship it?").expires_after(Duration::from_secs(60));
+    let place = Place::with([Run::new("late-1", "late").ask(("main/ship", 0), question).after(5).suspends()]);
+    let late = place.convoke(&["answer", "late-1", "--approve"]);
+    let said = stderr(&late);
+    assert_eq!(late.status.code(), Some(1), "{said}");
+    assert!(said.contains("`Ship it?` is answered already: rejected"), "{said}");
+    assert!(said.contains("nobody answered in time"), "{said}");
 }

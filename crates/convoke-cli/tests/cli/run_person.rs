@@ -209,3 +209,12 @@ fn a_fork_of_a_run_can_be_resumed() {
     assert!(stderr(&forked).contains("convoke resume letter-2"), "{}", stderr(&forked));
     assert_eq!(place.convoke(&["resume", "letter-2"]).status.code(), Some(5));
 }
+
+#[test]
+fn who_may_answer_and_until_when_stays_as_it_was_when_the_run_began() {
+    let place = workshop(AGENTFILE);
+    assert_eq!(place.convoke(&RUN).status.code(), Some(5));
+    place.write("convoke.toml", "[supervision]\nhuman_expiry = \"2d\"\nanswerers = [\"eve\"]\n");
+    let answered = place.convoke(&["answer", "letter-1", "--approve", "--by", "ann", "--resume"]);
+    assert_eq!(stdout(&answered), format!("{RESULT}\n"), "{}", stderr(&answered));
+}

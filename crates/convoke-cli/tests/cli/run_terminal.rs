@@ -375,3 +375,32 @@ fn what_is_always_approved_becomes_a_rule_of_the_users_own_policy() {
     terminal.types("s");
     assert_eq!(terminal.finish().2, Some(0));
 }
+
+#[test]
+fn a_file_that_may_always_go_is_named_whole_and_others_are_still_asked_about() {
+    let place = calling(&[call("rm", json!({"path": "old.txt"}))]);
+    place.write("old.txt", "old");
+    let home = tempfile::tempdir().unwrap();
+    let own = home.path().join(".config/convoke/policy.toml");
+    let path = std::env::var("PATH").unwrap();
+    let variables = [("HOME", home.path().to_str().unwrap()), ("PATH", &*path)];
+    let run = ["run", "-m", "scripted/script.toml"];
+    let mut terminal = Terminal::start(&place, &run, &variables);
+    terminal.wait_for("always: tools.rm.paths.allow");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("w");
+    let (seen, _, code) = terminal.finish();
+    assert_eq!(code, Some(0), "{seen}");
+    assert!(!place.path().join("old.txt").exists(), "{seen}");
+    let whole = place.path().canonicalize().unwrap().join("old.txt");
+    let rules = std::fs::read_to_string(&own).unwrap();
+    assert!(rules.contains(&format!("allow = [\"{}\"]", whole.display())), "{rules}");
+    place.write("old.txt", "again");
+    let again = place.convoke_with(&run, &variables);
+    assert_eq!(again.status.code(), Some(0), "nobody is asked: {}", stderr(&again));
+    let explained = |path: &str| {
+        stdout(&place.convoke_with(&["policy", "explain", "--tool", "rm", "--path", path], &variables))
+    };
+    assert!(explained("old.txt").starts_with("allow"), "{}", explained("old.txt"));
+    assert!(explained("new.txt").starts_with("ask"), "{}", explained("new.txt"));
+}

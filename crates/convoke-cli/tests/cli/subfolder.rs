@@ -1,4 +1,4 @@
-//! Commands in a folder below the one with the configuration: the same store, the same model.
+//! Commands in a folder below the one with the configuration: the same store, the same model, the same policy.
 
 use std::process::Output;
 
@@ -49,4 +49,32 @@ fn without_a_configuration_the_nearest_store_above_is_used() {
     place.write("deep/.git/HEAD", "");
     run("deep", "../Agentfile");
     assert!(place.path().join("deep/convoke.db").exists());
+}
+
+#[test]
+fn a_policy_above_holds_and_is_about_the_folder_it_is_in() {
+    let place = Place::empty();
+    place.write(
+        "policy.toml",
+        "version = 1\n[paths]\ndeny = [\"secrets/**\", \"open/x\"]\n[commands]\ndeny = [\"ls\"]\n",
+    );
+    place.write("secrets/deep/file", "");
+    place.write("open/secrets/file", "");
+    let decided = |folder: &str, arguments: &[&str]| {
+        let all = [&["policy", "explain"], arguments].concat();
+        stdout(&below(&place, folder, &all))
+    };
+    let denied = |folder: &str, path: &str| {
+        let said = decided(folder, &["--tool", "read", "--path", path]);
+        assert!(said.starts_with("deny") || said.starts_with("allow"), "{said}");
+        said.starts_with("deny")
+    };
+    assert!(denied("secrets/deep", "file"), "the working folder is in what is denied");
+    assert!(denied("open", "x"), "named from the folder of the policy");
+    assert!(!denied("open", "open/x"), "which is another file");
+    assert!(!denied("open", "secrets/file"), "which is another folder");
+    assert!(decided("open", &["ls"]).starts_with("deny"), "what is said of commands has no place");
+    // A project of its own has a policy of its own.
+    place.write("open/.git/HEAD", "");
+    assert!(!denied("open", "x"));
 }

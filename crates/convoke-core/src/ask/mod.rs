@@ -41,9 +41,25 @@ impl PendingQuestion {
         self.question.verdict(&heeded)
     }
 
-    /// Whether an answer counts: it is by somebody the question was for at the time, or the question is for anyone.
+    /// What it has come to by this moment: what the answers amount to, or what holds when nobody has answered in time.
+    #[must_use]
+    pub fn settled(&self, answers: &[Answer], now: Timestamp) -> Option<Answer> {
+        self.verdict(answers).or_else(|| {
+            let expiry = self.question.expiry.as_ref().filter(|_| self.has_expired(now))?;
+            Some(Answer::new(expiry.otherwise.clone()).by("expiry"))
+        })
+    }
+
+    fn has_expired(&self, now: Timestamp) -> bool {
+        self.question.expiry.as_ref().is_some_and(|expiry| now >= self.asked + expiry.after)
+    }
+
+    /// Whether an answer counts: it came in time, and is by somebody the question was for then, or the question is for anyone.
     #[must_use]
     pub fn heeds(&self, answer: &Answer) -> bool {
+        if self.has_expired(answer.at) {
+            return false;
+        }
         let addressees = self.question.addressees(self.asked, answer.at);
         addressees.is_empty() || addressees.contains(&answer.by.as_str())
     }
@@ -58,6 +74,9 @@ impl PendingQuestion {
             "" => "somebody who does not say who they are".to_owned(),
             name => format!("`{name}`"),
         };
+        if self.has_expired(answer.at) {
+            return Some("the time for an answer was over".to_owned());
+        }
         if !self.heeds(answer) {
             let asked = self.question.addressees(self.asked, answer.at).join(", ");
             return Some(format!("the question is for {asked}, and {} has answered", who()));

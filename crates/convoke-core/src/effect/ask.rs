@@ -89,7 +89,7 @@ impl Scope {
         let mut shown = pending.clone();
         loop {
             let answers = self.answers(pending, &given).await?;
-            if let Some(verdict) = decided(pending, &answers) {
+            if let Some(verdict) = pending.settled(&answers, Timestamp::now()) {
                 return Ok(verdict);
             }
             let answer = match self.respond(&shown, &given).await? {
@@ -128,7 +128,8 @@ impl Scope {
                 }
                 stop = self.out_of_time() => return Err(stop),
                 () = tokio::time::sleep(self.next_look(shown)) => {
-                    if decided(shown, &self.answers(shown, given).await?).is_some() {
+                    let answers = self.answers(shown, given).await?;
+                    if shown.settled(&answers, Timestamp::now()).is_some() {
                         return Ok(Response::DecidedElsewhere);
                     }
                 }
@@ -167,13 +168,4 @@ enum Response {
     /// Others have answered meanwhile, through the store, or time has.
     DecidedElsewhere,
     NobodyThere,
-}
-
-/// What the answers amount to, or what holds when nobody answered in time.
-fn decided(pending: &PendingQuestion, answers: &[Answer]) -> Option<Answer> {
-    pending.verdict(answers).or_else(|| {
-        let expired =
-            pending.question.expiry.as_ref().filter(|e| Timestamp::now() >= pending.asked + e.after);
-        expired.map(|expiry| Answer::new(expiry.otherwise.clone()).by("expiry"))
-    })
 }

@@ -1,7 +1,5 @@
 //! Short ways to read files and to say what came of it.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use convoke_goals::agentfile::diagnostic::{Diagnostic, Diagnostics, Severity, Style, render};
 use convoke_goals::agentfile::load::{Loader, NoFiles};
 use convoke_goals::agentfile::{Agentfile, Source, read};

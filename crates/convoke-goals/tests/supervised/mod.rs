@@ -1,6 +1,4 @@
 //! Something that is supervised, without a tree of goals around it.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "every test file uses some of it")]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -16,10 +14,10 @@ use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::{Value, json};
 
-pub const GOAL: &str = "Write a haiku about rust";
+pub(crate) const GOAL: &str = "Write a haiku about rust";
 
 /// A commitment nobody has a reason to look at.
-pub fn promise() -> Value {
+pub(crate) fn promise() -> Value {
     json!({
         "interpretation": "three lines about rust", "scope_in": ["a haiku"], "scope_out": ["an essay"],
         "approach": "count syllables", "tools_planned": [], "predicted_output": "three lines",
@@ -28,32 +26,32 @@ pub fn promise() -> Value {
 }
 
 /// A commitment that differs from that.
-pub fn promise_with(name: &str, value: Value) -> Value {
+pub(crate) fn promise_with(name: &str, value: Value) -> Value {
     let mut promise = promise();
     promise[name] = value;
     promise
 }
 
 /// An assessment nobody has a reason to look at.
-pub fn kept() -> Value {
+pub(crate) fn kept() -> Value {
     json!({"met_commitment": true, "deviations": [], "concerns": [], "unexpected": []})
 }
 
 /// An assessment that is a reason to look.
-pub fn broken() -> Value {
+pub(crate) fn broken() -> Value {
     json!({"met_commitment": false, "deviations": [], "concerns": [], "unexpected": []})
 }
 
-pub fn verdict(name: &str) -> Value {
+pub(crate) fn verdict(name: &str) -> Value {
     json!({"reason": "because", "verdict": name, "correction": "use fewer words", "question": "Is this a haiku?"})
 }
 
 /// A model that commits, works, assesses and judges.
-pub struct Script {
-    pub commit: Replies,
-    pub work: Replies,
-    pub post: Replies,
-    pub judge: Replies,
+pub(crate) struct Script {
+    pub(crate) commit: Replies,
+    pub(crate) work: Replies,
+    pub(crate) post: Replies,
+    pub(crate) judge: Replies,
 }
 
 impl Default for Script {
@@ -67,16 +65,16 @@ impl Default for Script {
     }
 }
 
-pub fn one(value: Value) -> Replies {
+pub(crate) fn one(value: Value) -> Replies {
     Reply::json(value).into()
 }
 
-pub fn turns<const N: usize>(values: [Value; N]) -> Replies {
+pub(crate) fn turns<const N: usize>(values: [Value; N]) -> Replies {
     Replies::in_turn(values.map(Reply::json))
 }
 
 impl Script {
-    pub fn model(self) -> ScriptedModel {
+    pub(crate) fn model(self) -> ScriptedModel {
         ScriptedModel::builder()
             .when(Match::output("commitment"), self.commit)
             .when(Match::output("assessment"), self.post)
@@ -87,19 +85,19 @@ impl Script {
 }
 
 /// The requests of one phase: `commitment`, `assessment`, `judgement`, or `work`.
-pub fn requests(model: &ScriptedModel, phase: &str) -> Vec<ModelRequest> {
+pub(crate) fn requests(model: &ScriptedModel, phase: &str) -> Vec<ModelRequest> {
     let name = |request: &ModelRequest| {
         request.output.as_ref().map_or("work".to_owned(), |output| output.name.clone())
     };
     model.requests().into_iter().filter(|request| name(request) == phase).collect()
 }
 
-pub fn count(model: &ScriptedModel, phase: &str) -> usize {
+pub(crate) fn count(model: &ScriptedModel, phase: &str) -> usize {
     requests(model, phase).len()
 }
 
 /// The text of a request's last message.
-pub fn last(request: &ModelRequest) -> String {
+pub(crate) fn last(request: &ModelRequest) -> String {
     request.messages.last().unwrap().text()
 }
 
@@ -107,26 +105,26 @@ type Shaping = Arc<dyn Fn(&mut Product) + Send + Sync>;
 
 /// A step that is supervised. Its state becomes the output.
 #[derive(Clone)]
-pub struct Watched {
-    pub name: &'static str,
-    pub watch: Watch,
-    pub model: Arc<dyn Model>,
-    pub params: ModelParams,
-    pub supervisor: Arc<dyn Supervisor>,
-    pub max_reorients: u32,
-    pub human: HumanPolicy,
-    pub shape: Shaping,
-    pub attempts: Arc<AtomicUsize>,
+pub(crate) struct Watched {
+    pub(crate) name: &'static str,
+    pub(crate) watch: Watch,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) params: ModelParams,
+    pub(crate) supervisor: Arc<dyn Supervisor>,
+    pub(crate) max_reorients: u32,
+    pub(crate) human: HumanPolicy,
+    pub(crate) shape: Shaping,
+    pub(crate) attempts: Arc<AtomicUsize>,
     /// The attempt that fails, from 1.
-    pub fails_at: Option<usize>,
+    pub(crate) fails_at: Option<usize>,
 }
 
 #[derive(Debug, thiserror::Error)]
 #[error("the well is dry")]
-pub struct Dry;
+pub(crate) struct Dry;
 
 impl Watched {
-    pub fn by(watch: Watch, model: &ScriptedModel) -> Self {
+    pub(crate) fn by(watch: Watch, model: &ScriptedModel) -> Self {
         Self {
             name: "haiku",
             watch,
@@ -141,64 +139,64 @@ impl Watched {
         }
     }
 
-    pub fn by_model(model: &ScriptedModel) -> Self {
+    pub(crate) fn by_model(model: &ScriptedModel) -> Self {
         Self::by(Watch::Model, model)
     }
 
-    pub fn by_human(model: &ScriptedModel) -> Self {
+    pub(crate) fn by_human(model: &ScriptedModel) -> Self {
         Self::by(Watch::Human, model)
     }
 
-    pub fn unattended(mut self) -> Self {
+    pub(crate) fn unattended(mut self) -> Self {
         self.human.unattended = true;
         self
     }
 
-    pub fn reorients(self, most: u32) -> Self {
+    pub(crate) fn reorients(self, most: u32) -> Self {
         Self { max_reorients: most, ..self }
     }
 
-    pub fn supervisor(self, supervisor: impl Supervisor + 'static) -> Self {
+    pub(crate) fn supervisor(self, supervisor: impl Supervisor + 'static) -> Self {
         Self { supervisor: Arc::new(supervisor), ..self }
     }
 
-    pub fn shaped(self, shape: impl Fn(&mut Product) + Send + Sync + 'static) -> Self {
+    pub(crate) fn shaped(self, shape: impl Fn(&mut Product) + Send + Sync + 'static) -> Self {
         Self { shape: Arc::new(shape), ..self }
     }
 
-    pub fn attempts(&self) -> usize {
+    pub(crate) fn attempts(&self) -> usize {
         self.attempts.load(Ordering::Relaxed)
     }
 
-    pub fn workflow(&self) -> Workflow<String> {
+    pub(crate) fn workflow(&self) -> Workflow<String> {
         Workflow::new(self.clone())
     }
 
     /// Runs it by itself.
-    pub async fn outcome(&self) -> Outcome<String> {
+    pub(crate) async fn outcome(&self) -> Outcome<String> {
         Runtime::new().start(&self.workflow(), String::new()).await.unwrap()
     }
 
-    pub async fn output(&self) -> String {
+    pub(crate) async fn output(&self) -> String {
         self.outcome().await.completed().unwrap()
     }
 
-    pub async fn error(&self) -> Error {
+    pub(crate) async fn error(&self) -> Error {
         self.outcome().await.completed().unwrap_err()
     }
 
-    pub async fn events(&self, runtime: &Runtime) -> (Vec<Event>, Outcome<String>) {
+    pub(crate) async fn events(&self, runtime: &Runtime) -> (Vec<Event>, Outcome<String>) {
         let (events, outcome) = runtime.start(&self.workflow(), String::new()).stream().collect().await;
         (events, outcome.unwrap())
     }
 
     /// The triggers of every attempt.
-    pub async fn triggers(&self) -> Vec<Vec<String>> {
+    pub(crate) async fn triggers(&self) -> Vec<Vec<String>> {
         self.triggers_with(&Runtime::new()).await
     }
 
     /// The same with this runtime.
-    pub async fn triggers_with(&self, runtime: &Runtime) -> Vec<Vec<String>> {
+    pub(crate) async fn triggers_with(&self, runtime: &Runtime) -> Vec<Vec<String>> {
         let (events, _) = self.events(runtime).await;
         let told = supervision(&events, "reconcile");
         told.iter().map(|value| serde_json::from_value(value["triggers"].clone()).unwrap()).collect()
@@ -206,7 +204,7 @@ impl Watched {
 }
 
 /// What was told about a phase.
-pub fn supervision(events: &[Event], phase: &str) -> Vec<Value> {
+pub(crate) fn supervision(events: &[Event], phase: &str) -> Vec<Value> {
     let told = events.iter().filter_map(|event| match &event.kind {
         EventKind::Custom { name, value } if name == "supervision" => Some(value.clone()),
         _ => None,
@@ -274,25 +272,25 @@ impl Attempt for Worker<'_> {
 
 /// Somebody who is there and answers in turn; the last answer again and again.
 #[derive(Clone)]
-pub struct Person {
+pub(crate) struct Person {
     answers: Arc<Mutex<Vec<Answer>>>,
-    pub asked: Arc<Mutex<Vec<PendingQuestion>>>,
+    pub(crate) asked: Arc<Mutex<Vec<PendingQuestion>>>,
 }
 
 impl Person {
-    pub fn saying<const N: usize>(answers: [Answer; N]) -> Self {
+    pub(crate) fn saying<const N: usize>(answers: [Answer; N]) -> Self {
         Self { answers: Arc::new(Mutex::new(answers.to_vec())), asked: Arc::default() }
     }
 
-    pub fn runtime(&self) -> Runtime {
+    pub(crate) fn runtime(&self) -> Runtime {
         Runtime::builder().responder(self.clone()).build()
     }
 
-    pub fn runtime_with(&self, store: &Arc<dyn Store>) -> Runtime {
+    pub(crate) fn runtime_with(&self, store: &Arc<dyn Store>) -> Runtime {
         Runtime::builder().shared_store(Arc::clone(store)).responder(self.clone()).build()
     }
 
-    pub fn asked(&self) -> Vec<PendingQuestion> {
+    pub(crate) fn asked(&self) -> Vec<PendingQuestion> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -306,6 +304,6 @@ impl Responder for Person {
     }
 }
 
-pub fn run_id() -> RunId {
+pub(crate) fn run_id() -> RunId {
     "the-run".parse().unwrap()
 }

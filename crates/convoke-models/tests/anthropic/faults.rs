@@ -6,8 +6,8 @@ use convoke_core::{Category, Model, ModelErrorKind, ModelRequest, ReplyDelta};
 use convoke_models::ProviderModel;
 use serde_json::json;
 
+use super::{KEY, OPUS, model, rich, settings};
 use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask, pieces};
-use crate::{KEY, OPUS, model, rich, settings};
 
 #[tokio::test]
 async fn refusals_are_typed() {

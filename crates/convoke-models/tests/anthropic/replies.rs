@@ -4,9 +4,9 @@ use convoke_core::{FinishReason, Message, ModelRequest, Money, Part, Price, Repl
 use convoke_models::ProviderModel;
 use serde_json::{Value, json};
 
+use super::{OPUS, ended, hello, model, rich, settings};
 use crate::common::{call, result};
 use crate::server::{Answer, Server, ask, pieces};
-use crate::{OPUS, ended, hello, model, rich, settings};
 
 /// The same reply, not streamed.
 fn rich_whole() -> Value {

@@ -8,9 +8,9 @@ use convoke_models::ProviderModel;
 use convoke_models::provider::PromptCache;
 use serde_json::{Value, json};
 
+use super::{KEY, OPUS, SONNET, body, events, hello, model, person, refusal, settings, with};
 use crate::common::{call, result, weather};
 use crate::server::{Answer, Server, ask};
-use crate::{KEY, OPUS, SONNET, body, events, hello, model, person, refusal, settings, with};
 
 fn media(media_type: &str, source: MediaSource) -> Media {
     Media { media_type: media_type.into(), name: Some("it".into()), source }

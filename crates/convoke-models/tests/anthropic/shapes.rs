@@ -5,9 +5,9 @@ use convoke_core::{
 };
 use serde_json::{Value, json};
 
+use super::{OPUS, body, ended, hello, model, person, refusal};
 use crate::common::weather;
 use crate::server::{Answer, Server, ask};
-use crate::{OPUS, body, ended, hello, model, person, refusal};
 
 #[tokio::test]
 async fn a_shape_is_enforced_by_models_that_can() {

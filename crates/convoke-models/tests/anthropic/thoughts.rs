@@ -3,8 +3,8 @@
 use convoke_core::{Message, ModelParams, ModelRequest, Part, ReasoningEffort, Role, ToolChoice};
 use serde_json::{Value, json};
 
+use super::{OPUS, SONNET, body, with};
 use crate::common::weather;
-use crate::{OPUS, SONNET, body, with};
 
 #[tokio::test]
 async fn every_family_thinks_as_it_can() {

@@ -1,7 +1,5 @@
 //! Asking a model outside of any run.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -6,8 +6,8 @@ use convoke_core::{ModelError, ModelErrorKind, ModelRequest};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
+use super::{KEY, chunk, finish, hello, model};
 use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask};
-use crate::{KEY, chunk, finish, hello, model};
 
 async fn error(answer: Answer) -> ModelError {
     let server = Server::start([answer]).await;
@@ -92,7 +92,7 @@ async fn a_stream_that_is_cut_within_an_event_is_cut_off_as_between_events() {
         let first = format!("data: {}\n\n", chunk(json!({"content": "Well. "})));
         let cut = Answer::new(200, "text/event-stream", vec![first, format!("data: {}", &whole[..end])]);
         let transport = std::sync::Arc::new(cut);
-        let settings = crate::settings_at("http://127.0.0.1:1/v1").transport(transport);
+        let settings = super::settings_at("http://127.0.0.1:1/v1").transport(transport);
         let model = ProviderModel::new("qwen3", settings).unwrap();
         let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Interrupted, "at {end}: {error}");
@@ -109,7 +109,7 @@ async fn a_reply_without_end_is_stopped_at_its_limit() {
     for piece in [json!({"content": text}), json!({"reasoning_content": text}), call(&text)] {
         let endless = Answer::events((0..5000).map(|_| chunk(piece.clone()).to_string())).at_once().hang();
         let server = Server::start([endless]).await;
-        let settings = crate::settings_at(&format!("{}/v1", server.url)).max_reply_bytes(2 * 1024 * 1024);
+        let settings = super::settings_at(&format!("{}/v1", server.url)).max_reply_bytes(2 * 1024 * 1024);
         let error =
             ask(&ProviderModel::new("qwen3", settings).unwrap(), ModelRequest::new("Hi")).await.unwrap_err();
         assert_eq!(error.kind, ModelErrorKind::Malformed);

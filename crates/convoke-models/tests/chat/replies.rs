@@ -6,8 +6,8 @@ use convoke_core::{FinishReason, ModelReply, ModelRequest, Money, ReplyDelta, Us
 use convoke_models::ProviderModel;
 use serde_json::{Value, json};
 
+use super::{chunk, finish, model, settings_at, stream_of};
 use crate::server::{Answer, Server, ask, pieces};
-use crate::{chunk, finish, model, settings_at, stream_of};
 
 async fn reply(answer: Answer) -> ModelReply {
     let server = Server::start([answer]).await;

@@ -7,8 +7,8 @@ use convoke_core::{
 use convoke_models::{Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
+use super::{KEY, asked_at, hello, model, model_at};
 use crate::server::{Server, ask};
-use crate::{KEY, asked_at, hello, model, model_at};
 
 fn tool() -> ToolDefinition {
     ToolDefinition {

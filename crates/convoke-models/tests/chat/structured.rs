@@ -5,8 +5,8 @@ use convoke_models::ProviderModel;
 use convoke_models::provider::StructuredOutput;
 use serde_json::{Value, json};
 
+use super::{hello, model, settings_at};
 use crate::server::{Answer, Asked, Server, ask};
-use crate::{hello, model, settings_at};
 
 fn request() -> ModelRequest {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});

@@ -3,8 +3,8 @@
 use convoke_core::{Message, ModelReply, ModelRequest, Part};
 use serde_json::{Value, json};
 
+use super::{asked_at, hello, model, stream_of};
 use crate::server::{Server, ask};
-use crate::{asked_at, hello, model, stream_of};
 
 /// What a server is sent of its own reply, if it replies with these deltas.
 async fn sent_back(deltas: impl IntoIterator<Item = Value>) -> (ModelReply, Value) {

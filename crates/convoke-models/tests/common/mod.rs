@@ -1,7 +1,5 @@
 //! What several topics need: asking a scripted model, and what conversations are made of.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use convoke_core::{
     CallContext, IdempotencyKey, Media, MediaSource, Model, ModelError, ModelRequest, Part, Path, ReplyDelta,
     RunId, ToolCall, ToolDefinition, ToolResult,

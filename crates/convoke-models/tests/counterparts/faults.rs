@@ -10,7 +10,7 @@ use convoke_models::resilience::{Attempts, Retrying};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
-use crate::process::{Running, place};
+use super::process::{Running, place};
 use crate::server::ask;
 
 fn llmock() -> Option<Running> {

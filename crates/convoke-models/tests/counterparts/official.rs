@@ -10,7 +10,7 @@ use convoke_models::provider::PromptCache;
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
-use crate::process::place;
+use super::process::place;
 use crate::server::{Answer, Server, pieces};
 
 const PIXEL: &str = "AAECAwQFBgcICQ==";

@@ -9,7 +9,7 @@ use convoke_core::{
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::json;
 
-use crate::process::{Running, place};
+use super::process::{Running, place};
 use crate::server::{ask, pieces};
 
 /// The protocols and where the server speaks them.

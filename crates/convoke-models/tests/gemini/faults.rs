@@ -6,8 +6,8 @@ use convoke_core::{Model, ModelErrorKind, ModelRequest, ReplyDelta};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
+use super::{KEY, chunk, error_of, model_named};
 use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask, pieces};
-use crate::{KEY, chunk, error_of, model_named};
 
 fn fault(code: u16, status: &str, message: &str, details: Value) -> Value {
     json!({"error": {"code": code, "status": status, "message": message, "details": details}})

@@ -3,8 +3,8 @@
 use convoke_core::{FinishReason, ModelErrorKind, ModelRequest, ReplyDelta, Usage};
 use serde_json::json;
 
+use super::{chunk, error_of, finished, model_named, reply_to, thought};
 use crate::server::{Answer, Server, pieces};
-use crate::{chunk, error_of, finished, model_named, reply_to, thought};
 
 #[tokio::test]
 async fn a_streamed_reply_is_the_same_wherever_its_bytes_are_cut() {

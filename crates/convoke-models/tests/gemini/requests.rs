@@ -6,9 +6,9 @@ use convoke_core::{
 };
 use serde_json::json;
 
+use super::{KEY, body_for, hello, model_named, refusal_of};
 use crate::common::{call, result};
 use crate::server::{Server, ask};
-use crate::{KEY, body_for, hello, model_named, refusal_of};
 
 fn shape() -> OutputSchema {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});

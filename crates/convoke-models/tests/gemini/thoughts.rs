@@ -3,9 +3,9 @@
 use convoke_core::{Message, ModelRequest, Part, Role, Transcript};
 use serde_json::{Value, json};
 
+use super::{body_for, chunk, finished, hello, model_named, thought};
 use crate::common::{call, result};
 use crate::server::{Answer, Server, ask};
-use crate::{body_for, chunk, finished, hello, model_named, thought};
 
 #[tokio::test]
 async fn signatures_go_back_on_the_parts_they_came_on() {

@@ -1,7 +1,5 @@
 //! A server that allows so many requests in a period, and a model behind a gate that asks it.
 
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 

@@ -6,8 +6,8 @@ use convoke_core::{Category, Model, ModelErrorKind, ModelRequest, ReplyDelta};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::json;
 
+use super::{KEY, hello, model, said, settings};
 use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask, pieces};
-use crate::{KEY, hello, model, said, settings};
 
 #[tokio::test]
 async fn refusals_are_typed_and_say_what_to_do() {

@@ -3,9 +3,9 @@
 use convoke_core::{FinishReason, ModelRequest, Part, ToolCall, Usage};
 use serde_json::{Value, json};
 
+use super::{done, line, model, said};
 use crate::common::call;
 use crate::server::{Answer, Server, ask};
-use crate::{done, line, model, said};
 
 /// A reply with everything in it.
 fn rich() -> Vec<Value> {

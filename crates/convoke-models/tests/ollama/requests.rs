@@ -6,9 +6,9 @@ use convoke_core::{
 };
 use serde_json::{Value, json};
 
+use super::{done, hello, line, model, said};
 use crate::common::{call, media, result, weather};
 use crate::server::{Answer, Server, ask};
-use crate::{done, hello, line, model, said};
 
 /// What the server is asked with this request.
 async fn body(request: ModelRequest) -> Value {

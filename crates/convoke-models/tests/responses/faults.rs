@@ -6,8 +6,8 @@ use convoke_core::{Category, ModelError, ModelErrorKind, ModelRequest};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
 
+use super::{KEY, created, delta, hello, model, spoken};
 use crate::server::{Answer, SOON_SILENT, SOON_STALLED, Server, ask};
-use crate::{KEY, created, delta, hello, model, spoken};
 
 async fn error(answer: Answer) -> ModelError {
     let server = Server::start([answer]).await;

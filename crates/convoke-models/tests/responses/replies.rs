@@ -3,8 +3,8 @@
 use convoke_core::{FinishReason, ModelReply, ModelRequest, ReplyDelta, Usage};
 use serde_json::{Value, json};
 
+use super::{added, call, completed, created, delta, done, message, model, spoken, stream_of};
 use crate::server::{Answer, Server, ask, pieces};
-use crate::{added, call, completed, created, delta, done, message, model, spoken, stream_of};
 
 async fn reply(answer: Answer) -> ModelReply {
     let server = Server::start([answer]).await;

@@ -6,8 +6,8 @@ use convoke_core::{
 };
 use serde_json::{Value, json};
 
+use super::{KEY, hello, model};
 use crate::server::{Server, ask};
-use crate::{KEY, hello, model};
 
 async fn body_of(name: &str, request: ModelRequest) -> Value {
     let server = Server::start([hello()]).await;

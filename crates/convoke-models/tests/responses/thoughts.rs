@@ -3,8 +3,8 @@
 use convoke_core::{Message, ModelReply, ModelRequest, Part, ToolResult};
 use serde_json::{Value, json};
 
+use super::{added, call, completed, created, delta, done, hello, model, spoken, stream_of};
 use crate::server::{Answer, Server, ask};
-use crate::{added, call, completed, created, delta, done, hello, model, spoken, stream_of};
 
 fn thought(id: &str, summary: &[&str], encrypted: Option<&str>) -> Value {
     let summary: Vec<_> = summary.iter().map(|text| json!({"type": "summary_text", "text": text})).collect();

@@ -1,6 +1,5 @@
 //! What several topics need.
 
-#![allow(dead_code, reason = "each topic needs a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 pub(crate) mod events;

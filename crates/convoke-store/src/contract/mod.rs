@@ -90,6 +90,7 @@ pub async fn run_all<B: Backend>(backend: &B) {
     questions_wait_until_they_are_closed(backend).await;
     answers_must_fit_and_stay_in_order(backend).await;
     a_question_that_is_settled_takes_no_answer(backend).await;
+    an_answer_that_comes_too_late_is_refused(backend).await;
     a_question_opened_twice_keeps_its_answers(backend).await;
     a_fork_begins_with_its_past(backend).await;
     an_outline_is_kept_until_there_is_another(backend).await;

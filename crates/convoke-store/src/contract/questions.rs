@@ -1,5 +1,7 @@
 //! Questions wait, and take answers that fit.
 
+use std::time::Duration;
+
 use convoke_core::store::Batch;
 use convoke_core::{Answer, Question, StoreError};
 use futures_util::future::join_all;
@@ -107,6 +109,26 @@ pub async fn a_question_that_is_settled_takes_no_answer<B: Backend>(backend: &B)
         };
         refused(result, "the others are told what counts", |error| *error == settled);
     }
+}
+
+/// What holds when nobody answers in time holds from then on, also before anybody has looked.
+pub async fn an_answer_that_comes_too_late_is_refused<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    let lease = make(&*store, "late").await;
+    let brief = Question::confirm("Go?").expires_after(Duration::from_secs(1));
+    let asked = question("late", "main/ask", 1, brief);
+    let opened = Batch { opened: vec![asked.clone()], ..Batch::default() };
+    store.append(&lease, opened).await.expect("questions can be opened");
+    let late = store.answer(&lease.run, &asked.id, Answer::approve().by("ann")).await;
+    refused(
+        late,
+        "its time was over",
+        |error| matches!(error, StoreError::Answered { verdict, .. } if !verdict.is_approval() && verdict.by == "expiry"),
+    );
+    assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(vec![]), "and is not kept");
+    let mut early = Answer::approve().by("ann");
+    early.at = asked.asked;
+    assert_eq!(store.answer(&lease.run, &asked.id, early).await, Ok(()), "one from before counts");
 }
 
 /// Opening an open question changes nothing, so no answer is lost; opening a closed one begins anew.

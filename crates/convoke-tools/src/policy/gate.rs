@@ -26,7 +26,7 @@ use crate::workspace::Workspace;
 pub struct PolicyGate {
     /// All of them must agree: the strictest decides.
     pub(super) policies: Vec<Arc<Policy>>,
-    workspace: Option<Workspace>,
+    pub(super) workspace: Option<Workspace>,
     /// Tools of MCP servers by the names that models know them by.
     mcp: BTreeMap<String, (String, String)>,
 }

@@ -313,6 +313,21 @@ impl Policy {
         read::policy(text, name, home)
     }
 
+    /// The same policy, whose patterns of paths are seen from this folder instead of from the workspace: what a file above the
+    /// workspace says of `secrets/**` is said of that folder beside it, also where the workspace is a part of it.
+    #[must_use]
+    pub fn seen_from(mut self, folder: &Path) -> Self {
+        let tools = self.tools.values_mut().map(|rules| &mut rules.paths);
+        for lists in tools.chain([&mut self.paths]) {
+            for list in [&mut lists.allow, &mut lists.ask, &mut lists.deny] {
+                for (_, pattern) in list {
+                    *pattern = pattern.clone().seen_from(folder);
+                }
+            }
+        }
+        self
+    }
+
     /// What a built-in tool does to the world, by its name.
     #[must_use]
     pub fn effects_of(tool: &str) -> Option<ToolEffects> {

@@ -1,7 +1,7 @@
 //! The narrowest rule that lets a call through, for a person who says "always".
 //!
-//! It must never say more than it has to: a command with its words, a tool of a server, or a tool that has nothing else to be
-//! told by. For whatever else there is none.
+//! It must never say more than it has to: a command with its words, a tool of a server, one file or one host for one tool, or a
+//! tool that has nothing else to be told by. For whatever else there is none.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use convoke_core::ToolSpec;
 use serde_json::Value;
 
+use super::judge::host;
 use super::{Policy, PolicyGate, Subject};
 
 /// A rule for `policy.toml`.
@@ -52,6 +53,12 @@ impl PolicyGate {
         match about[..] {
             [] => rule(&["tools", spec.name(), "decision"], "allow".to_owned(), false),
             [Subject::Command(command)] => rule(&["commands", "allow"], plain(command)?, true),
+            [Subject::Path(path)] => {
+                let top = self.workspace.as_ref()?.path();
+                let path = top.join(path.trim_start_matches("./"));
+                rule(&["tools", spec.name(), "paths", "allow"], globset::escape(path.to_str()?), true)
+            }
+            [Subject::Url(url)] => rule(&["tools", spec.name(), "domains", "allow"], host(url)?, true),
             [Subject::Program(words)] => rule(&["commands", "allow"], plain(&words.join(" "))?, true),
             _ => None,
         }

@@ -83,13 +83,7 @@ impl PathPattern {
         // What is a folder and everything in it is also the folder itself.
         let folder = pattern.strip_suffix("/**").filter(|folder| !folder.is_empty());
         let whole = if pattern == "." { "" } else { pattern };
-        let globs: Result<Vec<_>, _> = [Some(whole), folder]
-            .into_iter()
-            .flatten()
-            .map(|glob| {
-                GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher())
-            })
-            .collect();
+        let globs: Result<Vec<_>, _> = [Some(whole), folder].into_iter().flatten().map(compiled).collect();
         let globs = globs.map_err(|error| error.kind().to_string())?;
         let reach = match pattern {
             _ if pattern.starts_with('/') => Reach::Absolute,
@@ -97,6 +91,21 @@ impl PathPattern {
             _ => Reach::Workspace,
         };
         Ok(Self { reach, globs })
+    }
+
+    /// The same pattern where a path without a beginning is one from this folder, and not from the workspace.
+    pub(super) fn seen_from(self, folder: &Path) -> Self {
+        if self.reach != Reach::Workspace {
+            return self;
+        }
+        let folder = globset::escape(&folder.display().to_string());
+        let below = |glob: &GlobMatcher| match glob.glob().glob() {
+            "" => folder.clone(),
+            glob => format!("{}/{glob}", folder.trim_end_matches('/')),
+        };
+        let globs: Option<Vec<_>> = self.globs.iter().map(|glob| compiled(&below(glob)).ok()).collect();
+        // They were patterns before, and are after something that is none.
+        globs.map_or(self, |globs| Self { reach: Reach::Absolute, globs })
     }
 
     /// Protects what it names, which is then protected at any depth, or by its whole path if that is what it names.
@@ -119,6 +128,10 @@ impl PathPattern {
         };
         path.is_some_and(|path| self.globs.iter().any(|glob| glob.is_match(path)))
     }
+}
+
+fn compiled(glob: &str) -> Result<GlobMatcher, globset::Error> {
+    GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher())
 }
 
 /// One name of a file. A file may have several: the one that was written, and the one it is reached by in the end.

@@ -37,13 +37,12 @@ pub struct Info {
 }
 
 impl Library {
-    /// The library in this folder, which need not be there yet.
+    /// The library in this folder, which need not be there yet: it is made when something is put into it.
     ///
     /// # Errors
-    /// [`WeightsError::Files`] if it cannot be made.
+    /// [`WeightsError::Files`] if nobody can say where that is.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, WeightsError> {
         let folder = folder.into();
-        std::fs::create_dir_all(&folder).map_err(WeightsError::files("make the folder", &folder))?;
         let folder = std::path::absolute(&folder).map_err(WeightsError::files("find", &folder))?;
         Ok(Self { folder, catalogue: Catalogue::builtin(), transport: HttpTransport::shared(), index: None })
     }
@@ -88,7 +87,11 @@ impl Library {
     pub fn list(&self) -> Result<Vec<Installed>, WeightsError> {
         let unreadable = || WeightsError::files("read", &self.folder);
         let mut found = Vec::new();
-        for item in std::fs::read_dir(&self.folder).map_err(unreadable())? {
+        let items = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+            items => items.map_err(unreadable())?,
+        };
+        for item in items {
             let place = item.map_err(unreadable())?.path();
             let is_model = place
                 .file_name()

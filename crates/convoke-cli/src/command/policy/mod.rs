@@ -7,7 +7,7 @@ mod show;
 use std::path::{Path, PathBuf};
 
 pub(crate) use arguments::{Explain, PolicyCommand, Which};
-use convoke_tools::policy::{PolicyErrors, import};
+use convoke_tools::policy::{Policy, PolicyErrors, import};
 use serde_json::json;
 
 use crate::arguments::Arguments;
@@ -30,12 +30,18 @@ pub(crate) fn run(
 
 /// Those that were asked for must be there; those that would hold need not.
 fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Result<(), Failure> {
-    let files = if files.is_empty() { policies::places(arguments, None) } else { files.to_vec() };
+    let files = match files {
+        [] => {
+            let (folders, own) = policies::places(arguments);
+            folders.into_iter().chain(own).collect()
+        }
+        named => named.to_vec(),
+    };
     let mut problems = Vec::new();
     let mut wrong = 0;
     for file in &files {
         let name = file.display().to_string();
-        match policies::load(file) {
+        match Policy::load_existing(file) {
             Ok(_) if arguments.json => {}
             Ok(_) => output.line(&Rich::plain(format!("{}: fine", text::clean(&name))))?,
             Err(errors) => {

@@ -1,18 +1,15 @@
 //! OpenAI's Responses, against a server that behaves like OpenAI's.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod faults;
 mod replies;
 mod requests;
-#[path = "../server/mod.rs"]
-mod server;
 mod thoughts;
 
+use crate::server::{Answer, Server};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
-use server::{Answer, Server};
 
 /// The key of all tests. It must be seen nowhere.
 const KEY: &str = "sk-proj-secret";

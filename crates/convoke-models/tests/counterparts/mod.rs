@@ -3,11 +3,7 @@
 //! `scripts/counterparts` installs it and says where; these tests look for it in `CONVOKE_COUNTERPARTS` and are passed
 //! over without it, so that `cargo test` alone needs no other language. `scripts/test` always has it.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
-#[path = "../server/mod.rs"]
-mod server;
 
 mod faults;
 mod official;

@@ -1,22 +1,17 @@
 //! Anthropic's Messages: what is asked, what is understood, and what goes wrong.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod faults;
 mod replies;
 mod requests;
-#[path = "../server/mod.rs"]
-mod server;
 mod shapes;
 mod thoughts;
 
+use crate::server::{Answer, Server, ask};
 use convoke_core::{ModelErrorKind, ModelParams, ModelRequest, OutputSchema};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
-use server::{Answer, Server, ask};
 
 const KEY: &str = "sk-ant-very-secret";
 const OPUS: &str = "claude-opus-5";

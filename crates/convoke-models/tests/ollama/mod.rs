@@ -1,19 +1,14 @@
 //! Ollama's own chat: what is asked, what is understood, and what goes wrong.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod faults;
 mod replies;
 mod requests;
-#[path = "../server/mod.rs"]
-mod server;
 
+use crate::server::{Answer, Server};
 use convoke_models::{Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
-use server::{Answer, Server};
 
 const KEY: &str = "very-secret-word";
 

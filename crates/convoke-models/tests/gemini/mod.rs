@@ -1,21 +1,16 @@
 //! Gemini through the model every provider shares, against a server that answers as Google's does.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod faults;
 mod replies;
 mod requests;
-#[path = "../server/mod.rs"]
-mod server;
 mod thoughts;
 
+use crate::server::{Answer, Server, ask};
 use convoke_core::{ModelErrorKind, ModelReply, ModelRequest, Part};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings};
 use serde_json::{Value, json};
-use server::{Answer, Server, ask};
 
 const KEY: &str = "AIza-very-secret";
 

@@ -1,25 +1,22 @@
 //! Chat completions, against a server that behaves like the servers there are.
 
-#![cfg(feature = "providers")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod faults;
 mod replies;
 mod requests;
-#[path = "../server/mod.rs"]
-mod server;
 mod structured;
 mod thoughts;
 
 use std::sync::{Arc, Mutex};
 
+use crate::server::{Answer, Server};
 use convoke_core::{BoxFuture, ModelRequest};
 use convoke_models::http::{HttpReply, HttpRequest, TransportError};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings, Transport};
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
-use server::{Answer, Server};
 
 /// The key of all tests. It must be seen nowhere.
 const KEY: &str = "sk-compatible-secret";
@@ -88,7 +85,7 @@ impl Transport for Elsewhere {
 async fn asked_at(url: &str, name: &str, request: ModelRequest) -> Value {
     let transport = Arc::new(Elsewhere::default());
     let settings = settings_at(url).transport(Arc::clone(&transport) as Arc<dyn Transport>);
-    let reply = server::ask(&ProviderModel::new(name, settings).unwrap(), request).await.unwrap();
+    let reply = crate::server::ask(&ProviderModel::new(name, settings).unwrap(), request).await.unwrap();
     assert_eq!(reply.text(), "Hello.");
     transport.asked.lock().unwrap().pop().unwrap()
 }

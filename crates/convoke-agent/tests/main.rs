@@ -1,0 +1,19 @@
+//! Everything that is promised of agents, topic by topic.
+//!
+//! One program: one per file would take minutes to link. A new file is named here.
+
+mod agent_loop;
+mod approval;
+mod common;
+mod delegates;
+mod desk;
+mod forking;
+mod gates;
+mod limits;
+mod many_calls;
+mod on_demand;
+mod resume;
+mod stream;
+mod structured;
+mod tools;
+mod workflow_tool;

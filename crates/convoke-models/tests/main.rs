@@ -1,0 +1,34 @@
+//! Everything that is promised of models, topic by topic.
+//!
+//! One program: one per file would take minutes to link. A new file is named here.
+
+mod anthropic;
+mod asking;
+mod cassette;
+mod chat;
+mod choose;
+mod common;
+mod counterparts;
+mod crowd;
+mod deferred;
+mod embedding;
+mod fallback;
+mod faults;
+mod gate;
+mod gemini;
+mod limited;
+mod ollama;
+mod price;
+mod recording;
+mod response_cache;
+mod responses;
+mod retry;
+mod rules;
+mod script_errors;
+mod script_files;
+mod scripted_page;
+mod server;
+mod streaming;
+mod transport;
+mod unanswered;
+mod wire;

@@ -1,0 +1,39 @@
+//! Everything that is promised of typed steps, topic by topic.
+//!
+//! One program: one per file would take minutes to link. A new file is named here.
+
+mod agent_step;
+mod bounds;
+mod budgets;
+mod chain;
+mod classifier;
+mod common;
+mod failure_policy;
+mod forking;
+mod interrupted;
+mod joins;
+mod joins_and_resume;
+mod leaf_steps;
+mod limits_and_resume;
+mod loops;
+mod merge_and_map;
+mod observers;
+mod on_error;
+mod parallel;
+mod parallel_failures;
+mod prepared_tools;
+mod prompts;
+mod property;
+mod publishing;
+mod questions;
+mod refused_replies;
+mod registry;
+mod renaming;
+mod resume;
+mod retry;
+mod router;
+mod threads;
+mod tool_step;
+mod ui;
+mod waiting;
+mod workflow;
