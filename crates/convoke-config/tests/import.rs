@@ -5,6 +5,7 @@ mod common;
 
 use common::read;
 use convoke_config::import::translate;
+use convoke_core::ReasoningEffort;
 
 const OLD: &str = r#"
 [agent]
@@ -83,6 +84,23 @@ fn what_has_a_counterpart_is_carried_over_and_can_be_read() {
     assert_eq!(servers[0].timeout, Some(std::time::Duration::from_secs(90)));
     assert!(config.workspace().path.ends_with("work") && config.skills()[0].ends_with("skills"));
     insta::assert_snapshot!(imported.text);
+}
+
+#[test]
+fn agent_180_a_profile_without_a_provider_has_that_of_the_main_model_and_keeps_its_thinking() {
+    let config = |profile: &str| {
+        let old = format!("[llm]\nprovider = \"mistral\"\nmodel = \"main\"\n[profiles.slow]\n{profile}\n");
+        let imported = translate(&old, "agent.toml").unwrap();
+        read(&imported.text).unwrap_or_else(|problems| panic!("{problems}\n{}", imported.text))
+    };
+    let own = config("model = \"own\"\nthinking = \"high\"");
+    let slow = own.profile("slow").unwrap();
+    assert_eq!(slow.model.as_ref().unwrap().to_string(), "mistral/own");
+    assert_eq!(slow.params.reasoning, Some(ReasoningEffort::High));
+    let elsewhere =
+        config("provider = \"openai-compat\"\nmodel = \"own\"\nbase_url = \"http://localhost:1/v1\"");
+    assert_eq!(elsewhere.profile("slow").unwrap().model.as_ref().unwrap().to_string(), "compatible/own");
+    assert_eq!(elsewhere.models().services["compatible"].base_url.as_deref(), Some("http://localhost:1/v1"));
 }
 
 #[test]

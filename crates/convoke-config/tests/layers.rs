@@ -150,6 +150,9 @@ fn missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
     let telemetry = config.telemetry().unwrap();
     assert_eq!((telemetry.endpoint, telemetry.record_content), (None, false));
     assert_eq!(config.supervision().supervisor, Supervisor::Same);
+    assert_eq!((config.wall_time(), config.supervision().human_expiry), (None, None), "nobody is hurried");
+    assert_eq!(config.profiles().count(), 0);
+    assert!(config.mcp_servers().is_empty() && config.models().services.is_empty());
 
     let missing = home.path().join("other.toml");
     let error = home.loader([]).file(Some(missing.clone())).load().unwrap_err().to_string();
@@ -371,4 +374,8 @@ fn agent_182_a_workspace_on_the_command_line_goes_first_and_tilde_is_the_home() 
     let flag = home.loader([]).flag("--workspace", "workspace.path", "/elsewhere").load().unwrap();
     assert_eq!(flag.workspace().path, Path::new("/elsewhere"));
     assert_eq!(flag.origin("workspace.path"), Origin::Flag("--workspace".into()));
+    // A shell replaces the tilde of a flag before anybody sees it, and that of a variable not always.
+    let home = Home::new();
+    let variable = home.loader([("CONVOKE_WORKSPACE", "~/other")]).load().unwrap();
+    assert_eq!(variable.workspace().path, home.path().join("other"));
 }

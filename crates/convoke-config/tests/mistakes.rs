@@ -40,6 +40,13 @@ fn agent_179_names_of_other_tools_are_errors_that_say_what_to_write() {
     let text =
         "[storage]\npath = \"x\"\n[state]\nlocation = \"y\"\n[llm]\nmodel = \"x\"\n[supervisor]\n[otel]\n";
     insta::assert_snapshot!(told(text));
+    for section in ["storage", "state"] {
+        let error = told(&format!("[{section}]\npath = \"x\"\n"));
+        assert!(error.contains(&format!("there is no key `{section}`")), "{error}");
+        assert!(error.contains("did you mean `store`?"), "{error}");
+    }
+    let error = told("[store\npath = \"x\"\n");
+    assert!(error.starts_with("error: ") && error.contains("convoke.toml:1:"), "{error}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Goals that are improved on.
 
-use crate::run_support::{Echo, Rig, prompts, text};
+use crate::run_support::{Echo, Ran, Rig, prompts, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, EventKind, ModelError, ModelErrorKind, Toolset};
 use convoke_goals::supervise::{Review, Supervisor, Verdict};
@@ -373,12 +373,44 @@ async fn agent_106_who_watches_commits_once_before_and_compares_once_after() {
         .build();
     let ran = supervised(&model).run(one(Goal::converging("g", "Polish", 5).supervised())).await;
     ran.completed();
-    let phases = ran.custom("supervision", "phase");
-    let count = |phase: &str| phases.iter().filter(|told| *told == phase).count();
-    assert_eq!(count("commit"), 1, "{phases:?}");
-    assert_eq!(count("reconcile"), 2, "once after the convergence, once after the correction: {phases:?}");
-    let iterations = ran.events.iter().filter(|event| matches!(event.kind, EventKind::LoopIteration { .. }));
-    assert_eq!(iterations.count(), 4, "three, and one more with the correction");
+    let said = "three iterations, compared; one more with the correction, compared again";
+    assert_eq!(
+        order(&ran),
+        ["commit", "iteration", "iteration", "iteration", "reconcile", "iteration", "reconcile"],
+        "{said}"
+    );
+    let corrected: Vec<bool> = prompts(&model)
+        .iter()
+        .filter(|prompt| prompt.starts_with("<workflow"))
+        .map(|prompt| prompt.contains("Make it rhyme"))
+        .collect();
+    assert_eq!(corrected, [false, false, false, true]);
+}
+
+#[tokio::test]
+async fn agent_106_a_convergence_that_nobody_corrects_is_compared_once() {
+    let model = ScriptedModel::builder()
+        .when(
+            Match::output("commitment"),
+            Reply::json(json!({"interpretation": "polish", "confidence": "high"})),
+        )
+        .when(Match::output("assessment"), Reply::json(json!({"met_commitment": true})))
+        .when(Match::user_contains("<iteration n=\"1\">"), "CONVERGED")
+        .otherwise("one")
+        .build();
+    let ran = supervised(&model).run(one(Goal::converging("g", "Polish", 5).supervised())).await;
+    assert_eq!(text(&ran.completed(), "g"), "one");
+    assert_eq!(order(&ran), ["commit", "iteration", "iteration", "reconcile"]);
+}
+
+/// Commitments, iterations and comparisons, in the order they came.
+fn order(ran: &Ran) -> Vec<String> {
+    let told = ran.events.iter().filter_map(|event| match &event.kind {
+        EventKind::LoopIteration { .. } => Some("iteration"),
+        EventKind::Custom { name, value } if name == "supervision" => value["phase"].as_str(),
+        _ => None,
+    });
+    told.filter(|told| ["commit", "iteration", "reconcile"].contains(told)).map(str::to_owned).collect()
 }
 
 #[tokio::test]

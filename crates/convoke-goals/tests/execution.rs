@@ -2,7 +2,7 @@
 
 use crate::run_support::{Rig, prompts, systems, text};
 use convoke_core::{Error, Role, RunStatus};
-use convoke_goals::{Agent, Goal, GoalState, Input, Overrides, Sequence, Supervision, Workflow};
+use convoke_goals::{Agent, Goal, GoalState, Input, Overrides, Sequence, Supervision, Values, Workflow};
 use convoke_models::{Reply, ScriptedModel};
 
 fn one(goal: Goal) -> Workflow {
@@ -105,9 +105,15 @@ async fn agent_065_a_second_run_knows_nothing_of_the_first() {
     let rig = Rig::new(&model);
     let tree =
         Workflow::new("w").sequence(Sequence::new("s").goal(Goal::new("a", "A")).goal(Goal::new("b", "B")));
-    rig.run(tree.clone()).await.completed();
-    rig.run(tree).await.completed();
+    let prepared = rig.prepare(tree);
+    let workflow = prepared.workflow();
+    for _ in 0..2 {
+        let state = prepared.bind(Values::new()).unwrap().state;
+        let state = rig.runtime.start(&workflow, state).await.unwrap().completed().unwrap();
+        assert_eq!(state.outputs.len(), 2);
+    }
     assert!(!prompts(&model)[2].contains("<context>"), "{}", prompts(&model)[2]);
+    assert!(!prompts(&model)[3].contains("id=\"b\">\n[data"), "{}", prompts(&model)[3]);
 }
 
 #[tokio::test]

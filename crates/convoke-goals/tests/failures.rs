@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::run_support::{Echo, Rig, prompts, text};
+use crate::run_support::{Echo, Ran, Rig, prompts, text};
 use convoke_core::{
-    Canceller, Error, Event, EventKind, Limits, ModelError, ModelErrorKind, RunStatus, Runtime, StepEnd,
+    Canceller, Error, Event, EventKind, Limits, ModelError, ModelErrorKind, Resource, RunStatus, Runtime,
+    StepEnd, Usage,
 };
 use convoke_goals::{Agent, Equipment, Goal, GoalError, GoalState, Overrides, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -138,9 +139,26 @@ async fn agent_082_limits_end_in_an_answer_that_is_known_to_be_incomplete_or_in_
     );
     assert_eq!(model.calls(), 3);
 
-    let goal = Goal::new("g", "Do").customize(Overrides::new().budget(Limits::default().model_calls(0)));
-    let ran = rig.run(one(goal)).await;
+    let limited = |limits: Limits| one(Goal::new("g", "Do").customize(Overrides::new().budget(limits)));
+    let ran = rig.run(limited(Limits::default().model_calls(0))).await;
     assert_eq!(ran.outcome.status, RunStatus::BudgetExhausted);
+    assert_eq!(exhausted(&ran), Resource::ModelCalls);
+
+    let reply = echo.call("x").usage(Usage::tokens(100, 100));
+    let model = ScriptedModel::builder().otherwise(reply).build();
+    let rig = Rig::new(&model).with(|equipment| equipment.tools = echo.tools());
+    let ran = rig.run(limited(Limits::default().tokens(150))).await;
+    assert_eq!(ran.outcome.status, RunStatus::BudgetExhausted);
+    assert_eq!(exhausted(&ran), Resource::Tokens);
+    assert!(ran.failed().to_string().contains("tokens"), "{}", ran.failed());
+}
+
+/// What a run had no more of.
+fn exhausted(ran: &Ran) -> Resource {
+    match ran.failed().root() {
+        Error::Budget(exhausted) => exhausted.resource.clone(),
+        other => panic!("it failed for another reason: {other}"),
+    }
 }
 
 #[tokio::test]

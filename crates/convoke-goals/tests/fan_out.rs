@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::common::valid;
 use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{Event, EventKind, Model, ModelError, ModelErrorKind, ModelRequest};
 use convoke_goals::{Agent, Goal, ModelChoice, Models, Overrides, Sequence, Type, Workflow, when};
@@ -166,7 +167,25 @@ async fn agent_095_an_agent_works_with_the_model_its_profile_stands_for() {
     assert_eq!(text(&rig.run(with_profile("fast")).await.completed(), "g"), "quick");
     assert_eq!((model.calls(), fast.calls()), (0, 1));
     let problems = with_profile("deep").prepare(&rig.equipment).unwrap_err().to_string();
-    assert!(problems.contains("`deep`"), "{problems}");
+    assert!(problems.contains("there is no profile `deep`"), "{problems}");
+}
+
+#[tokio::test]
+async fn agent_095_what_an_agentfile_requires_is_a_profile() {
+    let required = |profile: &str| {
+        let text = format!(
+            "NAME w\nAGENT a \"You are the a.\" REQUIRES \"{profile}\"\nAGENT b \"You are the b.\"\n\
+             GOAL g \"J\" USING a, b\nRUN r USING g"
+        );
+        Workflow::from(&valid(&text))
+    };
+    let (model, fast) = (ScriptedModel::replies(["slow", "both"]), ScriptedModel::replies(["quick"]));
+    let rig = Rig::new(&model).with(|equipment| equipment.models = Some(Arc::new(Fast(fast.clone()))));
+    assert_eq!(text(&rig.run(required("fast")).await.completed(), "g"), "both");
+    assert!(systems(&fast)[0].contains("You are the a."), "only who requires it has it");
+    assert_eq!((model.calls(), fast.calls()), (2, 1));
+    let problems = required("deep").prepare(&rig.equipment).unwrap_err().to_string();
+    assert!(problems.contains("there is no profile `deep`"), "{problems}");
 }
 
 #[tokio::test]
@@ -218,6 +237,9 @@ async fn agent_097_whoever_puts_answers_together_is_asked_for_the_goals_fields()
     let requests = model.requests();
     let schema = &requests[2].output.as_ref().unwrap().schema;
     assert_eq!(schema["required"], json!(["score", "why"]));
+    let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["score", "why"]);
+    assert_eq!(schema["additionalProperties"], json!(false));
     assert!(prompts(&model)[2].contains("`score` (a whole number)"));
     assert!(!prompts(&model)[0].contains("`score`"));
 }

@@ -58,14 +58,3 @@ fn agentcore_217_the_smallest_file_needs_nothing_and_any_mode_will_do() {
     }
     assert_ne!(digest("SECURITY research \"our lab\"\n"), digest(""));
 }
-
-#[test]
-fn agent_059_what_a_file_of_its_own_leaves_open_stays_as_it_is_written() {
-    let files = MemoryLoader::default().with("goal.md", "See $nope.");
-    let file = valid_with("NAME w\nGOAL g FROM goal.md\nRUN main USING g", &files);
-    assert!(Workflow::from(&file).prepare(&Equipment::default()).is_ok());
-    assert_eq!(
-        crate::common::errors("NAME w\nGOAL g \"See $nope.\"\nRUN main USING g"),
-        ["undefined-variable 2"]
-    );
-}

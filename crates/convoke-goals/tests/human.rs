@@ -156,18 +156,33 @@ async fn agent_125_with_nobody_to_ask_nothing_is_begun() {
         "{error}"
     );
     assert_eq!(model.calls(), 0);
+
+    // With somebody to ask it is begun; what only a model watches needs nobody.
+    assert_eq!(Watched::by_human(&model).outcome().await.status, RunStatus::Suspended);
+    assert_eq!(count(&model, "work"), 1);
+    assert_eq!(Watched::by_model(&model).unattended().output().await, "second");
 }
 
 #[tokio::test]
-async fn agent_136_a_person_always_decides() {
-    let model = Script::default().model();
-    let watched = Watched::by_human(&model);
-    let person = Person::saying([Answer::approve().by("ann")]);
-    let (events, outcome) = watched.events(&person.runtime()).await;
-    assert_eq!(outcome.completed().unwrap(), "first");
-    assert_eq!(person.asked().len(), 1, "though there was no reason to look");
-    assert_eq!(supervision(&events, "reconcile")[0]["triggers"], json!([]));
-    assert_eq!(supervision(&events, "human")[0]["by"], "ann");
+async fn agent_136_a_person_always_decides_and_no_model_judges_before_them() {
+    for (post, triggers) in [(kept(), json!([])), (broken(), json!(["commitment_not_met"]))] {
+        let script = || Script { post: one(post.clone()), ..Script::default() }.model();
+        let waiting = Watched::by_human(&script()).outcome().await;
+        assert_eq!(waiting.status, RunStatus::Suspended, "before the person has decided it is not over");
+        assert_eq!(waiting.questions().len(), 1);
+
+        let model = script();
+        let watched = Watched::by_human(&model);
+        let person = Person::saying([Answer::approve().by("ann")]);
+        let (events, outcome) = watched.events(&person.runtime()).await;
+        assert_eq!(outcome.completed().unwrap(), "first");
+        assert_eq!(person.asked().len(), 1, "whether there was a reason to look or not");
+        assert_eq!(supervision(&events, "reconcile")[0]["triggers"], triggers);
+        assert_eq!(supervision(&events, "human")[0]["by"], "ann");
+        // What is compared beforehand is there for the person; the judgement is theirs.
+        assert_eq!((count(&model, "commitment"), count(&model, "assessment")), (1, 1));
+        assert_eq!(count(&model, "judgement"), 0);
+    }
 }
 
 #[tokio::test]

@@ -36,8 +36,8 @@ fn agent_042_name_and_run_are_needed_and_both_are_reported() {
     assert_eq!(errors("GOAL g \"x\""), ["no-name 1", "no-run 1"]);
     assert_eq!(errors(""), ["no-name 1", "no-run 1"]);
     let (_, diagnostics) = read_text("");
-    let text: String = diagnostics.iter().map(|found| found.message.as_str()).collect();
-    assert!(text.contains("NAME") && text.contains("RUN"));
+    let messages: Vec<_> = diagnostics.iter().map(|found| found.message.as_str()).collect();
+    assert!(messages[0].contains("NAME") && messages[1].contains("RUN"), "{messages:?}");
 }
 
 #[test]
@@ -130,6 +130,10 @@ fn agent_045_a_folder_is_a_skill() {
     let prompt = prompt(&file);
     assert!(prompt.starts_with("Reviews code.\n\nLook closely."));
     assert!(prompt.contains("- lint.sh"));
+
+    let without = MemoryLoader::default().with("skills/review/SKILL.md", SKILL);
+    let file = valid_with(&agent_from("skills/review"), &without);
+    assert_eq!(self::prompt(&file), "Reviews code.\n\nLook closely.", "nothing is said of scripts");
 }
 
 #[test]
@@ -180,6 +184,7 @@ fn agent_048_what_is_not_there_is_not_found() {
     // A mere name may be that of a skill.
     let (_, diagnostics) = read_text(&agent_from("review"));
     let error = diagnostics.iter().next().unwrap();
+    assert_eq!(error.message, "`review` was not found");
     assert!(error.help.iter().any(|help| help.text.contains("--skills FOLDER")), "{error:?}");
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{errors, only_error, read_text, valid};
 use convoke_goals::agentfile::model::{SecurityMode, StepKind, Supervision, Type, Within};
 use convoke_goals::agentfile::parser::parse;
-use convoke_goals::agentfile::{Source, syntax};
+use convoke_goals::agentfile::{Source, Span, syntax};
 use serde_json::json;
 
 const REST: &str = "\nGOAL g \"x\"\nRUN r USING g\n";
@@ -33,9 +33,13 @@ fn agentcore_221_an_empty_default_is_a_default() {
 
 #[test]
 fn agent_023_agents_have_a_text_or_a_path() {
-    for text in ["AGENT a FROM p.md", "AGENT a \"prompt\""] {
-        assert_eq!(parse(text).1.errors(), 0, "{text}");
-    }
+    let body = |text: &str| {
+        let (file, diagnostics) = parse(text);
+        assert_eq!(diagnostics.errors(), 0, "{text}");
+        file.statements[0].clauses.body.clone().unwrap().value
+    };
+    assert_eq!(body("AGENT a FROM p.md"), syntax::Body::From("p.md".to_owned()));
+    assert!(matches!(body("AGENT a \"prompt\""), syntax::Body::Text(text) if text.value == "prompt"));
     assert_eq!(errors(&with_rest("NAME n\nAGENT a")), ["missing-text 2"]);
 }
 
@@ -80,7 +84,11 @@ fn agent_027_an_agent_with_every_clause() {
 
 #[test]
 fn agent_028_clauses_come_in_any_order() {
-    let first = parse("CONVERGE g SUPERVISED WITHIN 3 USING a -> out \"x\"").0;
+    let file = valid("NAME n\nGOAL g \"x\" SUPERVISED -> out\nRUN r USING g");
+    assert_eq!(file.goals[0].supervision, Supervision::Llm);
+    assert_eq!(file.goals[0].outputs[0].name, "out");
+    let (first, diagnostics) = parse("CONVERGE g SUPERVISED WITHIN 3 USING a -> out \"x\"");
+    assert_eq!(diagnostics.errors(), 0);
     let second = parse("CONVERGE g \"x\" -> out USING a WITHIN 3 SUPERVISED").0;
     assert_eq!(first, second);
     let reference = include_str!("../../../docs/agentfile.md");
@@ -110,7 +118,8 @@ fn agent_031_convergence_with_every_clause() {
     let file =
         valid("NAME n\nAGENT rev \"y\"\nCONVERGE c \"x\" -> r USING rev WITHIN 8 SUPERVISED\nRUN s USING c");
     let goal = &file.goals[0];
-    assert_eq!((goal.outputs.len(), goal.agents.len()), (1, 1));
+    assert_eq!(goal.outputs.iter().map(|output| output.name.as_str()).collect::<Vec<_>>(), ["r"]);
+    assert_eq!(goal.agents.len(), 1);
     assert_eq!(goal.converge, Some(Within::Times(8)));
     assert_eq!(goal.supervision, Supervision::Llm);
     assert_eq!(errors("NAME n\nCONVERGE c \"x\"\nRUN s USING c"), ["missing-clause 2"]);
@@ -222,6 +231,11 @@ fn agent_039_where_a_person_is_needed() {
     assert!(!file(&format!("SUPERVISED\n{plain}")).needs_human());
     let whole = file(&format!("SUPERVISED HUMAN\n{plain}"));
     assert!(whole.needs_human());
+    assert_eq!(whole.human_names(), ["r", "a", "b"]);
+    assert!(file(&format!("SUPERVISED\n{plain}")).human_names().is_empty());
+    let goal = file("GOAL a \"x\" SUPERVISED HUMAN\nGOAL b \"x\" SUPERVISED\nRUN r USING a, b");
+    assert!(goal.needs_human());
+    assert_eq!(goal.human_names(), ["a"]);
     let one =
         file("GOAL a \"x\" SUPERVISED HUMAN\nGOAL b \"x\"\nRUN r USING a\nRUN s USING b SUPERVISED HUMAN");
     assert!(one.needs_human());
@@ -242,12 +256,20 @@ fn names_are_unique() {
     let text = "NAME n\nNAME m\nINPUT i\nINPUT i\nAGENT a \"$i\"\nAGENT a \"y\"\nGOAL g \"x\" USING a\nGOAL g \"y\"\n\
                 RUN r USING g\nRUN r USING g";
     let (_, diagnostics) = read_text(text);
-    let found: Vec<_> = diagnostics.iter().filter(|found| found.code.name() == "duplicate-name").collect();
-    assert_eq!(found.len(), 5);
-    assert!(found.iter().all(|found| found.related.len() == 1), "each says where the first one is");
     let source = Source::new("Agentfile", text);
-    let lines: Vec<usize> = found.iter().map(|found| source.position(found.span.start).line).collect();
-    assert_eq!(lines, [2, 4, 6, 8, 10]);
+    let line = |span: Span| source.position(span.start).line;
+    let found = diagnostics.iter().filter(|found| found.code.name() == "duplicate-name");
+    let places: Vec<_> = found
+        .map(|found| {
+            let related: Vec<usize> = found.related.iter().map(|first| line(first.span)).collect();
+            (line(found.span), related)
+        })
+        .collect();
+    // Each says where the first one is.
+    assert_eq!(places.len(), 5);
+    for second in [2, 4, 6, 8, 10] {
+        assert!(places.contains(&(second, vec![second - 1])), "{places:?}");
+    }
 }
 
 #[test]

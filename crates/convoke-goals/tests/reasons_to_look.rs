@@ -61,7 +61,13 @@ async fn agent_133_models_that_fail_to_commit_or_assess_do_not_fail_the_goal() {
         ["haiku/commit", "haiku/post"]
     );
     assert!(supervision(&events, "commit")[0]["unavailable"].as_str().unwrap().contains("no such model"));
-    assert_eq!(supervision(&events, "reconcile")[0]["triggers"].as_array().unwrap().len(), 2);
+    let triggers = supervision(&events, "reconcile")[0]["triggers"].clone();
+    let triggers: Vec<String> = serde_json::from_value(triggers).unwrap();
+    assert_eq!(triggers.len(), 2);
+    for (trigger, kind) in triggers.iter().zip(["assessment_unavailable:", "commitment_unavailable:"]) {
+        assert!(trigger.starts_with(kind) && trigger.contains("no such model"), "{triggers:?}");
+    }
+    assert_eq!(count(&model, "judgement"), 1, "somebody looks at it");
     let told = last(&requests(&model, "judgement")[0]);
     assert!(
         told.contains("THE COMMITMENT COULD NOT BE HAD") && told.contains("THE ASSESSMENT COULD NOT BE HAD")

@@ -1,8 +1,11 @@
 //! Goals that a supervisor sends back, and people who decide when it does not.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
+use std::time::Duration;
+
 use crate::supervised::*;
 use convoke_core::{Answer, RunStatus};
+use convoke_goals::supervise::Watch;
 use serde_json::json;
 
 #[tokio::test]
@@ -28,6 +31,8 @@ async fn agent_129_one_correction_is_one_more_execution() {
     let watched = Watched::by_model(&model);
     assert_eq!(watched.output().await, "second");
     assert_eq!((watched.attempts(), count(&model, "judgement")), (2, 2));
+    let told: Vec<String> = requests(&model, "work").iter().map(last).collect();
+    assert_eq!(told, [GOAL.to_owned(), format!("{GOAL}\n(supervisor) use fewer words")]);
 }
 
 #[tokio::test]
@@ -123,4 +128,26 @@ async fn agent_130_131_with_nobody_to_ask_no_model_decides_instead() {
     let outcome = Watched::by_model(&model).unattended().outcome().await;
     assert_eq!(outcome.status, RunStatus::Halted);
     assert_eq!(count(&model, "judgement"), 1);
+    let error = outcome.completed().unwrap_err().to_string();
+    assert!(error.contains("nobody may be asked"), "{error}");
+}
+
+#[tokio::test]
+async fn agent_130_what_a_person_answers_sends_it_back_and_silence_halts_it() {
+    let script =
+        || Script { post: turns([broken(), kept()]), judge: one(verdict("ask_human")), ..Script::default() };
+    for by in [Watch::Model, Watch::Human] {
+        let model = script().model();
+        let watched = Watched::by(by, &model);
+        let person = Person::saying([Answer::revise("add a frog"), Answer::approve()]);
+        let (_, outcome) = watched.events(&person.runtime()).await;
+        assert_eq!(outcome.completed().unwrap(), "second", "{by:?}");
+        assert_eq!(last(&requests(&model, "work")[1]), format!("{GOAL}\n(human) add a frog"));
+
+        let mut watched = Watched::by(by, &script().model());
+        watched.human.expiry = Some(Duration::ZERO);
+        let outcome = watched.outcome().await;
+        assert_eq!(outcome.status, RunStatus::Halted, "{by:?}: silence is no consent");
+        assert_eq!(watched.attempts(), 1);
+    }
 }

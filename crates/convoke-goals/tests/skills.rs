@@ -83,26 +83,27 @@ fn erase() -> Reply {
 fn agent_188_skills_are_found_and_wrong_ones_passed_over() {
     let head = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nx");
     let wrong = [
-        ("nameless/SKILL.md", "---\ndescription: d\n---\nx".to_owned()),
-        ("idle/SKILL.md", "---\nname: idle\n---\nx".to_owned()),
-        ("open/SKILL.md", "---\nname: open\ndescription: d\n".to_owned()),
-        ("bare/SKILL.md", "just text".to_owned()),
-        ("other/SKILL.md", head("another")),
-        ("Loud/SKILL.md", head("Loud")),
-        ("two--dashes/SKILL.md", head("two--dashes")),
-        ("-dash/SKILL.md", head("-dash")),
+        ("nameless", "---\ndescription: d\n---\nx".to_owned(), "its head has no `name`"),
+        ("idle", "---\nname: idle\n---\nx".to_owned(), "its head has no `description`"),
+        ("open", "---\nname: open\ndescription: d\n".to_owned(), "must begin with a line `---`"),
+        ("bare", "just text".to_owned(), "must begin with a line `---`"),
+        ("other", head("another"), "its name is `another` and its folder is `other`"),
+        ("Loud", head("Loud"), "`Loud` cannot be its name"),
+        ("two--dashes", head("two--dashes"), "`two--dashes` cannot be its name"),
+        ("-dash", head("-dash"), "`-dash` cannot be its name"),
+        ("dash-", head("dash-"), "`dash-` cannot be its name"),
     ];
     let (folder, _) = usual();
-    for (path, text) in &wrong {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+    for (name, text, _) in &wrong {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("SKILL.md"), text).unwrap();
     }
     fs::create_dir(folder.path().join("no-skill")).unwrap();
     fs::write(folder.path().join("file.md"), "x").unwrap();
     let shelf = SkillShelf::find_in([folder.path().join("nowhere"), folder.path().to_owned()]);
     assert_eq!(shelf.catalogue(), [("review", "Reviews code."), ("tidy", "Tidies up.")]);
     let review = shelf.find("review").unwrap();
+    assert_eq!(review.description, "Reviews code.");
     assert_eq!(review.instructions, "Look twice.");
     assert_eq!(review.allowed_tools.as_deref(), Some(&["echo".to_owned()][..]));
     assert_eq!(
@@ -110,6 +111,11 @@ fn agent_188_skills_are_found_and_wrong_ones_passed_over() {
         (&["lint.sh".to_owned()][..], &["style.md".to_owned()][..])
     );
     assert_eq!(shelf.passed_over().len(), wrong.len(), "{:?}", shelf.passed_over());
+    for (name, _, why) in wrong {
+        let (_, error) =
+            shelf.passed_over().iter().find(|(path, _)| *path == folder.path().join(name)).expect(name);
+        assert!(error.to_string().contains(why), "{name}: {error}");
+    }
     assert!(shelf.find("nothing").is_none());
 }
 

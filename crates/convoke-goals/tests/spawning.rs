@@ -100,6 +100,7 @@ async fn agent_087_arguments_that_make_no_sense_call_nobody_in() {
     let echo = Echo::default();
     for (call, why) in [
         (Reply::tool("spawn_agent", json!({"task": "x"})), "`role` is required"),
+        (Reply::tool("spawn_agent", json!({"role": "scout"})), "`task` is required"),
         (Reply::tool("spawn_agents", json!({})), "agents array is required"),
         (spawn(json!([{"role": "a", "task": "x"}, {"role": "b"}])), "agent[1]: `task` is required"),
         (spawn(json!([1, 2, 3, 4])), "at most 3"),
@@ -110,7 +111,21 @@ async fn agent_087_arguments_that_make_no_sense_call_nobody_in() {
         let (said, is_error) = given_back(&model);
         assert!(is_error && said.contains(why), "{said}");
         assert!(ran.customs("subagent_spawned").is_empty());
+        assert_eq!(model.calls(), 2, "nobody but the main model is asked");
     }
+}
+
+#[tokio::test]
+async fn agent_087_where_nobody_may_be_called_in_the_call_is_an_error() {
+    let echo = Echo::default();
+    let model = main_calls(Reply::tool("spawn_agent", json!({"role": "scout", "task": "x"}))).build();
+    let rig = Rig::new(&model).with(|equipment| equipment.tools = echo.tools());
+    let ran = rig.run(tree()).await;
+    assert_eq!(text(&ran.completed(), "g"), "done");
+    let expected = "tool `spawn_agent` not found; the tools are: echo".to_owned();
+    assert_eq!(given_back(&model), (expected, true));
+    assert!(ran.customs("subagent_spawned").is_empty());
+    assert_eq!(model.calls(), 2);
 }
 
 #[tokio::test]
@@ -141,6 +156,7 @@ async fn agent_089_answers_come_in_the_order_they_were_asked_for_and_failures_in
     let (said, is_error) = given_back(&model);
     assert!(!is_error);
     let answers: Vec<String> = serde_json::from_str(&said).unwrap();
+    assert_eq!(answers.len(), 3);
     assert_eq!((answers[0].as_str(), answers[2].as_str()), ("one", "three"));
     assert!(answers[1].starts_with("Error: ") && answers[1].contains("model down"), "{answers:?}");
 
@@ -165,6 +181,8 @@ async fn agent_090_whoever_comes_to_a_limit_is_incomplete_and_no_success() {
     assert!(is_error, "{said}");
     assert!(said.contains("incomplete: it reached its limit of 30 turns"), "{said}");
     assert!(said.contains("half of it"), "{said}");
+    let turns = prompts(&model).iter().filter(|prompt| prompt.contains("<task role=\"scout\"")).count();
+    assert_eq!(turns, 30);
 }
 
 fn given_back_to_main(model: &ScriptedModel) -> (String, bool) {

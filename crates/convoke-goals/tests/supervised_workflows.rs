@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::valid;
 use crate::run_support::{Rig, text};
 use crate::supervised::{broken, count, kept, last, promise, requests, run_id, verdict};
-use convoke_core::{Answer, EffectKind, Fork, Phase, RunStatus, Runtime, Store};
+use convoke_core::{Answer, EffectKind, Fork, ModelError, Phase, RunStatus, Runtime, Store};
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_goals::{Goal, Sequence, Supervision, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -39,6 +39,43 @@ async fn agent_135_a_goal_that_is_excepted_makes_no_commitment() {
     assert_eq!((text(&state, "a").as_str(), text(&state, "b").as_str()), ("poor", "better"));
     assert_eq!(count(&model, "commitment"), 1);
     assert!(last(&requests(&model, "commitment")[0]).contains("Do b"));
+
+    let model = strict();
+    let file = "NAME x\nSUPERVISED\nGOAL a \"Do a\" UNSUPERVISED\nRUN main USING a\n";
+    Rig::new(&model).run(tree(file)).await.completed();
+    assert_eq!(model.calls(), 1, "it is pursued, and that is all");
+}
+
+#[tokio::test]
+async fn agent_134_a_supervisor_that_fails_fails_goals_of_one_and_of_several() {
+    for using in ["", " USING ann", " USING ann, bob"] {
+        let model = ScriptedModel::builder()
+            .when(Match::output("commitment"), Reply::json(promise()))
+            .when(Match::output("assessment"), Reply::json(broken()))
+            .when(Match::output("judgement"), Reply::error(ModelError::of_status(400, "no such model")))
+            .otherwise("poor")
+            .build();
+        let file = format!(
+            "NAME x\nAGENT ann \"You are Ann.\"\nAGENT bob \"You are Bob.\"\nGOAL a \"Do a\"{using} SUPERVISED\n\
+             RUN main USING a\n"
+        );
+        let ran = Rig::new(&model).run(tree(&file)).await;
+        assert_eq!(ran.outcome.status, RunStatus::Failed, "{using}");
+        let error = ran.failed().to_string();
+        assert!(error.contains("supervision of goal `a` failed"), "{using}: {error}");
+        assert!(error.contains("no such model"), "{using}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn agent_138_a_supervised_goal_under_a_person_still_needs_the_person() {
+    let file = "NAME x\nSUPERVISED HUMAN\nGOAL a \"Do a\" SUPERVISED\nRUN main USING a\n";
+    let model = strict();
+    assert_eq!(Rig::new(&model).prepare(tree(file)).needs_human(), ["a"]);
+    let ran = Rig::new(&model).run(tree(file)).await;
+    assert_eq!(ran.outcome.status, RunStatus::Suspended);
+    assert_eq!(ran.outcome.questions()[0].question.subject["step"], "a");
+    assert_eq!(count(&model, "judgement"), 0, "no model decides in their place");
 }
 
 #[tokio::test]

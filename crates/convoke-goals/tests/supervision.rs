@@ -26,7 +26,7 @@ async fn agentcore_143_nobody_watches_nobody_is_asked() {
 async fn agent_135_an_unsupervised_goal_makes_no_commitment() {
     let model = Script::default().model();
     Watched::by(Watch::Nobody, &model).output().await;
-    assert_eq!((count(&model, "commitment"), count(&model, "work")), (0, 1));
+    assert_eq!((count(&model, "commitment"), count(&model, "work"), model.calls()), (0, 1, 1));
 }
 
 #[tokio::test]
@@ -112,11 +112,6 @@ fn agentcore_160_what_a_person_watches_is_never_left_to_a_model() {
     for own in [Inherit, Off, Llm, Human] {
         assert_eq!(own.within(Human), Human);
     }
-}
-
-#[test]
-fn agent_138_a_supervised_goal_under_a_person_still_needs_the_person() {
-    assert_eq!(Supervision::Llm.within(Supervision::Human), Supervision::Human);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::run_support::{Echo, Rig, text};
 use convoke_agent::FunctionTool;
-use convoke_core::{Error, ToolEffect, Toolset};
+use convoke_core::{Error, ToolEffect, ToolEffects, Toolset};
 use convoke_goals::{Agent, Goal, Sequence, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::json;
@@ -114,7 +114,7 @@ async fn agentcore_133_who_calls_a_tool_that_nobody_has_is_told_so() {
 #[tokio::test(start_paused = true)]
 async fn agent_073_calls_that_change_the_same_things_never_overlap() {
     let echo = Echo::default();
-    let slow = |name: &'static str| {
+    let slow = |name: &'static str, effects: ToolEffects| {
         let echo = echo.clone();
         FunctionTool::new(name, "Writes", move |_: serde_json::Map<String, serde_json::Value>| {
             let echo = echo.clone();
@@ -125,11 +125,13 @@ async fn agent_073_calls_that_change_the_same_things_never_overlap() {
                 Ok::<_, Error>("ok")
             }
         })
-        .effects(ToolEffect::Writes)
+        .effects(effects)
     };
+    let write = slow("write", ToolEffect::Writes.into());
+    let bash = slow("bash", [ToolEffect::Spawns, ToolEffect::Irreversible].into());
     let calls = Reply::tool("write", json!({})).and_tool("bash", json!({}));
     let model = ScriptedModel::builder().when(Match::has_tool_result(), "done").otherwise(calls).build();
-    let tools = Toolset::new().with(slow("write")).unwrap().with(slow("bash")).unwrap();
+    let tools = Toolset::new().with(write).unwrap().with(bash).unwrap();
     let rig = Rig::new(&model).with(|equipment| equipment.tools = tools);
     rig.run(one(Goal::new("g", "Do"))).await.completed();
     assert_eq!(echo.calls(), ["write begins", "write ends", "bash begins", "bash ends"]);

@@ -45,9 +45,20 @@ async fn agentcore_167_an_unreadable_verdict_is_shown_to_a_person_in_part() {
 
 #[tokio::test]
 async fn agent_128_a_verdict_in_words_is_asked_for_again() {
-    let words = Replies::in_turn(["CONTINUE: ok", "- REORIENT: \"shorter\""]);
-    let model = Script { post: one(broken()), judge: words, ..Script::default() }.model();
-    assert_eq!(Watched::by_model(&model).outcome().await.status, RunStatus::Suspended);
+    for words in [
+        "CONTINUE",
+        "continue",
+        "CONTINUE: ok",
+        "  CONTINUE \n",
+        "REORIENT: \"shorter\"",
+        "PAUSE: why?",
+        "All is well.",
+    ] {
+        let model = Script { post: one(broken()), judge: words.into(), ..Script::default() }.model();
+        let outcome = Watched::by_model(&model).outcome().await;
+        assert_eq!(outcome.status, RunStatus::Suspended, "{words}");
+        assert_eq!(count(&model, "judgement"), 2, "asked once more, then a person is");
+    }
 
     let judge = Replies::in_turn([Reply::text("CONTINUE"), Reply::json(verdict("halt"))]);
     let model = Script { post: one(broken()), judge, ..Script::default() }.model();
@@ -56,6 +67,21 @@ async fn agent_128_a_verdict_in_words_is_asked_for_again() {
     let texts: Vec<String> = again.messages.iter().map(|message| message.text()).collect();
     assert_eq!(texts[2], "CONTINUE");
     assert!(texts[3].contains("there is no JSON object in it"), "{}", texts[3]);
+}
+
+#[tokio::test]
+async fn agent_128_a_verdict_brings_its_correction_or_its_question() {
+    let correction = json!({"verdict": "reorient", "correction": "shorter"});
+    let post = turns([broken(), kept()]);
+    let model = Script { post, judge: one(correction), ..Script::default() }.model();
+    assert_eq!(Watched::by_model(&model).output().await, "second");
+    assert_eq!(last(&requests(&model, "work")[1]), format!("{GOAL}\n(supervisor) shorter"));
+
+    let question = json!({"verdict": "ask_human", "question": "In German?"});
+    let model = Script { post: one(broken()), judge: one(question), ..Script::default() }.model();
+    let outcome = Watched::by_model(&model).outcome().await;
+    let details = &outcome.questions()[0].question.details;
+    assert!(details.starts_with("In German?"), "{details}");
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 
 use crate::server::{Answer, Server};
-use convoke_models::choose::{Choice, CredentialsError, KeyPlace, ModelConfig, Reason, Service};
+use convoke_models::choose::{
+    Choice, CredentialsError, KeyPlace, ModelConfig, Reason, Service, ServiceConfig,
+};
 use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
 use serde_json::json;
 
@@ -81,13 +83,19 @@ fn agent_185_prefixes_infer_the_service_in_any_case_and_unknown_names_are_errors
     for (model, expected) in [
         ("Claude-3", "anthropic/Claude-3"),
         ("gpt-4o", "openai/gpt-4o"),
+        ("o1", "openai/o1"),
         ("o3-mini", "openai/o3-mini"),
         ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
         ("gemini-1.5", "gemini/gemini-1.5"),
         ("gemma-2", "gemini/gemma-2"),
         ("llama-3.1", "groq/llama-3.1"),
+        ("mistral-large", "mistral/mistral-large"),
+        ("mixtral-8x7b", "mistral/mixtral-8x7b"),
         ("codestral-latest", "mistral/codestral-latest"),
+        ("pixtral-12b", "mistral/pixtral-12b"),
         ("grok-3", "xai/grok-3"),
+        ("cerebras-gpt", "cerebras/cerebras-gpt"),
+        ("GPT-4o", "openai/GPT-4o"),
         ("openrouter/anthropic/claude-3", "openrouter/anthropic/claude-3"),
         ("google/gemini-x", "gemini/gemini-x"),
         ("litellm/any", "compatible/any"),
@@ -132,6 +140,29 @@ fn agent_183_credentials_must_be_the_owners_alone_and_a_services_key_beats_the_g
     assert_eq!(place, KeyPlace::Variable("OPENAI_API_KEY".into()));
     let missing = Environment::of([("CONVOKE_CREDENTIALS", "/nowhere/credentials.toml")]);
     assert!(matches!(Credentials::load(&missing), Err(CredentialsError::Unreadable { .. })));
+}
+
+#[tokio::test]
+async fn agent_183_a_service_is_sent_its_own_key_and_the_general_one_only_if_it_has_none() {
+    let text = "[llm]\napi_key = \"general\"\n[mistral]\napi_key = \"own-key\"\n";
+    let (_folder, path) = written("credentials.toml", text, 0o600);
+    let credentials = Credentials::read(&path).unwrap();
+    for (service, variable, key) in [
+        ("mistral", None, "own-key"),
+        ("xai", None, "general"),
+        ("mistral", Some(("MISTRAL_API_KEY", "from-the-environment")), "from-the-environment"),
+    ] {
+        let server = Server::start([Answer::json(401, json!({}))]).await;
+        let reached = ServiceConfig { base_url: Some(server.url.clone()), ..ServiceConfig::default() };
+        let config =
+            ModelConfig { services: [(service.to_owned(), reached)].into(), ..ModelConfig::default() };
+        let environment =
+            variable.map_or_else(|| Environment::of([]), |variable| Environment::of([variable]));
+        let connector = Connector::new(environment, credentials.clone(), config);
+        let model = connector.connect(&format!("{service}/m").parse().unwrap()).unwrap();
+        crate::server::ask(&*model, convoke_core::ModelRequest::new("hi")).await.unwrap_err();
+        assert_eq!(server.last().headers["authorization"], format!("Bearer {key}"), "{service}");
+    }
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn agentcore_229_a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it() {
 }
 
 #[test]
-fn agent_191_a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it() {
+fn agent_191_files_go_below_name_and_version_and_a_dry_run_only_says_so() {
     a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it();
 }
 
@@ -36,6 +36,13 @@ fn a_dry_run_writes_nothing_and_lists_what_is_wanted_beside_it() {
     let names: Vec<&str> = would.dependencies.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!(would.path, home.path().join("plan/1.0.0"));
+
+    let installed = pack(&plan).install(home.path(), &unsigned()).unwrap();
+    assert_eq!(installed.path, would.path);
+    let there = below(home.path());
+    for path in ["Agentfile", "agents/critic.md", "notes/deep/er.md"] {
+        assert!(there.contains(&format!("plan/1.0.0/{path}")), "{there:?}");
+    }
 }
 
 #[test]
@@ -93,6 +100,19 @@ fn agentcore_229_only_what_is_vouched_for_is_installed() {
 }
 
 #[test]
+fn agent_197_without_a_trusted_key_it_takes_a_word_to_install() {
+    let signed = Package::pack(plan().path(), &PackOptions::default().key(key())).unwrap().package;
+    for package in [&pack(&plan()), &signed] {
+        let home = tempfile::tempdir().unwrap();
+        let refused = package.install(home.path(), &InstallOptions::default()).unwrap_err();
+        assert!(matches!(refused, PackageError::Refused { .. }), "{refused}");
+        assert_eq!(below(home.path()), [""; 0]);
+        package.install(home.path(), &unsigned()).unwrap();
+        assert!(home.path().join("plan/0.0.0/Agentfile").exists());
+    }
+}
+
+#[test]
 fn a_wrong_signature_is_never_installed() {
     let mine = key();
     let signed = Package::pack(plan().path(), &PackOptions::default().key(mine.clone())).unwrap().package;
@@ -137,6 +157,15 @@ fn a_version_that_is_there_is_replaced_only_if_asked() {
 
 #[test]
 fn agentcore_233_nothing_is_written_outside() {
+    nothing_is_written_outside();
+}
+
+#[test]
+fn agent_196_nothing_is_written_outside() {
+    nothing_is_written_outside();
+}
+
+fn nothing_is_written_outside() {
     let outer = tempfile::tempdir().unwrap();
     let home = outer.path().join("home");
     fs::create_dir(&home).unwrap();
@@ -155,6 +184,19 @@ fn agentcore_233_nothing_is_written_outside() {
             package_of(&[file("fine.txt", b"x"), file(name, b"x")]).install(&home, &unsigned()).unwrap_err();
         assert!(error.to_string().contains("invalid path"), "{name}: {error}");
         assert_eq!(below(outer.path()), ["home", "home/evil"], "{name}");
+    }
+}
+
+#[test]
+fn agent_196_no_name_or_version_leads_elsewhere() {
+    let content = tar_gz(&[file("Agentfile", b"NAME x")]);
+    for (name, version) in
+        [("../x", "1"), ("a/b", "1"), ("..", "1"), ("a", ".."), ("a", "1/2"), ("a", "../1")]
+    {
+        let manifest = format!("{{\"format\": 1, \"name\": {name:?}, \"version\": {version:?}}}");
+        let bytes = zip(&[("manifest.json", manifest.as_bytes()), ("content.tar.gz", &content)]);
+        let error = Package::from_bytes(bytes).unwrap_err().to_string();
+        assert!(error.contains("cannot be used"), "{name} {version}: {error}");
     }
 }
 

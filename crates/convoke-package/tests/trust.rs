@@ -6,7 +6,9 @@ mod common;
 use std::fs;
 
 use common::{MANIFEST, file, key, message, pack, plan, tar_gz, zip};
-use convoke_package::{KeyError, PackOptions, Package, PublicKey, SigningKey, TrustStore, Verification};
+use convoke_package::{
+    InstallOptions, KeyError, PackOptions, Package, PublicKey, SigningKey, TrustStore, Verification,
+};
 
 fn signed(key: &SigningKey) -> Package {
     Package::pack(plan().path(), &PackOptions::default().key(key.clone())).unwrap().package
@@ -54,6 +56,28 @@ fn agentcore_228_only_a_trusted_signature_verifies() {
 #[test]
 fn agentcore_228_whatever_is_changed_afterwards_shows() {
     whatever_is_changed_afterwards_shows();
+}
+
+#[test]
+fn agent_189_a_package_says_what_it_is_and_verifies_with_the_key_that_signed_it() {
+    let (mine, other) = (key(), key());
+    let package = Package::from_bytes(signed(&mine).to_bytes()).unwrap();
+    let manifest = package.manifest();
+    assert_eq!((manifest.name.as_str(), manifest.version.as_str()), ("plan", "0.0.0"));
+    let (topic, depth) = (&manifest.inputs["topic"], &manifest.inputs["depth"]);
+    assert_eq!((topic.required, &topic.default), (true, &None));
+    assert_eq!((depth.required, &depth.default), (false, &Some(3.into())));
+    assert_eq!(package.signature().unwrap().len(), 64);
+    assert!(package.verify(&trusting("ada", &mine)).is_verified());
+    assert!(!package.verify(&trusting("bob", &other)).is_verified());
+
+    let unsigned = pack(&plan());
+    assert_eq!(unsigned.signature(), None);
+    let home = tempfile::tempdir().unwrap();
+    let mut options = InstallOptions::default();
+    options.trust = trusting("ada", &mine);
+    let refused = unsigned.install(home.path(), &options).unwrap_err().to_string();
+    assert!(refused.contains("not signed"), "{refused}");
 }
 
 #[test]

@@ -286,9 +286,13 @@ impl Step<Vec<String>> for Twice {
     }
 }
 
-fn agent(reply: Reply, tools: &[Arc<dyn Tool>]) -> Workflow<Conversation> {
-    let model = ScriptedModel::builder().when(Match::has_tool_result(), "done").otherwise(reply).build();
-    let mut agent = Agent::builder("helper").model(model);
+/// A model that replies so, and is done once it has read what came of it.
+fn calling_once(reply: Reply) -> ScriptedModel {
+    ScriptedModel::builder().when(Match::has_tool_result(), "done").otherwise(reply).build()
+}
+
+fn agent(model: &ScriptedModel, tools: &[Arc<dyn Tool>]) -> Workflow<Conversation> {
+    let mut agent = Agent::builder("helper").model(model.clone());
     for tool in tools {
         agent = agent.shared_tool(Arc::clone(tool));
     }
@@ -303,9 +307,24 @@ async fn agent_074_remembering_among_other_calls_is_done_before_the_run_ends_and
         .and_tool("recall", json!({"query": "pear"}))
         .and_tool("remember", json!({"findings": []}))
         .and_tool("remember", json!({"lessons": ["cherry"]}));
-    let outcome = Runtime::new().start(&agent(calls, &mind.tools), Conversation::from("go")).await.unwrap();
+    let model = calling_once(calls);
+    let workflow = agent(&model, &mind.tools);
+    let outcome = Runtime::new().start(&workflow, Conversation::from("go")).await.unwrap();
     let conversation = outcome.completed().unwrap();
     assert_eq!(conversation.text(), "done");
+    let results: Vec<(String, bool)> = model.requests()[1]
+        .messages
+        .iter()
+        .flat_map(|message| message.results())
+        .map(|result| (result.content.clone(), result.is_error))
+        .collect();
+    assert_eq!(results.len(), 4, "in the order of the calls: {results:?}");
+    assert!(
+        results[0].0.starts_with("stored 1 (#") && results[3].0.starts_with("stored 1 (#"),
+        "{results:?}"
+    );
+    let failed: Vec<bool> = results.iter().map(|(_, is_error)| *is_error).collect();
+    assert_eq!(failed, [false, false, true, false], "{results:?}");
     // Another connection sees it: it was written when the run was over.
     let tools = memory::all(&open(&mind.folder, "/home/ann/a"));
     let list = call(&tools[3], json!({})).await.unwrap();

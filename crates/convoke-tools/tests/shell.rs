@@ -153,8 +153,17 @@ fn bash_says_what_it_does() {
     assert_eq!(bash.spec().repeat, Repeat::Never);
     let arguments = json!({"command": "ls"});
     assert_eq!(bash.origin(&arguments), Origin::Command("ls".to_owned()));
+}
+
+/// Calls whose accesses conflict are made one after the other.
+#[test]
+fn agent_073_bash_conflicts_with_every_write_and_with_itself() {
+    let hands = with_bash(|sandbox| sandbox);
+    let bash = hands.tool("bash").accesses(&json!({"command": "ls"}));
     let write = hands.tool("write").accesses(&json!({"path": "a", "content": ""}));
-    assert!(bash.accesses(&arguments)[0].conflicts_with(&write[0]));
+    for other in [&write, &bash] {
+        assert!(bash.iter().any(|one| other.iter().any(|other| one.conflicts_with(other))), "{other:?}");
+    }
 }
 
 fn is_alive(process: u32) -> bool {

@@ -9,11 +9,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::call;
+use convoke_agent::{Agent, Conversation, FunctionTool};
 use convoke_core::{
     BoxFuture, Error, Origin, Repeat, RunStatus, Runtime, Scope, Step, Tool, ToolCall, ToolEffect, Workflow,
 };
+use convoke_models::{Match, Reply as Says, ScriptedModel};
 use convoke_tools::web::{Fetcher, WebError, WebLimits, web_fetch};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use site::{Names, Reply, Site, html, redirect, reply, with_headers};
 
 fn tool(site: &Site) -> Arc<dyn Tool> {
@@ -268,6 +270,29 @@ async fn agent_078_a_page_that_takes_too_long_is_given_up_by_web_fetch_and_soone
     let step = Hurried { tool: tool(&site), url: site.url("/") };
     let outcome = Runtime::new().start(&Workflow::new(step), ()).await.unwrap();
     assert_eq!(outcome.status, RunStatus::TimedOut);
+}
+
+#[tokio::test(start_paused = true)]
+async fn agent_078_a_tool_that_names_no_limit_has_the_agents_or_none() {
+    let given_back = async |limit: Option<Duration>| {
+        let patient = FunctionTool::new("patient", "Waits", |_: Map<String, Value>| async {
+            tokio::time::sleep(Duration::from_secs(7 * 24 * 60 * 60)).await;
+            Ok::<_, Error>("at last")
+        });
+        let model = ScriptedModel::builder()
+            .when(Match::has_tool_result(), "done")
+            .otherwise(Says::tool("patient", json!({})))
+            .build();
+        let agent = Agent::builder("helper").model(model.clone()).tool(patient).tool_timeout(limit);
+        let workflow = Workflow::new(agent.build().unwrap());
+        let outcome = Runtime::new().start(&workflow, Conversation::from("go")).await.unwrap();
+        assert_eq!(outcome.completed().unwrap().text(), "done");
+        let requests = model.requests();
+        let result = requests[1].messages.iter().flat_map(|message| message.results()).next().unwrap();
+        (result.content.clone(), result.is_error)
+    };
+    assert_eq!(given_back(None).await, ("at last".to_owned(), false));
+    assert!(given_back(Some(Duration::from_secs(90))).await.1);
 }
 
 /// Calls the tool within less time than the tool would take.

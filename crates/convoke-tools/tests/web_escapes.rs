@@ -248,6 +248,28 @@ async fn agent_169_domains_hold_on_every_hop() {
 }
 
 #[tokio::test]
+async fn agent_169_private_and_link_local_addresses_are_refused_though_their_domain_is_allowed() {
+    let site = secret().await;
+    let inside = [
+        "127.0.0.1",
+        "10.0.0.1",
+        "172.16.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "::1",
+        "fe80::1",
+        "fd00::1",
+    ];
+    for address in inside {
+        let names = Names::default().with("trusted.test", &[&[address]]);
+        let domains = Domains::only(["trusted.test"]).unwrap();
+        let fetcher = Fetcher::builder().port(site.port).resolver(names).domains(domains).build().unwrap();
+        denied(&fetcher, &site.named("trusted.test", "/")).await;
+    }
+    assert_eq!(site.requests().len(), 0, "somebody came");
+}
+
+#[tokio::test]
 async fn addresses_that_are_none_or_carry_more_than_an_address_are_refused() {
     let site = secret().await;
     let fetcher = site.fetcher().build().unwrap();

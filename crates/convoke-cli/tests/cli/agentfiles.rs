@@ -173,6 +173,24 @@ fn a_file_is_shown_as_a_tree_as_json_and_as_a_chart() {
 }
 
 #[test]
+fn agent_051_paths_are_relative_to_the_agentfile_and_not_to_where_the_command_is_run() {
+    let place = Place::empty();
+    let agentfile = "NAME n\nAGENT a FROM agents/a.md\nGOAL g \"x\" USING a\nRUN r USING g\n";
+    place.write("agents/a.md", "You are the wrong one.");
+    place.write("work/agents/a.md", "You are the right one.");
+    place.write("work/Agentfile", agentfile);
+    place.write("script.toml", "[[rule]]\nreply = \"Done.\"\n");
+    let done = place.convoke(&["run", "work/Agentfile", "-m", "scripted/script.toml", "--id", "n-1"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let told = stdout(&place.convoke(&["show", "n-1", "--full"]));
+    assert!(told.contains("You are the right one.") && !told.contains("wrong one"), "{told}");
+    place.write("elsewhere/Agentfile", agentfile);
+    let missing = place.convoke(&["validate", "elsewhere/Agentfile"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("`agents/a.md` was not found"), "{}", stderr(&missing));
+}
+
+#[test]
 fn agent_046_skills_are_looked_for_where_they_are_kept() {
     let place = Place::empty();
     place.write("kept/review/SKILL.md", "---\nname: review\ndescription: Reviews.\n---\nLook.\n");

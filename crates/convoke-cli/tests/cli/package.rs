@@ -146,6 +146,25 @@ fn a_package_is_used_like_an_agentfile() {
 }
 
 #[test]
+fn agent_194_the_first_bytes_decide_what_is_inspected_and_not_the_name() {
+    let here = Packing::new();
+    here.does(&["pack", "plan"]);
+    let package = std::fs::read(here.place.path().join("plan.agent")).unwrap();
+    here.place.write("without-ending", package);
+    here.place.write("text.agent", "NAME text\nGOAL g \"x\"\nRUN main USING g\n");
+    here.place.write("empty.agent", "");
+    let inspected = here.seen(&["inspect", "without-ending"]);
+    assert!(
+        inspected.contains("\nplan\n") && inspected.contains("without-ending is not signed"),
+        "{inspected}"
+    );
+    let inspected = here.seen(&["inspect", "text.agent"]);
+    assert!(inspected.contains("\ntext\n") && !inspected.contains("signed"), "{inspected}");
+    let inspected = here.seen(&["inspect", "empty.agent"]);
+    assert!(inspected.contains("the file has no `NAME`") && !inspected.contains("package"), "{inspected}");
+}
+
+#[test]
 fn packing_says_what_is_missing() {
     let here = Packing::new();
     here.place.write(

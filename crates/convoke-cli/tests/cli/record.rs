@@ -116,6 +116,10 @@ fn agent_142_a_hundred_runs_have_a_hundred_ids_and_are_on_record_while_they_go_o
         serde_json::from_str(&stdout(&place.convoke(&["runs", "--json", "--limit", "0"]))).unwrap();
     let ids: HashSet<&str> = runs.as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), 100);
+    for id in ids {
+        assert_eq!(id.len(), 26, "{id}");
+        assert!(id.chars().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit()), "{id}");
+    }
     let log = stdout(&place.convoke(&["replay", "last", "--jsonl"]));
     let footer: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
     assert_eq!(footer["status"], "running");

@@ -1,5 +1,8 @@
 //! What `convoke.toml` says about runs of Agentfiles.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+
 use crate::place::{stderr, stdout};
 use crate::workshop::{AGENTFILE, RESULT, RUN, unwatched, workshop};
 
@@ -51,6 +54,43 @@ fn a_profile_without_a_model_has_a_fallback_of_its_own() {
     }
     config("fallback = []");
     assert_eq!(place.convoke(&["run", "letter.agent"]).status.code(), Some(1), "it has none");
+}
+
+/// Refuses whoever comes first, and gives back what it was asked: the path, and the body.
+fn refuse_one() -> (String, std::thread::JoinHandle<(String, serde_json::Value)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let asked = std::thread::spawn(move || {
+        let mut reader = BufReader::new(listener.accept().unwrap().0);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).unwrap(), 0, "it hung up: {head}");
+        }
+        let lower = head.to_lowercase();
+        let length = lower.lines().find_map(|line| line.strip_prefix("content-length:")).unwrap();
+        let mut body = vec![0; length.trim().parse().unwrap()];
+        reader.read_exact(&mut body).unwrap();
+        reader.get_mut().write_all(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n").unwrap();
+        let path = head.split(' ').nth(1).unwrap().to_owned();
+        (path, serde_json::from_slice(&body).unwrap())
+    });
+    (url, asked)
+}
+
+#[test]
+fn agent_180_a_profiles_model_is_asked_at_its_service_and_thinks_as_the_profile_says() {
+    let (url, asked) = refuse_one();
+    let place =
+        workshop("NAME x\nAGENT a \"A\" REQUIRES \"slow\"\nGOAL b \"Say\" USING a\nRUN main USING b\n");
+    let config = format!(
+        "model = \"compatible/usual\"\n[services.compatible]\nbase_url = \"{url}/here\"\n\
+         [profiles.slow]\nreasoning = \"high\"\n"
+    );
+    place.write("convoke.toml", config);
+    assert_eq!(place.convoke(&["run", "letter.agent"]).status.code(), Some(1));
+    let (path, body) = asked.join().unwrap();
+    assert_eq!(path, "/here/chat/completions");
+    assert_eq!((&body["model"], &body["reasoning_effort"]), (&"usual".into(), &"high".into()));
 }
 
 #[test]

@@ -249,6 +249,17 @@ fn a_policy_that_is_not_valid_stops_the_run_before_it_begins() {
 }
 
 #[test]
+fn agent_181_a_named_policy_must_be_there_and_without_one_the_defaults_hold() {
+    let place = calling(&[]);
+    let output = run(&place, &["--policy", "nowhere.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("nowhere.toml cannot be read"), "{}", stderr(&output));
+    assert!(!place.file().exists(), "nothing was started");
+    let output = run(&place, &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
 fn a_policy_limits_what_a_run_uses() {
     let read = call("read", json!({"path": "a.txt"}));
     let place = calling(&[read.clone(), read.clone(), read]);

@@ -34,6 +34,9 @@ fn agent_143_a_session_log_has_a_header_numbered_events_and_a_footer() {
         }
         assert_eq!(log, self::log(&place, run), "reading it again gives the same");
     }
+    let footer = log(&place, "letter-1").pop().unwrap();
+    assert_eq!(footer["state"]["text"], "Dear Ann, looms are 6,000 years old.");
+    assert_eq!(footer.get("error"), None);
     let footer = log(&place, "letter-2").pop().unwrap();
     assert!(footer["error"].as_str().unwrap().contains("too many requests"), "{footer}");
 }
@@ -65,13 +68,38 @@ fn agent_139_140_checkpoints_of_a_step_are_there_in_the_order_of_their_making() 
         seen,
         [("pre", "research"), ("post", "research"), ("supervise", "research"), ("supervise", "research")]
     );
+    let ids: Vec<&str> = checkpoints.iter().map(|event| event["meta"]["ckpt_id"].as_str().unwrap()).collect();
+    let of_the_step = ["commit:0", "post:0", "supervise:0", "supervise#2:0"];
+    assert_eq!(ids, of_the_step.map(|id| format!("main/research/{id}")));
     assert_eq!(checkpoints[0]["meta"]["commitment"], "read the notes");
+    assert_eq!(checkpoints[1]["content"], r#"{"met_commitment":true}"#);
     assert_eq!(checkpoints[2]["meta"]["correction"], "name the sources");
     assert_eq!(checkpoints[3]["meta"]["guidance"], "only if marked");
     assert_eq!(
         (&checkpoints[3]["meta"]["human"], &checkpoints[3]["meta"]["source"]),
         (&json!(true), &json!("ben"))
     );
+}
+
+#[test]
+fn agent_140_steps_stand_in_the_order_of_their_first_checkpoint() {
+    let outline = json!({"name": "main", "kind": "workflow", "children": [
+        {"name": "zeal", "kind": "goal"}, {"name": "care", "kind": "goal"}, {"name": "mind", "kind": "goal"},
+    ]});
+    let reply = || Reply::text("{}");
+    let prompt = [Message::user("Well?")];
+    let run = Run::new("side-by-side", "w")
+        .made_of(outline)
+        .model(("main/zeal/commit", 0), &prompt, reply())
+        .model(("main/mind/commit", 0), &prompt, reply())
+        .model(("main/care/commit", 0), &prompt, reply())
+        .model(("main/mind/post", 0), &prompt, reply())
+        .model(("main/zeal/post", 0), &prompt, reply())
+        .completes(json!({}));
+    let log = log(&Place::with([run]), "side-by-side");
+    let steps: Vec<&str> =
+        events(&log, &["checkpoint"]).iter().map(|event| event["goal"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["zeal", "mind", "care", "mind", "zeal"]);
 }
 
 #[test]
@@ -145,6 +173,9 @@ fn agent_153_goals_have_durations_and_replies_latencies() {
     assert_eq!(order, ["workflow_start", "goal_start", "user", "assistant", "phase_commit", "checkpoint"]);
     let shown = stdout(&place.convoke(&["replay", "report-4"]));
     assert!(shown.contains("scripted · 800 ms"), "{shown}");
+    let page = stdout(&place.convoke(&["replay", "report-4", "--html", "-"]));
+    let goal = page.lines().find(|line| line.contains("data-step=\"main/research\">research")).unwrap();
+    assert!(goal.contains("<span>1 min 03 s</span>"), "{goal}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A server that answers as a test wants it to, and remembers what it was asked.
 
+#![allow(dead_code, reason = "each program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 use std::collections::VecDeque;

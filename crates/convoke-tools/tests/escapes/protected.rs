@@ -182,6 +182,8 @@ async fn agent_168_configuration_is_protected_anywhere_and_through_links() {
         }
     }
     hands.done("write", json!({"path": "any/where/config.toml", "content": "y"})).await;
+    hands.done("edit", json!({"path": "any/where/config.toml", "old": "y", "new": "z"})).await;
+    assert_eq!(hands.content("any/where/config.toml"), "z");
 }
 
 /// A base name is protected anywhere, also behind a link; a path (a store) protects that one file.

@@ -156,7 +156,7 @@ fn programs_without_a_shell_are_judged_by_the_same_rules() {
 
 #[test]
 fn agent_169_hosts_by_name_and_below_a_domain_each_time_anew() {
-    // Every redirection is asked about like the first address; private addresses are web_fetch's own affair.
+    // Every redirection is asked about like the first address; private addresses are refused by web_fetch itself.
     let policy = policy("[tools.web_fetch.domains]\nallow = [\"*.trusted.com\", \"docs.rs\"]\n");
     for (url, outcome) in [
         ("https://docs.rs/x", Outcome::Allow),

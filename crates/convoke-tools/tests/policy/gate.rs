@@ -32,7 +32,11 @@ fn agent_071_where_only_bash_is_allowed_every_other_tool_is_denied() {
          [tools.bash]\ndecision = \"allow\"\n",
     );
     let gate = PolicyGate::new(only_bash).workspace(&workspace);
-    for tool in files::all(&workspace) {
+    let all = files::all(&workspace);
+    for name in ["read", "write", "grep"] {
+        assert!(all.iter().any(|tool| tool.spec().name() == name), "{name}");
+    }
+    for tool in all {
         let name = tool.spec().name();
         let arguments = json!({"path": "x", "source": "x", "destination": "y", "pattern": "x"});
         let decision = gate.decide(tool.spec(), &arguments);
@@ -130,6 +134,17 @@ fn removal(folder: &std::path::Path) -> (Workspace, Workflow<Option<ToolResult>>
 }
 
 #[tokio::test]
+async fn agent_067_a_call_that_is_allowed_and_fails_is_a_result_and_the_run_completes() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let runtime = Runtime::builder().gate(PolicyGate::new(Policy::default()).workspace(&workspace)).build();
+    let workflow = calling(&workspace, "read", json!({"path": "nowhere.txt"}));
+    let result = runtime.start(&workflow, None).await.unwrap().completed().unwrap().unwrap();
+    assert!(result.is_error);
+    assert_eq!(result.content, "`nowhere.txt` does not exist; list the folder to see what does");
+}
+
+#[tokio::test]
 async fn agent_068_a_write_outside_is_denied_by_the_policy_and_the_run_completes() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(folder.path()).unwrap();
@@ -144,6 +159,7 @@ async fn agent_068_a_write_outside_is_denied_by_the_policy_and_the_run_completes
         result.content
     );
     assert!(result.content.contains("paths.within"), "{}", result.content);
+    assert_ne!(std::fs::read_to_string("/etc/passwd").unwrap(), "x");
 }
 
 #[tokio::test]
