@@ -89,6 +89,44 @@ reply = "There is no web."
 }
 
 #[test]
+fn notes_and_memories_have_a_mark_in_the_place_of_a_secret_and_leave_nothing_when_they_are_deleted() {
+    let script = r#"
+[[rule]]
+when = { tool_result_of = "scratchpad_read" }
+reply = "The key is s-e-c-r-e-t."
+
+[[rule]]
+when = { tool_result_of = "scratchpad_write" }
+reply = { tool_calls = [{ name = "scratchpad_read", arguments = { key = "login" } }] }
+
+[[rule]]
+when = { tool_result_of = "remember" }
+reply = { tool_calls = [{ name = "scratchpad_write", arguments = { key = "login", value = "noted: s-e-c-r-e-t" } }] }
+
+[[rule]]
+reply = { tool_calls = [{ name = "remember", arguments = { findings = ["the key is s-e-c-r-e-t"] } }] }
+"#;
+    let place = place(script);
+    place.write("Agentfile", "NAME x\nINPUT key SECRET\nGOAL a \"Sign with $key\"\nRUN main USING a\n");
+    let run = ["run", "-m", "scripted/script.toml", "-i", "key=s-e-c-r-e-t", "--id", "keyed"];
+    let output = at_home(&place, &[], &run);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let content =
+        |name: &str| String::from_utf8_lossy(&std::fs::read(place.path().join(name)).unwrap()).into_owned();
+    for name in [".local/share/convoke/memory.db", "convoke.db-scratchpad", "convoke.db"] {
+        let kept = content(name);
+        assert!(!kept.contains("s-e-c-r-e-t") && kept.contains("⟦secret:key:"), "{name}");
+    }
+    let told = stdout(&at_home(&place, &[], &["replay", "keyed", "--json"]));
+    assert!(told.contains("noted: ⟦secret:key:") && !told.contains("s-e-c-r-e-t"), "{told}");
+
+    assert!(at_home(&place, &[], &["rm", "keyed"]).status.success());
+    for name in ["convoke.db-scratchpad", "convoke.db"] {
+        assert!(!content(name).contains("noted: "), "{name} has what was deleted");
+    }
+}
+
+#[test]
 fn notes_are_for_a_run_and_memories_outlive_it() {
     let script = r#"
 [[rule]]
