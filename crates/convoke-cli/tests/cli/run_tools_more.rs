@@ -52,6 +52,34 @@ reply = { tool_calls = [{ name = "mcp_fake_echo", arguments = { text = "hello fr
 }
 
 #[test]
+fn what_an_mcp_server_was_given_is_in_no_record_if_its_tool_gives_it_back() {
+    let place = place(
+        r#"
+[[rule]]
+when = { tool_result_of = "mcp_fake_env" }
+reply = "Looked."
+
+[[rule]]
+reply = { tool_calls = [{ name = "mcp_fake_env", arguments = { name = "MYTOK" } }] }
+"#,
+    );
+    let servers = format!(
+        "[mcp.servers.fake]\ncommand = \"python3\"\nargs = ['{SERVER}', \"--only\", \"env\"]\nprotocol = \"initialize\"\n\
+         env = {{ MYTOK = \"t-o-k-e-n\" }}\n"
+    );
+    place.write(".config/convoke/convoke.toml", servers);
+    place.write(".config/convoke/policy.toml", "version = 1\n[mcp]\nallow = [\"fake:env\"]\n");
+    let done = at_home(&place, &[], &RUN);
+    assert_eq!(stdout(&done), "Looked.\n", "{}", stderr(&done));
+    for form in [&["--json"][..], &["--html", "-"]] {
+        let told = stdout(&at_home(&place, &[], &[&["replay", "work-1"], form].concat()));
+        assert!(told.contains("(secret)") && !told.contains("t-o-k-e-n"), "{told}");
+    }
+    let store = std::fs::read(place.file()).unwrap();
+    assert!(!String::from_utf8_lossy(&store).contains("t-o-k-e-n"));
+}
+
+#[test]
 fn the_web_is_out_of_reach_unless_a_policy_opens_it_and_then_only_the_public_part() {
     let script = r#"
 [[rule]]
