@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use convoke_goals::agentfile::diagnostic::{Diagnostics, Style, render};
 use convoke_goals::agentfile::load::{FileLoader, Loader, NoFiles};
+use convoke_goals::agentfile::model::SecurityMode;
 use convoke_goals::agentfile::{Agentfile, Source, misspelt_tools, read};
 use convoke_package::WithPackages;
 
@@ -85,8 +86,23 @@ pub(crate) struct Checked {
     pub(crate) source: Source,
     pub(crate) file: Option<Agentfile>,
     pub(crate) diagnostics: Diagnostics,
-    /// What else the user ought to know: nobody vouches for a package.
+    /// What is to be known of the package it is from: nobody vouches for it.
     pub(crate) note: Option<String>,
+}
+
+impl Checked {
+    /// What else the user ought to know.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let is_paranoid =
+            self.file.as_ref().is_some_and(|file| file.security == Some(SecurityMode::Paranoid));
+        let unheeded = is_paranoid.then(|| {
+            format!(
+                "{}: `SECURITY paranoid` has no effect yet: it is as with `default`. What tools may do is up to the policy",
+                self.source.name()
+            )
+        });
+        self.note.clone().into_iter().chain(unheeded).collect()
+    }
 }
 
 /// Reads and checks a file, or a package. What a file names is looked for beside it, what a package names in the package;

@@ -48,7 +48,7 @@ pub use effect::{CustomEffect, OnDoubt, PendingDecision, Visibility};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
-    Suspension, TimedOut, UnusableReply,
+    Suspension, TimedOut, UnusableReply, without_words,
 };
 pub use event::{
     AgentStart, CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunEnd, StepEnd,

@@ -44,6 +44,23 @@ impl Path {
             || self.0.strip_prefix(&*ancestor.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
+    /// The place in the program, which all repetitions have in common.
+    ///
+    /// ```
+    /// use convoke_core::Path;
+    ///
+    /// assert_eq!(Path::from("main/again#2/turn#17").without_repetitions(), Path::from("main/again/turn"));
+    /// ```
+    #[must_use]
+    pub fn without_repetitions(&self) -> Path {
+        if !self.0.contains('#') {
+            return self.clone();
+        }
+        let names =
+            self.0.split('/').map(|segment| segment.split_once('#').map_or(segment, |(name, _)| name));
+        Path(names.collect::<Vec<_>>().join("/").into())
+    }
+
     /// Those of sorted paths that lie below this one.
     pub(crate) fn range_below<'a>(&self, sorted: &'a [Path]) -> &'a [Path] {
         if self.0.is_empty() {

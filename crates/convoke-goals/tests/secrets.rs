@@ -216,6 +216,26 @@ async fn models_and_tools_get_the_secret_and_nothing_else_does() {
 }
 
 #[tokio::test]
+async fn a_tool_that_keeps_what_it_is_told_gets_a_mark_and_the_model_its_secret_back() {
+    let kept = Arc::new(Mutex::new(String::new()));
+    let log = Arc::clone(&kept);
+    let schema = json!({"type": "object"});
+    let tool = FunctionTool::dynamic("login", "Keeps it.", schema, move |_, arguments: Value| {
+        *log.lock().unwrap() = arguments["password"].as_str().unwrap().to_owned();
+        async move { Ok::<_, convoke_core::Error>(format!("kept {}", arguments["password"])) }
+    });
+    let model =
+        Pieces::new([calls("login", &json!({"password": "my hunter22"}), &[]), said("ok"), said("ok")]);
+    let mut equipment = equipment(&model, "hunter22");
+    equipment.tools = Toolset::new().with(tool.unwrap().keeps()).unwrap();
+    let (left, succeeded) = left_by(&prepared(&equipment), Values::new()).await;
+    assert!(succeeded && !left.contains("hunter22"), "{left}");
+    let kept = kept.lock().unwrap().clone();
+    assert!(kept.starts_with("my ⟦secret:token:"), "{kept}");
+    assert!(model.asked().contains("my hunter22"), "{}", model.asked());
+}
+
+#[tokio::test]
 async fn what_the_provider_said_comes_back_to_it_as_it_was_even_if_a_call_is_called_like_it() {
     let tool = FunctionTool::dynamic("login", "Logs in.", json!({"type": "object"}), |_, _: Value| async {
         Ok::<_, convoke_core::Error>("in")

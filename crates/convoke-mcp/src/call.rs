@@ -97,6 +97,7 @@ impl Call<'_> {
     }
 
     async fn progress(&self, value: serde_json::Value) {
+        let value = self.connection.secrets().hide_in_value(value);
         self.scope.emit(EventKind::Custom { name: PROGRESS.to_owned(), value }).await;
     }
 
@@ -105,7 +106,7 @@ impl Call<'_> {
             Interjection::Progress(value) => self.progress(value).await,
             Interjection::Question { asked, mut reply } => {
                 let answer = tokio::select! {
-                    answer = elicit::ask(self.scope, self.connection.server(), asked) => answer,
+                    answer = elicit::ask(self.scope, self.connection, asked) => answer,
                     () = self.connection.gone().cancelled() => return Err(Failure::Lost(String::new())),
                     // It no longer wants to know.
                     () = reply.closed() => return Ok(()),
@@ -123,7 +124,7 @@ impl Call<'_> {
         for (key, request) in wanted.input_requests.unwrap_or_default() {
             let response = match request {
                 InputRequest::Elicitation(request) => {
-                    let asked = elicit::ask(self.scope, self.connection.server(), request.params).await;
+                    let asked = elicit::ask(self.scope, self.connection, request.params).await;
                     written::<ElicitResult>(&asked.map_err(Failure::Stop)?)?
                 }
                 InputRequest::ListRoots(_) => written(&self.connection.handler().root_list())?,

@@ -6,6 +6,9 @@ use convoke_core::{Answer, Decision, Error, Question, Scope, json_text};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value, json};
 
+use crate::connection::Connection;
+use crate::secret::Secrets;
+
 /// How often a field is asked for until the form is given up.
 const PATIENCE: usize = 3;
 
@@ -18,7 +21,7 @@ const NOTHING: &str = "(leave it out)";
 /// Stops of the scope: nobody is there to answer, time is up.
 pub(crate) async fn ask(
     scope: &Scope,
-    server: &str,
+    connection: &Connection,
     asked: ElicitRequestParams,
 ) -> Result<ElicitResult, Error> {
     let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = asked else {
@@ -27,12 +30,15 @@ pub(crate) async fn ask(
     };
     let order = requested_schema.property_order.clone();
     let schema = serde_json::to_value(&requested_schema)?;
-    let form = Form { scope, title: format!("[MCP:{server}] {message}") };
+    let title = format!("[MCP:{}] {message}", connection.server());
+    let form = Form { scope, secrets: connection.secrets(), title };
     form.fill(&schema, order).await
 }
 
 struct Form<'a> {
     scope: &'a Scope,
+    /// What must not be in a question.
+    secrets: &'a Secrets,
     title: String,
 }
 
@@ -49,7 +55,7 @@ impl Form<'_> {
         let empty = Map::new();
         let fields = schema["properties"].as_object().unwrap_or(&empty);
         if fields.is_empty() {
-            let answer = self.scope.ask(Question::confirm(&self.title)).await?;
+            let answer = self.ask(Question::confirm(&self.title)).await?;
             return Ok(if answer.is_approval() {
                 ElicitResult::new(ElicitationAction::Accept).with_content(json!({}))
             } else {
@@ -77,10 +83,17 @@ impl Form<'_> {
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)))
     }
 
+    async fn ask(&self, mut question: Question) -> Result<Answer, Error> {
+        question.title = self.secrets.hide(&question.title);
+        question.details = self.secrets.hide(&question.details);
+        question.subject = self.secrets.hide_in_value(question.subject);
+        self.scope.ask(question).await
+    }
+
     async fn field(&self, field: &Field<'_>) -> Result<Filled, Error> {
         let mut problem = None;
         for _ in 0..PATIENCE {
-            let answer = self.scope.ask(field.question(&self.title, problem.as_deref())).await?;
+            let answer = self.ask(field.question(&self.title, problem.as_deref())).await?;
             match field.read(&answer) {
                 Ok(filled) => return Ok(filled),
                 Err(unfit) => problem = Some(unfit),

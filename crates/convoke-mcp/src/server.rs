@@ -334,6 +334,12 @@ impl Server {
         }
     }
 
+    /// What it said, without what it was given: models read it, and journals keep it.
+    pub(crate) fn hide(&self, said: &str) -> String {
+        let secrets = Arc::clone(&self.state().secrets);
+        secrets.hide(said)
+    }
+
     fn not_there(&self, reason: &str) -> McpError {
         let (server, reason) = (self.name().to_owned(), reason.to_owned());
         McpError::NotReady { server, reason, output: String::new() }

@@ -58,7 +58,7 @@ impl McpTool {
         meta.0.insert(KEY.to_owned(), json!(call.key.to_string()));
         params.meta = Some(meta);
         let result = self.server.call(params, self.spec.repeat, call.scope).await?;
-        let text = content::text_of(&result);
+        let text = self.server.hide(&content::text_of(&result));
         match result.is_error {
             Some(true) if text.is_empty() => Err(Error::failed("it failed, and did not say why")),
             Some(true) => Err(Error::failed(text)),

@@ -231,8 +231,10 @@ async fn a_server_sees_what_it_is_given_and_no_more() {
     };
     let servers = McpServers::builder().server(config.clone()).variables(variables).start().await.unwrap();
     let env = async |name: &str| call(&servers, "srv", "env", json!({"name": name})).await.0;
-    assert_eq!(env("GIVEN").await, "<value of THE_KEY>");
-    assert_eq!(env("LENT").await, "value of LENT");
+    // It has them, and gives them back to nobody: neither to a model nor to the journal.
+    assert_eq!(env("GIVEN").await, "(secret)");
+    assert_eq!(env("LENT").await, "(secret)");
+    assert_eq!(env("HOME").await, "/home/of/mine");
     assert_eq!(env("THE_KEY").await, "(not set)");
     let (names, _) = call(&servers, "srv", "names", json!({})).await;
     // What `python3` is here may add some of its own.

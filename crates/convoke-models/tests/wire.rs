@@ -94,8 +94,8 @@ async fn a_server_that_sends_to_another_path_of_its_own_is_not_followed_either()
 
 #[tokio::test]
 async fn no_secret_of_a_request_is_in_an_error() {
-    let said =
-        "bad token `Bearer team-secret`, key gate-secret, user pass-secret, api word-secret, sk-very-secret";
+    let said = "bad token `Bearer team-secret`, key gate-secret, user pass-secret, api word-secret, sk-very-secret, \
+         Basic dXNlcjpwYXNzLXNlY3JldA==";
     let long = format!("{}{said}", "x".repeat(290));
     let refused = json!({"error": {"message": said}});
     let answers = [
@@ -114,7 +114,9 @@ async fn no_secret_of_a_request_is_in_an_error() {
         let error =
             ask(&ProviderModel::new("m", settings).unwrap(), ModelRequest::new("Hi")).await.unwrap_err();
         assert!(
-            !error.message.contains("secret") && !error.message.contains("bad token `Bearer t"),
+            !error.message.contains("secret")
+                && !error.message.contains("bad token `Bearer t")
+                && !error.message.contains("dXNlcjp"),
             "{error}"
         );
     }

@@ -3,8 +3,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod common;
+
 use std::os::unix::fs::PermissionsExt;
 
+use convoke_core::Store;
+use convoke_core::store::Batch;
 use convoke_store::SqliteStore;
 
 #[test]
@@ -18,6 +22,25 @@ fn only_the_user_may_read_a_store_and_what_lies_beside_it() {
     for file in files {
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", file.display());
     }
+}
+
+#[tokio::test]
+async fn what_is_deleted_is_not_in_the_file_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("convoke.db");
+    let store = SqliteStore::open(&path).unwrap();
+    for name in ["kept", "gone"] {
+        let lease = store.create(common::new_run(name)).await.unwrap();
+        let mut entry = common::entry(1);
+        entry.outcome = Some(format!("{{\"ok\":\"said in the run that is {name}\"}}").into());
+        let batch = Batch { entries: vec![entry], ..Batch::default() };
+        store.append(&lease, batch).await.unwrap();
+        store.release(&lease);
+    }
+    assert!(store.delete(&common::id("gone")).await.unwrap());
+    drop(store);
+    let left = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+    assert!(left.contains("the run that is kept") && !left.contains("the run that is gone"));
 }
 
 #[test]

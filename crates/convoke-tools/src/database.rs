@@ -204,6 +204,8 @@ fn prepare(connection: &mut Connection, layout: &Layout) -> rusqlite::Result<Sta
     switch_log_on(connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
+    // What is deleted is overwritten: nobody finds it in the file.
+    connection.pragma_update(None, "secure_delete", true)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let application: i32 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;

@@ -230,6 +230,12 @@ impl FunctionTool {
         self
     }
 
+    /// Says that it keeps what it is told, for later calls or runs: no secret reaches it.
+    pub fn keeps(mut self) -> Self {
+        self.spec = self.spec.keeps();
+        self
+    }
+
     /// Makes ready for a call that must not be repeated blindly, before it counts as begun: see [`Tool::prepare`].
     pub fn prepare<A, F, Fut>(mut self, prepare: F) -> Self
     where

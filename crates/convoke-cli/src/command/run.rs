@@ -30,8 +30,8 @@ pub(crate) async fn run(
     if !wanted.common.quiet || checked.file.is_none() {
         tell(&checked.source, &checked.diagnostics, output);
     }
-    if let Some(note) = &checked.note {
-        output.note(note);
+    for note in checked.notes() {
+        output.note(&note);
     }
     let mut source = source(wanted, checked, beside, &config)?;
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);

@@ -19,8 +19,8 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
         errors += found.errors();
         warnings += found.warnings();
         invalid += usize::from(found.errors() > 0);
-        if let Some(note) = &checked.note {
-            output.note(note);
+        for note in checked.notes() {
+            output.note(&note);
         }
         let profiles = checked.file.iter().flat_map(|file| file.profiles());
         for unknown in profiles.filter_map(|profile| config.profile(profile).err()) {

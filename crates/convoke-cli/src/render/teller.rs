@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use convoke_core::history::{Attempt, Detail, Effect, History, Prompts};
+use convoke_core::history::{Attempt, Detail, Effect, History, Prompt, Prompts};
 use convoke_core::{Media, MediaSource, Message, Part, Path, Role};
 
 use super::Block;
@@ -27,6 +27,7 @@ pub(crate) enum Side {
 /// Tells effects one after the other; of each conversation only what is new.
 pub(crate) struct Teller<'a> {
     prompts: Prompts<'a>,
+    /// The last reply at each place: an agent's next turn has a path of its own.
     said: HashMap<Path, Message>,
 }
 
@@ -50,9 +51,10 @@ impl<'a> Teller<'a> {
     fn asked(&mut self, effect: &Effect, attempt: &Attempt, blocks: &mut Vec<Block>) {
         match &attempt.detail {
             Detail::Model { messages, .. } => match self.prompts.next(&effect.path, *messages) {
-                Some(new) => {
+                Some(Prompt { messages: new, .. }) => {
                     // The model's own last reply is part of the conversation by now; it was told already.
-                    let echo = self.said.remove(&effect.path).filter(|said| new.first() == Some(said));
+                    let said = self.said.remove(&effect.path.without_repetitions());
+                    let echo = said.filter(|said| new.first() == Some(said));
                     blocks.extend(new.iter().skip(usize::from(echo.is_some())).flat_map(message));
                 }
                 None => blocks.push(Block::new("prompt", "(not in the store any more)").inked(Ink::Caution)),
@@ -81,7 +83,7 @@ impl<'a> Teller<'a> {
             Detail::Model { reply: Some(reply), .. } => {
                 let parts = reply.message.parts.iter();
                 blocks.extend(parts.map(|said| part("reply", said)));
-                self.said.insert(effect.path.clone(), reply.message.clone());
+                self.said.insert(effect.path.without_repetitions(), reply.message.clone());
             }
             Detail::Tool { result: Some(result), .. } => {
                 let (label, ink) = if result.is_error { ("error", Ink::Bad) } else { ("result", Ink::Plain) };

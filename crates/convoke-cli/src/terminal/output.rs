@@ -1,6 +1,7 @@
 //! Standard output and standard error. Nothing else in this program writes to them but a [`Screen`](super::Screen),
 //! and whoever has a person answer.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use convoke_config::{Problems, Style};
@@ -78,8 +79,11 @@ impl Output {
         let _ = writeln!(io::stderr(), "{}", self.notes.paint(Ink::Faint, &text::clean(line)));
     }
 
-    /// A text that is the result, as it is, with a line break at its end.
+    /// A text that is the result, with a line break at its end: as it is, but for what a terminal would take for a command
+    /// if it goes to one.
     pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Failure> {
+        let text =
+            if io::stdout().is_terminal() { Cow::Owned(text::visible(text)) } else { Cow::Borrowed(text) };
         self.results.write_all(text.as_bytes())?;
         if !text.ends_with('\n') {
             self.results.write_all(b"\n")?;

@@ -8,16 +8,20 @@ const LONGEST_CHARACTER: usize = 32;
 
 /// The text with everything that could control a terminal made visible. Lines stay lines; tabs become spaces.
 pub(crate) fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
+    visible(text).replace('\t', "    ")
+}
+
+/// The same, in which tabs stay tabs.
+pub(crate) fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
     for character in text.replace("\r\n", "\n").chars() {
         match character {
-            '\n' => clean.push('\n'),
-            '\t' => clean.push_str("    "),
-            other if is_dangerous(other) => clean.extend(other.escape_unicode()),
-            other => clean.push(other),
+            '\n' | '\t' => visible.push(character),
+            other if is_dangerous(other) => visible.extend(other.escape_unicode()),
+            other => visible.push(other),
         }
     }
-    clean
+    visible
 }
 
 /// The text in one line: every run of white space becomes one space.

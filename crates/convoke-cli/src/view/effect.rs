@@ -119,7 +119,9 @@ impl<'a> From<&'a RecordedError> for ErrorView<'a> {
 enum DetailView<'a> {
     Model {
         model: &'a str,
-        /// The messages that no earlier call at this path had; `null` if they are lost.
+        /// How many messages of the conversation earlier calls at this place had.
+        prompt_before: Option<usize>,
+        /// The messages that no earlier call at this place had; `null` if they are lost.
         prompt: Option<Vec<Message>>,
         options: Option<&'a Value>,
         reply: Option<ReplyView<'a>>,
@@ -167,12 +169,16 @@ struct ReplyView<'a> {
 impl<'a> DetailView<'a> {
     fn new(effect: &Effect, attempt: &'a Attempt, prompts: &mut Prompts<'_>) -> Self {
         match &attempt.detail {
-            Detail::Model { model, messages, options, reply } => Self::Model {
-                model,
-                prompt: prompts.next(&effect.path, *messages),
-                options: options.as_ref(),
-                reply: reply.as_deref().map(ReplyView::from),
-            },
+            Detail::Model { model, messages, options, reply } => {
+                let prompt = prompts.next(&effect.path, *messages);
+                Self::Model {
+                    model,
+                    prompt_before: prompt.as_ref().map(|prompt| prompt.before),
+                    prompt: prompt.map(|prompt| prompt.messages),
+                    options: options.as_ref(),
+                    reply: reply.as_deref().map(ReplyView::from),
+                }
+            }
             Detail::Tool { tool, arguments, result } => {
                 Self::Tool { tool, arguments, result: result.as_ref() }
             }

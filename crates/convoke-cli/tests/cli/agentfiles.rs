@@ -206,3 +206,19 @@ fn agent_046_skills_are_looked_for_where_they_are_kept() {
     );
     assert_eq!(output.status.code(), Some(0), "a leading `~` is the user's home");
 }
+
+#[test]
+fn a_mode_that_nothing_acts_on_is_said_to_have_no_effect() {
+    let place = Place::empty();
+    place.write("script.toml", "[[rule]]\nreply = \"Looked.\"\n");
+    for (mode, is_said) in [("paranoid", true), ("default", false), ("research \"our own servers\"", false)] {
+        place.write("Agentfile", format!("NAME look\nSECURITY {mode}\nGOAL a \"Look\"\nRUN main USING a\n"));
+        for arguments in [&["validate"][..], &["run", "-m", "scripted/script.toml"]] {
+            let output = place.convoke(arguments);
+            assert!(output.status.success(), "{}", stderr(&output));
+            let told = stderr(&output);
+            let said = told.contains("`SECURITY paranoid` has no effect yet");
+            assert_eq!(said, is_said, "{mode}, {arguments:?}: {told}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use crate::examples::{crashed, failed, letter, refund};
 use crate::place::{Place, stderr, stdout};
 use crate::run_stop::{goal_started, hanging};
+use crate::run_terminal::Terminal;
 use crate::workshop::{RESULT, RUN, Running, SCRIPT, send, unwatched, workshop};
 
 #[test]
@@ -60,4 +61,20 @@ fn whoever_watches_leaves_the_run_alone() {
     assert_eq!(running.finish().1, Some(6));
     place.write("script.toml", SCRIPT);
     assert!(place.convoke(&["resume"]).status.success());
+}
+
+#[test]
+fn what_a_model_says_is_no_command_to_the_terminal_and_goes_as_it_is_into_a_pipe() {
+    let place = Place::empty();
+    place.write("b.agent", "NAME b\nGOAL a \"Say it\"\nRUN main USING a\n");
+    let said = r"evil \u001b]0;title\u0007 \u001b[2J\u202e\tend\nof it";
+    place.write("c.toml", format!("[[rule]]\nreply = \"{said}\"\n"));
+    let run = ["run", "b.agent", "-m", "scripted/c.toml", "-q", "--id", "b-1"];
+    let (seen, _, code) = Terminal::with_results(&place, &run).finish();
+    let visible = "evil \\u{1b}]0;title\\u{7} \\u{1b}[2J\\u{202e}\tend\r\nof it\r\n";
+    assert!(code == Some(0) && seen.ends_with(visible), "{seen:?}");
+    let (seen, _, _) = Terminal::with_results(&place, &["attach", "b-1"]).finish();
+    assert!(seen.contains(visible) && !seen.contains("\u{1b}]0;"), "{seen:?}");
+    let piped = place.convoke(&["attach", "b-1"]);
+    assert_eq!(stdout(&piped), "evil \u{1b}]0;title\u{7} \u{1b}[2J\u{202e}\tend\nof it\n");
 }

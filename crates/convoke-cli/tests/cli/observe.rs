@@ -107,6 +107,64 @@ fn a_filter_that_makes_no_sense_is_a_mistake_of_the_command_line() {
     assert_eq!(place.convoke(&["runs", "--log-format", "xml"]).status.code(), Some(2));
 }
 
+/// What is logged and sent of a run, and whether it has this in it.
+fn tells(
+    place: &Place,
+    sink: &Sink,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+    words: &str,
+) -> [bool; 2] {
+    let arguments = [arguments, &["--log", "trace", "--log-format", "json"]].concat();
+    let output = place.convoke_with(&arguments, variables);
+    let told = stderr(&output);
+    let log: Vec<&str> = told.lines().filter(|line| line.starts_with('{')).collect();
+    assert!(log.iter().any(|line| line.contains("run started")), "{told}");
+    [log.iter().any(|line| line.contains(words)), sink.has_seen(words)]
+}
+
+#[test]
+fn what_people_and_supervisors_say_is_not_in_errors_that_are_logged_or_sent() {
+    let agentfile = "NAME x\nGOAL sign \"Sign it\" SUPERVISED HUMAN\nRUN main USING sign\n";
+    let run = ["run", "letter.agent", "-m", "scripted/script.toml", "--id", "signed"];
+    for (content, sent) in [("false", false), ("true", true)] {
+        let (place, sink) = (workshop(agentfile), Sink::start());
+        let (url, recording) = (sink.url(), ("CONVOKE_TELEMETRY_RECORD_CONTENT", content));
+        let variables = [WIDTH, ("OTEL_EXPORTER_OTLP_ENDPOINT", &*url), recording];
+        assert!(!tells(&place, &sink, &run, &variables, "waiting for 1 answer(s): ")[0]);
+        assert!(place.convoke(&["answer", "signed", "--reject", "R-E-A-S-O-N"]).status.success());
+        let told = tells(&place, &sink, &["resume", "signed"], &variables, "R-E-A-S-O-N");
+        assert_eq!(told, [false, sent], "by a person, recording content: {content}");
+        assert!(sink.has_seen("halted"));
+
+        let (place, sink) = (workshop(&agentfile.replace(" HUMAN", "")), Sink::start());
+        place.write(
+            "script.toml",
+            r#"
+[[rule]]
+when.output = "commitment"
+json = { interpretation = "Sign the letter.", approach = "With a name.", confidence = "high" }
+
+[[rule]]
+when.output = "assessment"
+json = { met_commitment = false, deviations = ["none of it"] }
+
+[[rule]]
+when.output = "judgement"
+json = { verdict = "halt", reason = "R-E-A-S-O-N", correction = "", question = "" }
+
+[[rule]]
+reply = "Ben"
+"#,
+        );
+        let url = sink.url();
+        let variables = [WIDTH, ("OTEL_EXPORTER_OTLP_ENDPOINT", &*url), recording];
+        let told = tells(&place, &sink, &run, &variables, "R-E-A-S-O-N");
+        assert!(stdout(&place.convoke(&["show", "signed"])).contains("R-E-A-S-O-N"));
+        assert_eq!(told, [false, sent], "by a model, recording content: {content}");
+    }
+}
+
 #[test]
 fn secrets_are_neither_sent_nor_logged() {
     let (place, sink) = (Place::empty(), Sink::start());

@@ -155,6 +155,44 @@ fn large() -> Run {
     run.completes(json!({}))
 }
 
+/// One agent with so many turns. Each has a path of its own, and its conversation has all turns before it.
+fn long(name: &str, turns: u32) -> Run {
+    let mut run = Run::new(name, "long");
+    let mut messages = vec![Message::system("Be kind.")];
+    for turn in 1..=turns {
+        let path = if turn == 1 { "main/turn/model".to_owned() } else { format!("main/turn#{turn}/model") };
+        messages.push(Message::user(format!("Say something well, turn {turn:04}.")));
+        let reply = Reply::text(&format!("It is said in turn {turn:04}.")).used(10, 5).cost(10);
+        let said = reply.message.clone();
+        run = run.after(1).model((&path, 0), &messages, reply);
+        messages.push(said);
+    }
+    run.completes(json!({}))
+}
+
+#[test]
+fn a_long_conversation_of_one_agent_is_told_in_proportion_to_its_turns() {
+    let place = Place::with([long("short", 200), long("long", 400)]);
+    let forms: [&[&str]; 6] = [
+        &["replay", "--full"],
+        &["replay", "--json"],
+        &["replay", "--jsonl"],
+        &["replay", "--html=-"],
+        &["show", "--json"],
+        &["show", "--full"],
+    ];
+    for form in forms {
+        let told = |run: &str| stdout(&place.convoke(&[form, &[run]].concat()));
+        let (short, long) = (told("short"), told("long"));
+        assert!(long.contains("Say something well, turn 0400."), "{form:?}");
+        assert_eq!(long.matches("Say something well, turn 0001.").count(), 1, "{form:?}");
+        assert!(long.len() < short.len() * 21 / 10, "{form:?}: {} and {} bytes", short.len(), long.len());
+    }
+    let record: Value = serde_json::from_str(&stdout(&place.convoke(&["replay", "long", "--json"]))).unwrap();
+    let last = record["events"].as_array().unwrap().iter().rfind(|event| event["kind"] == "model").unwrap();
+    assert_eq!((&last["prompt_before"], last["prompt"].as_array().unwrap().len()), (&json!(798), 2));
+}
+
 #[test]
 fn a_large_run_is_told_in_proportion_to_what_happened() {
     let place = Place::with([large()]);

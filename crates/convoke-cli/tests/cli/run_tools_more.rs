@@ -52,6 +52,34 @@ reply = { tool_calls = [{ name = "mcp_fake_echo", arguments = { text = "hello fr
 }
 
 #[test]
+fn what_an_mcp_server_was_given_is_in_no_record_if_its_tool_gives_it_back() {
+    let place = place(
+        r#"
+[[rule]]
+when = { tool_result_of = "mcp_fake_env" }
+reply = "Looked."
+
+[[rule]]
+reply = { tool_calls = [{ name = "mcp_fake_env", arguments = { name = "MYTOK" } }] }
+"#,
+    );
+    let servers = format!(
+        "[mcp.servers.fake]\ncommand = \"python3\"\nargs = ['{SERVER}', \"--only\", \"env\"]\nprotocol = \"initialize\"\n\
+         env = {{ MYTOK = \"t-o-k-e-n\" }}\n"
+    );
+    place.write(".config/convoke/convoke.toml", servers);
+    place.write(".config/convoke/policy.toml", "version = 1\n[mcp]\nallow = [\"fake:env\"]\n");
+    let done = at_home(&place, &[], &RUN);
+    assert_eq!(stdout(&done), "Looked.\n", "{}", stderr(&done));
+    for form in [&["--json"][..], &["--html", "-"]] {
+        let told = stdout(&at_home(&place, &[], &[&["replay", "work-1"], form].concat()));
+        assert!(told.contains("(secret)") && !told.contains("t-o-k-e-n"), "{told}");
+    }
+    let store = std::fs::read(place.file()).unwrap();
+    assert!(!String::from_utf8_lossy(&store).contains("t-o-k-e-n"));
+}
+
+#[test]
 fn the_web_is_out_of_reach_unless_a_policy_opens_it_and_then_only_the_public_part() {
     let script = r#"
 [[rule]]
@@ -86,6 +114,44 @@ reply = "There is no web."
     tried(&["--policy", "policy.toml"]);
     place.write(".config/convoke/policy.toml", opening);
     tried(&[]);
+}
+
+#[test]
+fn notes_and_memories_have_a_mark_in_the_place_of_a_secret_and_leave_nothing_when_they_are_deleted() {
+    let script = r#"
+[[rule]]
+when = { tool_result_of = "scratchpad_read" }
+reply = "The key is s-e-c-r-e-t."
+
+[[rule]]
+when = { tool_result_of = "scratchpad_write" }
+reply = { tool_calls = [{ name = "scratchpad_read", arguments = { key = "login" } }] }
+
+[[rule]]
+when = { tool_result_of = "remember" }
+reply = { tool_calls = [{ name = "scratchpad_write", arguments = { key = "login", value = "noted: s-e-c-r-e-t" } }] }
+
+[[rule]]
+reply = { tool_calls = [{ name = "remember", arguments = { findings = ["the key is s-e-c-r-e-t"] } }] }
+"#;
+    let place = place(script);
+    place.write("Agentfile", "NAME x\nINPUT key SECRET\nGOAL a \"Sign with $key\"\nRUN main USING a\n");
+    let run = ["run", "-m", "scripted/script.toml", "-i", "key=s-e-c-r-e-t", "--id", "keyed"];
+    let output = at_home(&place, &[], &run);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let content =
+        |name: &str| String::from_utf8_lossy(&std::fs::read(place.path().join(name)).unwrap()).into_owned();
+    for name in [".local/share/convoke/memory.db", "convoke.db-scratchpad", "convoke.db"] {
+        let kept = content(name);
+        assert!(!kept.contains("s-e-c-r-e-t") && kept.contains("⟦secret:key:"), "{name}");
+    }
+    let told = stdout(&at_home(&place, &[], &["replay", "keyed", "--json"]));
+    assert!(told.contains("noted: ⟦secret:key:") && !told.contains("s-e-c-r-e-t"), "{told}");
+
+    assert!(at_home(&place, &[], &["rm", "keyed"]).status.success());
+    for name in ["convoke.db-scratchpad", "convoke.db"] {
+        assert!(!content(name).contains("noted: "), "{name} has what was deleted");
+    }
 }
 
 #[test]

@@ -144,7 +144,6 @@ pub(crate) fn telemetry(
         let place = origin.to_string();
         telemetry.headers = header::headers(pairs, environment)
             .map_err(|message| TelemetryError::Header { place, message })?;
-        telemetry.headers.values_mut().for_each(|value| value.set_sensitive(true));
     }
     Ok(telemetry)
 }

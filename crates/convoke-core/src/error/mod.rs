@@ -8,6 +8,7 @@ mod category;
 mod causes;
 mod recorded;
 mod unusable;
+mod words;
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -19,6 +20,7 @@ pub use category::{Categorised, Category};
 pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
 pub use recorded::RecordedError;
 pub use unusable::UnusableReply;
+pub use words::without_words;
 
 use crate::Path;
 use crate::budget::Exhausted;

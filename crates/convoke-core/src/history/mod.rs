@@ -39,7 +39,7 @@ use std::time::Duration;
 
 pub use attempt::{Attempt, Mark};
 pub use chronicle::{Happening, Resumption, What};
-pub use conversation::{Conversations, Prompts};
+pub use conversation::{Conversations, Prompt, Prompts};
 pub use detail::{Detail, ToolOutcome};
 pub use effect::{Effect, Standing};
 pub use ending::Ending;

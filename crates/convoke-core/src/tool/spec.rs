@@ -36,6 +36,8 @@ pub struct ToolSpec {
     pub max_output: usize,
     /// Whether a failure ends the step instead of going back to the model.
     pub fatal: bool,
+    /// Whether it keeps what it is told, for later calls or runs: then it is told marks in the place of secrets.
+    pub keeps: bool,
 }
 
 /// How long a call may take.
@@ -95,6 +97,7 @@ impl ToolSpec {
             timeout: None,
             max_output: Self::DEFAULT_MAX_OUTPUT,
             fatal: false,
+            keeps: false,
         }
     }
 
@@ -150,6 +153,13 @@ impl ToolSpec {
     #[must_use]
     pub fn fatal(mut self) -> Self {
         self.fatal = true;
+        self
+    }
+
+    /// Says that it keeps what it is told, so that no secret may reach it.
+    #[must_use]
+    pub fn keeps(mut self) -> Self {
+        self.keeps = true;
         self
     }
 }

@@ -13,7 +13,8 @@ use super::seals::Seals;
 /// Tools around which marks become secrets on their way in, and secrets marks on their way out.
 ///
 /// Tools that are workflows or agents themselves are left as they are: what they are given they tell models, and that is
-/// written down. Tools that somebody else executes do not get secrets either.
+/// written down. Tools that somebody else executes do not get secrets either, nor do those that keep what they are told:
+/// a later run would find it there.
 pub(super) fn sealed(tools: &Toolset, seals: &Arc<Seals>) -> Toolset {
     let mut all = Toolset::new();
     for tool in tools.iter() {
@@ -40,12 +41,12 @@ impl Tool for SealedTool {
     }
 
     fn check(&self, arguments: &Value) -> Result<(), String> {
-        self.inner.check(&self.seals.unseal_value(arguments)).map_err(|problem| self.seals.seal(&problem))
+        self.inner.check(&self.told(arguments)).map_err(|problem| self.seals.seal(&problem))
     }
 
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
         Box::pin(async move {
-            let arguments = self.seals.unseal_value(call.arguments);
+            let arguments = self.told(call.arguments);
             let call = Invocation { arguments: &arguments, ..call };
             match self.inner.call(call).await {
                 Ok(result) => Ok(self.seals.seal(&result)),
@@ -55,7 +56,7 @@ impl Tool for SealedTool {
     }
 
     fn prepare<'a>(&'a self, arguments: &'a Value) -> BoxFuture<'a, Preparation> {
-        Box::pin(async move { self.inner.prepare(&self.seals.unseal_value(arguments)).await })
+        Box::pin(async move { self.inner.prepare(&self.told(arguments)).await })
     }
 
     fn reconcile<'a>(
@@ -65,7 +66,7 @@ impl Tool for SealedTool {
         before: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
         Box::pin(async move {
-            match self.inner.reconcile(key, &self.seals.unseal_value(arguments), before).await {
+            match self.inner.reconcile(key, &self.told(arguments), before).await {
                 Ok(Reconciled::Done(result)) => Ok(Reconciled::Done(self.seals.seal(&result))),
                 Ok(Reconciled::Ask(remark)) => Ok(Reconciled::Ask(self.seals.seal(&remark))),
                 Ok(other) => Ok(other),
@@ -79,7 +80,7 @@ impl Tool for SealedTool {
     }
 
     fn accesses(&self, arguments: &Value) -> Vec<Access> {
-        self.inner.accesses(&self.seals.unseal_value(arguments))
+        self.inner.accesses(&self.told(arguments))
     }
 
     /// It is written down, so it is told with marks in place of secrets.
@@ -89,6 +90,14 @@ impl Tool for SealedTool {
 }
 
 impl SealedTool {
+    /// What the tool is told: secrets, unless it keeps what it is told.
+    fn told(&self, arguments: &Value) -> Value {
+        match self.spec().keeps {
+            true => arguments.clone(),
+            false => self.seals.unseal_value(arguments),
+        }
+    }
+
     /// The error, or one that says the same with marks in it.
     fn error(&self, error: Error) -> Error {
         let tells = |text: String| self.seals.seal(&text) != text;

@@ -7,7 +7,8 @@ use super::Environment;
 /// What names of headers with secrets in them have.
 const SECRET_NAMES: [&str; 6] = ["authorization", "key", "token", "secret", "cookie", "password"];
 
-/// The headers with environment variables put in. What may be a secret is marked as sensitive; the rest may be seen.
+/// The headers with environment variables put in. All are marked as sensitive: nobody shows what they say, neither the
+/// configuration nor an error in which a server repeats them.
 ///
 /// # Errors
 /// In words: what no header can be, and variables that are not set.
@@ -20,7 +21,7 @@ pub fn headers<'a>(
         let expanded = expanded(text, environment)?;
         let mut value = HeaderValue::from_str(&expanded)
             .map_err(|_| format!("the value of `{name}` has characters no header can carry"))?;
-        value.set_sensitive(names_secret(header.as_str()) || has_variables(text));
+        value.set_sensitive(true);
         Ok((header, value))
     });
     headers.collect()
@@ -74,4 +75,17 @@ fn expanded(text: &str, environment: &Environment) -> Result<String, String> {
     }
     expanded.push_str(rest);
     Ok(expanded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_header_says_is_not_shown() {
+        let pairs = [("x-team".to_owned(), "looms".to_owned()), ("x-api-key".to_owned(), "sk-1".to_owned())];
+        let headers = headers(pairs.iter().map(|(name, text)| (name, text)), &Environment::of([])).unwrap();
+        assert!(headers.values().all(HeaderValue::is_sensitive));
+        assert!(!format!("{headers:?}").contains("looms"));
+    }
 }

@@ -7,6 +7,8 @@
 
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, HeaderName};
 
@@ -45,8 +47,14 @@ impl Secrets {
             }
         }
         let address = Address::of(url);
-        if let Some((_, password)) = address.user.and_then(|user| user.split_once(':')) {
-            secrets.add(password.to_owned());
+        if let Some(user) = address.user {
+            let (name, password) = user.split_once(':').unwrap_or((user, ""));
+            // A name without a password is a key.
+            let secret = if password.is_empty() { name } else { password };
+            secrets.add(secret.to_owned());
+            secrets.add(decoded(secret));
+            // As the header has it: `Basic dXNlcjpwYXNz`.
+            secrets.add(STANDARD.encode(format!("{}:{}", decoded(name), decoded(password))));
         }
         for (name, value) in parameters(address.query) {
             if is_secret_parameter(name) {
@@ -131,6 +139,13 @@ impl<'a> Address<'a> {
     }
 }
 
+/// What is written with percent signs in an address, as it is sent.
+fn decoded(text: &str) -> String {
+    // A plus sign means a blank in a form, and itself before the host.
+    let form = format!("={}", text.replace('+', "%2B"));
+    url::form_urlencoded::parse(form.as_bytes()).map(|(_, value)| value.into_owned()).collect()
+}
+
 fn parameters(query: Option<&str>) -> impl Iterator<Item = (&str, &str)> {
     query.unwrap_or_default().split('&').filter_map(|parameter| parameter.split_once('='))
 }
@@ -170,6 +185,16 @@ mod tests {
         ] {
             assert_eq!(shown_address(url), shown);
         }
+    }
+
+    #[test]
+    fn a_password_is_found_as_it_is_sent() {
+        let secrets = Secrets::of(&HeaderMap::new(), "http://user:p%40ss+word@h/v1");
+        // The base64 of `user:p@ss+word`.
+        let echo = "401: Basic dXNlcjpwQHNzK3dvcmQ= p@ss+word p%40ss+word";
+        assert_eq!(secrets.hide(echo), "401: Basic (hidden) (hidden) (hidden)");
+        let secrets = Secrets::of(&HeaderMap::new(), "http://only-a-key@h/v1");
+        assert_eq!(secrets.hide("Basic b25seS1hLWtleTo= only-a-key"), "Basic (hidden) (hidden)");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Log lines: one `tracing` setup for the process, and an observer that tells what runs do.
 //!
 //! Lines carry the run's id and the path within it. They never carry what people, models or tools say; errors are told as
-//! errors tell themselves.
+//! errors tell themselves, as far as they quote nobody.
 //!
 //! ```no_run
 //! use convoke_core::Runtime;

@@ -1,6 +1,8 @@
 //! Tells what runs do, as log lines.
 
-use convoke_core::{CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunStatus, StepEnd};
+use convoke_core::{
+    CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunStatus, StepEnd, without_words,
+};
 use tracing::{debug, error, info, warn};
 
 /// Writes what runs do to the program's log: an observer for
@@ -38,7 +40,7 @@ impl Observer for RunLog {
                     ($level:ident, $text:literal) => {
                         $level!(
                             target: TARGET, run = %event.run, status, model_calls, tool_calls, tokens, cost,
-                            error = end.error.as_deref(), $text
+                            error = end.error.as_deref().map(without_words), $text
                         )
                     };
                 }
@@ -51,12 +53,18 @@ impl Observer for RunLog {
             }
             EventKind::StepStarted { kind } => line!(debug, event, kind, "step started"),
             EventKind::StepEnded(end) => match end {
-                StepEnd::Failed { error } => line!(warn, event, error, "step failed"),
-                StepEnd::Interrupted { reason } => line!(debug, event, reason, "step interrupted"),
+                StepEnd::Failed { error } => {
+                    line!(warn, event, error = without_words(error), "step failed");
+                }
+                StepEnd::Interrupted { reason } => {
+                    line!(debug, event, reason = without_words(reason), "step interrupted");
+                }
                 StepEnd::Suspended => line!(debug, event, "step waits"),
                 _ => line!(debug, event, "step completed"),
             },
-            EventKind::StepSkipped { error } => line!(warn, event, error, "going on without a failed step"),
+            EventKind::StepSkipped { error } => {
+                line!(warn, event, error = without_words(error), "going on without a failed step");
+            }
             EventKind::MessageRestarted { model, reason, .. } => {
                 line!(warn, event, model, reason, "a reply begins anew");
             }
@@ -75,7 +83,7 @@ impl Observer for RunLog {
                 line!(warn, event, attempt, ?delay, "trying again");
             }
             EventKind::RetryExhausted { attempts, error } => {
-                line!(warn, event, attempts, error, "not trying again");
+                line!(warn, event, attempts, error = without_words(error), "not trying again");
             }
             EventKind::Custom { name, .. } => line!(debug, event, name, "told"),
             _ => {}

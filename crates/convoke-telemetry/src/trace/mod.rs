@@ -15,7 +15,7 @@ mod tools;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convoke_core::{AgentStart, Event, EventKind, ModelCall, ModelCallEnd, RunId};
+use convoke_core::{AgentStart, Event, EventKind, ModelCall, ModelCallEnd, RunId, without_words};
 
 use crate::courier::Courier;
 use crate::metrics::Metrics;
@@ -35,6 +35,13 @@ pub(crate) struct Outlet {
     pub(crate) sends_spans: bool,
     /// How many bytes of content an attribute may have, if content is recorded.
     pub(crate) content: Option<usize>,
+}
+
+impl Outlet {
+    /// What may be sent of an error: if content is not recorded, nothing in which somebody is quoted.
+    fn error<'a>(&self, error: &'a str) -> &'a str {
+        if self.content.is_some() { error } else { without_words(error) }
+    }
 }
 
 /// Follows runs.

@@ -144,7 +144,7 @@ impl RunTrace {
         }
         let ending = match end.status {
             RunStatus::Completed | RunStatus::Suspended => Ending::Well,
-            status => Ending::badly(status.name(), end.error.clone().unwrap_or_default()),
+            status => Ending::badly(status.name(), outlet.error(end.error.as_deref().unwrap_or_default())),
         };
         let over = OpenSpan::new(self.root.id, String::new(), at, Doing::Run, Vec::new());
         let root = std::mem::replace(&mut self.root, over);

@@ -20,7 +20,12 @@ impl RunTrace {
             EventKind::StepStarted { kind } => self.step_started(path, at, kind),
             EventKind::StepEnded(end) => self.step_ended(path, at, end, outlet),
             EventKind::StepSkipped { error } => {
-                self.tell(path, at, "step_skipped", vec![attribute::text("error", cut(error, 512))]);
+                self.tell(
+                    path,
+                    at,
+                    "step_skipped",
+                    vec![attribute::text("error", cut(outlet.error(error), 512))],
+                );
             }
             EventKind::MessageStarted { id, .. } => {
                 if let Some(call) = self.open_call(path, id) {
@@ -148,8 +153,8 @@ impl RunTrace {
                 step.attributes.push(attribute::text(convention::STEP_END, "suspended"));
                 Ending::Well
             }
-            StepEnd::Failed { error } => Ending::badly("failed", error),
-            StepEnd::Interrupted { reason } => Ending::badly("interrupted", reason),
+            StepEnd::Failed { error } => Ending::badly("failed", outlet.error(error)),
+            StepEnd::Interrupted { reason } => Ending::badly("interrupted", outlet.error(reason)),
             other => Ending::badly("_OTHER", format!("{other:?}")),
         };
         if step.is_agent() {

@@ -276,12 +276,14 @@ fn lines(found: &[(String, Remembered)], offset: usize, all: usize) -> String {
 fn writing(tool: FunctionTool) -> FunctionTool {
     tool.effects([ToolEffect::Writes])
         .idempotent()
+        .keeps()
         .accesses(|_: serde_json::Value| vec![Access::write(RESOURCE)])
         .timeout(TIME)
 }
 
 fn reading(tool: FunctionTool) -> FunctionTool {
     tool.effects([ToolEffect::Reads])
+        .keeps()
         .accesses(|_: serde_json::Value| vec![Access::read(RESOURCE)])
         .origin(|_: serde_json::Value| Origin::Memory("memory".to_owned()))
         .timeout(TIME)

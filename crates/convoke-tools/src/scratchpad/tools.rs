@@ -91,6 +91,7 @@ fn write(scratchpad: &Scratchpad) -> FunctionTool {
     )
     .effects([ToolEffect::Writes])
     .idempotent()
+    .keeps()
     .accesses(|arguments: Write| vec![Access::write(resource(&arguments.key))])
     .timeout(TIME)
 }
@@ -161,6 +162,7 @@ fn search(scratchpad: &Scratchpad) -> FunctionTool {
 
 fn reading(tool: FunctionTool) -> FunctionTool {
     tool.effects([ToolEffect::Reads])
+        .keeps()
         .origin(|_: serde_json::Value| Origin::Memory("scratchpad".to_owned()))
         .timeout(TIME)
 }

@@ -108,7 +108,7 @@ impl<'a> Log<'a> {
     fn model(&mut self, moment: Moment<'a>) {
         let Detail::Model { model, messages, reply, .. } = &moment.attempt.detail else { return };
         let began = moment.attempt.began.unwrap_or(moment.at);
-        for message in self.prompts.next(&moment.effect.path, *messages).unwrap_or_default() {
+        for message in self.prompts.next(&moment.effect.path, *messages).unwrap_or_default().messages {
             let kind = match message.role {
                 Role::System => "system",
                 Role::User => "user",
