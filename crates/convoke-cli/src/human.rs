@@ -76,6 +76,11 @@ pub(crate) fn tokens(count: u64) -> String {
     }
 }
 
+/// What stands before tokens that are estimated, because a model did not say how many it used.
+pub(crate) fn about(usage: &Usage) -> &'static str {
+    if usage.is_estimated { "≈" } else { "" }
+}
+
 /// `$0.0123`, `$1.23`; never less than it was.
 pub(crate) fn cost(cost: Money) -> String {
     let micros = cost.as_micros();
@@ -122,7 +127,7 @@ pub(crate) fn bytes(count: u64) -> String {
 pub(crate) fn usage(usage: &Usage) -> String {
     let (read, written) = (tokens(usage.input_tokens), tokens(usage.output_tokens));
     let cost = usage.cost.map_or_else(|| "at an unknown price".to_owned(), cost);
-    format!("{read} tokens in, {written} out, {cost}")
+    format!("{}{read} tokens in, {written} out, {cost}", about(usage))
 }
 
 /// `1,234,567`

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convoke_core::history::OpenQuestion;
 use convoke_core::store::RunRecord;
 use convoke_core::{QuestionKind, RunId, Store, Timestamp};
-use convoke_store::SqliteStore;
+use convoke_store::{MemoryStore, SqliteStore};
 
 use crate::arguments::{Arguments, Stored};
 use crate::chat;
@@ -40,9 +40,11 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Failure> {
         let path = &*arguments.store;
         must_exist(path, &path.display().to_string())?;
-        let store = match command.only_reads() {
-            true => SqliteStore::open_read_only(path)?,
-            false => SqliteStore::open(path)?,
+        let store: Arc<dyn Store> = match command.only_reads() {
+            // Somebody was about to make it, and did not get to: there are no runs.
+            true if SqliteStore::is_unmade(path)? => Arc::new(MemoryStore::new()),
+            true => Arc::new(SqliteStore::open_read_only(path)?),
+            false => Arc::new(SqliteStore::open(path)?),
         };
         Ok(Self::of(store, arguments, output))
     }
@@ -51,15 +53,15 @@ impl<'a> Session<'a> {
     pub(crate) fn open_or_make(arguments: &Arguments, output: &'a mut Output) -> Result<Self, Failure> {
         let store =
             SqliteStore::open(&arguments.store).map_err(|error| Failure::from(error).hint(NAME_ONE))?;
-        Ok(Self::of(store, arguments, output))
+        Ok(Self::of(Arc::new(store), arguments, output))
     }
 
-    fn of(store: SqliteStore, arguments: &Arguments, output: &'a mut Output) -> Self {
+    fn of(store: Arc<dyn Store>, arguments: &Arguments, output: &'a mut Output) -> Self {
         let place = arguments.store.display().to_string();
         let store_option =
             if arguments.names_store { format!("--store {} ", shell::quoted(&place)) } else { String::new() };
         let now = Timestamp::now();
-        Self { store: Arc::new(store), output, json: arguments.json, now, place, store_option }
+        Self { store, output, json: arguments.json, now, place, store_option }
     }
 
     /// A command of this program on the same store, for the user to copy.
@@ -134,9 +136,6 @@ fn must_exist(path: &Path, place: &str) -> Result<(), Failure> {
     };
     if metadata.is_dir() {
         return Err(Failure::store(format!("{place} is a folder, not a store")).hint(NAME_ONE));
-    }
-    if metadata.len() == 0 {
-        return Err(Failure::store(format!("{place} is empty: it is not a store")).hint(NAME_ONE));
     }
     Ok(())
 }

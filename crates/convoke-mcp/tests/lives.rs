@@ -86,6 +86,7 @@ async fn a_call_that_takes_too_long_is_cancelled_too() {
     let servers = started([log.of(fake("srv").timeout(Duration::from_millis(200)))]).await;
     let (content, failed) = call(&servers, "srv", "slow", json!({})).await;
     assert!(failed && content.contains("200ms"), "{content}");
+    assert!(content.contains("Nobody knows whether it took effect"), "{content}");
     log.until_method("notifications/cancelled").await;
 }
 

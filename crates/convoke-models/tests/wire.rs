@@ -387,7 +387,7 @@ fn event(data: &Value) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_shows_signs_of_life_may_think_for_long() {
+async fn a_model_that_shows_signs_of_life_may_think_for_as_long_as_its_first_word_may_take() {
     let busy = event(&json!({"type": "response.in_progress", "response": {}}));
     let mut body = vec![(599, busy.clone())];
     body.extend((0..30).map(|_| (119, busy.clone())));
@@ -395,9 +395,13 @@ async fn a_model_that_shows_signs_of_life_may_think_for_long() {
         {"type": "message", "content": [{"type": "output_text", "text": "Hello."}]},
     ]}});
     body.push((1, event(&done)));
-    let settings =
-        settings(Provider::OpenAi, "http://thinker.example").transport(Timed::replies([(200, body)]));
-    let reply = ask(&ProviderModel::new("gpt-5", settings).unwrap(), ModelRequest::new("Hi")).await.unwrap();
+    let settings = settings(Provider::OpenAi, "http://thinker.example")
+        .transport(Timed::replies([(200, body.clone()), (200, body)]));
+    let usual = ask(&ProviderModel::new("gpt-5", settings.clone()).unwrap(), ModelRequest::new("Hi")).await;
+    assert_eq!(usual.unwrap_err().kind, ModelErrorKind::TimedOut, "not within ten minutes");
+    let patient =
+        settings.time_limits(TimeLimits { first_token: Duration::from_hours(2), ..TimeLimits::default() });
+    let reply = ask(&ProviderModel::new("gpt-5", patient).unwrap(), ModelRequest::new("Hi")).await.unwrap();
     assert_eq!(reply.text(), "Hello.");
 }
 

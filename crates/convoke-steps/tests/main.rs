@@ -36,5 +36,6 @@ mod router;
 mod threads;
 mod tool_step;
 mod ui;
+mod unsaid_usage;
 mod waiting;
 mod workflow;

@@ -93,7 +93,9 @@ impl Used {
         if self.usage.total_tokens() == 0 {
             return String::new();
         }
-        format!("{}→{}", human::tokens(self.usage.input_tokens), human::tokens(self.usage.output_tokens))
+        let (read, written) =
+            (human::tokens(self.usage.input_tokens), human::tokens(self.usage.output_tokens));
+        format!("{}{read}→{written}", human::about(&self.usage))
     }
 
     pub(super) fn cost(&self) -> String {

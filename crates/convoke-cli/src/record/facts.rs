@@ -51,8 +51,8 @@ pub(super) fn came_of_it(history: &History, attempt: &Attempt, so_far: &Spent) -
             human::UNKNOWN => "cost unknown".to_owned(),
             cost => cost.to_owned(),
         };
-        let tokens = human::tokens(so_far.usage.total_tokens());
-        facts.push((Ink::Faint, format!("so far {tokens} tokens, {cost}")));
+        let (about, tokens) = (human::about(&so_far.usage), human::tokens(so_far.usage.total_tokens()));
+        facts.push((Ink::Faint, format!("so far {about}{tokens} tokens, {cost}")));
     }
     if let Detail::Ask { answer: Some(answer), .. } = &attempt.detail
         && let Some(ended) = attempt.ended
@@ -71,7 +71,8 @@ fn tokens(usage: &Usage) -> String {
         _ => format!(" ({} {what})", human::tokens(count)),
     };
     format!(
-        "{} in{}, {} out{}",
+        "{}{} in{}, {} out{}",
+        human::about(usage),
         human::tokens(usage.input_tokens),
         part(usage.cached_input_tokens, "cached"),
         human::tokens(usage.output_tokens),

@@ -31,7 +31,8 @@ pub(crate) fn head(session: &Session<'_>, history: &History, is_full: bool) -> V
     );
     facts.push(human::count(spent.model_calls, "model call"));
     facts.push(human::count(spent.tool_calls, "tool call"));
-    facts.push(format!("{} tokens", human::tokens(spent.usage.total_tokens())));
+    let tokens = human::tokens(spent.usage.total_tokens());
+    facts.push(format!("{}{tokens} tokens", human::about(&spent.usage)));
     facts.extend(Some(human::spent_cost(&spent)).filter(|cost| !cost.is_empty()).map(|cost| match &*cost {
         human::UNKNOWN => "cost unknown".to_owned(),
         _ => cost,

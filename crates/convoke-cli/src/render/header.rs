@@ -94,8 +94,8 @@ fn spent(history: &History) -> Vec<Rich> {
 
 /// `1.2k in, 300 out; of these 1.0k from the cache`
 pub(crate) fn tokens(usage: &Usage) -> String {
-    let mut text =
-        format!("{} in, {} out", human::tokens(usage.input_tokens), human::tokens(usage.output_tokens));
+    let (read, written) = (human::tokens(usage.input_tokens), human::tokens(usage.output_tokens));
+    let mut text = format!("{}{read} in, {written} out", human::about(usage));
     let parts = [
         (usage.cached_input_tokens, "from the cache"),
         (usage.cache_write_tokens, "written to the cache"),

@@ -30,6 +30,10 @@ use crate::session::Session;
 use crate::shell;
 use crate::terminal::Output;
 
+/// What the user should know about a run in which a model did not say what it used.
+const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
+                         back, and limits hold by that";
+
 /// A checked file, and where it is from.
 pub(crate) struct Source {
     pub(crate) file: Agentfile,
@@ -198,7 +202,7 @@ impl Job {
             None => self.models.config.limits(),
         };
         let limits = self.hands.limited(&limits);
-        let notes = self.uncounted(&limits);
+        let mut notes = self.uncounted(&limits);
         for note in &notes {
             session.output.note(note);
         }
@@ -226,6 +230,10 @@ impl Job {
         };
         let given = match watch.run(start).await {
             Ok(outcome) => {
+                if outcome.totals.usage.is_estimated {
+                    session.output.note(ESTIMATED);
+                    notes.push(ESTIMATED.to_owned());
+                }
                 let policys = match outcome.error.as_ref().map(Error::root) {
                     // Policies limit whole runs only.
                     Some(Error::Budget(used_up)) if used_up.owner.as_str().is_empty() => {

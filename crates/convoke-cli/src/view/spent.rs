@@ -15,6 +15,9 @@ struct TokensView {
     cached_input_tokens: u64,
     cache_write_tokens: u64,
     reasoning_tokens: u64,
+    /// Only if it is so: a model did not say what it used.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_estimated: bool,
 }
 
 impl From<&Usage> for TokensView {
@@ -25,6 +28,7 @@ impl From<&Usage> for TokensView {
             cached_input_tokens: usage.cached_input_tokens,
             cache_write_tokens: usage.cache_write_tokens,
             reasoning_tokens: usage.reasoning_tokens,
+            is_estimated: usage.is_estimated,
         }
     }
 }

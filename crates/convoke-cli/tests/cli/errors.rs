@@ -1,9 +1,11 @@
 //! What goes wrong, and what the user is told.
 
+use assert_cmd::cargo::cargo_bin_cmd;
 use insta::assert_snapshot;
 
 use crate::examples::{forked, letter, refund};
-use crate::place::Place;
+use crate::place::{Place, stderr};
+use crate::workshop::{RUN, unwatched, workshop};
 
 #[test]
 fn a_missing_store_is_not_made() {
@@ -15,10 +17,63 @@ fn a_missing_store_is_not_made() {
 }
 
 #[test]
-fn what_is_no_store_is_said_so_and_not_touched() {
+fn a_store_that_was_never_made_has_no_runs_and_is_made_where_it_is_written() {
     let place = Place::empty();
     std::fs::write(place.file(), b"").unwrap();
     assert_snapshot!("store_empty", place.seen(&["runs"]));
+    let shown = place.convoke(&["show", "last"]);
+    assert_eq!(shown.status.code(), Some(3), "{}", stderr(&shown));
+    assert!(stderr(&shown).contains("no runs"), "{}", stderr(&shown));
+    assert_eq!(std::fs::read(place.file()).unwrap(), b"", "reading makes nothing");
+    let resumed = place.convoke(&["resume", "last"]);
+    assert!(
+        stderr(&resumed).contains("no runs") && !stderr(&resumed).contains("empty"),
+        "{}",
+        stderr(&resumed)
+    );
+    assert!(std::fs::read(place.file()).unwrap().starts_with(b"SQLite format 3"));
+    assert!(place.convoke(&["runs"]).status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_that_cannot_be_opened_for_lack_of_open_files_says_that() {
+    let place = Place::with([]);
+    let mut said = false;
+    for limit in 8..48 {
+        let script = format!("ulimit -n {limit}; exec \"$0\" runs");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &script])
+            .arg(assert_cmd::cargo::cargo_bin!("convoke"))
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        let told = stderr(&output);
+        assert!(!told.contains("may write there"), "with {limit}: {told}");
+        said |= told.contains("cannot be opened: Too many open files") && told.contains("ulimit -n");
+    }
+    assert!(said);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_of_settings_is_refused_and_not_waited_for() {
+    for file in ["convoke.toml", "policy.toml"] {
+        let place = workshop(&unwatched());
+        let pipe = place.path().join(file);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let mut command = cargo_bin_cmd!("convoke");
+        let command = command.current_dir(place.path()).env_clear().args(RUN);
+        let output = command.timeout(std::time::Duration::from_secs(60)).output().unwrap();
+        let told = stderr(&output);
+        assert!(told.contains(file) && told.contains("it is no regular file"), "{told}");
+        assert_eq!(output.status.code(), Some(1), "{told}");
+    }
+}
+
+#[test]
+fn what_is_no_store_is_said_so_and_not_touched() {
+    let place = Place::empty();
     std::fs::write(place.file(), b"Dear diary, today I was mistaken for a database.".repeat(9)).unwrap();
     assert_snapshot!("store_corrupt", place.seen(&["runs"]));
     assert!(std::fs::read(place.file()).unwrap().starts_with(b"Dear diary"));

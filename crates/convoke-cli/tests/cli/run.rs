@@ -263,10 +263,43 @@ fn a_limit_on_money_that_cannot_be_kept_is_said() {
     let told = stderr(&stopped);
     assert_eq!(stopped.status.code(), Some(7), "{told}");
     assert!(
-        told.contains("the budget of the run is used up: $0.00") && told.contains(" of $0.001"),
+        told.contains("too little of the budget of the run is left for the next call: $0.00")
+            && told.contains(" of $0.001, and the call takes at least $0.00"),
         "{told}"
     );
     assert!(!told.contains("cannot be kept") && !told.contains("(the run)"), "{told}");
+}
+
+#[test]
+fn what_a_model_does_not_say_it_used_is_estimated_and_said_so_once() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME echo\nGOAL a \"Say a\"\nGOAL b \"Say b\"\nRUN main USING a, b\n");
+    place.write("script.toml", "[[rule]]\nreply = { text = \"Said.\", usage = { input_tokens = 0 } }\n");
+    let output = place.convoke(&["run", "-m", "scripted/script.toml", "--output", "json", "--id", "echo-1"]);
+    let told = stderr(&output);
+    assert_eq!(told.matches("a model did not say how many tokens it used").count(), 1, "{told}");
+    let result = document(&output);
+    assert!(result["notes"][0].as_str().unwrap().contains("they are estimated"), "{result}");
+    let spent = &result["spent"];
+    assert_eq!((&spent["is_estimated"], &spent["cost_usd"]), (&json!(true), &json!(null)), "{spent}");
+    assert!(
+        spent["input_tokens"].as_u64().unwrap() > 20 && spent["output_tokens"].as_u64().unwrap() > 2,
+        "{spent}"
+    );
+    let record = stdout(&place.convoke(&["replay", "echo-1", "--json"]));
+    assert!(record.contains("\"is_estimated\": true"), "{record}");
+    let shown = stdout(&place.convoke(&["show", "echo-1"]));
+    assert!(shown.contains("tokens    ≈"), "{shown}");
+}
+
+#[test]
+fn a_goal_that_wanted_no_tool_is_not_cut_short_where_none_may_be_called() {
+    let place = echo("INPUT a DEFAULT \"x\"", "$a");
+    let arguments = ["run", "-m", "scripted/script.toml", "--budget", "0 tool-calls", "--output", "json"];
+    let output = place.convoke(&arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("cut short"), "{}", stderr(&output));
+    assert_eq!(document(&output)["cut_short"], json!({}));
 }
 
 #[test]

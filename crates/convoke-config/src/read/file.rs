@@ -79,6 +79,10 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
 
 fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
+    // Opening a pipe would wait until somebody writes into it.
+    if !path.metadata().map_err(|error| error.to_string())?.is_file() {
+        return Err("it is no regular file; put one in its place".to_owned());
+    }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if read as u64 > LARGEST {

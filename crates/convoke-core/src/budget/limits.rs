@@ -142,9 +142,9 @@ impl fmt::Display for Resource {
     }
 }
 
-/// A limit was reached.
+/// A limit was reached, or would be by what was to be done next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("the budget of {} is used up: {}; raise the limit, or do less", owner.in_words(), self.amounts())]
+#[error("{}; raise the limit, or do less", self.in_words())]
 pub struct Exhausted {
     /// The scope whose budget it is.
     pub owner: Path,
@@ -154,15 +154,40 @@ pub struct Exhausted {
     pub limit: u64,
     /// What was used or reserved.
     pub used: u64,
+    /// What was to be done next needs at least this much, and less is left. `None` if nothing is left; journals of older
+    /// versions never have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<u64>,
 }
 
 impl Exhausted {
-    /// What was used of how much: `12 of 12 model calls`, `$0.000987 of $0.001`.
-    fn amounts(&self) -> String {
-        let Self { resource, limit, used, .. } = self;
-        match resource {
-            Resource::Cost => format!("{} of {}", Money::from_micros(*used), Money::from_micros(*limit)),
-            other => format!("{used} of {limit} {other}"),
+    /// `the budget of the run is used up: 12 of 12 model calls`, or how much is left and how much is needed.
+    fn in_words(&self) -> String {
+        let Self { owner, limit, used, .. } = self;
+        let (owner, limit) = (owner.in_words(), self.amount(*limit));
+        match self.needed {
+            None => format!("the budget of {owner} is used up: {} of {limit}", self.number(*used)),
+            Some(needed) => format!(
+                "too little of the budget of {owner} is left for the next call: {} of {limit}, and the call takes at least {}",
+                self.number(self.limit.saturating_sub(*used)),
+                self.number(needed),
+            ),
+        }
+    }
+
+    /// `12`, `$0.000987`.
+    fn number(&self, number: u64) -> String {
+        match self.resource {
+            Resource::Cost => Money::from_micros(number).to_string(),
+            _ => number.to_string(),
+        }
+    }
+
+    /// The same with what it is a number of: `12 model calls`.
+    fn amount(&self, number: u64) -> String {
+        match &self.resource {
+            Resource::Cost => self.number(number),
+            other => format!("{number} {other}"),
         }
     }
 }

@@ -7,12 +7,14 @@
 //! whose request sets no `max_tokens` may be longer than what is reserved for it; what it used counts in full, and the
 //! next call is refused.
 
+mod estimate;
 mod limits;
 mod queue;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use estimate::{completed, tokens_in};
 pub use limits::{Exhausted, Limits, Resource};
 pub(crate) use queue::{Reservation, Wanted};
 use tokio::sync::{Notify, Semaphore};
@@ -23,7 +25,8 @@ use crate::message::Money;
 /// How many tokens an answer is reckoned to have under a budget if its request does not say.
 pub const ASSUMED_OUTPUT_TOKENS: u64 = 4_096;
 
-/// Bytes of a conversation that make about one token. Only used to reserve, never to charge.
+/// Bytes of a conversation that make about one token. Used to reserve, and to charge for replies whose model does not say
+/// what it used.
 pub const BYTES_PER_TOKEN: u64 = 4;
 
 /// What an effect uses, or may use.
@@ -128,7 +131,7 @@ impl Budget {
             [ModelCalls, Tokens, Turns, Cost, ToolCalls].into_iter().find_map(|resource| {
                 let (limit, used) = budget.own(&resource);
                 let limit = limit.filter(|limit| used >= *limit)?;
-                Some(Exhausted { owner: budget.owner.clone(), resource, limit, used })
+                Some(Exhausted { owner: budget.owner.clone(), resource, limit, used, needed: None })
             })
         })
     }
@@ -157,7 +160,9 @@ impl Budget {
     fn afford(&self, used: &Used, charge: &Charge<'_>) -> Result<(), Exhausted> {
         let check = |resource: Resource, limit: Option<u64>, used: u64, more: u64| match limit {
             Some(limit) if more > 0 && used.saturating_add(more) > limit => {
-                Err(Exhausted { owner: self.owner.clone(), resource, limit, used })
+                // What is not used up is too little for this.
+                let needed = (used < limit).then_some(more);
+                Err(Exhausted { owner: self.owner.clone(), resource, limit, used, needed })
             }
             _ => Ok(()),
         };

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::tool::Interrupted;
+use super::doubt::Interrupted;
 use super::{Past, shortened};
 use crate::journal::Attached;
 use crate::tool::Repeat;

@@ -9,6 +9,7 @@ mod ask;
 mod clock;
 mod custom;
 mod decision;
+mod doubt;
 mod model;
 mod recount;
 mod told_call;
@@ -24,8 +25,8 @@ use serde::de::DeserializeOwned;
 pub use custom::CustomEffect;
 pub use decision::PendingDecision;
 pub(crate) use decision::{Fate, Reached};
+pub use doubt::OnDoubt;
 pub use model::Visibility;
-pub use tool::OnDoubt;
 
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};

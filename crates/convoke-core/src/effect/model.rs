@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::told_call::ToldCall;
 use super::{Numbered, Past, shortened};
-use crate::budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Charge, Reservation, Wanted};
+use crate::budget::{ASSUMED_OUTPUT_TOKENS, Charge, Reservation, Wanted, completed, tokens_in};
 use crate::event::EventKind;
 use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
 use crate::message::{Money, Part, Usage};
@@ -48,10 +48,10 @@ impl Scope {
         request.params = request.params.overridden_by(&self.node.settings.params);
         let effect = self.number(EffectKind::Model, request.digest());
         let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
-        let refused = self.count_refused_replies(&effect);
+        let refused = self.count_refused_replies(&effect, model.highest_price());
         match effect.recorded::<RecordedCall>(|| describe(model.name(), &request))? {
             Past::Finished(call) => {
-                self.count_model_call(&call);
+                self.count_model_call(&call, model.highest_price());
                 let outcome = call.into_result();
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
@@ -75,6 +75,7 @@ impl Scope {
         };
         effect.settle().await?;
         let told = ToldCall::begin(self, &message_id, model.name(), &request);
+        let asked = tokens_in(&request.messages);
         // Outside the stream, so that it is known however the stream ends.
         let mut used = None;
         let stream = async {
@@ -90,9 +91,12 @@ impl Scope {
             },
             stop = self.out_of_time() => Err(stop),
         };
-        let usage = priced(used, model.price());
+        let usage = match &outcome {
+            Ok(reply) => Some(completed(used, asked, reply, model.price())),
+            Err(_) => priced(used, model.price()),
+        };
         if let Some(reservation) = reservation {
-            reservation.settle(usage.unwrap_or_default());
+            reservation.settle(charged(usage.unwrap_or_default(), model.highest_price()));
         }
         told.end(usage, &outcome);
         let call = match ended(outcome, usage) {
@@ -225,30 +229,31 @@ impl Scope {
     }
 
     /// Counts the replies to a call that the run could not use: they were paid for. Gives their number.
-    fn count_refused_replies(&self, effect: &Numbered<'_>) -> u32 {
+    fn count_refused_replies(&self, effect: &Numbered<'_>, price: Option<Price>) -> u32 {
         let Some(journal) = self.journal() else { return 0 };
         let mut count = 0;
         for entry in journal.index.refused_replies(effect.path, effect.ordinal) {
             count += 1;
             match serde_json::from_slice(entry.outcome.as_deref().unwrap_or_default()) {
-                Ok(call) => self.count_model_call(&call),
-                Err(_) => self.charge_model_call(Usage::default(), false),
+                Ok(call) => self.count_model_call(&call, price),
+                Err(_) => self.charge_model_call(Usage::default(), false, None),
             }
         }
         count
     }
 
-    /// Counts a call that the journal has.
-    pub(super) fn count_model_call(&self, call: &RecordedCall) {
+    /// Counts a call that the journal has, of a model at this price at most.
+    pub(super) fn count_model_call(&self, call: &RecordedCall, price: Option<Price>) {
         if call.was_made() {
-            self.charge_model_call(call.usage(), call.is_priced());
+            self.charge_model_call(call.usage(), call.is_priced(), price);
         }
     }
 
-    pub(super) fn charge_model_call(&self, usage: Usage, is_priced: bool) {
+    pub(super) fn charge_model_call(&self, usage: Usage, is_priced: bool, price: Option<Price>) {
         self.node.run.count_model_call(usage, is_priced);
         if let Some(budget) = &self.node.budget {
-            budget.charge(&Charge::model(usage.total_tokens(), usage.cost.unwrap_or(Money::ZERO)));
+            let cost = charged(usage, price).cost.unwrap_or(Money::ZERO);
+            budget.charge(&Charge::model(usage.total_tokens(), cost));
         }
     }
 
@@ -262,7 +267,7 @@ impl Scope {
     ) -> Result<Option<Reservation>, Error> {
         let Some(budget) = &self.node.budget else { return Ok(None) };
         let wanted = Wanted {
-            input: request.messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1,
+            input: tokens_in(&request.messages),
             output: request.params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from),
             price: model.highest_price(),
         };
@@ -281,13 +286,19 @@ impl Scope {
     }
 }
 
-/// What a call used, with its cost as far as it is known: a model that does not say what it used may have used anything,
-/// unless it costs nothing.
+/// What a failed call used, with its cost as far as it is known: a model that does not say what it used may have used
+/// anything, unless it costs nothing.
 fn priced(used: Option<Usage>, price: Option<Price>) -> Option<Usage> {
     let is_free = price == Some(Price::FREE);
     let usage = used.or(is_free.then(Usage::default))?;
     let cost = usage.cost.or_else(|| price.map(|price| price.of(&usage)));
     Some(Usage { cost, ..usage })
+}
+
+/// What budgets are charged for: a limit on money holds also where the cost can only be estimated.
+fn charged(usage: Usage, highest: Option<Price>) -> Usage {
+    let estimate = highest.filter(|_| usage.is_estimated).map(|price| price.of(&usage));
+    Usage { cost: usage.cost.or(estimate), ..usage }
 }
 
 /// A call as the journal keeps it.

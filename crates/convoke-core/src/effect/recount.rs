@@ -74,8 +74,9 @@ impl Scope {
         let request = slot.first().and_then(|entry| entry.request.as_deref()).unwrap_or_default();
         match slot.first().map(|entry| entry.effect) {
             Some(EffectKind::Model) => match serde_json::from_slice::<RecordedCall>(outcome) {
-                Ok(call) => self.count_model_call(&call),
-                Err(_) => self.charge_model_call(Usage::default(), false),
+                // Which model it was is known by name only, so a cost that was estimated is not known here.
+                Ok(call) => self.count_model_call(&call, None),
+                Err(_) => self.charge_model_call(Usage::default(), false, None),
             },
             Some(EffectKind::Tool) if slot.finished.is_some_and(Entry::was_made) => {
                 if let Ok(Called { tool }) = serde_json::from_slice(request) {

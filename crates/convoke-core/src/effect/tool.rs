@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::doubt::Interrupted;
 use super::{Numbered, Past, shortened};
 use crate::ask::{Decision, Question};
 use crate::budget::Charge;
@@ -18,18 +19,7 @@ use crate::message::{ToolCall, ToolResult};
 use crate::run::Earlier;
 use crate::scope::{Child, Place};
 use crate::tool::{GateRequest, Invocation, Permission, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Digest, EffectKind, Error, InDoubt, RecordedError, Scope};
-
-/// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum OnDoubt {
-    /// Ask a person: it happened, do it again, or stop.
-    #[default]
-    Ask,
-    /// Stop with [`Error::InDoubt`].
-    Fail,
-}
+use crate::{Digest, EffectKind, Error, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -38,12 +28,6 @@ fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
         Some(Timeout::Unbounded) => None,
         None => default,
     }
-}
-
-/// What became of an interrupted call, as far as somebody knows.
-pub(super) enum Interrupted {
-    Done(String),
-    Again,
 }
 
 /// What the journal keeps of a call's end.
@@ -386,6 +370,12 @@ impl Scope {
             Ok(Err(stop)) if stop.passes(self.path()) => {
                 return effect.finish(request, Err(stop), Attached::default());
             }
+            // It was let go, and whether it had acted by then, or will yet, is for nobody here to know.
+            Ok(Err(Error::TimedOut(timed_out))) if tool.spec().repeat == Repeat::Never => {
+                Outcome::failed(format!(
+                    "{timed_out}. Nobody knows whether it took effect, and it was not called again: find out before you do"
+                ))
+            }
             Ok(Err(error)) => Outcome::failed(error.to_string()),
             Err(panic) => Outcome::failed(Error::panicked(self.path(), &*panic).to_string()),
         };
@@ -419,59 +409,5 @@ impl Scope {
             Interrupted::Done(content) => Some(Outcome::done(content)),
             Interrupted::Again => None,
         })
-    }
-
-    /// Asks a person what became of an interrupted call, or stops, as the runtime is configured.
-    ///
-    /// Each attempt has a question of its own: that it was to be made again says nothing about what became of it then.
-    pub(super) async fn resolve_doubt(
-        &self,
-        name: &str,
-        effect: &Numbered<'_>,
-        asked: Value,
-        options: &[&str],
-        remark: Option<&str>,
-    ) -> Result<Interrupted, Error> {
-        let key = effect.key();
-        let doubt = || {
-            Error::InDoubt(Box::new(InDoubt {
-                tool: name.to_owned(),
-                path: self.path().clone(),
-                key: key.to_string(),
-            }))
-        };
-        if self.node.run.services.on_doubt == OnDoubt::Fail {
-            return Err(doubt());
-        }
-        let took_effect = if options.contains(&"done") {
-            "`done`: it took effect, go on."
-        } else {
-            "If it took effect, fork the run at this effect and say what it gave (`convoke fork RUN --at N --outcome JSON`)."
-        };
-        let mut question = Question::choice(
-            format!("`{name}` was interrupted and may have acted already. What became of it?"),
-            options.iter().copied(),
-        )
-        .details(format!(
-            "It was called at `{}` with key {key} when the process ended. {took_effect} `again`: it did not, call it \
-             again. `stop`: end the run.",
-            self.path()
-        ))
-        .about(asked);
-        let repetition = Some(effect.attempts());
-        let person = self.narrowed(Child { repetition, ..Child::named("in doubt") });
-        // It is about the attempt: what is said beside it may be something else when the run goes on.
-        let about = Digest::of_json(&serde_json::to_value(&question)?);
-        if let Some(remark) = remark {
-            question.details = format!("{remark} {}", question.details);
-        }
-        match person.ask_about(about, question).await?.decision {
-            Decision::Choose { option } if option == "done" => Ok(Interrupted::Done(
-                "done; the call took effect before an interruption, and what it gave back was lost"
-                    .to_owned(),
-            )),
-            Decision::Choose { option } if option == "again" => Ok(Interrupted::Again),
-            _ => Err(doubt()),
-        }
     }
 }

@@ -108,7 +108,7 @@ mod tests {
     fn a_failure_without_usage_is_kept_as_it_always_was() {
         let path = Path::from("main");
         let timed_out = TimedOut { owner: path.clone(), limit: std::time::Duration::from_millis(1_500) };
-        let spent = Exhausted { owner: path, resource: Resource::Tokens, limit: 5, used: 7 };
+        let spent = Exhausted { owner: path, resource: Resource::Tokens, limit: 5, used: 7, needed: None };
         for error in [
             RecordedError::Model(ModelError::of_status(503, "busy").with_request_id("r1")),
             RecordedError::TimedOut(timed_out),

@@ -71,7 +71,8 @@ impl fmt::Display for Money {
     }
 }
 
-/// What model calls used. Counts that a provider does not report are zero; an unknown cost is `None`.
+/// What model calls used. An unknown cost is `None`. Counts of a reply whose provider did not report them are
+/// [estimated](Self::is_estimated); other counts that are not reported are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -93,6 +94,9 @@ pub struct Usage {
     /// What it cost, as far as prices are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
+    /// Whether tokens in it are estimated, because a model did not say how many it used.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_estimated: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -111,6 +115,7 @@ impl Usage {
             cache_write_tokens: 0,
             reasoning_tokens: 0,
             cost: None,
+            is_estimated: false,
         }
     }
 
@@ -136,6 +141,7 @@ impl Add for Usage {
                 (Some(one), Some(two)) => Some(one + two),
                 (known, None) | (None, known) => known,
             },
+            is_estimated: self.is_estimated || other.is_estimated,
         }
     }
 }
@@ -180,6 +186,7 @@ mod tests {
             cache_write_tokens: MOST,
             reasoning_tokens: MOST,
             cost: Some(Money::from_micros(MOST)),
+            is_estimated: true,
         };
         assert_eq!(most + most, most);
         assert_eq!(most.total_tokens(), MOST);

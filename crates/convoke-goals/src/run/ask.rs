@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convoke_agent::{Agent, AgentResult, AgentStop};
 use convoke_core::{
-    Error, Message, Model, ModelRequest, Role, Scope, ToolCall, Toolset, Transcript, Visibility,
+    Error, FinishReason, Message, Model, ModelRequest, Role, Scope, ToolCall, Toolset, Transcript, Visibility,
 };
 
 use super::called::{Called, merge};
@@ -125,6 +125,7 @@ impl Asked<'_> {
             tools_called(&result, &mut product.tools);
             product.text = result.text();
             product.incomplete = incomplete(&result);
+            product.unhindered = is_unhindered(&result);
             if result.stop == AgentStop::BudgetExhausted && product.text.trim().is_empty() && turns > 0 {
                 // There is nothing to end with. It fails as whatever needs more than there is; a run that is resumed with
                 // more goes on from here.
@@ -267,6 +268,15 @@ fn tools_called(result: &AgentResult, tools: &mut Vec<String>) {
     for message in result.transcript.iter().filter(|message| message.role == Role::Assistant) {
         merge(tools, message.tool_calls().map(|call| call.name.clone()));
     }
+}
+
+/// Whether an agent that a budget left no more than one turn wanted no more than that.
+fn is_unhindered(result: &AgentResult) -> bool {
+    let answered = result
+        .reply
+        .as_ref()
+        .is_some_and(|reply| reply.finish != FinishReason::Length && reply.tool_calls().is_empty());
+    result.stop == AgentStop::BudgetExhausted && result.turns == 1 && answered
 }
 
 /// Why an agent's work was cut short, if it was.

@@ -151,10 +151,11 @@ pub(super) async fn accept(
         let (name, output) = (name.to_owned(), output.clone());
         return Err(GoalError::MissingOutput { kind, name, output, problem }.into());
     }
-    if let Some(reason) = &product.incomplete {
+    let cut_short = product.incomplete.as_deref().filter(|_| !product.unhindered);
+    if let Some(reason) = cut_short {
         tell::goal_incomplete(scope, name, reason).await;
     }
-    state.note(name, missing, product.incomplete.as_deref());
+    state.note(name, missing, cut_short);
     for output in outputs {
         match product.fields.get(output.name()) {
             Some(value) => state.outputs.set(output.name(), value.clone()),

@@ -1,6 +1,7 @@
 //! One embedding model of one provider.
 
 use std::fmt;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use convoke_core::{
@@ -125,14 +126,14 @@ impl ProviderEmbedder {
     async fn body(&self, asked: &Asked<'_>, tokens: u64) -> Result<BytesMut, ModelError> {
         let mut opened = self.exchange.send(asked.write(), tokens).await?;
         let mut body = BytesMut::new();
-        let mut deadline = Some(opened.deadline);
-        while let Some(bytes) = self.exchange.bytes(&mut opened.body, deadline).await? {
+        let (mut deadline, mut waited) = (Some(opened.deadline), None);
+        while let Some(bytes) = self.exchange.bytes(&mut opened.body, deadline, waited).await? {
             if body.len() + bytes.len() > LARGEST_ANSWER {
                 let error = malformed(format!("an answer of more than {LARGEST_ANSWER} bytes came in"));
                 return Err(self.exchange.named(error));
             }
             body.extend_from_slice(&bytes);
-            deadline = None;
+            (deadline, waited) = (None, Some(Duration::ZERO));
         }
         Ok(body)
     }

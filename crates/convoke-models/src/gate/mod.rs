@@ -45,6 +45,7 @@ pub use ceilings::Ceilings;
 use news::News;
 pub(crate) use news::retry_after;
 use state::{Asked, Passed, State, Verdict};
+pub(crate) use until::FURTHEST;
 
 use crate::http::ApiKey;
 
@@ -187,6 +188,11 @@ impl Admission {
         let mut state = self.shared.state();
         state.told_to_wait(self.passed, wait, Instant::now());
         state.queue.call_first();
+    }
+
+    /// How long nobody is let through, if the gate is closed.
+    pub(crate) fn closed_for(&self) -> Option<Duration> {
+        self.shared.state().closed_for(Instant::now())
     }
 }
 

@@ -150,6 +150,10 @@ impl State {
         self.ceilings = ceilings;
     }
 
+    pub(super) fn closed_for(&self, now: Instant) -> Option<Duration> {
+        self.closed_until?.checked_duration_since(now).filter(|wait| !wait.is_zero())
+    }
+
     pub(super) fn under_way(&self) -> usize {
         self.under_way
     }

@@ -7,7 +7,7 @@ const SECONDS_SINCE_1970: f64 = 1e9;
 const MILLISECONDS_SINCE_1970: f64 = 1e11;
 
 /// Nothing is further away than this: times stay within what a clock can show.
-const FURTHEST: Duration = Duration::from_hours(365 * 24);
+pub(crate) const FURTHEST: Duration = Duration::from_hours(365 * 24);
 
 /// How long it is until then: a number of seconds, a span like `6m0s`, a point in time as a number, in RFC 3339 or as
 /// HTTP writes dates. What is past is no time at all.

@@ -100,19 +100,27 @@ impl Exchange {
         Ok(Opened { headers: reply.headers, body: reply.body, deadline, admission })
     }
 
-    /// The next bytes of a body. The first must come before the deadline, if one is given, others within the idle limit.
+    /// The next bytes of a body. The first sign of an answer must come before the deadline, if it is still to come. Once
+    /// anything came, a pause may not be longer than the idle limit, of which so much has passed already.
     pub(crate) async fn bytes(
         &self,
         body: &mut Body,
         deadline: Option<Instant>,
+        waited: Option<Duration>,
     ) -> Result<Option<Bytes>, ModelError> {
-        let limits = self.settings.time_limits;
-        let bytes = match deadline {
-            Some(deadline) => {
-                timeout_at(deadline, body.next()).await.map_err(|_| self.silent(limits.first_token))?
-            }
-            None => timeout(limits.idle, body.next()).await.map_err(|_| self.stalled(limits.idle))?,
-        };
+        let (limits, now) = (self.settings.time_limits, Instant::now());
+        let far = now + FOR_EVER;
+        let idle =
+            waited.map_or(far, |waited| now.checked_add(limits.idle.saturating_sub(waited)).unwrap_or(far));
+        let first = deadline.unwrap_or(far);
+        let end = first.min(idle);
+        let too_late =
+            || if first <= idle { self.silent(limits.first_token) } else { self.stalled(limits.idle) };
+        // Bytes that are there already would be given however late it is.
+        if now >= end {
+            return Err(too_late());
+        }
+        let bytes = timeout_at(end, body.next()).await.map_err(|_| too_late())?;
         bytes.transpose().map_err(|error| self.named(error.into()))
     }
 
@@ -141,12 +149,14 @@ impl Exchange {
         .await;
         // Before it is cut to what is shown: half a secret is not found any more.
         let body = self.hidden(&String::from_utf8_lossy(&body));
-        let error = failure::of_reply(&*self.protocol, &self.name, reply.status, &reply.headers, &body);
-        if let Some(wait) = error.retry_after
-            && matches!(error.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded)
-        {
-            // Some say it in the body only, which the gate has not seen.
-            admission.told_to_wait(wait);
+        let mut error = failure::of_reply(&*self.protocol, &self.name, reply.status, &reply.headers, &body);
+        if matches!(error.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded) {
+            match error.retry_after.filter(|wait| !wait.is_zero()) {
+                // Some say it in the body only, which the gate has not seen.
+                Some(wait) => admission.told_to_wait(wait),
+                // Whoever asks again is not let through before, and must not say that it waits for less.
+                None => error.retry_after = admission.closed_for().or(error.retry_after),
+            }
         }
         self.redacted(error)
     }
@@ -161,7 +171,7 @@ impl Exchange {
     }
 
     fn silent(&self, limit: Duration) -> ModelError {
-        let message = format!("{}: nothing came within {limit:?}", self.name);
+        let message = format!("{}: no sign of an answer came within {limit:?}", self.name);
         ModelError::new(ModelErrorKind::TimedOut, message)
     }
 

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
 
 use super::Protocol;
-use crate::gate::retry_after;
+use crate::gate::{FURTHEST, retry_after};
 
 /// How much of a body that is no JSON is shown.
 const SHOWN: usize = 300;
@@ -38,7 +38,7 @@ pub(super) fn of_reply(
     error.status = Some(status.as_u16());
     error.retry_after = error.retry_after.or_else(|| retry_after(headers, SystemTime::now()));
     if let Some(wait) = error.retry_after.filter(|wait| wait.as_secs() >= 1) {
-        error.message.push_str(&format!("; it asks to try again in {}", in_words(wait)));
+        error.message.push_str(&format!("; it asks {}", in_words(wait)));
     }
     error.request_id = error.request_id.or_else(|| request_id(headers));
     if headers.get("x-should-retry").is_some_and(|value| value == "false") {
@@ -124,14 +124,17 @@ fn advice(kind: ModelErrorKind) -> &'static str {
     }
 }
 
-/// A time to wait, as people say it; never less than it is.
+/// A time to wait, as people say it; never less than it is. The furthest there is stands for all beyond it.
 fn in_words(wait: Duration) -> String {
+    if wait >= FURTHEST {
+        return "for a wait of a year or more, which is longer than is waited for".to_owned();
+    }
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let minutes = seconds.div_ceil(60);
     match seconds {
-        ..120 => format!("{seconds} s"),
-        120..7_200 => format!("{minutes} min"),
-        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+        ..120 => format!("to try again in {seconds} s"),
+        120..7_200 => format!("to try again in {minutes} min"),
+        _ => format!("to try again in {} h {} min", minutes / 60, minutes % 60),
     }
 }
 

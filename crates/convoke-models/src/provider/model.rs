@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use convoke_core::{
-    CallContext, Category, Model, ModelError, ModelErrorKind, ModelRequest, Price, Reality, ReplyDelta,
-    ReplyStream,
+    CallContext, Category, Model, ModelError, ModelErrorKind, ModelRequest, Money, Price, Reality,
+    ReplyDelta, ReplyStream,
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::size::Size;
+use super::size::{self, Size};
 use super::structured::{another_key, in_words};
 use super::unframed::Unframed;
 use super::{Decoder, Exchange, ProviderSettings, StructuredOutput, failure};
@@ -95,6 +95,8 @@ impl ProviderModel {
             pieces: VecDeque::new(),
             failed: None,
             awaiting_first: Some(opened.deadline),
+            waited: None,
+            held_back: 0,
             closes_at: None,
             size: Size::limited_to(exchange.settings.max_reply_bytes),
             over: false,
@@ -107,10 +109,16 @@ impl ProviderModel {
     async fn next(&self, incoming: &mut Incoming) -> Result<Option<ReplyDelta>, ModelError> {
         loop {
             if let Some(mut piece) = incoming.pieces.pop_front() {
-                incoming.size.add(&piece).map_err(|error| self.exchange.named(error))?;
-                if let ReplyDelta::Finished { request_id, .. } = &mut piece {
-                    *request_id = incoming.request_id.take().or(request_id.take());
-                    incoming.finished = true;
+                match &mut piece {
+                    ReplyDelta::Finished { request_id, .. } => {
+                        *request_id = incoming.request_id.take().or(request_id.take());
+                        incoming.finished = true;
+                    }
+                    // Counts that are missing or make no sense are read as zero; no reply uses nothing.
+                    ReplyDelta::Usage(usage) if usage.total_tokens() == 0 && is_nothing(usage.cost) => {
+                        continue;
+                    }
+                    _ => {}
                 }
                 return Ok(Some(piece));
             }
@@ -128,7 +136,9 @@ impl ProviderModel {
                 return Ok(None);
             }
             // What came before an error counts all the same: what was used, above all.
-            incoming.failed = self.read(incoming).await.err();
+            let read = self.read(incoming).await;
+            let weighed = incoming.weigh().map_err(|error| self.exchange.named(error));
+            incoming.failed = read.and(weighed).err();
         }
     }
 
@@ -139,11 +149,14 @@ impl ProviderModel {
             incoming.over = true;
             return incoming.end().map_err(named);
         };
+        incoming.size.receive(bytes.len());
         incoming.frames.push(&bytes).map_err(|error| named(error.into()))?;
         incoming.unframed.push(&bytes);
         while let Some(frame) = incoming.frames.next() {
-            incoming.awaiting_first = None;
             incoming.unframed.forget();
+            if incoming.awaiting_first.is_some() {
+                incoming.waited = Some(Duration::ZERO);
+            }
             incoming.decoder.frame(&frame, &mut incoming.pieces).map_err(named)?;
         }
         if incoming.closes_at.is_none() && incoming.decoder.is_complete() {
@@ -154,12 +167,20 @@ impl ProviderModel {
 
     /// The next bytes of a body, or its end. What follows an answer that is complete may be missing.
     async fn bytes(&self, incoming: &mut Incoming) -> Result<Option<Bytes>, ModelError> {
-        let bytes = self.exchange.bytes(&mut incoming.body, incoming.awaiting_first);
-        match incoming.closes_at {
+        let asked = Instant::now();
+        let bytes = self.exchange.bytes(&mut incoming.body, incoming.awaiting_first, incoming.waited);
+        let bytes = match incoming.closes_at {
             Some(end) => Ok(timeout_at(end, bytes).await.ok().and_then(Result::ok).flatten()),
             None => bytes.await,
-        }
+        };
+        // Not by the clock: whoever reads the pieces may take a while between them.
+        incoming.waited = incoming.waited.map(|waited| waited + asked.elapsed());
+        bytes
     }
+}
+
+fn is_nothing(cost: Option<Money>) -> bool {
+    cost.is_none_or(|cost| cost == Money::ZERO)
 }
 
 /// Servers that do not stream answer with one JSON document.
@@ -208,8 +229,12 @@ struct Incoming {
     pieces: VecDeque<ReplyDelta>,
     /// What went wrong after the pieces.
     failed: Option<ModelError>,
-    /// Until when the first frame must have come.
+    /// Until when the first sign of an answer must have come.
     awaiting_first: Option<Instant>,
+    /// How long was waited since the last sign of it, or before the first since anything came; `None` before that.
+    waited: Option<Duration>,
+    /// How much of it the decoder had held back by then.
+    held_back: usize,
     /// Until when what follows a complete answer is waited for.
     closes_at: Option<Instant>,
     size: Size,
@@ -222,6 +247,20 @@ struct Incoming {
 }
 
 impl Incoming {
+    /// Counts what has just been read. Only more of the answer is a sign of it: pieces with nothing in them show that somebody
+    /// is there, but neither make more time nor are without limit.
+    fn weigh(&mut self) -> Result<(), ModelError> {
+        let given_out: usize = self.pieces.iter().map(size::length).sum();
+        let held_back = self.decoder.held_back();
+        let more = given_out + held_back.saturating_sub(self.held_back);
+        self.held_back = held_back;
+        if more > 0 {
+            self.awaiting_first = None;
+            self.waited = Some(Duration::ZERO);
+        }
+        self.size.add(more)
+    }
+
     /// The body has ended.
     fn end(&mut self) -> Result<(), ModelError> {
         let frame = self.frames.last();

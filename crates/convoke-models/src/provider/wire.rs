@@ -64,6 +64,11 @@ pub(crate) trait Decoder: Send {
         Ok(())
     }
 
+    /// How much of an answer, in bytes, was read so far without being given out at once.
+    fn held_back(&self) -> usize {
+        0
+    }
+
     /// Whether the model has said all it will, though the protocol has not come to its end: what is missing is not
     /// waited for as long as more of an answer would be.
     fn is_complete(&self) -> bool {

@@ -126,7 +126,7 @@ async fn silence_ends_in_time() {
     let mut begun = rich();
     begun.truncate(5);
     for (answer, limits, words) in [
-        (Answer::typed_events([]).hang(), SOON_SILENT, "nothing came within"),
+        (Answer::typed_events([]).hang(), SOON_SILENT, "no sign of an answer came within"),
         (Answer::typed_events(begun).hang(), SOON_STALLED, "stopped for"),
     ] {
         let server = Server::start([answer]).await;

@@ -1,6 +1,8 @@
 //! What is made of replies.
 
-use convoke_core::{FinishReason, Message, ModelRequest, Money, Part, Price, ReplyDelta, Usage};
+use convoke_core::{
+    Category, FinishReason, Message, ModelErrorKind, ModelRequest, Money, Part, Price, ReplyDelta, Usage,
+};
 use convoke_models::ProviderModel;
 use serde_json::{Value, json};
 
@@ -111,13 +113,17 @@ async fn every_reason_to_stop_is_understood() {
         ("something_new", FinishReason::Stop),
         ("max_tokens", FinishReason::Length),
         ("model_context_window_exceeded", FinishReason::Length),
-        ("pause_turn", FinishReason::Length),
         ("refusal", FinishReason::ContentFilter),
     ] {
         let server = Server::start([Answer::typed_events(ended(text(), reason))]).await;
         let reply = ask(&model(&server, OPUS), ModelRequest::new("Hi")).await.unwrap();
         assert_eq!((reply.finish, reply.usage), (finish, Usage::tokens(10, 5)), "{reason}");
     }
+    // More tokens would not help a turn that the provider wants to be continued.
+    let server = Server::start([Answer::typed_events(ended(text(), "pause_turn"))]).await;
+    let paused = ask(&model(&server, OPUS), ModelRequest::new("Hi")).await.unwrap_err();
+    assert_eq!((paused.kind, paused.category()), (ModelErrorKind::Other, Category::Permanent));
+    assert!(paused.message.contains("paused its turn") && !paused.message.contains("cut off"), "{paused}");
 }
 
 #[tokio::test]

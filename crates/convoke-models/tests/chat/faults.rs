@@ -201,7 +201,7 @@ async fn silence_is_noticed_before_the_first_chunk_and_after_it() {
     let begun = Answer::events([chunk(json!({"content": "Hel"}))]);
     let role = Answer::events([chunk(json!({"role": "assistant", "content": ""}))]);
     for (answer, limits, words) in [
-        (Answer::events(Vec::<String>::new()).hang(), SOON_SILENT, "nothing came"),
+        (Answer::events(Vec::<String>::new()).hang(), SOON_SILENT, "no sign of an answer"),
         (role.hang(), SOON_STALLED, "stopped for"),
         (begun.hang(), SOON_STALLED, "stopped for"),
     ] {

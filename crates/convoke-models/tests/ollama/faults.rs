@@ -86,7 +86,7 @@ async fn what_makes_no_sense_is_shown_in_part() {
 #[tokio::test]
 async fn silence_ends_in_time() {
     for (answer, limits, words) in [
-        (Answer::lines([]).hang(), SOON_SILENT, "nothing came within"),
+        (Answer::lines([]).hang(), SOON_SILENT, "no sign of an answer came within"),
         (Answer::lines([said("Hel")]).hang(), SOON_STALLED, "stopped for"),
     ] {
         let server = Server::start([answer]).await;

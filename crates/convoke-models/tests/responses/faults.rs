@@ -128,7 +128,7 @@ async fn nonsense_is_malformed_and_shown_in_short() {
 #[tokio::test]
 async fn silence_is_noticed_before_the_first_event_and_after_it() {
     for (answer, limits, words) in [
-        (Answer::typed_events([]).hang(), SOON_SILENT, "nothing came"),
+        (Answer::typed_events([]).hang(), SOON_SILENT, "no sign of an answer"),
         (Answer::typed_events([created()]).hang(), SOON_STALLED, "stopped for"),
         (
             Answer::typed_events([created(), delta("output_text", 0, "Hel")]).hang(),

@@ -50,6 +50,12 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
             format!("{place} cannot be written: make the file and its folder writable for this user")
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            if let Some(said) = lack_of_handles() {
+                return StoreError::Failed(format!(
+                    "{place} cannot be opened: {said}; let this program have more files open (`ulimit -n`), or do less at a \
+                     time ({error})"
+                ));
+            }
             format!(
                 "{place} cannot be opened: check that its folder exists and that this user may write there"
             )
@@ -69,6 +75,18 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
         _ => format!("{place} failed unexpectedly: please report this"),
     };
     StoreError::Failed(format!("{advice} ({error})"))
+}
+
+/// What the system says if no more files can be opened. SQLite does not pass that on, so the system is asked again.
+pub(super) fn lack_of_handles() -> Option<std::io::Error> {
+    /// As many as SQLite opens at once: the file, its log and the index of that, and a folder.
+    const NEEDED: usize = 4;
+    /// Too many in the whole system, and in this process.
+    const TOO_MANY: [i32; 2] = [23, 24];
+    let opened: Result<Vec<_>, _> = (0..NEEDED).map(|_| std::fs::read_dir("/")).collect();
+    opened
+        .err()
+        .filter(|error| cfg!(unix) && error.raw_os_error().is_some_and(|code| TOO_MANY.contains(&code)))
 }
 
 /// The writer or reader is gone, because it panicked.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use convoke_core::StoreError;
 use rusqlite::{Connection, ErrorCode};
 
-use super::failure::{Fault, explain};
+use super::failure::{Fault, explain, lack_of_handles};
 use super::inspect::{beside, holds_something, immutable};
 use super::open;
 
@@ -36,7 +36,7 @@ pub(super) fn glance<T>(
     }
     let result = open::to_read(path).map_err(Fault::from).and_then(|connection| query(&connection));
     result.map_err(|fault| match fault {
-        Fault::Database(error) if lacks_files(&error) => StoreError::Failed(format!(
+        Fault::Database(error) if lacks_files(&error) && lack_of_handles().is_none() => StoreError::Failed(format!(
             "{place} has a log beside it that can be read only where its folder can be written: copy the file and its \
              `-wal` to a folder of your own, or let whoever wrote it close it ({error})"
         )),

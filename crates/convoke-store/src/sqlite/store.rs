@@ -12,6 +12,7 @@ use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, S
 use rusqlite::Connection;
 
 use super::failure::Fault;
+use super::inspect::{Found, inspect};
 use super::job::{Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
@@ -59,6 +60,16 @@ impl SqliteStore {
         let place: Arc<str> = path.display().to_string().into();
         open::must_be_current(&path, &place)?;
         Ok(Self { threads: Arc::new(Threads::reading(path, place)?) })
+    }
+
+    /// Whether the file at a path is one in which nothing was ever made, as a process leaves it that is ended while it makes a
+    /// store. [`open`](Self::open) makes one of it.
+    ///
+    /// # Errors
+    /// As [`open_read_only`](Self::open_read_only).
+    pub fn is_unmade(path: impl AsRef<Path>) -> Result<bool, StoreError> {
+        let path = open::existing(path.as_ref())?;
+        Ok(inspect(&path, &path.display().to_string())? == Found::Nothing)
     }
 
     fn start(path: PathBuf, place: Arc<str>, connection: Connection) -> Result<Self, StoreError> {

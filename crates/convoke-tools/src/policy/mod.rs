@@ -287,6 +287,10 @@ impl Policy {
 
         let name = path.display().to_string();
         let unreadable = |error: &dyn std::fmt::Display| PolicyErrors::unreadable(&name, &error.to_string());
+        // Opening a pipe would wait until somebody writes into it.
+        if !path.metadata().map_err(|error| unreadable(&error))?.is_file() {
+            return Err(unreadable(&"it is no regular file; put one in its place"));
+        }
         let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
         let mut text = String::new();
         let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;

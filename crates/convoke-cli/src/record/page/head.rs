@@ -60,8 +60,8 @@ fn sums(history: &History, now: Timestamp) -> Vec<(&'static str, String, String)
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{} {what}", human::tokens(count)))
         .collect();
-    let both =
-        format!("{} in, {} out", human::tokens(usage.input_tokens), human::tokens(usage.output_tokens));
+    let (read, written) = (human::tokens(usage.input_tokens), human::tokens(usage.output_tokens));
+    let both = format!("{}{read} in, {written} out", human::about(usage));
     sums.push(("tokens", both, parts.join(", ")));
     match (&*human::spent_cost(&spent), spent.unpriced_calls) {
         ("", _) => {}

@@ -46,7 +46,7 @@ impl Counts {
             cached_input_tokens: self.from_cache,
             cache_write_tokens: to_cache,
             reasoning_tokens: self.thinking,
-            cost: None,
+            ..Usage::default()
         };
         let for_an_hour = self.for_an_hour.min(self.to_cache);
         let cost = price.filter(|_| for_an_hour > 0).map(|price| {

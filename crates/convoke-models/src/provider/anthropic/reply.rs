@@ -12,8 +12,13 @@ use crate::http::Frame;
 use crate::provider::Decoder;
 use crate::provider::failure::words;
 use crate::provider::json::parse;
+use crate::provider::size::length;
 
 type Pieces = VecDeque<ReplyDelta>;
+
+/// What to say about a turn that is to be continued.
+const PAUSED: &str = "the model paused its turn in the middle of the provider's own tools (pause_turn), and such turns cannot be \
+                      continued here; have it do less at a time, or leave these tools out of what is added to requests";
 
 /// Reads one reply, streamed or whole.
 #[derive(Debug, Default)]
@@ -27,6 +32,8 @@ pub(super) struct Reply {
     answered: bool,
     /// Words that are no answer if one comes yet, and what followed them.
     held: Pieces,
+    /// How many bytes were ever held back so.
+    held_bytes: usize,
     /// The blocks that have begun, by their position.
     blocks: BTreeMap<u64, Block>,
     /// How many calls there are.
@@ -65,6 +72,10 @@ impl Decoder for Reply {
         self.give(fresh, pieces);
         read
     }
+
+    fn held_back(&self) -> usize {
+        self.held_bytes
+    }
 }
 
 impl Reply {
@@ -82,7 +93,12 @@ impl Reply {
         for piece in fresh {
             let follows = matches!(piece, ReplyDelta::Text(_)) || !self.held.is_empty();
             let waits = is_open && follows && !matches!(piece, ReplyDelta::Usage(_));
-            if waits { &mut self.held } else { &mut *pieces }.push_back(piece);
+            if waits {
+                self.held_bytes += length(&piece);
+                self.held.push_back(piece);
+            } else {
+                pieces.push_back(piece);
+            }
         }
     }
 
@@ -106,8 +122,8 @@ impl Reply {
                 self.stopped(&event["delta"]["stop_reason"]);
                 self.count(&event["usage"], pieces);
             }
-            "message_stop" => self.finish(pieces),
-            "message" => self.whole(&event, pieces),
+            "message_stop" => return self.finish(pieces),
+            "message" => return self.whole(&event, pieces),
             "error" => return Err(failed(&event)),
             // Pings, ends of blocks, and what is yet to be invented.
             _ => {}
@@ -231,21 +247,23 @@ impl Reply {
         }
     }
 
-    fn finish(&mut self, pieces: &mut Pieces) {
+    fn finish(&mut self, pieces: &mut Pieces) -> Result<(), ModelError> {
         self.finished = true;
         let reason = match self.stop.as_deref() {
-            // A turn that pauses within the provider's own tools is not whole either.
-            Some("max_tokens" | "model_context_window_exceeded" | "pause_turn") => FinishReason::Length,
+            // It goes on if its message is sent back, with what the provider's own tools gave, which is not kept here.
+            Some("pause_turn") => return Err(ModelError::new(ModelErrorKind::Other, PAUSED)),
+            Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
             Some("refusal") => FinishReason::ContentFilter,
             // Whoever called for the answer's tool only has answered.
             _ if self.calls > 0 => FinishReason::ToolCalls,
             _ => FinishReason::Stop,
         };
         pieces.push_back(ReplyDelta::Finished { reason, request_id: None });
+        Ok(())
     }
 
     /// A reply that was not streamed.
-    fn whole(&mut self, message: &Value, pieces: &mut Pieces) {
+    fn whole(&mut self, message: &Value, pieces: &mut Pieces) -> Result<(), ModelError> {
         for block in message["content"].as_array().into_iter().flatten() {
             match self.begin(block, pieces) {
                 Block::Answer => self.answer(&Value::String(block["input"].to_string()), pieces),
@@ -258,7 +276,7 @@ impl Reply {
         }
         self.stopped(&message["stop_reason"]);
         self.count(&message["usage"], pieces);
-        self.finish(pieces);
+        self.finish(pieces)
     }
 }
 

@@ -159,6 +159,10 @@ impl Decoder for ChatDecoder {
         self.finish(pieces)
     }
 
+    fn held_back(&self) -> usize {
+        self.thoughts.held_back
+    }
+
     fn is_complete(&self) -> bool {
         self.finish.is_some()
     }

@@ -80,11 +80,13 @@ pub(super) struct Thoughts {
     /// The field of the thought that is being told.
     open: Option<Field>,
     details: Vec<Value>,
+    /// How many bytes of thoughts there are in details, which are given out at the end.
+    pub(super) held_back: usize,
 }
 
 impl Thoughts {
     pub(super) fn new(origin: &str) -> Self {
-        Self { origin: origin.to_owned(), open: None, details: Vec::new() }
+        Self { origin: origin.to_owned(), open: None, details: Vec::new(), held_back: 0 }
     }
 
     /// More of a thought.
@@ -98,6 +100,8 @@ impl Thoughts {
     /// More details. Pieces of the same one are put together: texts grow, all else is replaced.
     pub(super) fn add_detail(&mut self, piece: &Value) {
         let Some(members) = piece.as_object() else { return };
+        self.held_back +=
+            ["text", "summary", "data"].map(|name| text(piece, name).len()).iter().sum::<usize>();
         let is_same = |detail: &&mut Value| {
             detail.get("type") == members.get("type") && detail.get("index") == members.get("index")
         };

@@ -24,6 +24,7 @@ fn read(usage: &Value) -> Usage {
         cache_write_tokens: count("/prompt_tokens_details/cache_write_tokens").unwrap_or_default(),
         reasoning_tokens: count("/completion_tokens_details/reasoning_tokens").unwrap_or_default(),
         cost: cost(usage),
+        ..Usage::default()
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn usage(mut section: Section) -> Result<Usage, ScriptError> {
         cached_input_tokens: count("cached_input_tokens")?,
         cache_write_tokens: count("cache_write_tokens")?,
         reasoning_tokens: count("reasoning_tokens")?,
-        cost: None,
+        ..Usage::default()
     })
 }
 

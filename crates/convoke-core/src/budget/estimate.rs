@@ -1,0 +1,78 @@
+//! What a model call uses, where nobody says: before it is made, and after it if the model did not say.
+
+use super::BYTES_PER_TOKEN;
+use crate::message::{Money, Transcript, Usage};
+use crate::model::{ModelReply, Price};
+
+/// About how many tokens these messages are.
+pub(crate) fn tokens_in(messages: &Transcript) -> u64 {
+    messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1
+}
+
+/// What a reply used, to a request of about so many tokens: what the model said, and an estimate of what it did not say.
+/// Otherwise a model that never says it would never come to the end of a budget.
+///
+/// What is estimated has no known cost, unless the model costs nothing. Nothing used at no cost is said by whoever gives a
+/// reply again that was paid for before.
+pub(crate) fn completed(said: Option<Usage>, asked: u64, reply: &ModelReply, price: Option<Price>) -> Usage {
+    let said = said.unwrap_or_default();
+    let was_free = said.total_tokens() == 0 && said.cost == Some(Money::ZERO);
+    let is_whole = said.input_tokens > 0 && said.output_tokens > 0;
+    let usage = if was_free || is_whole {
+        said
+    } else {
+        let or_about = |count: u64, estimate: u64| if count > 0 { count } else { estimate };
+        Usage {
+            input_tokens: or_about(said.input_tokens, asked),
+            output_tokens: or_about(said.output_tokens, tokens_in(&reply.message.clone().into())),
+            // A price makes no cost out of what is not known.
+            cost: said.cost.filter(|_| price.is_none()),
+            is_estimated: true,
+            ..said
+        }
+    };
+    let price = price.filter(|price| !usage.is_estimated || *price == Price::FREE);
+    Usage { cost: usage.cost.or_else(|| price.map(|price| price.of(&usage))), ..usage }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+    use crate::model::FinishReason;
+
+    fn reply() -> ModelReply {
+        ModelReply {
+            message: Message::assistant("word ".repeat(40)),
+            finish: FinishReason::Stop,
+            usage: Usage::default(),
+            model: "m".to_owned(),
+            request_id: None,
+        }
+    }
+
+    #[test]
+    fn only_what_a_model_did_not_say_is_estimated() {
+        let price = Price::new(Money::from_dollars(1), Money::from_dollars(1));
+        let of = |said, price| completed(said, 70, &reply(), price);
+        let told = of(Some(Usage::tokens(5, 6)), Some(price));
+        assert_eq!(told, Usage { cost: Some(Money::from_micros(11)), ..Usage::tokens(5, 6) });
+        let again = Usage { cost: Some(Money::ZERO), ..Usage::default() };
+        assert_eq!(of(Some(again), Some(price)), again, "a reply that is given again uses nothing");
+        for said in [None, Some(Usage::default())] {
+            let usage = of(said, Some(price));
+            assert!(usage.is_estimated && usage.input_tokens == 70 && usage.output_tokens > 50, "{usage:?}");
+            assert_eq!(usage.cost, None);
+        }
+        let half = of(Some(Usage::tokens(5, 0)), Some(price));
+        assert!(half.is_estimated && half.input_tokens == 5 && half.output_tokens > 50, "{half:?}");
+        assert_eq!((half.cost, of(None, Some(Price::FREE)).cost), (None, Some(Money::ZERO)));
+    }
+
+    #[test]
+    fn replies_of_older_journals_keep_what_they_were_recorded_with() {
+        let json = serde_json::to_value(reply()).unwrap();
+        assert_eq!(json["usage"], serde_json::json!({}), "as it always was");
+        assert_eq!(serde_json::from_value::<ModelReply>(json).unwrap().usage, Usage::default());
+    }
+}

@@ -1,0 +1,86 @@
+//! Effects that were begun, and of which nobody knows whether they took effect.
+
+use serde_json::Value;
+
+use super::Numbered;
+use crate::ask::{Decision, Question};
+use crate::scope::Child;
+use crate::{Digest, Error, InDoubt, Scope};
+
+/// When a call was under way, in the words that journals have in what a question is about.
+const WHEN_IT_ENDED: &str = "when the process ended";
+
+/// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnDoubt {
+    /// Ask a person: it happened, do it again, or stop.
+    #[default]
+    Ask,
+    /// Stop with [`Error::InDoubt`].
+    Fail,
+}
+
+/// What became of an interrupted call, as far as somebody knows.
+pub(super) enum Interrupted {
+    Done(String),
+    Again,
+}
+
+impl Scope {
+    /// Asks a person what became of an interrupted call, or stops, as the runtime is configured.
+    ///
+    /// Each attempt has a question of its own: that it was to be made again says nothing about what became of it then.
+    pub(super) async fn resolve_doubt(
+        &self,
+        name: &str,
+        effect: &Numbered<'_>,
+        asked: Value,
+        options: &[&str],
+        remark: Option<&str>,
+    ) -> Result<Interrupted, Error> {
+        let key = effect.key();
+        let doubt = || {
+            Error::InDoubt(Box::new(InDoubt {
+                tool: name.to_owned(),
+                path: self.path().clone(),
+                key: key.to_string(),
+            }))
+        };
+        if self.node.run.services.on_doubt == OnDoubt::Fail {
+            return Err(doubt());
+        }
+        let took_effect = if options.contains(&"done") {
+            "`done`: it took effect, go on."
+        } else {
+            "If it took effect, fork the run at this effect and say what it gave (`convoke fork RUN --at N --outcome JSON`)."
+        };
+        let mut question = Question::choice(
+            format!("`{name}` was interrupted and may have acted already. What became of it?"),
+            options.iter().copied(),
+        )
+        .details(format!(
+            "It was called at `{}` with key {key} {WHEN_IT_ENDED}. {took_effect} `again`: it did not, call it \
+             again. `stop`: end the run.",
+            self.path()
+        ))
+        .about(asked);
+        let repetition = Some(effect.attempts());
+        let person = self.narrowed(Child { repetition, ..Child::named("in doubt") });
+        // It is about the attempt: what is said beside it may be something else when the run goes on.
+        let about = Digest::of_json(&serde_json::to_value(&question)?);
+        // Journals have these words in what it is about; what they say is true of a crash only.
+        question.details = question.details.replace(WHEN_IT_ENDED, "and had not ended when the run stopped");
+        if let Some(remark) = remark {
+            question.details = format!("{remark} {}", question.details);
+        }
+        match person.ask_about(about, question).await?.decision {
+            Decision::Choose { option } if option == "done" => Ok(Interrupted::Done(
+                "done; the call took effect before an interruption, and what it gave back was lost"
+                    .to_owned(),
+            )),
+            Decision::Choose { option } if option == "again" => Ok(Interrupted::Again),
+            _ => Err(doubt()),
+        }
+    }
+}

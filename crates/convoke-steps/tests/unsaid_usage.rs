@@ -1,0 +1,97 @@
+//! Budgets and records where a model does not say what it used.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use convoke_core::{Error, Limits, Money, Price, Resource, RunStatus, Usage, Workflow};
+use convoke_models::{Match, Reply, ScriptedModel};
+use convoke_steps::{Chain, Prompt, StepExt, prompt};
+
+use crate::common::stored::Home;
+use crate::common::{Trail, run_on, with_model};
+
+/// Answers, and says nothing of what that took.
+fn reticent(price: Option<Price>) -> ScriptedModel {
+    let reply = Reply::text("word ".repeat(40)).usage(Usage::default());
+    let model = ScriptedModel::builder().when(Match::any(), reply);
+    match price {
+        Some(price) => model.price(price).build(),
+        None => model.build(),
+    }
+}
+
+fn ask(name: &str) -> Prompt<Trail> {
+    prompt(name, |_: &Trail| "?".repeat(200)).text(|trail| &mut trail.text)
+}
+
+fn sixty() -> Chain<Trail> {
+    (0..60).fold(Chain::new("main"), |chain, number| chain.then(ask(&format!("p{number}"))))
+}
+
+#[tokio::test]
+async fn a_limit_on_tokens_ends_a_run_whose_model_never_says_what_it_used() {
+    let model = reticent(None);
+    let runtime = Home::new(model.clone()).runtime();
+    let workflow = Workflow::new(sixty());
+    let limits = Limits::default().tokens(3_000);
+    let stopped = runtime.start(&workflow, Trail::default()).limits(limits).await.unwrap();
+    let calls = model.calls();
+    assert_eq!(stopped.status, RunStatus::BudgetExhausted, "{:?}", stopped.error);
+    assert!((10..40).contains(&calls), "{calls}");
+    let usage = stopped.totals.usage;
+    assert!(usage.is_estimated && usage.input_tokens > 500 && usage.output_tokens > 400, "{usage:?}");
+    assert_eq!(
+        (usage.cost, stopped.totals.unpriced_calls),
+        (None, calls as u64),
+        "what it cost is not known"
+    );
+
+    // Replayed, every reply counts as much as it did.
+    let limits = Limits::default().tokens(3_000);
+    let again = runtime.resume(&workflow, stopped.run).limits(limits).await.unwrap();
+    assert_eq!((again.status, model.calls()), (RunStatus::BudgetExhausted, calls));
+    assert_eq!(again.totals.usage, usage);
+}
+
+#[tokio::test]
+async fn a_limit_on_money_ends_such_a_run_too_if_there_is_a_price() {
+    let price = Some(Price::new(Money::from_dollars(10), Money::from_dollars(10)));
+    let model = reticent(price);
+    let runtime = Home::new(model.clone()).runtime();
+    let workflow = Workflow::new(sixty());
+    let limits = || Limits::default().cost(Money::from_cents(3));
+    let stopped = runtime.start(&workflow, Trail::default()).limits(limits()).await.unwrap();
+    let calls = model.calls();
+    assert_eq!(stopped.status, RunStatus::BudgetExhausted, "{:?}", stopped.error);
+    assert!((10..40).contains(&calls), "{calls}");
+    assert_eq!(stopped.totals.whole_cost(), None, "an estimate is no cost");
+    let again = runtime.resume(&workflow, stopped.run).limits(limits()).await.unwrap();
+    assert_eq!((again.status, model.calls()), (RunStatus::BudgetExhausted, calls));
+}
+
+#[tokio::test]
+async fn what_costs_nothing_costs_nothing_however_much_of_it_is_used() {
+    let model = reticent(Some(Price::FREE));
+    let runtime = with_model(&model);
+    let outcome = run_on(&runtime, ask("once"), Trail::default()).await;
+    assert!(outcome.totals.usage.is_estimated);
+    assert_eq!(outcome.totals.whole_cost(), Some(Money::ZERO));
+}
+
+#[tokio::test]
+async fn a_budget_with_too_little_left_for_a_call_is_not_said_to_be_used_up() {
+    let model = ScriptedModel::builder().when(Match::any(), Reply::text("yes")).build();
+    let limits = Limits::default().tokens(20);
+    let outcome = run_on(&with_model(&model), ask("long").limits(limits), Trail::default()).await;
+    assert_eq!((outcome.status, model.calls()), (RunStatus::BudgetExhausted, 0));
+    let error = outcome.error.unwrap();
+    let Error::Budget(exhausted) = error.root() else { panic!("{error}") };
+    assert_eq!((&exhausted.resource, exhausted.used), (&Resource::Tokens, 0));
+    let needed = exhausted.needed.unwrap();
+    let told = exhausted.to_string();
+    assert!(needed > 20, "{needed}");
+    assert!(
+        told.contains(&format!("20 of 20 tokens, and the call takes at least {needed}; raise the limit")),
+        "{told}"
+    );
+    assert!(told.starts_with("too little of the budget of ") && !told.contains("used up"), "{told}");
+}
