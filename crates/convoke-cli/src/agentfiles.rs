@@ -67,8 +67,12 @@ pub(crate) fn bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     };
     if let Err(error) = reading {
         return Err(match error.kind() {
-            ErrorKind::NotFound => Failure::failed(format!("there is no file {name}"))
-                .hint("check the path; without one, `Agentfile` in this folder is meant"),
+            ErrorKind::NotFound => {
+                let hint = package::meant(path).unwrap_or_else(|| {
+                    "check the path; without one, `Agentfile` in this folder is meant".to_owned()
+                });
+                Failure::failed(format!("there is no file {name}")).hint(hint)
+            }
             ErrorKind::IsADirectory => Failure::failed(format!("{name} is a folder"))
                 .hint(format!("name a file in it, for instance {}", path.join("Agentfile").display())),
             _ => Failure::failed(format!("{name} cannot be read: {error}")).hint("check its permissions"),

@@ -31,7 +31,7 @@ Exit codes:
   3  there is no such run, entry or question, or more than one fits
   4  the store is missing, damaged, newer than this program, or cannot be read
   5  the run waits for a person: `convoke answer`, then `convoke resume`
-  6  the run was stopped by Ctrl-C or SIGTERM: `convoke resume`
+  6  the run was stopped (`convoke resume` goes on), or cancelled for good
   7  the run's time or budget is used up";
 
 /// Options that every command has come after a command's own.
@@ -452,7 +452,7 @@ pub(crate) struct Fork {
     #[arg(long, value_name = "N")]
     pub(crate) at: u64,
     /// The new run's id.
-    #[arg(long, value_name = "NEW")]
+    #[arg(long, value_name = "NEW", value_parser = crate::select::new_id)]
     pub(crate) id: Option<RunId>,
     /// What the model said, or the tool gave, instead.
     #[arg(long, value_name = "TEXT", conflicts_with = "outcome")]
@@ -581,13 +581,24 @@ impl Arguments {
 /// Says what is wrong with the command line, also as JSON if that was asked for, and ends the process.
 fn wrong(error: &clap::Error) -> ! {
     if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
-        let message = error.to_string();
-        let message = message.trim_start_matches("error: ").lines().next().unwrap_or_default().trim_end();
-        let report = Failure::usage(message).as_json();
+        let report = told(&error.to_string()).as_json();
         // Whoever does not read it is told on standard error.
         let _ = writeln!(std::io::stdout(), "{report:#}");
     }
     error.exit()
+}
+
+/// What is wrong with a command line, out of what is said of it to people: the message in the first line, then indented
+/// lines with more about it, some of which say what to do; usage after that.
+fn told(words: &str) -> Failure {
+    let mut lines = words.trim_start_matches("error: ").lines().map(str::trim_end);
+    let failure = Failure::usage(lines.next().unwrap_or_default());
+    lines.filter_map(|line| line.strip_prefix("  ")).fold(failure, |failure, line| {
+        match line.strip_prefix("tip: ") {
+            Some(tip) => failure.hint(tip),
+            None => failure.detail(line.trim_start()),
+        }
+    })
 }
 
 #[cfg(test)]

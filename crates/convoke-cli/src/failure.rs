@@ -51,16 +51,19 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The same for a program; `kind` where it is one line of several.
+    /// The same for a program, as documents have it in `error`.
+    fn error(&self) -> Value {
+        json!({
+            "message": self.message,
+            "details": self.details,
+            "hints": self.hints,
+            "exit_code": self.exit as u8,
+        })
+    }
+
+    /// A document that has nothing else; `kind` where it is one line of several.
     pub(crate) fn as_json(&self, kind: Option<&str>) -> Value {
-        let mut document = json!({
-            "error": {
-                "message": self.message,
-                "details": self.details,
-                "hints": self.hints,
-                "exit_code": self.exit as u8,
-            },
-        });
+        let mut document = json!({"error": self.error()});
         if let Some(kind) = kind {
             document["type"] = kind.into();
         }
@@ -128,6 +131,14 @@ impl Failure {
     pub(crate) fn as_json(&self) -> Value {
         match self {
             Self::Told(report) => report.as_json(None),
+            Self::Ended(_) | Self::ClosedPipe => Value::Null,
+        }
+    }
+
+    /// What stands in `error` of a document that says more than that.
+    pub(crate) fn error(&self) -> Value {
+        match self {
+            Self::Told(report) => report.error(),
             Self::Ended(_) | Self::ClosedPipe => Value::Null,
         }
     }

@@ -81,15 +81,17 @@ pub(crate) fn about(usage: &Usage) -> &'static str {
     if usage.is_estimated { "≈" } else { "" }
 }
 
-/// `$0.0123`, `$1.23`; never less than it was.
+/// `$0.0123`, `$1.23`, rounded; what is more than nothing never becomes nothing.
 pub(crate) fn cost(cost: Money) -> String {
     let micros = cost.as_micros();
-    let (dollars, rest) = (micros / 1_000_000, micros % 1_000_000);
     match micros {
         0 => "$0".to_owned(),
         1..100 => "<$0.0001".to_owned(),
-        100..1_000_000 => format!("$0.{:04}", rest / 100),
-        _ => format!("${dollars}.{:02}", rest / 10_000),
+        100..999_950 => format!("$0.{:04}", (micros + 50) / 100),
+        _ => {
+            let cents = micros.saturating_add(5_000) / 10_000;
+            format!("${}.{:02}", cents / 100, cents % 100)
+        }
     }
 }
 
@@ -233,15 +235,15 @@ mod tests {
     }
 
     #[test]
-    fn tokens_and_money_are_short_and_never_rounded_up() {
+    fn tokens_are_short_and_money_is_rounded() {
         assert_eq!(
             [tokens(999), tokens(12_345), tokens(999_999), tokens(1_250_000)],
             ["999", "12.3k", "999.9k", "1.2M"]
         );
         let shown = |micros| cost(Money::from_micros(micros));
         assert_eq!(
-            [shown(0), shown(99), shown(12_345), shown(1_234_567)],
-            ["$0", "<$0.0001", "$0.0123", "$1.23"]
+            [shown(0), shown(99), shown(387), shown(12_345), shown(999_951), shown(1_239_000)],
+            ["$0", "<$0.0001", "$0.0004", "$0.0123", "$1.00", "$1.24"]
         );
     }
 

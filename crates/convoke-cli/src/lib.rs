@@ -16,7 +16,7 @@
 //! | 3 | there is no such run, entry or question, or more than one fits |
 //! | 4 | the store is missing, damaged, newer than this program, too old to be read as it is, or cannot be read |
 //! | 5 | the run waits for a person |
-//! | 6 | the run was stopped |
+//! | 6 | the run was stopped, or cancelled for good |
 //! | 7 | the run's time or budget is used up |
 //!
 //! To look at a run that failed is not a failure: `convoke show` then exits with 0.
@@ -40,7 +40,8 @@
 //! | `local`, `weights` | models that run in this process, and their files |
 //! | `session` | what every command has at hand: the store, the output |
 //! | `standing` | where a run stands, in one word |
-//! | `holder` | the process that works on a run |
+//! | `holder`, `cancelling` | the process that works on a run, and why it is asked to stop |
+//! | `who` | who sits here |
 //! | `onward` | what can be done with a run that did not complete |
 //! | `gist` | what a run was given and what it came to, as text |
 //! | `select` | which run or question is meant |
@@ -53,6 +54,7 @@
 
 mod agentfiles;
 mod arguments;
+mod cancelling;
 mod chat;
 mod command;
 mod configuration;
@@ -82,6 +84,7 @@ mod terminal;
 mod view;
 mod weights;
 mod when;
+mod who;
 
 use std::process::ExitCode;
 
@@ -142,7 +145,7 @@ fn prepare(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure
         (Err(failure), false) if arguments.command.has_store() => return Err(failure),
         (Err(_), false) => {}
     }
-    package::name_files(&mut arguments.command);
+    package::name_files(&mut arguments.command, output);
     Ok(())
 }
 

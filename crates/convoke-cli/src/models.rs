@@ -13,6 +13,7 @@ use crate::configuration;
 use crate::failure::Failure;
 use crate::local;
 use crate::terminal::{Output, Waiting};
+use crate::weights;
 
 /// What this process knows about models.
 pub(crate) struct Models {
@@ -101,6 +102,13 @@ impl Models {
             ModelName::Local { model } => local::check(model),
             _ => Ok(self.connector().connect(name).map(drop)?),
         }
+    }
+
+    /// How much is to be fetched before a model can be used for the first time, in bytes; `None` if nothing is.
+    pub(crate) fn to_fetch(&self, name: &ModelName) -> Option<u64> {
+        let ModelName::Local { model } = name else { return None };
+        let info = weights::library().ok()?.info(model).ok()?;
+        info.entry.filter(|_| info.installed.is_none()).map(|entry| entry.bytes())
     }
 
     fn connector(&self) -> Connector {

@@ -1,28 +1,37 @@
 //! Which run or question is meant.
 
-use convoke_core::PendingQuestion;
 use convoke_core::store::{RunQuery, RunRecord};
+use convoke_core::{InvalidRunId, PendingQuestion, RunId};
 
 use crate::failure::Failure;
 use crate::human;
 use crate::session::Session;
+use crate::standing::RunStanding;
 use crate::terminal::text;
 
 /// So many candidates are listed at most.
 const CANDIDATES: usize = 10;
 
 /// The word for the newest run.
-const LAST: &str = "last";
+pub(crate) const LAST: &str = "last";
+
+/// The id of a run that is to be made.
+pub(crate) fn new_id(text: &str) -> Result<RunId, String> {
+    if text == LAST {
+        return Err("`last` means the newest run wherever a run is named: choose another id".to_owned());
+    }
+    text.parse().map_err(|error: InvalidRunId| error.to_string())
+}
 
 /// The run with this id, or the only one whose id begins like this, or the last one.
 pub(crate) async fn run(session: &Session<'_>, wanted: &str) -> Result<RunRecord, Failure> {
+    if wanted == LAST {
+        return last(session).await;
+    }
     if let Ok(id) = wanted.parse()
         && let Some(record) = session.store.run(&id).await?
     {
         return Ok(record);
-    }
-    if wanted == LAST {
-        return last(session).await;
     }
     let query =
         RunQuery { id_prefix: Some(wanted.to_owned()), limit: Some(CANDIDATES + 1), ..RunQuery::default() };
@@ -50,7 +59,11 @@ fn ambiguous(session: &Session<'_>, wanted: &str, found: &[RunRecord]) -> Failur
     let mut failure = Failure::not_found(format!("more than one run begins with `{wanted}`"));
     for record in found.iter().take(CANDIDATES) {
         let (workflow, started) = (text::one_line(&record.workflow), human::ago(record.created, session.now));
-        failure = failure.detail(format!("{}  {workflow}, {}, {started}", record.id, record.status));
+        failure = failure.detail(format!(
+            "{}  {workflow}, {}, {started}",
+            record.id,
+            RunStanding::of(record).name()
+        ));
     }
     if found.len() > CANDIDATES {
         failure = failure.detail("and more");

@@ -100,7 +100,7 @@ impl<'a> Session<'a> {
     /// The command that goes on with a run of an Agentfile. What was named for it is to be named again.
     pub(crate) fn resume(&self, run: &RunId, kept: &Manifest) -> String {
         let named = kept.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
-        self.command(&format!("resume {}{named}", shell::quoted(run.as_str())))
+        self.command(&format!("resume {}{named}{}", shell::quoted(run.as_str()), kept.secrets()))
     }
 
     /// How to let a run go on.

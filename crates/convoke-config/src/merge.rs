@@ -1,5 +1,6 @@
 //! Layers into one.
 
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::problem::{Problem, Problems};
@@ -9,8 +10,12 @@ use crate::{Origin, Setting, Value};
 /// One after the other; what a later one says goes first.
 pub(crate) fn merged(layers: Vec<Vec<Setting>>, problems: &mut Problems) -> Vec<Setting> {
     let mut merged: Vec<Setting> = Vec::new();
+    // What the user has decided is decided, whatever a folder's file would have.
+    let of_user = layers.iter().flatten().filter(|setting| setting.origin.folder_file().is_none());
+    let decided: HashSet<String> = of_user.map(|setting| setting.name.clone()).collect();
     for layer in layers {
-        let layer: Vec<Setting> = layer.into_iter().filter(|setting| may(setting, problems)).collect();
+        let layer: Vec<Setting> =
+            layer.into_iter().filter(|setting| may(setting, &decided, problems)).collect();
         merged.retain(|old| !layer.iter().any(|new| displaces(new, old)));
         for new in layer {
             match merged.iter().position(|old| old.name == new.name) {
@@ -91,7 +96,7 @@ fn united<T: Clone + PartialEq>(first: &[T], then: &[T]) -> Vec<T> {
 }
 
 /// Whether whoever says this may say it. A folder's file may have come with somebody else's project.
-fn may(setting: &Setting, problems: &mut Problems) -> bool {
+fn may(setting: &Setting, decided: &HashSet<String>, problems: &mut Problems) -> bool {
     let Some(file) = setting.origin.folder_file() else { return true };
     let name = &setting.name;
     let variable = setting.key.variables.first().copied().unwrap_or_default();
@@ -108,6 +113,11 @@ fn may(setting: &Setting, problems: &mut Problems) -> bool {
         _ => None,
     };
     let Some(message) = refused else { return true };
+    if name == "workspace.path" && decided.contains(name) {
+        let problem = Problem::warning(message).at(setting.place.clone()).label("does not count");
+        problems.push(problem.help("you have named another folder, which does"));
+        return false;
+    }
     problems.push(Problem::error(message).at(setting.place.clone()).help(format!(
         "set it in your own convoke.toml (`convoke config path` says where), or in {variable}"
     )));

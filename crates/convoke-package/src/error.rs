@@ -29,6 +29,14 @@ pub enum PackageError {
         /// What is wrong.
         reason: String,
     },
+    /// The version it is to have cannot be one.
+    #[error("the version {version:?} cannot be used: {reason}")]
+    Version {
+        /// The version.
+        version: String,
+        /// What is wrong.
+        reason: &'static str,
+    },
     /// Its files cannot be unpacked.
     #[error("the package's content is damaged: {reason}")]
     Content {
@@ -94,7 +102,7 @@ impl PackageError {
     }
 }
 
-fn refusal(verification: &Verification) -> String {
+pub(crate) fn refusal(verification: &Verification) -> String {
     match verification {
         Verification::Unsigned => "the package is not signed".to_owned(),
         Verification::UnknownKey { fingerprint: Some(fingerprint) } => {

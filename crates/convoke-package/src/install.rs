@@ -8,9 +8,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::content;
-use crate::error::PackageError;
+use crate::error::{PackageError, refusal};
 use crate::package::Package;
 use crate::trust::{TrustStore, Verification};
+
+/// Beside the files of a package that nobody vouched for when it was installed: what is said of it whenever it is used. No
+/// file of a package is hidden, so that none can stand in its place.
+pub(crate) const CONCERN: &str = ".concern";
 
 /// How a package is installed.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +76,8 @@ impl Package {
         if options.dry_run {
             self.list()?;
         } else {
-            self.place(&path, exists)?;
+            let concern = (!verification.is_verified()).then(|| refusal(&verification));
+            self.place(&path, exists, concern.as_deref())?;
         }
         let dependencies = manifest.dependencies.iter();
         Ok(Installed {
@@ -94,14 +99,19 @@ impl Package {
         if folder.symlink_metadata().is_ok() {
             return Err(PackageError::Exists { path: folder.to_owned() });
         }
-        self.place(folder, false)
+        self.place(folder, false, None)
     }
 
-    fn place(&self, path: &Path, exists: bool) -> Result<(), PackageError> {
+    /// Unpacks it; what there is to be said against it is put beside its files.
+    fn place(&self, path: &Path, exists: bool, concern: Option<&str>) -> Result<(), PackageError> {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(PackageError::files("made", parent))?;
         let staging = Staging::new(parent)?;
         self.unpack(&staging.path)?;
+        if let Some(concern) = concern {
+            let file = staging.path.join(CONCERN);
+            fs::write(&file, concern).map_err(PackageError::files("written", &file))?;
+        }
         if exists {
             let old = Staging::reserve(parent)?;
             fs::rename(path, &old.path).map_err(PackageError::files("moved away", path))?;

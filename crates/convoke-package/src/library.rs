@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::PackageError;
+use crate::install::CONCERN;
 
 /// One version of a package that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +56,12 @@ pub fn versions(
 }
 
 impl InstalledVersion {
+    /// What is to be said against it, if nobody vouched for it when it was installed.
+    #[must_use]
+    pub fn concern(&self) -> Option<String> {
+        fs::read_to_string(self.path.join(CONCERN)).ok()
+    }
+
     /// Deletes it, and the folder of its name if no other version is in it.
     ///
     /// # Errors

@@ -165,4 +165,8 @@ impl Loader for WithPackages {
     fn skill(&self, name: &str) -> Option<String> {
         self.files.skill(name)
     }
+
+    fn skill_names(&self) -> Vec<String> {
+        self.files.skill_names()
+    }
 }

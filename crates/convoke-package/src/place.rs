@@ -51,7 +51,6 @@ fn part_is_fit(part: &str) -> Result<(), &'static str> {
 
 /// A name or a version: one part of a path, of letters, digits, `-`, `_`, `.` and `+`, beginning with a letter or digit.
 pub(crate) fn segment(text: &str) -> Result<(), &'static str> {
-    part_is_fit(text)?;
     let fits = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.' | '+');
     if !text.chars().all(fits) {
         return Err("it may only have letters, digits, `-`, `_`, `.` and `+` in it");
@@ -59,7 +58,7 @@ pub(crate) fn segment(text: &str) -> Result<(), &'static str> {
     if !text.starts_with(char::is_alphanumeric) {
         return Err("it must begin with a letter or a digit");
     }
-    Ok(())
+    part_is_fit(text)
 }
 
 /// A path of somebody else's in a message: nothing in it may fill the screen.

@@ -2,22 +2,66 @@
 //!
 //! One that waits for words is resumed. One that is over stays as it is: what is said now is said in a fork of it.
 
+use convoke_core::store::{RunQuery, RunRecord};
 use convoke_core::{Answer, EffectKind, Fork, History, RunId, RunStatus};
 
-use super::workflow::{NAME, TURN};
+use super::workflow::{Chat, NAME, TURN};
 use crate::failure::Failure;
+use crate::run::Manifest;
 use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
 
-/// The run that the conversation goes on in, with these words said in it, if there are any.
-pub(crate) async fn earlier(
-    session: &mut Session<'_>,
-    wanted: &str,
-    words: Option<String>,
-) -> Result<RunId, Failure> {
-    let record = select::run(session, wanted).await?;
-    if record.workflow != NAME {
+/// An earlier conversation: its run, and what it began with.
+pub(crate) struct Earlier {
+    record: RunRecord,
+    pub(crate) chat: Chat,
+}
+
+impl Earlier {
+    /// The conversation of this run; the newest one for `last`, whatever else has been run since.
+    pub(crate) async fn find(session: &Session<'_>, wanted: &str) -> Result<Self, Failure> {
+        let record = match wanted {
+            select::LAST => newest(session).await?,
+            _ => select::run(session, wanted).await?,
+        };
+        must_be_one(session, &record)?;
+        Ok(Self { chat: Chat::of(&record)?, record })
+    }
+
+    /// The run that it goes on in, with these words said in it, if there are any.
+    pub(crate) async fn go_on(
+        self,
+        session: &mut Session<'_>,
+        words: Option<String>,
+    ) -> Result<RunId, Failure> {
+        let record = self.record;
+        if record.status == RunStatus::Completed {
+            return forked(session, &record.id, words).await;
+        }
+        if let Some(words) = words {
+            answer(session, &record.id, words).await?;
+        }
+        Ok(record.id)
+    }
+}
+
+async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
+    let query = RunQuery { workflow: Some(NAME.to_owned()), ..RunQuery::default() };
+    let runs = session.store.runs(&query).await?;
+    runs.into_iter().find(is_one).ok_or_else(|| {
+        Failure::not_found(format!("there is no conversation in {}", session.place))
+            .hint("`convoke chat` begins one")
+    })
+}
+
+/// Whether a run is a conversation. An Agentfile may have the same name.
+fn is_one(record: &RunRecord) -> bool {
+    record.workflow == NAME && Manifest::of(record).is_none()
+}
+
+fn must_be_one(session: &Session<'_>, record: &RunRecord) -> Result<(), Failure> {
+    if !is_one(record) {
         let workflow = text::one_line(&record.workflow);
         return Err(Failure::failed(format!(
             "run {} is no conversation: its workflow is `{workflow}`",
@@ -25,13 +69,7 @@ pub(crate) async fn earlier(
         ))
         .hint(format!("`{}` lists conversations", session.command("runs --workflow chat"))));
     }
-    if record.status == RunStatus::Completed {
-        return forked(session, &record.id, words).await;
-    }
-    if let Some(words) = words {
-        answer(session, &record.id, words).await?;
-    }
-    Ok(record.id)
+    Ok(())
 }
 
 /// A conversation that is like this one until its person had nothing more to say.

@@ -9,7 +9,7 @@ mod stop;
 mod telling;
 mod workflow;
 
-pub(crate) use earlier::earlier;
+pub(crate) use earlier::Earlier;
 pub(crate) use person::Person;
 pub(crate) use stop::Stop;
 pub(crate) use telling::{Telling, cut_short};

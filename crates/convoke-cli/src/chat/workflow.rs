@@ -5,12 +5,15 @@
 
 use std::sync::Arc;
 
+use convoke_core::store::RunRecord;
 use convoke_core::{
     Decision, Error, Message, Model, ModelParams, ModelReply, ModelRequest, Question, Scope, Transcript,
     Visibility, Workflow,
 };
 use convoke_steps::task_boxed;
 use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
 
 /// The workflow's name.
 pub(crate) const NAME: &str = "chat";
@@ -29,12 +32,27 @@ pub(crate) struct Chat {
     pub(crate) opening: Option<String>,
     /// Whether there is more to come after the first answer.
     pub(crate) goes_on: bool,
+    /// The model it is held with, which it keeps when it goes on. Conversations of earlier builds do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// Whether that model was asked for by name, rather than found: then no other one takes its place.
+    #[serde(default)]
+    pub(crate) model_asked: bool,
     /// How the model is to answer.
     #[serde(default)]
     pub(crate) params: ModelParams,
     /// The model's last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last: Option<ModelReply>,
+}
+
+impl Chat {
+    /// What a stored conversation began with.
+    pub(super) fn of(record: &RunRecord) -> Result<Self, Failure> {
+        serde_json::from_slice(&record.input).map_err(|error| {
+            Failure::failed(format!("the conversation of run {} cannot be read: {error}", record.id))
+        })
+    }
 }
 
 /// The conversation with this model.

@@ -16,6 +16,7 @@ use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
 use crate::view::QuestionView;
+use crate::who;
 
 pub(super) async fn run(
     session: &mut Session<'_>,
@@ -26,7 +27,7 @@ pub(super) async fn run(
     let record = select::run(session, &arguments.run).await?;
     let pending = select::question(session, &record, arguments.question.as_deref()).await?;
     must_be_unsettled(session, &record, &pending).await?;
-    let by = arguments.by.clone().or_else(|| std::env::var("USER").ok()).unwrap_or_default();
+    let by = arguments.by.clone().unwrap_or_else(who::name);
     let mut answer = Answer::new(decision).by(by.trim());
     if arguments.for_run {
         if pending.question.covers.is_empty() {

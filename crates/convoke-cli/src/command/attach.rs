@@ -4,21 +4,24 @@
 //! leaving does nothing to it.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::Duration;
 
-use convoke_core::history::{Detail, Moment};
+use convoke_core::history::{Detail, Moment, OpenQuestion};
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, History, Phase, RunStatus};
-use serde_json::json;
+use convoke_core::{EffectKind, History, Phase, QuestionId, RunStatus, Timestamp};
+use serde_json::{Value, json};
 
 use super::questions::write_questions;
 use crate::arguments::Attach;
+use crate::cancelling;
 use crate::failure::{Exit, Failure};
 use crate::gist::Gist;
+use crate::holder::Holder;
 use crate::human;
 use crate::onward;
 use crate::render;
-use crate::run::Signals;
+use crate::run::{Signals, tell_questions};
 use crate::select;
 use crate::session::Session;
 use crate::standing::RunStanding;
@@ -40,7 +43,9 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Attach) -> Result
     let mut watched = Watched::default();
     loop {
         let history = watched.look(session, &record).await?;
-        if let Some(history) = history.filter(|history| is_over(&history.record)) {
+        if let Some(history) = history.filter(|history| is_over(&history.record))
+            && !watched.is_being_cancelled(session, &history.record)
+        {
             return finish(session, &history);
         }
         tokio::select! {
@@ -65,6 +70,10 @@ struct Watched {
     last: u64,
     /// Goals and agents that were said to have begun, by their paths.
     begun: HashSet<String>,
+    /// Questions that were shown.
+    asked: HashSet<QuestionId>,
+    /// Who worked on it when it was last looked at.
+    holder: Option<String>,
 }
 
 impl Watched {
@@ -72,22 +81,50 @@ impl Watched {
     async fn look(&mut self, session: &mut Session<'_>, run: &RunRecord) -> Result<Option<History>, Failure> {
         let news = session.store.entries(&run.id, self.last + 1, GLANCE).await?;
         let now = session.store.run(&run.id).await?;
+        if let Some(holder) = now.as_ref().and_then(|now| now.holder.clone()) {
+            self.holder = Some(holder);
+        }
         if news.is_empty() && now.as_ref().is_some_and(|now| !is_over(now)) {
             return Ok(None);
         }
         let history = History::load(&*session.store, &run.id).await?;
         let last = self.last;
         for moment in history.timeline().iter().filter(|moment| moment.seq > last) {
-            let since = human::duration(moment.at.since(history.record.created));
-            for line in self.lines(&history, moment) {
+            for (at, line) in self.lines(&history, moment) {
+                let since = human::duration(at.since(history.record.created));
                 session.output.aside(&format!("[{since:>10}] {line}"));
             }
         }
         self.last = history.last_seq();
+        if !is_over(&history.record) {
+            self.ask(session, &history);
+        }
         Ok(Some(history))
     }
 
-    fn lines(&mut self, history: &History, moment: &Moment<'_>) -> Vec<String> {
+    /// Shows what a run waits for that somebody works on: whoever watches may be the one to answer.
+    fn ask(&mut self, session: &mut Session<'_>, history: &History) {
+        let open = history.questions.iter().filter(|open| open.verdict().is_none());
+        let new: Vec<OpenQuestion> =
+            open.filter(|open| self.asked.insert(open.pending.id.clone())).cloned().collect();
+        if !new.is_empty() {
+            session.output.note("it waits for an answer, here or where it runs, and is watched on:");
+            tell_questions(session, &new);
+        }
+    }
+
+    /// Whether it was stopped only because it is about to be cancelled for good.
+    fn is_being_cancelled(&self, session: &Session<'_>, record: &RunRecord) -> bool {
+        let process = self.holder.as_deref().and_then(Holder::parse).filter(Holder::is_here);
+        record.status == RunStatus::Cancelled
+            && !onward::is_cancelled_for_good(record)
+            && process.is_some_and(|process| {
+                cancelling::reason(Path::new(&session.place), process.process(), &record.id).is_some()
+            })
+    }
+
+    /// What to say about an entry, and when it was.
+    fn lines(&mut self, history: &History, moment: &Moment<'_>) -> Vec<(Timestamp, String)> {
         let path = &moment.effect.path;
         let mut lines = Vec::new();
         let mut name = path.segments().next_back().unwrap_or_default().to_owned();
@@ -95,11 +132,13 @@ impl Watched {
             if let Some(kind) = stop.kind.filter(|kind| matches!(*kind, "goal" | "convergence" | "agent")) {
                 name = text::one_line(stop.name);
                 if self.begun.insert(stop.path.to_owned()) {
-                    lines.push(format!("{kind} {name}: begins"));
+                    // Most effects have an entry at their end only, which says when they began.
+                    let began = moment.attempt.began.unwrap_or(moment.at);
+                    lines.push((began, format!("{kind} {name}: begins")));
                 }
             }
         }
-        lines.extend(told(history, moment).map(|what| format!("{name}: {what}")));
+        lines.extend(told(history, moment).map(|what| (moment.at, format!("{name}: {what}"))));
         lines
     }
 }
@@ -145,39 +184,53 @@ fn told(history: &History, moment: &Moment<'_>) -> Option<String> {
 fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
     let record = &history.record;
     let Gist { result, .. } = Gist::of(history);
-    let error = history.ending.as_ref().and_then(|ending| ending.error.as_deref());
+    let failure = failure(session, history);
     if session.json {
+        let error = failure.as_ref().map_or(Value::Null, Failure::error);
         let questions: Vec<_> = history.questions.iter().map(QuestionView::from).collect();
         let run = RunView::new(record, (&history.spent()).into(), session.now);
         session
             .output
             .json(&json!({"run": run, "result": result, "questions": questions, "error": error}))?;
     }
-    match RunStanding::of(record) {
-        RunStanding::Status(RunStatus::Completed) => match result.filter(|_| !session.json) {
-            Some(text) => session.output.verbatim(&text),
-            None => Ok(()),
-        },
-        RunStanding::Status(RunStatus::Suspended) => {
+    match (failure, record.status) {
+        (Some(failure), _) => Err(failure),
+        (None, RunStatus::Suspended) => {
             if !session.json {
                 write_questions(session, &history.questions)?;
             }
             Err(Failure::Ended(Exit::Suspended))
         }
-        RunStanding::Idle => Err(Failure::failed(format!("nobody works on run `{}` any more", record.id))
-            .hint(format!("to let it go on, {}", session.resuming(record)))),
-        RunStanding::Status(status) => {
-            let message = error.map_or_else(|| status.to_string(), str::to_owned);
-            let failure = match status {
-                RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
-                RunStatus::Cancelled => Failure::cancelled(message),
-                _ => Failure::failed(message),
-            };
-            let hint = match onward::can_go_on(record) {
-                true => Some(format!("to let it go on, {}", session.resuming(record))),
-                false => onward::otherwise(session, history),
-            };
-            Err(hint.into_iter().fold(failure, Failure::hint))
-        }
+        (None, _) => match result.filter(|_| !session.json) {
+            Some(text) => session.output.verbatim(&text),
+            None => Ok(()),
+        },
     }
+}
+
+/// Why it did not complete, and what can be done about it; `None` if it did, or waits for somebody.
+fn failure(session: &Session<'_>, history: &History) -> Option<Failure> {
+    let record = &history.record;
+    let status = match RunStanding::of(record) {
+        RunStanding::Status(RunStatus::Completed | RunStatus::Suspended) => return None,
+        RunStanding::Idle => {
+            return Some(
+                Failure::failed(format!("nobody works on run `{}` any more", record.id))
+                    .hint(format!("to let it go on, {}", session.resuming(record))),
+            );
+        }
+        RunStanding::Status(status) => status,
+    };
+    let error = history.ending.as_ref().and_then(|ending| ending.error.clone());
+    let message = error.unwrap_or_else(|| status.to_string());
+    let failure = match status {
+        RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
+        RunStatus::Cancelled => Failure::cancelled(message),
+        _ => Failure::failed(message),
+    };
+    let hint = match onward::can_go_on(record) {
+        true => Some(format!("to let it go on, {}", session.resuming(record))),
+        false => onward::otherwise(session, history),
+    };
+    Some(hint.into_iter().fold(failure, Failure::hint))
 }

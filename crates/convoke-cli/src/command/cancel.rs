@@ -3,6 +3,7 @@
 //! A run that nobody works on is ended in the store. One that a process of this machine works on is ended by asking that
 //! process to stop, as Ctrl-C does; any other is left alone, and it is said who has it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use convoke_core::store::{RunQuery, RunRecord};
@@ -10,11 +11,13 @@ use convoke_core::{Error, History, RunStatus, StoreError, cancel_for_good};
 use serde_json::json;
 
 use crate::arguments::Cancel;
+use crate::cancelling::Notice;
 use crate::failure::Failure;
 use crate::holder::Holder;
 use crate::select;
 use crate::session::Session;
 use crate::shell;
+use crate::who;
 
 /// How often to look whether the other process has let go.
 const LOOK: Duration = Duration::from_millis(100);
@@ -24,8 +27,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result<(), Failure> {
     let mut record = select::run(session, &arguments.run).await?;
+    let by = who::name();
+    let reason = if by.is_empty() { "with `convoke cancel`".to_owned() } else { format!("by {by}") };
+    // Taken away when the run is cancelled, or cannot be.
+    let mut _notice = None;
     if let Some(holder) = record.holder.clone() {
-        stop(session, &record, &holder).await?;
+        _notice = Some(stop(session, &record, &holder, &reason).await?);
         record = let_go(session, &record, &holder).await?;
     }
     let ending = History::load(&*session.store, &record.id).await?.ending.unwrap_or_default();
@@ -37,8 +44,6 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result
             )));
     }
     if !ending.for_good {
-        let by = std::env::var("USER").unwrap_or_default();
-        let reason = if by.is_empty() { "with `convoke cancel`".to_owned() } else { format!("by {by}") };
         cancel_for_good(&*session.store, &record.id, &reason).await.map_err(busy)?;
     }
     if session.json {
@@ -56,8 +61,13 @@ fn busy(error: Error) -> Failure {
     }
 }
 
-/// Asks the process that works on a run to stop.
-async fn stop(session: &mut Session<'_>, record: &RunRecord, holder: &str) -> Result<(), Failure> {
+/// Asks the process that works on a run to stop, and says why as long as what this gives is kept.
+async fn stop(
+    session: &mut Session<'_>,
+    record: &RunRecord,
+    holder: &str,
+    reason: &str,
+) -> Result<Notice, Failure> {
     let run = &record.id;
     let elsewhere = |what: &str| {
         Failure::failed(format!("run `{run}` is being worked on by {holder}, {what}"))
@@ -73,9 +83,10 @@ async fn stop(session: &mut Session<'_>, record: &RunRecord, holder: &str) -> Re
     if others > 0 {
         return Err(elsewhere("which works on other runs too, and would stop them all"));
     }
+    let notice = Notice::leave(Path::new(&session.place), process.process(), run, reason);
     process.interrupt().map_err(|error| elsewhere(&format!("which cannot be told to stop ({error})")))?;
     session.output.note(&format!("{holder} has it, and was asked to stop"));
-    Ok(())
+    Ok(notice)
 }
 
 /// Waits until nobody works on the run any more.

@@ -3,12 +3,12 @@
 use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 
-use convoke_core::{Error, ModelParams, Outcome, RunStatus, Runtime};
+use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
 use crate::arguments::{self, Arguments};
-use crate::chat::{self, Chat, Person, Stop, Telling, cut_short, earlier};
+use crate::chat::{self, Chat, Earlier, Person, Stop, Telling, cut_short};
 use crate::failure::{Exit, Failure};
 use crate::models::Models;
 use crate::observe::Watchers;
@@ -26,17 +26,35 @@ pub(crate) async fn run(
     let opening = opening(wanted.prompt.as_deref())?;
     let has_words = opening.is_some();
     let is_conversation = !has_words || wanted.resume.is_some();
+    let earlier = match &wanted.resume {
+        Some(run) => Some(Earlier::find(&Session::open_or_make(arguments, output)?, run).await?),
+        None => None,
+    };
+    let mut chat = chat_of(wanted, opening.clone());
+    if let Some(earlier) = &earlier
+        && wanted.model.is_none()
+    {
+        // What was said to one model is not said to another unless somebody asks for that.
+        chat.model.clone_from(&earlier.chat.model);
+        chat.model_asked = earlier.chat.model_asked;
+    }
     let models = Models::load(arguments)?;
-    let choice = models.choose(wanted.model.as_deref()).await?;
+    let choice = models.choose(chat.model.as_deref()).await?;
     let name = choice.model.ok_or_else(|| {
         let looked = choice.findings.iter().map(ToString::to_string);
         looked
             .fold(Failure::failed("there is no model to talk to"), Failure::detail)
             .hint("set a provider's key (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), or name a model with --model")
     })?;
+    if earlier.is_some() && chat.model.is_none() {
+        output.note(&format!(
+            "this conversation does not say which model it was held with: it goes on with {name}; `-m` names another"
+        ));
+    }
+    chat.model = Some(name.to_string());
     let mut model = models.open(&name, output).await?;
     // Who asks for a model by name gets that one or an error.
-    if wanted.model.is_none() {
+    if !chat.model_asked {
         model = models.falling_back(model, &models.config.fallback());
     }
     let stop = Stop::new();
@@ -63,16 +81,16 @@ pub(crate) async fn run(
     };
     if wanted.forget {
         let runtime = runtime.store(MemoryStore::new()).build();
-        let stream = runtime.start(&workflow, chat_of(wanted, opening)).limits(limits).stream();
+        let stream = runtime.start(&workflow, chat).limits(limits).stream();
         let told = telling(output, Signals::listen()?).run(stream).await;
         watchers.finish(output).await;
-        return ended(told?, output, arguments.json).map(drop);
+        return ended(told?, None, output, arguments.json).map(drop);
     }
     let mut session = Session::open_or_make(arguments, output)?;
     let runtime = runtime.shared_store(Arc::clone(&session.store)).build();
-    let start = match &wanted.resume {
-        Some(run) => runtime.resume(&workflow, earlier(&mut session, run, opening).await?),
-        None => runtime.start(&workflow, chat_of(wanted, opening)),
+    let start = match earlier {
+        Some(earlier) => runtime.resume(&workflow, earlier.go_on(&mut session, opening).await?),
+        None => runtime.start(&workflow, chat),
     };
     let stream = start.limits(limits).stream();
     let told = telling(session.output, Signals::listen()?).run(stream).await;
@@ -80,7 +98,8 @@ pub(crate) async fn run(
     let outcome = told?;
     let again = session.command(&format!("chat --continue {}", shell::quoted(outcome.run.as_str())));
     let has_said = outcome.state.last.is_some();
-    let status = match ended(outcome, session.output, session.json) {
+    let run = outcome.run.clone();
+    let status = match ended(outcome, Some(&run), session.output, session.json) {
         Err(Failure::Ended(exit)) => {
             session.output.note(&format!("stopped; go on with `{again}`"));
             return Err(Failure::Ended(exit));
@@ -97,7 +116,15 @@ fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
     let mut params = ModelParams::default();
     params.max_tokens = wanted.max_tokens;
     params.temperature = wanted.temperature;
-    Chat { system: wanted.system.clone(), goes_on: opening.is_none(), opening, params, last: None }
+    Chat {
+        system: wanted.system.clone(),
+        goes_on: opening.is_none(),
+        opening,
+        model: wanted.model.clone(),
+        model_asked: wanted.model.is_some(),
+        params,
+        last: None,
+    }
 }
 
 /// What is said first, if it is not to be typed.
@@ -122,19 +149,28 @@ fn typed() -> Result<String, Failure> {
     Ok(words)
 }
 
-/// What came of it.
-fn ended(outcome: Outcome<Chat>, output: &mut Output, json: bool) -> Result<RunStatus, Failure> {
-    let (run, status) = (outcome.run, outcome.status);
+/// What came of it; `kept` is its run, if it was kept.
+fn ended(
+    outcome: Outcome<Chat>,
+    kept: Option<&RunId>,
+    output: &mut Output,
+    json: bool,
+) -> Result<RunStatus, Failure> {
+    let status = outcome.status;
+    let naming = |failure: Failure| match kept {
+        Some(run) => failure.detail(format!("run {run}")),
+        None => failure,
+    };
     if status == RunStatus::Cancelled {
         return Err(Failure::Ended(Exit::Cancelled));
     }
     if let Some(error) = outcome.error.filter(|error| !matches!(error.root(), Error::Suspended(_))) {
-        return Err(Failure::from(error).detail(format!("run {run}")));
+        return Err(naming(Failure::from(error)));
     }
     let finish = outcome.state.last.as_ref().map(|reply| reply.finish);
     if json && let Some(reply) = &outcome.state.last {
         output.json(&json!({
-            "run": run,
+            "run": kept,
             "status": status,
             "model": reply.model,
             "text": reply.text(),
@@ -145,7 +181,7 @@ fn ended(outcome: Outcome<Chat>, output: &mut Output, json: bool) -> Result<RunS
     // Half an answer is no answer to a program that asked once.
     match finish.and_then(cut_short) {
         Some(why) if status == RunStatus::Completed && !outcome.state.goes_on => {
-            Err(Failure::failed(why).detail(format!("run {run}")))
+            Err(naming(Failure::failed(why)))
         }
         _ => Ok(status),
     }

@@ -8,6 +8,7 @@ use crate::agentfiles::{bytes, is_standard_input, tell};
 use crate::arguments::{Arguments, Fmt};
 use crate::failure::Failure;
 use crate::files;
+use crate::shell;
 use crate::terminal::{Ink, Output, Rich, text};
 
 #[derive(Serialize)]
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
         let changed = before != after;
         results.push(Formatted { file: name.clone(), changed, error: None });
         if changed {
-            unformatted.push(name.clone());
+            unformatted.push(shell::quoted(&path.display().to_string()));
         }
         if wanted.check {
             if changed && !arguments.json {
@@ -94,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
             format!("{} files are", unformatted.len())
         };
         return Err(Failure::failed(format!("{files} not formatted"))
-            .hint(format!("convoke fmt {}", unformatted.join(" "))));
+            .hint(format!("`convoke fmt {}`", unformatted.join(" "))));
     }
     Ok(())
 }

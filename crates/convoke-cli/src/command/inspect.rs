@@ -10,7 +10,7 @@ use crate::terminal::Output;
 use crate::terminal::text::clean;
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) -> Result<(), Failure> {
-    let skills = configuration::skills(&configuration::load(arguments)?, &wanted.skills)?;
+    let skills = configuration::skills(&configuration::load(arguments)?, &wanted.skills, output)?;
     let checked = check(&wanted.file, &skills)?;
     if let Some(note) = &checked.note {
         output.note(note);

@@ -1,6 +1,6 @@
 //! `convoke model`
 
-use convoke_weights::{Entry, Info, Installed, Kind, PullOptions};
+use convoke_weights::{Entry, Info, Installed, Kind, PullOptions, WeightsError};
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, ModelCommand};
@@ -39,7 +39,13 @@ pub(crate) async fn run(
             output.plain(&format!("{}  {}", installed.name, installed.path().display()))
         }
         ModelCommand::Rm { name } => {
-            library.remove(name)?;
+            library.remove(name).map_err(|error| match error {
+                WeightsError::NotInstalled { name } => {
+                    Failure::not_found(format!("there is no model `{name}` on this machine"))
+                        .hint("`convoke model list` shows those that are")
+                }
+                other => other.into(),
+            })?;
             if arguments.json {
                 output.json(&json!({"removed": name}))
             } else {
@@ -161,7 +167,10 @@ fn tell(info: &Info, output: &mut Output) -> Result<(), Failure> {
                 installed.files.iter().map(|file| ("sha256", format!("{}  {}", file.sha256, file.name))),
             );
         }
-        None => rows.push(("file", "not here; `convoke model pull` fetches it".to_owned())),
+        None => {
+            let name = info.entry.as_ref().map_or("", |entry| &*entry.name);
+            rows.push(("file", format!("not here; `convoke model pull {name}` fetches it")));
+        }
     }
     for (label, value) in rows {
         output.line(&Rich::new(Ink::Faint, format!("{label:9}")).with(Ink::Plain, value))?;

@@ -35,7 +35,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Purge, store: &Pa
     }
     forget(store, &deleted).await?;
     if session.json {
-        return session.output.json(&json!({"deleted": deleted.len(), "runs": deleted}));
+        return session.output.json(&json!({"dry_run": false, "deleted": deleted.len(), "runs": deleted}));
     }
     session.output.plain(&format!("deleted {}", human::count(deleted.len() as u64, "run")))
 }
@@ -63,7 +63,7 @@ async fn records(session: &Session<'_>, ids: &[RunId]) -> Result<Vec<RunRecord>,
 async fn preview(session: &mut Session<'_>, outdated: Vec<RunRecord>) -> Result<(), Failure> {
     if session.json {
         let ids: Vec<&RunId> = outdated.iter().map(|record| &record.id).collect();
-        return session.output.json(&json!({"would_delete": ids}));
+        return session.output.json(&json!({"dry_run": true, "deleted": 0, "runs": ids}));
     }
     let note = format!("would delete {}", human::count(outdated.len() as u64, "run"));
     if !outdated.is_empty() {

@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::record::{self, Filter, Page, RecordView, Told};
 use crate::select;
 use crate::session::Session;
-use crate::terminal::{Ink, Rich};
+use crate::shell;
+use crate::terminal::{Ink, Rich, text};
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result<(), Failure> {
     if session.json && (arguments.jsonl || arguments.html.is_some()) {
@@ -30,6 +31,17 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
     }
     let account = record::tell(&history, arguments.at);
     let filter = Filter::new(arguments.path.as_deref(), &arguments.kind, arguments.grep.as_deref());
+    if let Some(path) = filter.path_to_nothing(&account) {
+        let show = session.command(&format!("show {}", shell::quoted(record.id.as_str())));
+        return Err(Failure::not_found(format!(
+            "nothing that happened in run {} is at `{}` or below it",
+            record.id,
+            text::one_line(path)
+        ))
+        .hint(format!(
+            "`{show}` shows its steps: a path has their names, from the outermost on, with `/` between"
+        )));
+    }
     if session.json {
         let view = RecordView::new(session, &history, &account, &filter);
         return session.output.json(&view);

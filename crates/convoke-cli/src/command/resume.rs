@@ -71,9 +71,7 @@ pub(super) async fn go_on(
     prompt.fill(&mut given, missing, session.output).await?;
     // Whoever answers a question and resumes at once cannot give any.
     let again = session.resume(&record.id, &source.manifest);
-    let how = format!(
-        "secrets are not kept with a run: give them again, with `{again} -i name=value` or `-i name=@file`"
-    );
+    let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
     let values = given.secrets(&source.file.inputs, &how)?;
     let policy = source.manifest.policy.clone();
     let hands = Hands::prepare(arguments, &config, policy.as_deref(), Servers::Start, session.output);

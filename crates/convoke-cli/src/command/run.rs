@@ -25,7 +25,7 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills)?;
+    let skills = configuration::skills(&config, &wanted.skills, output)?;
     let (checked, beside) = check_keeping(&wanted.file, &skills)?;
     if !wanted.common.quiet || checked.file.is_none() {
         tell(&checked.source, &checked.diagnostics, output);

@@ -10,7 +10,7 @@ use crate::terminal::{Ink, Output, Rich};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
-    let skills = configuration::skills(&config, &wanted.skills)?;
+    let skills = configuration::skills(&config, &wanted.skills, output)?;
     let mut all = Vec::new();
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
     for path in &wanted.files {

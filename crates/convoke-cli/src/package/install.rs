@@ -4,7 +4,7 @@ use convoke_package::{InstallOptions, Package};
 use serde_json::json;
 
 use super::arguments::Install;
-use super::{in_words, places, verification_json};
+use super::{in_words, installed, places, verification_json};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::shell;
@@ -54,7 +54,13 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
     if !wanted.dry_run {
         // Only where packages are kept are they found by name.
         let what = match &wanted.target {
-            None => installed.name.clone(),
+            // Another version of it may be newer.
+            None => match installed::find(&installed.name)?.first() {
+                Some(newest) if newest.version != installed.version => {
+                    format!("{}@{}", installed.name, installed.version)
+                }
+                _ => installed.name.clone(),
+            },
             Some(_) => installed.path.join("Agentfile").display().to_string(),
         };
         output.note(&format!("`convoke run {}` runs it", shell::quoted(&what)));

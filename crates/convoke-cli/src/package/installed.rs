@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use convoke_core::suggest::nearest;
 use convoke_package::InstalledVersion;
 use serde_json::{Value, json};
 
@@ -58,22 +59,42 @@ pub(super) fn remove(arguments: &Arguments, wanted: &Uninstall, output: &mut Out
     }
 }
 
-/// Puts the files of installed packages where a command names a package and no file.
-pub(crate) fn name_files(command: &mut Command) {
-    match command {
-        Command::Run(run) => name_file(&mut run.file),
-        Command::Inspect(inspect) => name_file(&mut inspect.file),
-        Command::Validate(validate) => validate.files.iter_mut().for_each(name_file),
-        _ => {}
+/// Puts the files of installed packages where a command names a package and no file. That nobody vouches for one is noted.
+pub(crate) fn name_files(command: &mut Command, output: &mut Output) {
+    let files = match command {
+        Command::Run(run) => std::slice::from_mut(&mut run.file),
+        Command::Inspect(inspect) => std::slice::from_mut(&mut inspect.file),
+        Command::Validate(validate) => &mut *validate.files,
+        _ => return,
+    };
+    for path in files {
+        // A folder of that name may be what the package was made of.
+        let Some(name) = path.to_str().filter(|_| is_bare(path) && (!path.exists() || path.is_dir())) else {
+            continue;
+        };
+        // Whoever has no home has no packages; then there is no such file, which is said where it is read.
+        if let Some(newest) = find(name).unwrap_or_default().into_iter().next() {
+            if let Some(concern) = newest.concern() {
+                output.note(&format!("{} {}: {concern}", newest.name, newest.version));
+            }
+            *path = newest.path.join("Agentfile");
+        }
     }
 }
 
-fn name_file(path: &mut PathBuf) {
-    let Some(name) = path.to_str().filter(|_| is_bare(path) && !path.exists()) else { return };
-    // Whoever has no home has no packages; then there is no such file, which is said where it is read.
-    if let Some(newest) = find(name).unwrap_or_default().into_iter().next() {
-        *path = newest.path.join("Agentfile");
+/// What is installed under nearly this name, where no file has it.
+pub(crate) fn meant(path: &Path) -> Option<String> {
+    let wanted = path.to_str().filter(|_| is_bare(path))?;
+    let (name, version) =
+        wanted.split_once('@').map_or((wanted, None), |(name, version)| (name, Some(version)));
+    let all = convoke_package::installed(places::packages().ok()?).ok()?;
+    let versions: Vec<&str> =
+        all.iter().filter(|found| found.name == name).map(|found| &*found.version).collect();
+    if version.is_some() && !versions.is_empty() {
+        return Some(format!("of the package {name} there is {} here", versions.join(", ")));
     }
+    let meant = nearest(name, all.iter().map(|found| &*found.name))?;
+    Some(format!("did you mean the package `{meant}`?"))
 }
 
 /// Whether a path is nothing but a name.
@@ -83,7 +104,7 @@ fn is_bare(path: &Path) -> bool {
 }
 
 /// What is installed of `NAME[@VERSION]`, the newest first.
-fn find(wanted: &str) -> Result<Vec<InstalledVersion>, Failure> {
+pub(super) fn find(wanted: &str) -> Result<Vec<InstalledVersion>, Failure> {
     let (name, version) = match wanted.split_once('@') {
         Some((name, version)) => (name, Some(version)),
         None => (wanted, None),

@@ -10,7 +10,7 @@ mod run;
 mod verify;
 
 pub(crate) use arguments::PackageCommand;
-pub(crate) use installed::name_files;
+pub(crate) use installed::{meant, name_files};
 pub(crate) use places::trust_store;
 pub(crate) use run::{Unpacked, unpacked};
 
@@ -93,6 +93,7 @@ impl From<PackageError> for Failure {
             PackageError::Path { .. } | PackageError::Content { .. } => {
                 Self::failed(message).hint("nothing was written; do not trust where it is from")
             }
+            PackageError::Version { .. } => Self::failed(message).hint("such as `--version 1.2.0`"),
             PackageError::Folder { .. } => {
                 Self::failed(message).hint("name a folder with an Agentfile and only what belongs to it")
             }

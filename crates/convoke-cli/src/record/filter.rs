@@ -26,6 +26,14 @@ impl Filter {
         self.path.is_some() || self.text.is_some() || !self.kinds.is_empty()
     }
 
+    /// The path that is wanted, if nothing that is told is there.
+    pub(crate) fn path_to_nothing(&self, account: &[Told<'_>]) -> Option<&str> {
+        let wanted = self.path.as_deref()?;
+        let is_there =
+            |told: &Told<'_>| told.moment().is_some_and(|moment| is_below(&moment.effect.path, wanted));
+        (!account.iter().any(is_there)).then_some(wanted)
+    }
+
     /// Whether this is to be seen.
     pub(crate) fn keeps(&self, told: &Told<'_>) -> bool {
         let path = told.moment().map(|moment| &moment.effect.path);
@@ -39,10 +47,14 @@ impl Filter {
     }
 }
 
-/// Whether a path is the wanted one or lies below it. Of a step without a number, all repetitions are wanted.
+/// Whether a path is the wanted one or lies below it, also without the workflow's name, which every path begins with. Of a
+/// step without a number, all repetitions are wanted.
 fn is_below(path: &Path, wanted: &str) -> bool {
-    let rest = path.as_str().strip_prefix(wanted);
-    wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '#']))
+    let begins = |path: &str| {
+        let rest = path.strip_prefix(wanted);
+        wanted.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '#']))
+    };
+    begins(path.as_str()) || path.as_str().split_once('/').is_some_and(|(_, inner)| begins(inner))
 }
 
 fn has_text(told: &Told<'_>, path: Option<&Path>, wanted: &str) -> bool {
@@ -63,5 +75,6 @@ mod tests {
         assert!(below("main/draft", "main/draft") && below("main/draft/search", "main/draft"));
         assert!(below("main/draft#2/search", "main/draft") && !below("main/draft#2", "main/draft#1"));
         assert!(!below("main/drafts", "main/draft") && below("main", ""));
+        assert!(below("letter/main/draft#2/search", "main/draft") && !below("letter/main/draft", "draft"));
     }
 }

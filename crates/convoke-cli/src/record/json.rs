@@ -8,7 +8,7 @@ use super::{Filter, Told};
 use crate::gist::Gist;
 use crate::render::taken_up;
 use crate::session::Session;
-use crate::view::{EndingView, EntryView, QuestionView, RunView, dollars, seconds, time};
+use crate::view::{EndingView, EntryView, QuestionView, RunView, dollars, known, seconds, time};
 
 /// A run's record.
 #[derive(Serialize)]
@@ -56,7 +56,7 @@ impl From<&Spent> for SoFarView {
         Self {
             tokens: spent.usage.total_tokens(),
             cost_usd: spent.whole_cost().map(dollars),
-            known_cost_usd: spent.usage.cost.map(dollars),
+            known_cost_usd: known(spent.whole_cost(), spent.usage.cost),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::budget;
 use super::display::Loudness;
 use super::inputs::InputArguments;
 use crate::human::parse_duration;
+use crate::select::new_id;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
@@ -21,7 +22,7 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) common: CommonArguments,
     /// The run's id.
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", value_parser = new_id)]
     pub(crate) id: Option<RunId>,
     /// Check everything, say what would be done with which model, and do none of it: MCP servers are not started either,
     /// so nothing is said about their tools.
@@ -65,7 +66,7 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "LIMITS", value_parser = budget::parse)]
     pub(crate) budget: Option<Limits>,
     /// How long it may take: 90s, 30min, 1h30min.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub(crate) timeout: Option<Duration>,
     /// Ask nobody: where a person is needed, the run waits for `convoke answer`.
     #[arg(long)]
@@ -79,6 +80,16 @@ pub(crate) struct CommonArguments {
     /// Show every call, line by line.
     #[arg(long, short)]
     pub(crate) verbose: bool,
+}
+
+/// A time in which something can be done.
+fn time_limit(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        Duration::ZERO => {
+            Err("in no time nothing can be done: leave `--timeout` out to have no limit".to_owned())
+        }
+        time => Ok(time),
+    }
 }
 
 impl CommonArguments {

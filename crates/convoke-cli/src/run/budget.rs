@@ -14,6 +14,17 @@ fn one(limits: Limits, part: &str) -> Result<Limits, String> {
     let end = part.find(|character: char| !character.is_ascii_digit() && character != '.');
     let (number, unit) = part.split_at(end.unwrap_or(part.len()));
     let unit = unit.trim_start();
+    let is_set = match unit {
+        "tokens" => limits.tokens.is_some(),
+        "calls" => limits.model_calls.is_some(),
+        "tool-calls" => limits.tool_calls.is_some(),
+        "turns" => limits.turns.is_some(),
+        "usd" => limits.cost.is_some(),
+        _ => false,
+    };
+    if is_set {
+        return Err(format!("{unit} are limited twice: give one limit for each unit"));
+    }
     let whole = || {
         number
             .parse::<u64>()
@@ -56,7 +67,9 @@ mod tests {
         let all = Limits::default().cost(Money::from_cents(150)).tokens(200_000).model_calls(9).turns(4);
         assert_eq!(parse("1.50 usd, 200000 tokens,9 calls, 4turns"), Ok(all));
         assert_eq!(parse(".000001usd"), Ok(Limits::default().cost(Money::from_micros(1))));
-        for wrong in ["", "5", "usd", "1.5 tokens", "1.2.3 usd", "3 euros", "0.0000001 usd"] {
+        for wrong in
+            ["", "5", "usd", "1.5 tokens", "1.2.3 usd", "3 euros", "0.0000001 usd", "1 calls, 2 calls"]
+        {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

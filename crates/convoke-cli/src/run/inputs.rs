@@ -2,6 +2,7 @@
 //!
 //! Whatever is wrong is said all at once. The value of a secret is never shown.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -64,9 +65,16 @@ impl Given {
                 Err(problem) => given.problems.push(problem),
             }
         }
+        let mut named = HashSet::new();
         for input in &arguments.input {
             match one(input, &mut standard_input) {
-                Ok((name, value)) => given.set(name, value),
+                Ok((name, _)) if named.contains(&name) => {
+                    given.problems.push(format!("{} is given twice: give it once", text::one_line(&name)));
+                }
+                Ok((name, value)) => {
+                    named.insert(name.clone());
+                    given.set(name, value);
+                }
                 Err(problem) => given.problems.push(problem),
             }
         }

@@ -2,10 +2,13 @@
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_config::Config;
-use convoke_core::{Error, FORBID_LIVE_MODELS, History, Limits, Model, RunId, Runtime, StoreError, WhenBusy};
+use convoke_core::{
+    Error, FORBID_LIVE_MODELS, History, Limits, Model, RunId, RunStatus, Runtime, StoreError, WhenBusy,
+};
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{GoalState, NodeRef, Prepared, Problem, ProblemKind, Secrets, SkillShelf, Values};
 use convoke_models::ModelName;
@@ -22,13 +25,16 @@ use super::signals::Signals;
 use super::tools::Hands;
 use super::watch::Watch;
 use crate::arguments::Color;
+use crate::cancelling;
 use crate::failure::Failure;
 use crate::models::Models;
 use crate::observe::Watchers;
+use crate::onward;
 use crate::progress::{Planned, Progress, Telling};
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::Output;
+use crate::who;
 
 /// What the user should know about a run in which a model did not say what it used.
 const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
@@ -214,6 +220,8 @@ impl Job {
         let Prompt { keyboard, is_there, .. } = prompt;
         let take_over = format!("{} --take-over", session.resume(&run, manifest));
         let history = History::load(&*session.store, &run).await?;
+        let (store, own) = (PathBuf::from(&session.place), run.clone());
+        let cancelled = Arc::new(move || cancelling::reason(&store, std::process::id(), &own));
         let watch = Watch {
             telling,
             progress: Progress::new(&self.planned).remembering(&history),
@@ -221,9 +229,10 @@ impl Job {
             signals: Signals::listen()?,
             keyboard,
             questions: is_there.then_some(questions),
-            by: std::env::var("USER").unwrap_or_default(),
+            by: who::name(),
             always: self.hands.always(),
             granted: HashSet::new(),
+            cancelled: cancelled.clone(),
             take_over,
             gives_events: format == Format::Ndjson,
             output: &mut *session.output,
@@ -241,7 +250,11 @@ impl Job {
                     }
                     _ => None,
                 };
-                let about = About { policys, notes, is_quiet: common.quiet };
+                let cancelled = match outcome.status {
+                    RunStatus::Cancelled => why_cancelled(session, &run, cancelled()).await?,
+                    _ => None,
+                };
+                let about = About { policys, cancelled, notes, is_quiet: common.quiet };
                 result::give(session, &self.source, format, &outcome, about).await
             }
             Err(failure) => Err(failure),
@@ -250,6 +263,19 @@ impl Job {
         watchers.finish(session.output).await;
         given
     }
+}
+
+/// Why a run was cancelled for good, if it was: whoever does that says so as long as it takes, and then the run does.
+async fn why_cancelled(
+    session: &Session<'_>,
+    run: &RunId,
+    said: Option<String>,
+) -> Result<Option<String>, Failure> {
+    if said.is_some() {
+        return Ok(said);
+    }
+    let record = session.store.run(run).await?;
+    Ok(record.filter(onward::is_cancelled_for_good).map(|_| "for good".to_owned()))
 }
 
 /// The workflow with this model for whatever names none.

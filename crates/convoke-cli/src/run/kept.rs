@@ -88,4 +88,8 @@ impl Loader for Keeping<'_> {
         self.kept.borrow_mut().skills.insert(name.to_owned(), folder.clone());
         Some(folder)
     }
+
+    fn skill_names(&self) -> Vec<String> {
+        self.loader.skill_names()
+    }
 }

@@ -10,6 +10,7 @@ use convoke_config::Supervision;
 use convoke_core::store::RunRecord;
 use convoke_core::{Limits, ToolDefinition};
 use convoke_goals::GoalState;
+use convoke_goals::agentfile;
 use convoke_goals::agentfile::load::Skill;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,15 @@ impl Manifest {
     pub(crate) fn named_policy(&self) -> Option<String> {
         let file = self.policy.as_ref()?.display().to_string();
         Some(format!("--policy {}", shell::quoted(&file)))
+    }
+
+    /// The options that give its secrets again, which are not kept, for the user to fill in.
+    pub(crate) fn secrets(&self) -> String {
+        let source = agentfile::Source::new(&*self.path, &*self.text);
+        let (file, _) = agentfile::read(&source, &self.beside);
+        let inputs = file.into_iter().flat_map(|file| file.inputs);
+        let needed = inputs.filter(|input| input.secret && input.default.is_none());
+        needed.map(|input| format!(" -i {}=VALUE", input.name)).collect()
     }
 
     /// What a stored run was started from, if it is a run of an Agentfile.

@@ -47,6 +47,6 @@ pub(crate) use keyboard::Keyboard;
 pub(crate) use manifest::Manifest;
 pub(crate) use notes::scratchpad_file;
 pub(crate) use prompt::Prompt;
-pub(crate) use result::{About, give};
+pub(crate) use result::{About, give, tell_questions};
 pub(crate) use signals::Signals;
 pub(crate) use tools::{Hands, Servers, workspace};

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use convoke_core::history::OpenQuestion;
-use convoke_core::{Error, History, Outcome, RunId, RunStatus, StoreError};
+use convoke_core::{Error, History, ModelErrorKind, Outcome, RunId, RunStatus, StoreError};
 use convoke_goals::{GoalState, Values};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::arguments::Format;
 use super::diverged;
@@ -42,7 +43,8 @@ struct Document<'a> {
     spent: SpentView,
     /// What the user was told besides.
     notes: &'a [String],
-    error: Option<&'a str>,
+    /// What went wrong and what to do about it, as where a run could not be started; `null` if it completed or waits.
+    error: Value,
 }
 
 /// What else there is to say about a run than its outcome.
@@ -50,6 +52,8 @@ struct Document<'a> {
 pub(crate) struct About {
     /// What sets the limit that was reached, if that is a policy.
     pub(crate) policys: Option<String>,
+    /// Why it was cancelled for good, if it was that and not just stopped.
+    pub(crate) cancelled: Option<String>,
     /// What was said when it began.
     pub(crate) notes: Vec<String>,
     /// Whether only what must be said is.
@@ -71,12 +75,8 @@ pub(crate) async fn give(
         RunStatus::Suspended => open_questions(session, &outcome.run).await?,
         _ => Vec::new(),
     };
-    let error = match &outcome.error {
-        Some(error) if outcome.status != RunStatus::Suspended => {
-            Some(told(session, source, outcome, error).await?)
-        }
-        _ => None,
-    };
+    let resume = session.resume(&outcome.run, &source.manifest);
+    let failure = failure(session, source, outcome, &about, &resume).await?;
     let document = Document {
         kind: (format == Format::Ndjson).then_some("result"),
         run: &outcome.run,
@@ -90,7 +90,7 @@ pub(crate) async fn give(
         questions: open.iter().map(QuestionView::from).collect(),
         spent: SpentView::from(&outcome.totals),
         notes: &about.notes,
-        error: error.as_deref(),
+        error: failure.as_ref().map_or(Value::Null, Failure::error),
     };
     let given = match format {
         Format::Json => session.output.json(&document),
@@ -117,38 +117,61 @@ pub(crate) async fn give(
     for (name, reason) in &outcome.state.cut_short {
         session.output.note(&format!("`{name}` was cut short: {reason}"));
     }
-    let resume = session.resume(&outcome.run, &source.manifest);
-    match outcome.status {
-        RunStatus::Completed => {
+    match (outcome.status, failure) {
+        (RunStatus::Cancelled, _) => {
+            let note = match about.cancelled {
+                Some(reason) => format!("run {} was cancelled {reason}", outcome.run),
+                None => format!("run {} was stopped; go on with `{resume}`", outcome.run),
+            };
+            session.output.note(&note);
+            Err(Failure::Ended(Exit::Cancelled))
+        }
+        (_, Some(failure)) => Err(failure),
+        (RunStatus::Completed, None) => {
             if !about.is_quiet {
                 let note = format!("run {}: {}", outcome.run, shows(session, &outcome.run));
                 session.output.note(&note);
             }
             Ok(())
         }
-        RunStatus::Suspended => {
-            tell_questions(session, &outcome.run, &open);
+        (_, None) => {
+            session.output.note(&format!("run {} waits for a person:", outcome.run));
+            tell_questions(session, &open);
             let named = source.manifest.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
             session
                 .output
                 .note(&format!("then go on with `{resume}`, or add `--resume{named}` to the answer"));
             Err(Failure::Ended(Exit::Suspended))
         }
-        RunStatus::Cancelled => {
-            session.output.note(&format!("run {} was stopped; go on with `{resume}`", outcome.run));
-            Err(Failure::Ended(Exit::Cancelled))
-        }
-        status => {
-            let message = error.unwrap_or_else(|| status.to_string());
-            let failure = match status {
-                RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
-                _ => Failure::failed(message),
-            };
-            let hint = next_step(session, outcome, &resume, about.policys).await?;
-            let shows = shows(session, &outcome.run);
-            Err(failure.detail(format!("run {}: {shows}", outcome.run)).hint(hint))
-        }
     }
+}
+
+/// Why a run did not complete, and what can be done about it; `None` if it did, or waits for somebody.
+async fn failure(
+    session: &Session<'_>,
+    source: &Source,
+    outcome: &Outcome<GoalState>,
+    about: &About,
+    resume: &str,
+) -> Result<Option<Failure>, Failure> {
+    if matches!(outcome.status, RunStatus::Completed | RunStatus::Suspended) {
+        return Ok(None);
+    }
+    let message = match &outcome.error {
+        Some(error) => told(session, source, outcome, error).await?,
+        None => outcome.status.to_string(),
+    };
+    let failure = match outcome.status {
+        RunStatus::Cancelled if about.cancelled.is_some() => return Ok(Some(Failure::cancelled(message))),
+        RunStatus::Cancelled => {
+            return Ok(Some(Failure::cancelled(message).hint(format!("go on with `{resume}`"))));
+        }
+        RunStatus::BudgetExhausted | RunStatus::TimedOut => Failure::used_up(message),
+        _ => Failure::failed(message),
+    };
+    let hint = next_step(session, outcome, resume, about.policys.as_deref()).await?;
+    let shows = shows(session, &outcome.run);
+    Ok(Some(failure.detail(format!("run {}: {shows}", outcome.run)).hint(hint)))
 }
 
 /// How to look at a run.
@@ -163,7 +186,14 @@ async fn told(
     outcome: &Outcome<GoalState>,
     error: &Error,
 ) -> Result<String, Failure> {
-    let Error::Diverged(divergence) = error.root() else { return Ok(error.to_string()) };
+    let divergence = match error.root() {
+        Error::Diverged(divergence) => divergence,
+        // What is left may be too little for what comes next.
+        Error::Budget(exhausted) if exhausted.used < exhausted.limit => {
+            return Ok(error.to_string().replace("is used up", "has too little left for the next call"));
+        }
+        _ => return Ok(error.to_string()),
+    };
     let record = session.store.run(&outcome.run).await?;
     let began = record.and_then(|record| Manifest::of(&record));
     Ok(diverged::in_words(divergence, began.as_ref(), source))
@@ -174,7 +204,7 @@ async fn next_step(
     session: &Session<'_>,
     outcome: &Outcome<GoalState>,
     resume: &str,
-    policys: Option<String>,
+    policys: Option<&str>,
 ) -> Result<String, Failure> {
     let root = outcome.error.as_ref().map(Error::root);
     // The command line sets limits on the whole run only.
@@ -212,6 +242,10 @@ async fn next_step(
             let attach = session.command(&format!("attach {}", shell::quoted(run.as_str())));
             format!("another process goes on with it: `{attach}` watches it")
         }
+        (_, Some(Error::Model(error))) if error.kind == ModelErrorKind::Truncated => format!(
+            "`{resume}` asks for that reply anew, which helps if the model repeated itself, and `--model` asks another; \
+             `max_tokens` of a profile in convoke.toml allows longer replies to agents that require the profile"
+        ),
         _ => format!("once the cause is mended, go on with `{resume}`: nothing that was done is done again"),
     })
 }
@@ -227,9 +261,8 @@ async fn open_questions(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQu
     Ok(open)
 }
 
-/// The questions a run waits for, and the commands that answer them.
-fn tell_questions(session: &mut Session<'_>, run: &RunId, questions: &[OpenQuestion]) {
-    session.output.note(&format!("run {run} waits for a person:"));
+/// Questions a run waits for, and the commands that answer them.
+pub(crate) fn tell_questions(session: &mut Session<'_>, questions: &[OpenQuestion]) {
     for open in questions {
         let title = text::one_line(&open.pending.question.title);
         let commands = session.answering(open).into_iter().map(|command| format!("    {command}"));

@@ -18,7 +18,7 @@ pub(crate) use effect::{EffectView, EntryView};
 pub(crate) use event::event_json;
 pub(crate) use question::QuestionView;
 pub(crate) use run::{EndingView, RunView};
-pub(crate) use spent::{SpentView, UsageView};
+pub(crate) use spent::{SpentView, UsageView, known};
 pub(crate) use stats::StatsView;
 pub(crate) use tree::NodeView;
 

@@ -22,7 +22,8 @@ pub(crate) struct QuestionView<'a> {
 #[derive(Debug, Serialize)]
 pub(crate) struct AnswerView<'a> {
     decision: &'a Decision,
-    by: &'a str,
+    /// `null` if nobody said who.
+    by: Option<&'a str>,
     at: String,
     /// Whether it holds for whatever else the question covers in the run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -61,6 +62,7 @@ impl<'a> From<&'a OpenQuestion> for QuestionView<'a> {
 
 impl<'a> From<&'a Answer> for AnswerView<'a> {
     fn from(answer: &'a Answer) -> Self {
-        Self { decision: &answer.decision, by: &answer.by, at: time(answer.at), for_run: answer.for_run }
+        let by = Some(&*answer.by).filter(|by| !by.is_empty());
+        Self { decision: &answer.decision, by, at: time(answer.at), for_run: answer.for_run }
     }
 }

@@ -1,8 +1,8 @@
 //! What was spent, as JSON.
 
-use convoke_core::Usage;
 use convoke_core::history::Spent;
 use convoke_core::store::Totals;
+use convoke_core::{Money, Usage};
 use serde::Serialize;
 
 use super::dollars;
@@ -62,36 +62,36 @@ pub(crate) struct SpentView {
     unpriced_calls: u64,
 }
 
-impl SpentView {
-    fn new(model_calls: u64, tool_calls: u64, usage: &Usage) -> Self {
-        // Without calls nothing was paid; otherwise a cost that is not there is not known.
-        let nothing = (model_calls == 0).then_some(0.0);
-        let cost = usage.cost.map(dollars).or(nothing);
-        Self {
-            model_calls,
-            tool_calls,
-            tokens: usage.into(),
-            cost_usd: cost,
-            known_cost_usd: cost,
-            unpriced_calls: 0,
-        }
-    }
+/// What is known of a cost: a part of it, or all.
+pub(crate) fn known(whole: Option<Money>, part: Option<Money>) -> Option<f64> {
+    part.or(whole).map(dollars)
 }
 
 impl From<&Totals> for SpentView {
     fn from(totals: &Totals) -> Self {
-        let view = Self::new(totals.model_calls, totals.tool_calls, &totals.usage);
+        // Without calls nothing was paid; otherwise a cost that is not there is not known.
+        let whole = totals.whole_cost().or((totals.model_calls == 0).then_some(Money::ZERO));
         Self {
-            cost_usd: view.cost_usd.filter(|_| totals.unpriced_calls == 0),
+            model_calls: totals.model_calls,
+            tool_calls: totals.tool_calls,
+            tokens: (&totals.usage).into(),
+            cost_usd: whole.map(dollars),
+            known_cost_usd: known(whole, totals.usage.cost),
             unpriced_calls: totals.unpriced_calls,
-            ..view
         }
     }
 }
 
 impl From<&Spent> for SpentView {
     fn from(spent: &Spent) -> Self {
-        let view = Self::new(spent.model_calls, spent.tool_calls, &spent.usage);
-        Self { cost_usd: spent.whole_cost().map(dollars), unpriced_calls: spent.unpriced_calls, ..view }
+        let whole = spent.whole_cost();
+        Self {
+            model_calls: spent.model_calls,
+            tool_calls: spent.tool_calls,
+            tokens: (&spent.usage).into(),
+            cost_usd: whole.map(dollars),
+            known_cost_usd: known(whole, spent.usage.cost),
+            unpriced_calls: spent.unpriced_calls,
+        }
     }
 }

@@ -222,3 +222,33 @@ fn a_mode_that_nothing_acts_on_is_said_to_have_no_effect() {
         }
     }
 }
+
+#[test]
+fn configurations_and_policies_are_called_what_they_are() {
+    let place = Place::empty();
+    place.write("agent.toml", "[agent]\nid = \"x\"\n\n[llm]\nmodel = \"claude\"\nmax_tokens = 100\n");
+    place.write(
+        "policy.toml",
+        "default_deny = true\n\n[bash]\nenabled = true\nallowlist = [\n  \"ls *\",\n]\n",
+    );
+    for (file, told) in [
+        ("agent.toml", "`convoke config import agent.toml`"),
+        ("policy.toml", "`convoke policy import policy.toml`"),
+    ] {
+        let output = place.convoke(&["validate", file]);
+        assert!(
+            stderr(&output).contains(told) && stderr(&output).contains(": 1 error"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    place.write("t.agent", "NAME t\nTOOLS read, none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    let output = place.convoke(&["validate", "t.agent"]);
+    assert!(stderr(&output).contains("`none` stands alone"), "{}", stderr(&output));
+    place.write("u.agent", "NAME  u\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    let unformatted = place.convoke(&["fmt", "--check", "u.agent"]);
+    assert!(stderr(&unformatted).contains("`convoke fmt u.agent`"), "{}", stderr(&unformatted));
+    let mut piped = assert_cmd::cargo::cargo_bin_cmd!("convoke");
+    let piped = piped.args(["fmt", "--check", "-"]).write_stdin("NAME  u\n").output().unwrap();
+    assert!(stderr(&piped).contains("`convoke fmt -`"), "{}", stderr(&piped));
+}

@@ -104,3 +104,19 @@ fn an_approval_after_the_time_for_it_is_refused_with_what_holds_instead() {
     assert!(said.contains("`Ship it?` is answered already: rejected"), "{said}");
     assert!(said.contains("nobody answered in time"), "{said}");
 }
+
+#[test]
+fn who_answers_is_known_by_the_login_name_or_the_users_id() {
+    let by = |variables: &[(&str, &str)]| {
+        let place = Place::with([refund()]);
+        let output = place.convoke_with(&["answer", "refund-7", "--approve", "--json"], variables);
+        let given: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        given["answers"][0]["by"].clone()
+    };
+    assert_eq!(by(&[("USER", ""), ("LOGNAME", "ben")]), "ben");
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let id = rustix::process::getuid().as_raw().to_string();
+    let own = users.lines().find(|line| line.split(':').nth(2) == Some(&id));
+    let own = own.and_then(|line| line.split(':').next()).map(str::to_owned);
+    assert_eq!(by(&[("USER", "")]), serde_json::json!(own));
+}

@@ -78,3 +78,40 @@ fn what_a_model_says_is_no_command_to_the_terminal_and_goes_as_it_is_into_a_pipe
     let piped = place.convoke(&["attach", "b-1"]);
     assert_eq!(stdout(&piped), "evil \u{1b}]0;title\u{7} \u{1b}[2J\u{202e}\tend\nof it\n");
 }
+
+#[test]
+fn a_run_that_waits_at_another_terminal_is_watched_on_with_its_question() {
+    let place = workshop(crate::workshop::AGENTFILE);
+    let mut terminal = crate::run_terminal::Terminal::with_results(&place, &RUN);
+    terminal.wait_for("[l]ater? ");
+    let mut watching = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .current_dir(place.path())
+        .env_clear()
+        .args(["attach", "letter-1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(watching.stderr.take().unwrap()));
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("it waits for an answer")));
+    assert!(lines.by_ref().any(|line| line.unwrap().contains("convoke answer letter-1")));
+    assert!(place.convoke(&["answer", "letter-1", "--approve"]).status.success());
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(rest.iter().any(|line| line.contains("answered: approved")), "{rest:?}");
+    assert_eq!(stdout(&watching.wait_with_output().unwrap()), format!("{RESULT}\n"));
+    assert_eq!(terminal.finish().2, Some(0));
+}
+
+#[test]
+fn a_goal_begins_when_its_first_call_does() {
+    let place = Place::empty();
+    place.write("b.agent", "NAME b\nTOOLS none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    place.write("slow.toml", "[[rule]]\nreply = \"Hello.\"\ndelay = \"1500ms\"\n");
+    assert!(place.convoke(&["run", "b.agent", "-m", "scripted/slow.toml", "--id", "b-1"]).status.success());
+    let told = stderr(&place.convoke(&["attach", "b-1"]));
+    let since = |what: &str| {
+        let line = told.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{told}"));
+        line.split(']').next().unwrap_or_default().to_owned()
+    };
+    assert_ne!(since("goal g: begins"), since("g: rehearsal"), "the reply took more than a second: {told}");
+}

@@ -1,6 +1,6 @@
 //! `convoke chat` on a terminal: lines are edited, answers stopped, and the end is the end.
 
-use crate::place::{Place, stdout};
+use crate::place::{Place, stderr, stdout};
 use crate::run_terminal::Terminal;
 
 const SCRIPT: &str = r#"
@@ -123,4 +123,55 @@ fn ctrl_c_stops_the_answer_and_not_the_conversation() {
     assert!(!seen.contains("three"), "{seen}");
     let runs: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
     assert_eq!(runs[0]["status"], "completed", "{runs}");
+}
+
+/// A conversation that its person has left, with a configuration that names another model now.
+fn left_and_other_model() -> Place {
+    let place = place();
+    let mut terminal = begun(&place);
+    terminal.presses("tell me of looms\r");
+    terminal.wait_for("Looms weave.");
+    terminal.wait_for("> ");
+    terminal.types_no_more();
+    assert_eq!(terminal.finish().2, Some(0));
+    place.write("other.toml", "[[rule]]\nreply = \"Said to another.\"\n");
+    place.write("convoke.toml", "model = \"scripted/other.toml\"\n");
+    place
+}
+
+#[test]
+fn a_conversation_goes_on_with_its_own_model_unless_another_is_named() {
+    let place = left_and_other_model();
+    assert_eq!(stdout(&place.convoke(&["chat", "hello"])), "Said to another.\n");
+    let runs: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
+    let conversation = runs[1]["id"].as_str().unwrap();
+    let same = place.convoke(&["chat", "--continue", conversation, "and looms?"]);
+    assert_eq!(stdout(&same), "Looms weave.\n", "{}", stderr(&same));
+    let named = place.convoke(&["chat", "--continue", "last", "-m", "scripted/other.toml", "and looms?"]);
+    assert_eq!(stdout(&named), "Said to another.\n", "{}", stderr(&named));
+}
+
+#[test]
+fn a_conversation_that_does_not_say_its_model_is_said_to_go_on_with_which_one() {
+    let place = left_and_other_model();
+    let store = rusqlite::Connection::open(place.file()).unwrap();
+    let input = r#"{"goes_on": true}"#;
+    store.execute("UPDATE inputs SET content = ?1", [input.as_bytes()]).unwrap();
+    let output = place.convoke(&["chat", "--continue", "last", "and looms?"]);
+    assert_eq!(stdout(&output), "Said to another.\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("it goes on with scripted/other.toml"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_last_conversation_is_meant_whatever_was_run_since() {
+    let place = left_and_other_model();
+    place.write("b.agent", "NAME b\nTOOLS none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    assert!(place.convoke(&["run", "b.agent", "-m", "scripted/other.toml"]).status.success());
+    let output = place.convoke(&["chat", "--continue", "last", "and looms?"]);
+    assert_eq!(stdout(&output), "Looms weave.\n", "{}", stderr(&output));
+    assert!(stderr(&output).contains("was over; it goes on in run"), "{}", stderr(&output));
+    let none = Place::with([crate::examples::letter()]);
+    let output = none.convoke(&["chat", "--continue", "last", "-m", "scripted/rehearsal", "and?"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("there is no conversation in"), "{}", stderr(&output));
 }

@@ -160,3 +160,18 @@ fn agent_181_a_named_configuration_must_be_there() {
     assert!(stderr(&output).contains("nowhere.toml cannot be read"), "{}", stderr(&output));
     assert!(place.convoke(&["config", "show"]).status.success());
 }
+
+#[test]
+fn what_import_writes_is_not_refused_and_a_folder_that_the_user_names_counts() {
+    let place = Place::empty();
+    place.write("agent.toml", "[agent]\nworkspace = \"/tmp\"\n");
+    let imported = place.convoke(&["config", "import"]);
+    assert!(stderr(&imported).contains("CONVOKE_WORKSPACE"), "{}", stderr(&imported));
+    assert!(place.read("convoke.toml").contains("# path = \"/tmp\""), "{}", place.read("convoke.toml"));
+    assert!(place.convoke(&["config", "show"]).status.success());
+    place.write("convoke.toml", "[workspace]\npath = \"/tmp\"\n");
+    assert!(!place.convoke(&["config", "show"]).status.success(), "nobody but the user may say that");
+    let named = place.convoke_with(&["config", "show", "workspace"], &[("CONVOKE_WORKSPACE", "/tmp")]);
+    assert!(named.status.success(), "{}", stderr(&named));
+    assert!(stdout(&named).contains("CONVOKE_WORKSPACE"), "{}", stdout(&named));
+}

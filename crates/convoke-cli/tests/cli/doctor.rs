@@ -106,3 +106,13 @@ fn an_agent_toml_that_nobody_reads_is_mentioned() {
     assert!(!told().contains("agent.toml"), "{}", told());
     assert_eq!(place.convoke(&["config", "import"]).status.code(), Some(1), "nothing is overwritten");
 }
+
+#[test]
+fn how_much_of_a_local_model_is_to_be_fetched_is_said() {
+    let place = Place::empty();
+    let models = place.path().join("models").display().to_string();
+    let words = ["doctor", "--json", "-m", "local/qwen2.5-coder-1.5b"];
+    let output = place.convoke_with(&words, &[("CONVOKE_MODELS", &models)]);
+    let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert!(told["bytes_to_fetch"].as_u64() > Some(1_000_000_000), "{told}");
+}

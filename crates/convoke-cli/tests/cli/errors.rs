@@ -4,7 +4,7 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use insta::assert_snapshot;
 
 use crate::examples::{forked, letter, refund};
-use crate::place::{Place, stderr};
+use crate::place::{Place, stderr, stdout};
 use crate::workshop::{RUN, unwatched, workshop};
 
 #[test]
@@ -145,4 +145,100 @@ fn help_documents_the_exit_codes_and_wrong_command_lines_end_with_2() {
     assert_eq!(place.convoke(&["shwo"]).status.code(), Some(2));
     assert_eq!(place.convoke(&[]).status.code(), Some(2));
     assert_eq!(place.convoke(&["--version"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_run_cannot_be_called_what_means_the_newest() {
+    let place = Place::with([crate::examples::letter()]);
+    for command in
+        [&["run", "x.agent", "--id", "last"][..], &["fork", "letter-1", "--at", "2", "--id", "last"]]
+    {
+        let output = place.convoke(command);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("`last` means the newest run"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_wrong_command_line_has_its_tips_as_hints_in_json() {
+    let place = Place::empty();
+    for (command, hint) in
+        [(&["vlidate", "--json"][..], "validate"), (&["run", "--modle", "x", "--json"], "--model")]
+    {
+        let output = place.convoke(command);
+        let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let hints = told["error"]["hints"].to_string();
+        assert!(hints.contains(hint), "{told:#}");
+        assert_eq!(told["error"]["exit_code"], 2);
+    }
+}
+
+#[test]
+fn what_is_said_twice_or_means_nothing_is_refused() {
+    let place = Place::empty();
+    place.write("b.agent", "NAME b\nINPUT x\nTOOLS none\nGOAL g \"Say $x\"\nRUN m USING g\n");
+    for (words, told) in [
+        (&["-i", "x=1", "-i", "x=2"][..], "x is given twice"),
+        (&["-i", "x=1", "--budget", "1 calls, 2 calls"], "calls are limited twice"),
+        (&["-i", "x=1", "--timeout", "0s"], "in no time nothing can be done"),
+    ] {
+        let output = place.convoke(&[&["run", "b.agent", "-m", "scripted/rehearsal"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_hint_can_be_followed() {
+    let place = Place::empty();
+    place.write("bad.toml", "[[rule]]\nerror = { status = 401, message = \"no such key\" }\n");
+    place.write("cut.toml", "[[rule]]\nreply = \"Half an ans\"\nfinish = \"length\"\n");
+    place.write("s.agent", "NAME s\nINPUT key SECRET\nTOOLS none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    place.write("b.agent", "NAME b\nTOOLS none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    let models = place.path().join("models").display().to_string();
+    for (command, told) in [
+        (&["model", "rm", "nosuch"][..], "`convoke model list`"),
+        (
+            &["run", "s.agent", "-i", "key=hunter2", "--id", "s-1", "-m", "scripted/bad.toml"],
+            "`convoke resume s-1 -i key=VALUE`",
+        ),
+        (
+            &["run", "b.agent", "--id", "b-1", "-m", "scripted/cut.toml"],
+            "`convoke resume b-1` asks for that reply anew",
+        ),
+    ] {
+        let output = place.convoke_with(command, &[("CONVOKE_MODELS", &models)]);
+        assert!(stderr(&output).contains(told), "{command:?}: {}", stderr(&output));
+    }
+    let forgotten = place.convoke(&["chat", "--forget", "-m", "scripted/bad.toml", "hi"]);
+    assert!(!stderr(&forgotten).contains("run "), "{}", stderr(&forgotten));
+    let entry = place.convoke_with(&["model", "info", "qwen2.5-coder-1.5b"], &[("CONVOKE_MODELS", &models)]);
+    assert!(stdout(&entry).contains("`convoke model pull qwen2.5-coder-1.5b`"), "{}", stdout(&entry));
+}
+
+#[test]
+fn too_little_for_the_next_call_is_not_called_used_up() {
+    let place = Place::empty();
+    place.write("b.agent", "NAME b\nTOOLS none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    place.write("good.toml", "price = { input = 3.0, output = 15.0 }\n[[rule]]\nreply = \"Hello.\"\n");
+    let output = place.convoke(&["run", "b.agent", "-m", "scripted/good.toml", "--budget", "0.0001 usd"]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("has too little left for the next call: $0.00 of $0.0001"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_run_that_nobody_works_on_is_idle_also_where_several_are_listed() {
+    let mut other = crate::examples::crashed();
+    other.id = "payment-8".parse().unwrap();
+    let place = Place::with([crate::examples::crashed(), other]);
+    let output = place.convoke(&["show", "payment"]);
+    assert!(
+        stderr(&output).contains(", idle, ") && !stderr(&output).contains("running"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -37,6 +37,9 @@ fn the_doctor_finds_the_local_model_when_there_is_nothing_else() {
     let output = place.convoke_with(&["doctor", "--json"], &variables);
     let value: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(value["model"], "local/qwen2.5-coder-1.5b");
+    assert!(value["bytes_to_fetch"].as_u64() > Some(1_000_000_000), "it is not here yet: {value}");
+    let told = stdout(&place.convoke_with(&["doctor"], &variables));
+    assert!(told.contains("GB are fetched when it is first used"), "{told}");
 }
 
 #[test]

@@ -113,3 +113,13 @@ fn a_server_that_is_not_there_is_a_failure_of_the_list() {
         assert!(stdout(&output).contains("gone"), "{output:?}");
     }
 }
+
+#[test]
+fn a_header_for_a_command_is_refused_as_a_variable_for_an_address_is() {
+    let place = Place::empty();
+    for words in [&["--header", "a=b", "--", "x"][..], &["--url", "https://x.example/", "--env", "a=b"]] {
+        let output = place.convoke(&[&["mcp", "add", "v"], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
+    }
+    assert!(!place.path().join("convoke.toml").exists());
+}

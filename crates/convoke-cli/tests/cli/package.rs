@@ -264,3 +264,52 @@ fn a_file_of_that_name_goes_before_an_installed_package() {
     packing.place.write("plan", "NAME other\nGOAL g \"x\"\nRUN r USING g\n");
     assert!(stdout(&packing.convoke(&["inspect", "plan"])).contains("other"));
 }
+
+#[test]
+fn what_install_says_runs_a_package_does_run_it() {
+    let packing = Packing::new();
+    let said = |arguments: &[&str]| stderr(&packing.convoke(arguments));
+    for (version, command) in
+        [("1.10.0", "`convoke run plan` runs it"), ("1.9.0", "`convoke run plan@1.9.0` runs it")]
+    {
+        packing.does(&["pack", "plan", "-o", "plan.agent", "--key", "ada.key", "--version", version]);
+        let told = said(&["install", "plan.agent", "--key", "ada.pub"]);
+        assert!(told.contains(command), "{told}");
+    }
+    // The folder that it was packed from is still there, under the same name.
+    packing.does(&["run", "plan", "-i", "topic=looms", "-m", "scripted/rehearsal", "--quiet"]);
+    assert!(!said(&["validate", "plan"]).contains("note:"), "somebody vouches for it");
+}
+
+#[test]
+fn a_package_that_nobody_vouches_for_is_said_to_be_one_whenever_it_is_used() {
+    let packing = Packing::new();
+    packing.does(&["pack", "plan", "-o", "plan.agent"]);
+    packing.does(&["install", "plan.agent", "--allow-unsigned"]);
+    for command in [
+        &["validate", "plan"][..],
+        &["run", "plan", "--dry-run", "-i", "topic=x", "-m", "scripted/rehearsal"],
+    ] {
+        let told = stderr(&packing.convoke(command));
+        assert!(told.contains("the package is not signed"), "{told}");
+    }
+}
+
+#[test]
+fn a_package_that_is_not_installed_is_answered_with_what_is() {
+    let packing = Packing::new();
+    packing.does(&["pack", "plan", "-o", "plan.agent", "--version", "1.0.0"]);
+    packing.does(&["install", "plan.agent", "--allow-unsigned"]);
+    for (wanted, told) in
+        [("plan@2", "of the package plan there is 1.0.0 here"), ("paln", "did you mean the package `plan`?")]
+    {
+        let output = packing.convoke(&["run", wanted]);
+        assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    }
+    let output = packing.convoke(&["pack", "plan", "--version", "../x"]);
+    assert!(
+        stderr(&output).contains("the version \"../x\" cannot be used: it may only have"),
+        "{}",
+        stderr(&output)
+    );
+}

@@ -28,7 +28,7 @@ fn what_a_dry_run_lists_is_what_is_deleted_and_unfinished_runs_stay() {
             serde_json::from_str(&stdout(&place.convoke(&with(&["--dry-run", "--json"])))).unwrap();
         let deleted: Value =
             serde_json::from_str(&stdout(&place.convoke(&with(&["--yes", "--json"])))).unwrap();
-        assert_eq!(listed["would_delete"], deleted["runs"]);
+        assert_eq!(listed["runs"], deleted["runs"]);
         let count = deleted["runs"].as_array().unwrap().len();
         assert!(count > 0 && deleted["deleted"] == count, "{deleted}");
         let left = stdout(&place.convoke(&["runs"]));
@@ -43,7 +43,7 @@ fn a_run_goes_only_if_it_is_both_old_and_beyond_the_newest() {
     let would = |limits: &[&str]| {
         let output = place.convoke(&[&["purge", "--dry-run", "--json"], limits].concat());
         let listed: Value = serde_json::from_str(&stdout(&output)).unwrap();
-        listed["would_delete"].as_array().unwrap().len()
+        listed["runs"].as_array().unwrap().len()
     };
     assert_eq!(would(&["--older-than", "30d"]), 3);
     assert_eq!(

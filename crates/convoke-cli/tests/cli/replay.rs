@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::examples::{crashed, failed, forked, interrupted, letter, odd, refund, supervised};
 use crate::journal::{BEGINNING, Reply, Run};
-use crate::place::{Place, stdout};
+use crate::place::{Place, stderr, stdout};
+use crate::workshop::{RUN, unwatched, workshop};
 
 #[test]
 fn a_run_is_told_in_the_order_of_its_journal() {
@@ -111,4 +112,17 @@ fn a_text_of_one_endless_line_is_told_in_reasonable_time() {
     );
     let shown = stdout(&Place::with([run]).convoke(&["replay", "long-2", "--full"]));
     assert_eq!(shown.matches('x').count(), 2_000_000);
+}
+
+#[test]
+fn a_path_needs_no_name_of_the_workflow_and_one_that_leads_nowhere_is_said() {
+    let place = workshop(&unwatched());
+    assert!(place.convoke(&RUN).status.success());
+    let told = |path: &str| place.convoke(&["replay", "letter-1", "--path", path]);
+    let (short, whole) = (told("main/collect"), told("letter/main/collect"));
+    assert!(stdout(&short).contains("main/collect"), "{}", stdout(&short));
+    assert_eq!(stdout(&short), stdout(&whole));
+    let nowhere = told("main/colect");
+    assert_eq!(nowhere.status.code(), Some(3));
+    assert!(stderr(&nowhere).contains("is at `main/colect` or below it"), "{}", stderr(&nowhere));
 }

@@ -72,11 +72,28 @@ fn a_run_that_another_process_works_on_is_stopped_there() {
     let deleted = place.convoke(&["rm", "letter-1", "--yes"]);
     assert_eq!(deleted.status.code(), Some(1), "a run under way is not deleted");
     assert!(stderr(&deleted).contains("`convoke cancel letter-1`"), "{}", stderr(&deleted));
+    let watching = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
+        .current_dir(place.path())
+        .env_clear()
+        .args(["attach", "letter-1", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     let cancelled = place.convoke(&["cancel", "letter-1"]);
     assert_eq!(stdout(&cancelled), "cancelled letter-1\n", "{}", stderr(&cancelled));
     assert!(stderr(&cancelled).contains("was asked to stop"), "{}", stderr(&cancelled));
-    let (_, code, told) = running.finish();
+    let (events, code, told) = running.finish();
     assert_eq!(code, Some(6), "{told}");
+    assert!(told.contains("cancelled by ann: stopping") && told.contains("was cancelled by ann"), "{told}");
+    assert!(!told.contains("convoke resume") && !told.contains("Ctrl-C"), "{told}");
+    let error = &events.last().unwrap()["error"];
+    assert_eq!((&error["hints"], &error["exit_code"]), (&serde_json::json!([]), &6.into()), "{error}");
+    let seen = watching.wait_with_output().unwrap();
+    assert_eq!(seen.status.code(), Some(6), "{}", stderr(&seen));
+    assert!(stderr(&seen).contains("it was cancelled for good"), "{}", stderr(&seen));
+    assert!(!stderr(&seen).contains("convoke resume"), "{}", stderr(&seen));
+    assert!(!place.files().iter().any(|(path, ..)| path.display().to_string().contains("cancel")));
     let shown: Value = document(&place.convoke(&["show", "letter-1", "--json"]));
     assert_eq!(shown["run"]["status"], "cancelled");
     assert_eq!(place.convoke(&["resume"]).status.code(), Some(3), "nothing is left to be resumed");

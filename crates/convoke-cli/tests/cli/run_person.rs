@@ -177,7 +177,7 @@ fn secrets_are_kept_nowhere_and_given_again() {
     let suspended = place.convoke(&arguments);
     assert_eq!(suspended.status.code(), Some(5), "{}", stderr(&suspended));
     let answered = place.convoke(&["answer", "letter-1", "--approve", "--resume"]);
-    assert!(stderr(&answered).contains("`convoke resume letter-1 -i name=value`"), "{}", stderr(&answered));
+    assert!(stderr(&answered).contains("`convoke resume letter-1 -i key=VALUE`"), "{}", stderr(&answered));
     assert_snapshot!("resume_without_secret", place.seen(&["resume", "letter-1"]));
     let resumed = place.convoke(&["resume", "letter-1", "-i", "key=s3cr3t-v4lue", "-v"]);
     assert_eq!(stdout(&resumed), format!("{RESULT}\n"), "{}", stderr(&resumed));

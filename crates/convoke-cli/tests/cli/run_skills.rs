@@ -82,3 +82,23 @@ fn a_package_is_run_like_a_file() {
     assert_eq!(stdout(&output), "Said.\n", "{}", stderr(&output));
     assert!(stderr(&output).contains("not signed"), "nobody vouches for it: {}", stderr(&output));
 }
+
+#[test]
+fn a_folder_of_skills_that_is_not_there_is_said_with_the_one_that_was_meant() {
+    let place = Place::empty();
+    place.write("skills/review/SKILL.md", "---\nname: review\ndescription: Reviews.\n---\nReview it.\n");
+    place.write("convoke.toml", "[skills]\npaths = [\"skils\"]\n");
+    place.write("b.agent", "NAME b\nTOOLS none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    for command in
+        [&["validate", "b.agent"][..], &["run", "b.agent", "-m", "scripted/rehearsal"], &["doctor"]]
+    {
+        let told = stderr(&place.convoke(command));
+        assert!(told.contains("there is no folder skils; did you mean skills?"), "{command:?}: {told}");
+    }
+    let named = place.convoke(&["validate", "b.agent", "--skills", "skils"]);
+    assert_eq!(named.status.code(), Some(2));
+    assert!(stderr(&named).contains("did you mean skills?"), "{}", stderr(&named));
+    place.write("c.agent", "NAME c\nAGENT a FROM reveiw\nGOAL g \"Say hello\" USING a\nRUN m USING g\n");
+    let misspelt = place.convoke(&["validate", "c.agent", "--skills", "skills"]);
+    assert!(stderr(&misspelt).contains("FROM review"), "{}", stderr(&misspelt));
+}

@@ -56,3 +56,27 @@ fn runs_can_be_narrowed_to_a_time() {
     assert_eq!(listed(&["--until", "2026-01-06", "--limit", "2"]), 2);
     assert_snapshot!("runs_since_nonsense", place.seen(&["runs", "--since", "yesterday"]));
 }
+
+#[test]
+fn a_call_that_was_refused_cost_nothing_and_is_one_of_the_calls() {
+    let place = Place::empty();
+    place.write("b.agent", "NAME b\nTOOLS none\nGOAL g \"Say hello\"\nRUN m USING g\n");
+    place.write("bad.toml", "[[rule]]\nerror = { status = 401, message = \"no such key\" }\n");
+    place.write("good.toml", "price = { input = 3.0, output = 15.0 }\n[[rule]]\nreply = \"Hello.\"\n");
+    let run = |model: &str, more: &[&str]| {
+        let words = [&["run", "b.agent", "-m", model, "--output", "json", "-q"], more].concat();
+        serde_json::from_str::<Value>(&stdout(&place.convoke(&words))).unwrap()
+    };
+    let refused = run("scripted/bad.toml", &[]);
+    assert_eq!(
+        (&refused["spent"]["model_calls"], &refused["spent"]["cost_usd"]),
+        (&json!(1), &json!(0.0)),
+        "{refused:#}"
+    );
+    assert_eq!(refused["error"]["exit_code"], 1, "{refused:#}");
+    assert!(refused["error"]["hints"][0].as_str().unwrap().contains("convoke resume"), "{refused:#}");
+    run("scripted/good.toml", &["--budget", "0.000001 usd"]);
+    let sums = stats(&place, &[]);
+    assert_eq!((&sums["spent"]["model_calls"], &sums["failures"]), (&json!(1), &json!(1)), "{sums:#}");
+    assert_eq!((&sums["spent"]["cost_usd"], &sums["spent"]["known_cost_usd"]), (&json!(0.0), &json!(0.0)));
+}

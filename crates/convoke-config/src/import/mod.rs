@@ -56,7 +56,12 @@ pub fn translate(text: &str, name: &str) -> Result<Imported, ImportError> {
     }
     let written = toml::to_string_pretty(&draft.written)
         .map_err(|error| ImportError { name: name.to_owned(), why: error.to_string() })?;
-    let text = format!("# Translated from {name}.\n{}{written}", if written.is_empty() { "" } else { "\n" });
+    let mut text =
+        format!("# Translated from {name}.\n{}{written}", if written.is_empty() { "" } else { "\n" });
+    for comment in &draft.comments {
+        text.push_str("\n# Not for this file, which may go to others; yours may say it:\n");
+        text.extend(comment.lines().map(|line| format!("# {line}\n")));
+    }
     Ok(Imported { text, notes: draft.notes })
 }
 
@@ -64,6 +69,8 @@ pub fn translate(text: &str, name: &str) -> Result<Imported, ImportError> {
 #[derive(Default)]
 struct Draft {
     written: Table,
+    /// What stands there as comments only.
+    comments: Vec<String>,
     notes: Vec<String>,
 }
 

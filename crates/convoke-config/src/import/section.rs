@@ -1,5 +1,7 @@
 //! What becomes of each section.
 
+use std::path::{Component, Path};
+
 use toml::{Table, Value};
 
 use super::{Draft, model};
@@ -34,6 +36,16 @@ fn agent(section: &Table, draft: &mut Draft) {
         match (key.as_str(), value.as_str()) {
             // The working folder, which it is anyway.
             ("workspace", Some("" | "." | "./")) => {}
+            ("workspace", Some(path)) if leads_out(path) => {
+                draft.note(
+                    "agent.workspace",
+                    &format!(
+                        "is left out: {path} is not in the folder, and only you can let agents work elsewhere; set \
+                         `workspace.path` in your own convoke.toml (`convoke config path` says where), or CONVOKE_WORKSPACE"
+                    ),
+                );
+                draft.comments.push(format!("[workspace]\npath = {}", Value::from(path)));
+            }
             ("workspace", Some(path)) => draft.set(&["workspace"], "path", path),
             ("id", _) => {
                 draft.note("agent.id", "has no counterpart: a workflow has its name in the Agentfile")
@@ -41,6 +53,12 @@ fn agent(section: &Table, draft: &mut Draft) {
             _ => draft.note(&format!("agent.{key}"), "is not known"),
         }
     }
+}
+
+/// Whether a path may be outside of the folder that it is said in, where it is refused.
+fn leads_out(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    path.starts_with('~') || !parts.all(|part| matches!(part, Component::CurDir | Component::Normal(_)))
 }
 
 fn llm(section: &Table, draft: &mut Draft) {

@@ -3,7 +3,7 @@
 use super::detail::{self, Decoded, Detail};
 use super::{Conversations, Spent};
 use crate::journal::is_priced;
-use crate::{EffectKind, Entry, Phase, RecordedError, Timestamp, Usage};
+use crate::{EffectKind, Entry, Money, Phase, RecordedError, Timestamp, Usage};
 
 /// An entry of the journal: its number and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,14 +124,17 @@ impl Attempt {
     pub(super) fn spent(&self, kind: EffectKind) -> Spent {
         // A call that the budget did not allow was never made.
         let made = !matches!(self.error, Some(RecordedError::Budget(_)));
-        let usage = self.usage();
-        let is_unpriced = self.ended.is_some() && !is_priced(usage, self.error.as_ref());
+        let is_call = kind == EffectKind::Model && made && self.ended.is_some();
+        let is_unpriced = is_call && !is_priced(self.usage(), self.error.as_ref());
+        let mut usage = self.usage().unwrap_or_default();
+        // A call that was refused before it could cost anything is known to have cost nothing.
+        usage.cost = usage.cost.or((is_call && !is_unpriced).then_some(Money::ZERO));
         Spent {
-            model_calls: u64::from(kind == EffectKind::Model && made && self.ended.is_some()),
-            unpriced_calls: u64::from(kind == EffectKind::Model && is_unpriced),
+            model_calls: u64::from(is_call),
+            unpriced_calls: u64::from(is_unpriced),
             tool_calls: u64::from(kind == EffectKind::Tool && !self.was_not_made),
-            usage: usage.unwrap_or_default(),
-            failures: u64::from(self.is_failure()),
+            usage,
+            failures: u64::from(self.is_failure() && made),
         }
     }
 }

@@ -48,7 +48,7 @@ use crate::event::{EventKind, RunEnd, Sequencer};
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
-use crate::{Error, Gate, Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Gate, Money, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -132,7 +132,9 @@ impl Run {
         let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         totals.model_calls += 1;
         totals.unpriced_calls += u64::from(!is_priced);
-        totals.usage += usage;
+        // A call that was refused before it could cost anything has no price and no usage: it is known to have cost nothing.
+        let cost = usage.cost.or(is_priced.then_some(Money::ZERO));
+        totals.usage += Usage { cost, ..usage };
     }
 
     pub(crate) fn count_tool_call(&self) {

@@ -6,8 +6,81 @@ use super::diagnostic::{Code, Diagnostic};
 use super::syntax::StatementKind;
 use super::{Source, Span};
 
+/// Tables and keys that stand at the top of the configuration of the Go `agent` program, or of ours.
+const OF_CONFIGURATIONS: &[&str] = &[
+    "agent",
+    "llm",
+    "small_llm",
+    "profiles",
+    "storage",
+    "telemetry",
+    "skills",
+    "model",
+    "services",
+    "store",
+];
+
+/// Those of policies, the Go program's or ours.
+const OF_POLICIES: &[&str] =
+    &["default_deny", "allowed_dirs", "bash", "tools", "mcp", "security", "content", "workspace", "version"];
+
 /// What is said about a file that is none.
 pub(super) fn found(source: &Source) -> Option<Diagnostic> {
+    yaml(source).or_else(|| toml(source))
+}
+
+fn toml(source: &Source) -> Option<Diagnostic> {
+    let text = source.text();
+    let mut names = Vec::new();
+    let mut first = None;
+    for line in text.lines().filter(is_significant) {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        if StatementKind::from_word(word).is_some_and(|kind| kind.word() == word) {
+            return None;
+        }
+        // Longer values go on in lines that are indented, or begin with what ends them.
+        if line.starts_with([' ', '\t', ']', '}', '"', '\'']) {
+            continue;
+        }
+        names.push(toml_name(line)?);
+        first.get_or_insert(line);
+    }
+    let first = first?;
+    let start = first.as_ptr() as usize - text.as_ptr() as usize;
+    let span = Span::new(start, start + first.trim_end().len());
+    let name = source.name();
+    let is_about = |known: &[&str]| names.iter().any(|name| known.contains(name));
+    let (what, help) = if is_about(OF_CONFIGURATIONS) {
+        (
+            "a configuration",
+            format!("`convoke config import {name}` makes a convoke.toml of one of the Go `agent` program"),
+        )
+    } else if is_about(OF_POLICIES) {
+        (
+            "a policy",
+            format!(
+                "`convoke policy import {name}` translates one of the Go `agent` program; `convoke policy check {name}` checks one of Convoke"
+            ),
+        )
+    } else {
+        ("TOML", "an Agentfile begins with `NAME`; `convoke init` writes one".to_owned())
+    };
+    let message = format!("this is {what}, not an Agentfile");
+    Some(Diagnostic::new(Code::NotAnAgentfile, span, message).label("TOML begins here").help(help))
+}
+
+/// The outermost table or key that a line of TOML begins with.
+fn toml_name(line: &str) -> Option<&str> {
+    let fits = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    let path = match line.strip_prefix('[') {
+        Some(table) => table.trim_start_matches('[').split_once(']')?.0,
+        None => line.split_once('=')?.0,
+    };
+    let name = path.trim().split('.').next().unwrap_or_default();
+    (!name.is_empty() && name.chars().all(fits)).then_some(name)
+}
+
+fn yaml(source: &Source) -> Option<Diagnostic> {
     let text = source.text();
     let mut keys = Vec::new();
     let mut first = None;

@@ -16,6 +16,7 @@ use crate::limits::Limits;
 use crate::loader::PackageFiles;
 use crate::manifest::{Author, Manifest};
 use crate::package::Package;
+use crate::place;
 use gather::Gathered;
 
 /// What a package is made with. What is given here goes before what the folder says.
@@ -79,6 +80,10 @@ impl Package {
     /// cannot be packed; and if it is too large.
     pub fn pack(folder: impl AsRef<Path>, options: &PackOptions) -> Result<Packed, PackageError> {
         let folder = folder.as_ref();
+        if let Some(version) = &options.version {
+            place::segment(version)
+                .map_err(|reason| PackageError::Version { version: version.clone(), reason })?;
+        }
         let gathered = gather::gather(folder, &options.limits)?;
         let agentfile = agentfile(folder, &gathered)?;
         let source = gathered.files.get("manifest.json").and_then(|file| file.bytes.as_deref());

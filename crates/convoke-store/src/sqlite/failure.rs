@@ -1,5 +1,7 @@
 //! What went wrong, and what the user can do about it.
 
+use std::path::Path;
+
 use convoke_core::StoreError;
 use rusqlite::ErrorCode;
 
@@ -48,6 +50,9 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
         }
         Some(ErrorCode::ReadOnly) => {
             format!("{place} cannot be written: make the file and its folder writable for this user")
+        }
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) if Path::new(place).is_file() => {
+            format!("{place} cannot be opened: check that this user may read it, and write in its folder")
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             if let Some(said) = lack_of_handles() {
@@ -101,4 +106,19 @@ pub(super) fn read_only(place: &str) -> StoreError {
     StoreError::Failed(format!(
         "{place} was opened for reading only: open it with `SqliteStore::open` to write"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_and_cannot_be_opened_is_one_that_may_not_be_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let refused =
+            rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), None);
+        let told = |place: &str| explain(place, &refused).to_string();
+        assert!(told(file.path().to_str().unwrap()).contains("this user may read it"));
+        assert!(told("nowhere/convoke.db").contains("its folder exists"));
+    }
 }

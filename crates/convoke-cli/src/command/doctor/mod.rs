@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use self::services::Standing;
 use crate::arguments::{Arguments, Doctor};
+use crate::configuration;
 use crate::failure::Failure;
+use crate::human;
 use crate::models::Models;
 use crate::run::Checkup;
 use crate::terminal::{Ink, Output, Rich, text};
@@ -22,6 +24,9 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
     let models = Models::load(arguments)?;
     if !models.config.warnings().is_empty() {
         output.problems(models.config.warnings());
+    }
+    for missing in configuration::missing_skills(&models.config) {
+        output.note(&missing);
     }
     let choice = models.choose(wanted.model.as_deref()).await?;
     let checkup = Checkup::make(arguments, &models.config, output).await;
@@ -72,6 +77,10 @@ fn tell(
     for finding in &choice.findings {
         let (mark, ink) = if finding.found.decides() { ("✓", Ink::Good) } else { ("–", Ink::Faint) };
         output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, format!(" {finding}")))?;
+    }
+    if let Some(bytes) = choice.model.as_ref().filter(|_| works).and_then(|name| models.to_fetch(name)) {
+        let words = format!(" it is not here yet: {} are fetched when it is first used", human::bytes(bytes));
+        output.line(&Rich::plain("  ").with(Ink::Caution, "!").with(Ink::Plain, words))?;
     }
     if let Some(Ok(words)) = trial {
         output.line(
@@ -153,6 +162,7 @@ fn as_json(
         "model": choice.model.as_ref().map(ToString::to_string),
         "looked_at": choice.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "works": choice.model.is_some() && !matches!(trial, Some(Err(_))),
+        "bytes_to_fetch": choice.model.as_ref().and_then(|name| models.to_fetch(name)),
         "answer": trial.and_then(|trial| trial.as_ref().ok()),
         "services": services,
         "agents": checkup.as_json(),

@@ -65,6 +65,10 @@ fn server(wanted: &McpAdd) -> Result<Table, Failure> {
             server.insert("url", value(url));
             values(&wanted.header, "headers", &mut server)?;
         }
+        (None, [_, ..]) if !wanted.header.is_empty() => {
+            return Err(Failure::usage("`--header` is for a server with an address: a command has none")
+                .hint("leave `--header` out, or name the address with `--url`; a command has variables: `--env`"));
+        }
         (None, [command, given @ ..]) => {
             server.insert("command", value(command));
             if !given.is_empty() {

@@ -253,7 +253,11 @@ impl Checker<'_> {
     fn not_found(&mut self, target: &str, path: &str, from: Span) {
         let loader = self.nesting.loader;
         self.diagnostics.error(|| {
-            let siblings = loader.names(folder_of(path)).unwrap_or_default();
+            let mut siblings = loader.names(folder_of(path)).unwrap_or_default();
+            // A name alone may be that of a skill.
+            if !target.contains(['/', '.']) {
+                siblings.extend(loader.skill_names());
+            }
             let file = target.rsplit('/').next().unwrap_or_default();
             let meant = suggest::nearest(file, siblings.iter().map(String::as_str));
             let diagnostic = Diagnostic::new(Code::NotFound, from, format!("`{target}` was not found"))

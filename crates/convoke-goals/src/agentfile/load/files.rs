@@ -121,6 +121,12 @@ impl Loader for FileLoader {
         let folders = self.skills.iter().map(|skills| skills.join(name));
         folders.filter(|folder| folder.is_dir()).find_map(|folder| folder.to_str().map(str::to_owned))
     }
+
+    fn skill_names(&self) -> Vec<String> {
+        let entries = self.skills.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+        let skills = entries.filter(|entry| entry.path().join("SKILL.md").is_file());
+        skills.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
 }
 
 fn read(path: &str, real: &Path, largest: u64) -> Result<Vec<u8>, LoadError> {

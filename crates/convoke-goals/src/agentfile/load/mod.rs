@@ -32,6 +32,11 @@ pub trait Loader {
 
     /// The folder of a skill that is known by its name, wherever skills are kept.
     fn skill(&self, name: &str) -> Option<String>;
+
+    /// The names of the skills that are known so, for whoever has misspelt one.
+    fn skill_names(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What is at a path.
