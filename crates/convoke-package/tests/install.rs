@@ -45,6 +45,8 @@ fn agentcore_229_files_are_installed_under_name_and_version() {
     assert_eq!(installed.path, home.path().join("plan/1.0.0"));
     assert_eq!(installed.verification, Verification::Unsigned);
     let expected = [
+        // What is to be said of a package that nobody vouches for.
+        ".concern",
         "Agentfile",
         "agents",
         "agents/critic.md",
