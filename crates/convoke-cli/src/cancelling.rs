@@ -5,8 +5,12 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use convoke_core::RunId;
+
+/// Nothing is being cancelled for longer. A file that is older was left by somebody who was killed.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// Says that a run is being cancelled, until it is dropped.
 pub(crate) struct Notice {
@@ -14,14 +18,13 @@ pub(crate) struct Notice {
 }
 
 impl Notice {
-    /// Says to this process that it is to stop because its run is cancelled, and by whom. If it cannot be said, the run is
-    /// cancelled all the same.
-    pub(crate) fn leave(store: &Path, process: u32, run: &RunId, reason: &str) -> Self {
-        let file = place(store, process);
+    /// Says that a run is being cancelled, and why. If it cannot be said, the run is cancelled all the same.
+    pub(crate) fn leave(store: &Path, run: &RunId, reason: &str) -> Self {
+        let file = place(store, run);
         // One that is left over is of no use; and never is a file written that somebody else has put there.
         let _ = std::fs::remove_file(&file);
         if let Ok(mut notice) = std::fs::File::create_new(&file) {
-            let _ = write!(notice, "{run}\n{reason}");
+            let _ = notice.write_all(reason.as_bytes());
         }
         Self { file }
     }
@@ -33,16 +36,16 @@ impl Drop for Notice {
     }
 }
 
-/// Why a run is being cancelled that this process works on, if it is.
-pub(crate) fn reason(store: &Path, process: u32, run: &RunId) -> Option<String> {
-    let notice = std::fs::read_to_string(place(store, process)).ok()?;
-    // One that nobody took away may be about another run of a process with the same number.
-    let (cancelled, reason) = notice.split_once('\n')?;
-    (cancelled == run.as_str()).then(|| reason.to_owned())
+/// Why a run is being cancelled, if it is.
+pub(crate) fn reason(store: &Path, run: &RunId) -> Option<String> {
+    let file = place(store, run);
+    let written = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
+    let is_recent = written.elapsed().unwrap_or_default() < LONGEST;
+    std::fs::read_to_string(file).ok().filter(|_| is_recent)
 }
 
-fn place(store: &Path, process: u32) -> PathBuf {
+fn place(store: &Path, run: &RunId) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
-    name.push(format!("-cancel-{process}"));
+    name.push(format!("-cancel-{run}"));
     name.into()
 }

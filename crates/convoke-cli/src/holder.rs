@@ -15,11 +15,6 @@ impl Holder {
         Some(Self { process, host: host.to_owned() })
     }
 
-    /// Its number.
-    pub(crate) fn process(&self) -> u32 {
-        self.process.unsigned_abs()
-    }
-
     /// Whether it is on this machine.
     pub(crate) fn is_here(&self) -> bool {
         #[cfg(unix)]

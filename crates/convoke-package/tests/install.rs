@@ -62,6 +62,8 @@ fn agentcore_229_files_are_installed_under_name_and_version() {
     assert_eq!(installed.verification, Verification::Unsigned);
     assert_eq!(installed.dependencies, [], "it wants none beside it");
     let expected = [
+        // What is to be said of a package that nobody vouches for.
+        ".concern",
         "Agentfile",
         "agents",
         "agents/critic.md",

@@ -17,7 +17,6 @@ use crate::arguments::Attach;
 use crate::cancelling;
 use crate::failure::{Exit, Failure};
 use crate::gist::Gist;
-use crate::holder::Holder;
 use crate::human;
 use crate::onward;
 use crate::render;
@@ -42,11 +41,16 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Attach) -> Result
     let mut signals = Signals::listen()?;
     let mut watched = Watched::default();
     loop {
+        // Asked before and after: in between it may have been stopped, or cancelled.
+        let was_being_cancelled = is_being_cancelled(session, &record);
         let history = watched.look(session, &record).await?;
-        if let Some(history) = history.filter(|history| is_over(&history.record))
-            && !watched.is_being_cancelled(session, &history.record)
-        {
-            return finish(session, &history);
+        if let Some(history) = history.filter(|history| is_over(&history.record)) {
+            let is_stopped = history.record.status == RunStatus::Cancelled;
+            let is_for_good = onward::is_cancelled_for_good(&history.record);
+            let more_comes = was_being_cancelled || is_being_cancelled(session, &record);
+            if !is_stopped || is_for_good || !more_comes {
+                return finish(session, &history);
+            }
         }
         tokio::select! {
             _ = signals.next() => {
@@ -63,6 +67,11 @@ fn is_over(record: &RunRecord) -> bool {
     RunStanding::of(record) != RunStanding::Status(RunStatus::Running)
 }
 
+/// Whether somebody is cancelling it for good, for which it is stopped first.
+fn is_being_cancelled(session: &Session<'_>, record: &RunRecord) -> bool {
+    cancelling::reason(Path::new(&session.place), &record.id).is_some()
+}
+
 /// What was told of a run so far.
 #[derive(Default)]
 struct Watched {
@@ -72,8 +81,6 @@ struct Watched {
     begun: HashSet<String>,
     /// Questions that were shown.
     asked: HashSet<QuestionId>,
-    /// Who worked on it when it was last looked at.
-    holder: Option<String>,
 }
 
 impl Watched {
@@ -81,9 +88,6 @@ impl Watched {
     async fn look(&mut self, session: &mut Session<'_>, run: &RunRecord) -> Result<Option<History>, Failure> {
         let news = session.store.entries(&run.id, self.last + 1, GLANCE).await?;
         let now = session.store.run(&run.id).await?;
-        if let Some(holder) = now.as_ref().and_then(|now| now.holder.clone()) {
-            self.holder = Some(holder);
-        }
         if news.is_empty() && now.as_ref().is_some_and(|now| !is_over(now)) {
             return Ok(None);
         }
@@ -111,16 +115,6 @@ impl Watched {
             session.output.note("it waits for an answer, here or where it runs, and is watched on:");
             tell_questions(session, &new);
         }
-    }
-
-    /// Whether it was stopped only because it is about to be cancelled for good.
-    fn is_being_cancelled(&self, session: &Session<'_>, record: &RunRecord) -> bool {
-        let process = self.holder.as_deref().and_then(Holder::parse).filter(Holder::is_here);
-        record.status == RunStatus::Cancelled
-            && !onward::is_cancelled_for_good(record)
-            && process.is_some_and(|process| {
-                cancelling::reason(Path::new(&session.place), process.process(), &record.id).is_some()
-            })
     }
 
     /// What to say about an entry, and when it was.

@@ -83,7 +83,7 @@ async fn stop(
     if others > 0 {
         return Err(elsewhere("which works on other runs too, and would stop them all"));
     }
-    let notice = Notice::leave(Path::new(&session.place), process.process(), run, reason);
+    let notice = Notice::leave(Path::new(&session.place), run, reason);
     process.interrupt().map_err(|error| elsewhere(&format!("which cannot be told to stop ({error})")))?;
     session.output.note(&format!("{holder} has it, and was asked to stop"));
     Ok(notice)

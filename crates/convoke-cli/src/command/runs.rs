@@ -99,10 +99,14 @@ async fn all_listed(session: &Session<'_>, records: Vec<RunRecord>) -> Result<Ve
     Ok(runs)
 }
 
-/// The record of a run under way says nothing about what it has spent since it began; its journal does.
+/// The record of a run under way says nothing about what it has spent since it began, and that of an earlier build not why a
+/// cost is missing; the journal does, as it does for sums over runs.
 async fn listed(session: &Session<'_>, record: RunRecord) -> Result<Listed, Failure> {
+    let totals = &record.totals;
+    let is_unexplained = totals.model_calls > 0 && totals.unpriced_calls == 0 && totals.usage.cost.is_none();
     let so_far = match record.status {
         RunStatus::Running => Some(History::spent_so_far(&*session.store, &record.id).await?),
+        _ if is_unexplained => Some(History::spent_so_far(&*session.store, &record.id).await?),
         _ => None,
     };
     Ok(Listed { record, so_far })

@@ -1,6 +1,6 @@
 //! `convoke packages`, `convoke uninstall`, and installed packages that are named like files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use convoke_core::suggest::nearest;
 use convoke_package::InstalledVersion;

@@ -221,7 +221,7 @@ impl Job {
         let take_over = format!("{} --take-over", session.resume(&run, manifest));
         let history = History::load(&*session.store, &run).await?;
         let (store, own) = (PathBuf::from(&session.place), run.clone());
-        let cancelled = Arc::new(move || cancelling::reason(&store, std::process::id(), &own));
+        let cancelled = Arc::new(move || cancelling::reason(&store, &own));
         let watch = Watch {
             telling,
             progress: Progress::new(&self.planned).remembering(&history),

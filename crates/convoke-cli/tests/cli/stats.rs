@@ -80,3 +80,16 @@ fn a_call_that_was_refused_cost_nothing_and_is_one_of_the_calls() {
     assert_eq!((&sums["spent"]["model_calls"], &sums["failures"]), (&json!(1), &json!(1)), "{sums:#}");
     assert_eq!((&sums["spent"]["cost_usd"], &sums["spent"]["known_cost_usd"]), (&json!(0.0), &json!(0.0)));
 }
+
+#[test]
+fn a_list_and_its_sum_know_the_same_of_a_cost() {
+    for run in [letter(), failed(), refund(), release(), crashed(), odd()] {
+        let name = run.id.clone();
+        let place = Place::with([run]);
+        let listed: Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
+        let sums = stats(&place, &[]);
+        for key in ["cost_usd", "known_cost_usd", "unpriced_calls"] {
+            assert_eq!(listed[0]["spent"][key], sums["spent"][key], "{name}: {key}");
+        }
+    }
+}
