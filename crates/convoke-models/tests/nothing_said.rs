@@ -59,9 +59,9 @@ fn idling(provider: Provider, before: &[Value], nothing: &Value, times: usize) -
     }
 }
 
-/// What an answer ends in that comes piece by piece, with a pause between them.
+/// What an answer ends in that comes piece by piece, with a pause between them, and would be cut off in the end.
 async fn end_of(provider: Provider, answer: Answer, limits: TimeLimits) -> String {
-    let server = Server::start([answer.hang()]).await;
+    let server = Server::start([answer]).await;
     let model = model(settings(provider, &server.url).time_limits(limits));
     let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
     assert_eq!(error.kind, ModelErrorKind::TimedOut, "{provider:?}: {error}");

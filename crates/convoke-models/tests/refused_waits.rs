@@ -80,7 +80,7 @@ async fn what_is_said_of_a_wait_is_what_is_waited() {
 
 #[tokio::test]
 async fn a_wait_beyond_all_measure_is_not_put_into_numbers() {
-    let answers = ["99999999999999999999", "Fri, 31 Dec 2099 23:59:59 GMT"];
+    let answers = ["99999999999999999999", "Thu, 31 Dec 2099 23:59:59 GMT"];
     for (number, wait) in answers.into_iter().enumerate() {
         let model = model(&format!("far-{number}"), [refusal().header("retry-after", wait)]);
         let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();

@@ -302,7 +302,13 @@ async fn an_effect_in_doubt_asks_a_person_or_fails_as_configured() {
     let text = failed.error.unwrap().to_string();
     assert!(text.contains("`charge` at `main`") && text.contains("may or may not have acted"), "{text}");
     let suspended = asking.resume(&workflow, run.clone()).await.unwrap();
-    assert!(suspended.questions()[0].question.title.contains("may have acted already"));
+    let question = &suspended.questions()[0].question;
+    assert!(question.title.contains("may have acted already"));
+    let when = &question.details;
+    assert!(
+        when.contains("had not ended when the run stopped") && !when.contains("the process ended"),
+        "{when}"
+    );
     answer_all(&memory, &Answer::choose("again")).await;
     assert_eq!(asking.resume(&workflow, run).await.unwrap().completed().unwrap(), 1);
 }
