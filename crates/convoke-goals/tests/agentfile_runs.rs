@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::{self, valid};
+use crate::common::valid;
 use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, EventKind, ModelError, ModelErrorKind, RunStatus, Toolset};
