@@ -188,10 +188,6 @@ async fn told(
 ) -> Result<String, Failure> {
     let divergence = match error.root() {
         Error::Diverged(divergence) => divergence,
-        // What is left may be too little for what comes next.
-        Error::Budget(exhausted) if exhausted.used < exhausted.limit => {
-            return Ok(error.to_string().replace("is used up", "has too little left for the next call"));
-        }
         _ => return Ok(error.to_string()),
     };
     let record = session.store.run(&outcome.run).await?;

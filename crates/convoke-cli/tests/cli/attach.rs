@@ -113,5 +113,5 @@ fn a_goal_begins_when_its_first_call_does() {
         let line = told.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{told}"));
         line.split(']').next().unwrap_or_default().to_owned()
     };
-    assert_ne!(since("goal g: begins"), since("g: rehearsal"), "the reply took more than a second: {told}");
+    assert_ne!(since("goal g: begins"), since("g: scripted"), "the reply took more than a second: {told}");
 }

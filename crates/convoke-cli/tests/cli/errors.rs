@@ -224,7 +224,8 @@ fn too_little_for_the_next_call_is_not_called_used_up() {
     let output = place.convoke(&["run", "b.agent", "-m", "scripted/good.toml", "--budget", "0.0001 usd"]);
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("has too little left for the next call: $0.00 of $0.0001"),
+        stderr(&output)
+            .contains("too little of the budget of the run is left for the next call: $0.0001 of $0.0001"),
         "{}",
         stderr(&output)
     );

@@ -51,19 +51,19 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::ReadOnly) => {
             format!("{place} cannot be written: make the file and its folder writable for this user")
         }
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) if Path::new(place).is_file() => {
-            format!("{place} cannot be opened: check that this user may read it, and write in its folder")
-        }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            if let Some(said) = lack_of_handles() {
-                return StoreError::Failed(format!(
-                    "{place} cannot be opened: {said}; let this program have more files open (`ulimit -n`), or do less at a \
-                     time ({error})"
-                ));
-            }
-            format!(
-                "{place} cannot be opened: check that its folder exists and that this user may write there"
-            )
+            let why = match lack_of_handles() {
+                Some(said) => {
+                    format!(
+                        "{said}; let this program have more files open (`ulimit -n`), or do less at a time"
+                    )
+                }
+                None if Path::new(place).is_file() => {
+                    "check that this user may read it, and write in its folder".to_owned()
+                }
+                None => "check that its folder exists and that this user may write there".to_owned(),
+            };
+            format!("{place} cannot be opened: {why}")
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!("{place} is locked by another process: end that process, or wait for it and try again")
