@@ -1,6 +1,4 @@
 //! The loop itself: replies, calls, results, and the ways to end.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::time::Duration;
 
 use crate::common::{

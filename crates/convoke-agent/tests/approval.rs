@@ -1,6 +1,4 @@
 //! A person's word before a call is made.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::time::Duration;
 
 use crate::common::{

@@ -1,6 +1,4 @@
 //! Arguments of tools: what the model is told of them, and what they are checked for before a call.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use crate::common::{agent, calls_then_done, result, results};
 use convoke_agent::{FunctionTool, schema_of};
 use convoke_core::{Error, Tool};

@@ -1,6 +1,4 @@
 //! Agents as tools of agents.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::time::Duration;
 
 use crate::common::{Diary, agent, call, calls_then_done, echo, result, results, slow, streamed};

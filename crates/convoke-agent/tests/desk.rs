@@ -1,6 +1,4 @@
 //! The desk: somebody in the same process who answers.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

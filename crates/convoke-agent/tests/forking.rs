@@ -1,6 +1,4 @@
 //! Agents in a run that goes another way.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use crate::common::{Diary, agent, call, calls_then_done, echo};

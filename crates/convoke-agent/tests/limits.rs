@@ -1,6 +1,4 @@
 //! Limits end in an answer: turns, budgets, repetition.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use crate::common::{Diary, agent, call, echo, outcome, result, results, streamed};
 use convoke_agent::{Agent, AgentResult, AgentStop, Conversation, FunctionTool, InvalidAgent};
 use convoke_core::{

@@ -1,6 +1,4 @@
 //! Replies that ask for very many calls at once.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! Tools that are offered by name until they are opened.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use crate::common::{Diary, agent, call, echo, result, results};
 use convoke_agent::Agent;
 use convoke_core::ModelRequest;

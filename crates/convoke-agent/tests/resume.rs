@@ -1,6 +1,4 @@
 //! Agents that are interrupted, and go on where they were.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! What listeners hear of an agent, however slow they are.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::time::Duration;
 
 use crate::common::{agent, calls_then_done, kind, slow};

@@ -1,6 +1,4 @@
 //! Answers with a shape.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use convoke_agent::{Structured, UnmarshalError, structured, structured_value};

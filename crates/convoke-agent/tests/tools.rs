@@ -1,6 +1,4 @@
 //! Tools, sets of tools, and the schemas of their arguments.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

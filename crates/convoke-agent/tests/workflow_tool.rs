@@ -1,6 +1,4 @@
 //! Workflows as tools of agents.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use crate::common::{Diary, agent, calls_then_done, result, results};
 use convoke_agent::WorkflowTool;
 use convoke_core::{

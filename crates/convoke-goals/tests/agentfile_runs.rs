@@ -1,6 +1,4 @@
 //! Agentfiles, run: what is written in the language is what happens.
-#![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

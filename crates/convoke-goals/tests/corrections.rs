@@ -1,6 +1,4 @@
 //! Corrections reach everybody they concern, and stand whatever becomes of the try that was to heed them.
-#![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
-
 use std::sync::Arc;
 
 use crate::run_support::{Rig, text};

@@ -1,6 +1,4 @@
 //! A run that is cut anywhere goes on as if nothing had been.
-#![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,5 @@
 //! One way to write a file.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
 use convoke_goals::agentfile::format;
 
 fn formatted(text: &str) -> String {

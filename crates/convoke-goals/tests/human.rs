@@ -1,6 +1,4 @@
 //! Goals that a person decides about.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

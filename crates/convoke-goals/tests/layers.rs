@@ -1,7 +1,5 @@
 //! What holds for a node: what is said further out, changed by what it says itself.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
-
 use std::time::Duration;
 
 use crate::run_support::{Rig, systems, text};

@@ -1,7 +1,5 @@
 //! From text to tokens.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::lexer::{Illegal, Keyword, TokenKind, lex};
 

@@ -1,6 +1,4 @@
 //! Runs keep the rules they were begun under, whatever build goes on with them.
-#![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
-
 use std::sync::Arc;
 
 use crate::run_support::{Rig, prompts};

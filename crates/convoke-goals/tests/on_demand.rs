@@ -1,6 +1,4 @@
 //! Tools that nobody named are offered by name, and described once they are opened.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use crate::run_support::{Rig, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, ModelRequest, Toolset};

@@ -1,6 +1,4 @@
 //! Why a supervisor looks at a result.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use crate::supervised::*;

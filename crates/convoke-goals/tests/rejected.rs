@@ -1,6 +1,4 @@
 //! What nobody accepted is nobody's result.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::time::Duration;
 
 use crate::run_support::{Ran, Rig, text};

@@ -1,7 +1,5 @@
 //! Secret inputs reach models and tools, and nothing that is kept or shown.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
-
 use std::sync::{Arc, Mutex};
 
 use convoke_agent::FunctionTool;

@@ -1,6 +1,4 @@
 //! Goals that a supervisor sends back, and people who decide when it does not.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::time::Duration;
 
 use crate::supervised::*;

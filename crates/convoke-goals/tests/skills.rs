@@ -1,6 +1,4 @@
 //! Skills: which there are, how they are taken up, and that their limits hold.
-#![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
-
 use std::fs;
 use std::sync::Arc;
 

@@ -1,6 +1,4 @@
 //! Agents that are called in at run time.
-#![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
-
 use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{ModelError, ModelErrorKind, ModelRequest};
 use convoke_goals::{Agent, Goal, Overrides, Sequence, Spawning, Tools, Workflow};

@@ -1,6 +1,4 @@
 //! Whoever watches a goal knows which tools were called for it, whoever called them.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use crate::run_support::{Ran, Rig};

@@ -1,6 +1,4 @@
 //! Supervision in whole workflows: who is watched, who is sent back, who is asked.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use crate::common::valid;

@@ -1,6 +1,4 @@
 //! Goals that a model watches, phase by phase.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use crate::supervised::*;
 use convoke_core::{BoxFuture, Error, EventKind, ModelError, RunStatus, Runtime, Scope};
 use convoke_goals::Supervision;

@@ -1,6 +1,4 @@
 //! The parameters of a goal hold for what is said about it.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use crate::run_support::Rig;

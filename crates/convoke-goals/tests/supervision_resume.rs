@@ -1,6 +1,4 @@
 //! Supervised goals that are interrupted, at any moment, and go on.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use crate::supervised::*;

@@ -1,6 +1,4 @@
 //! Values in prompts: in one order, and never taken for a part of the prompt.
-#![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
-
 use crate::run_support::{Rig, prompts, systems, text};
 use convoke_goals::{Agent, Goal, Input, Sequence, Type, Workflow};
 use convoke_models::{Match, ScriptedModel};

@@ -1,7 +1,5 @@
 //! What the texts of a tree come to: which words in them are variables, and what stands there instead.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
-
 use crate::common::valid;
 use crate::run_support::{Rig, prompts, systems};
 use convoke_goals::{Agent, Goal, Input, Sequence, Workflow};

@@ -1,6 +1,4 @@
 //! What a supervisor is told, and what of what it says is a verdict.
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::Arc;
 
 use crate::supervised::*;

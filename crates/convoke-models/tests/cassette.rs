@@ -1,7 +1,5 @@
 //! Cassettes against a server that answers as told.
 
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

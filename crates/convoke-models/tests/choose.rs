@@ -1,7 +1,5 @@
 //! Which model is used, and why.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
 use std::path::PathBuf;
 
 use crate::server::{Answer, Server};

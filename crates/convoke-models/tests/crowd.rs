@@ -1,7 +1,5 @@
 //! A thousand agents and the agents they ask, at one gate, against a server that allows fifty requests a second.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;

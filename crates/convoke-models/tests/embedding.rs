@@ -1,7 +1,5 @@
 //! Embeddings by providers: what is asked, what is made of the answers, and how they fail.
 
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

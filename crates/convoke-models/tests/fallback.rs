@@ -1,7 +1,5 @@
 //! Another model when one fails for good.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! Faults on demand.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::time::Duration;
 
 use crate::common::{context, deltas};

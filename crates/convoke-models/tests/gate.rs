@@ -1,7 +1,5 @@
 //! The gate by itself: order, cancellation, what it makes of replies.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

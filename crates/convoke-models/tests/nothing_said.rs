@@ -1,7 +1,5 @@
 //! Servers that send pieces with nothing in them, and replies that do not say what they used.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 
 use convoke_core::{Model, ModelErrorKind, ModelRequest, ReplyDelta};

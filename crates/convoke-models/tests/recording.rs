@@ -1,7 +1,5 @@
 //! What a model was asked.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::{context, deltas};
 use convoke_core::{Model, ModelRequest};
 use convoke_models::ScriptedModel;

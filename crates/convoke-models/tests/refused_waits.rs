@@ -1,7 +1,5 @@
 //! What is said of a wait after a refusal, and how long is waited.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 

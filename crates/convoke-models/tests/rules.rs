@@ -1,7 +1,5 @@
 //! Which rule answers, and how often.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use convoke_core::{
     Message, Model, ModelRequest, OutputSchema, Part, Reality, Role, ToolCall, ToolChoice, ToolDefinition,
     ToolResult, Transcript,

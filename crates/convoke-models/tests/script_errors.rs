@@ -1,7 +1,5 @@
 //! What is said about scripts that are wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use convoke_models::ScriptedModel;
 
 fn complaint(toml: &str) -> String {

@@ -1,7 +1,5 @@
 //! Scripts in files.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::time::Duration;
 
 use convoke_core::{

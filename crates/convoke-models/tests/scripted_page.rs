@@ -1,6 +1,4 @@
 //! What `docs/scripted-model.md` shows can be written.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
 use convoke_models::ScriptedModel;
 
 const PAGE: &str = include_str!("../../../docs/scripted-model.md");

@@ -1,7 +1,5 @@
 //! What a user is told whose script has no answer.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use convoke_core::{Category, Message, ModelErrorKind, ModelRequest, OutputSchema, ToolResult, Transcript};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::json;

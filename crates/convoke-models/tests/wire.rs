@@ -1,7 +1,5 @@
 //! What all providers have in common: where requests go, what is told of failures, and how long a reply is waited for.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

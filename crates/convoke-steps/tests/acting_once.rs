@@ -1,7 +1,5 @@
 //! A later attempt does not do again what an earlier one has done.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Limits and settings that any step can be given.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

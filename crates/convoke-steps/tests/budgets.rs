@@ -1,7 +1,5 @@
 //! What steps that share a budget may use of it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::time::Duration;
 
 use crate::common::stored::{Home, asks};

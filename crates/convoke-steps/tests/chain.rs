@@ -1,7 +1,5 @@
 //! One step after another.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::time::Duration;
 
 use crate::common::events::{end, told, told_of_steps};

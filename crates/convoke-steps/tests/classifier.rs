@@ -1,7 +1,5 @@
 //! One step out of several, chosen by a model.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::told_of_steps;
 use crate::common::{Trail, add, blamed, run_on, watch_on, with_model};
 use convoke_core::{Error, ModelError, ModelErrorKind, ModelParams, Step, Workflow};

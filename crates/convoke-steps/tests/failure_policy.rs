@@ -1,7 +1,5 @@
 //! What a run's policy says about failed steps: gains' error handler.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::{Arc, Mutex};
 
 use crate::common::events::{end, failures, skipped, told, told_of_steps};

@@ -1,7 +1,5 @@
 //! Replaying a run, and letting it go another way.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, add, millis};
 use convoke_core::{

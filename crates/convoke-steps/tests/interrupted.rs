@@ -1,7 +1,5 @@
 //! What a resumed run does about calls that were interrupted or failed, and what it never does about them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! What a fan-out needs of its branches, and what becomes of the rest.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::told;
 use crate::common::gauge::Gauge;
 use crate::common::{Trail, add, at_once, failed_branches, fails, millis, run, slow, waits, watch};

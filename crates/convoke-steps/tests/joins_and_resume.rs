@@ -1,7 +1,5 @@
 //! What was decided about branches stays decided when the run is resumed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

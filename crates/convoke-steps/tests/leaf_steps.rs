@@ -1,7 +1,5 @@
 //! Functions and tasks.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::{end, failures, told, told_of_steps};
 use crate::common::{Oops, Trail, add, fails, run, watch};
 use convoke_core::{Error, EventKind, Runtime, Scope, Workflow};

@@ -1,8 +1,6 @@
 //! Time and budgets of runs that are resumed: what was cut short stays cut short, and what ended the run gets another
 //! chance.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! A step again and again.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::{Arc, Mutex};
 
 use crate::common::events::{end, told, told_of_steps};

@@ -1,7 +1,5 @@
 //! Several sources merged into one, and one step for every item.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::gauge::Gauge;
 use crate::common::{Oops, Trail, add, at_once, failed_branches, fails, millis, run, run_on, slow, watch};
 use convoke_core::{Error, RunStatus, Runtime};

@@ -1,7 +1,5 @@
 //! What happens when one particular step fails.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::told_of_steps;
 use crate::common::{Oops, Trail, add, blamed, fails, millis, run, slow, waits, watch};
 use convoke_core::{Canceller, Error, RetryPolicy, RunStatus, Runtime, Workflow};

@@ -1,7 +1,5 @@
 //! Branches that fail.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::{end, skipped, told, told_of_steps};
 use crate::common::gauge::Gauge;
 use crate::common::{Oops, Trail, add, blamed, failed_branches, fails, millis, run, slow, watch, watch_on};

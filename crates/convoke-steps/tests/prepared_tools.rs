@@ -1,7 +1,5 @@
 //! Tools that make ready before a call counts as begun.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::{Arc, Mutex};
 
 use crate::common::Trail;

@@ -1,7 +1,5 @@
 //! Prompts: a model asked once.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::{end, spoken, told, told_of_steps};
 use crate::common::{Trail, add, run, run_on, watch_on, with_model};
 use convoke_agent::UnmarshalError;

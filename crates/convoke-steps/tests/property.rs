@@ -1,7 +1,5 @@
 //! What holds for any workflow, however it is put together.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::Trail;
 use crate::common::shapes::{Joining, shapes};
 use crate::common::stored::{Home, echo};

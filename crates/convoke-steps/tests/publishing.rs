@@ -1,7 +1,5 @@
 //! The state as listeners see it.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::told_of_steps;
 use crate::common::{Oops, Trail, fails, watch};
 use convoke_core::{Error, Event, EventKind, Scope};

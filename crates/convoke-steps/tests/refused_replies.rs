@@ -1,7 +1,5 @@
 //! Replies that came and that a step cannot use: a run that failed by one asks for it anew when it is resumed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 
 use crate::common::Trail;

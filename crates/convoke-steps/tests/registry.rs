@@ -1,7 +1,5 @@
 //! Workflows by name, started with JSON.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::{end, must_be_well_formed, told};
 use crate::common::{Trail, add, fails};
 use convoke_core::{Error, Event, Outcome, Registry, RunOptions, RunStatus, Runner, Runtime, Workflow};

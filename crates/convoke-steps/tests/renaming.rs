@@ -1,7 +1,5 @@
 //! Workflows that change while runs of them are under way.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, add};
 use convoke_core::store::NewRun;

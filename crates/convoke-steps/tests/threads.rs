@@ -1,7 +1,5 @@
 //! Branches on several threads at once.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 

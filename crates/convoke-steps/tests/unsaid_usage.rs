@@ -1,7 +1,5 @@
 //! Budgets and records where a model does not say what it used.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use convoke_core::{Error, Limits, Money, Price, Resource, RunStatus, Usage, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{Chain, Prompt, StepExt, prompt};

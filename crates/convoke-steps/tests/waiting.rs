@@ -1,7 +1,5 @@
 //! Time limits and waiting for others: those of tools count work, limits somebody sets on steps count everything.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::time::Duration;
 
 use crate::common::{Trail, millis};

@@ -1,7 +1,5 @@
 //! Whole runs, and how they end.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use crate::common::events::{end, told};
 use crate::common::stored::{Home, echo};
 use crate::common::{Oops, Trail, add, blamed, fails, millis, waits};

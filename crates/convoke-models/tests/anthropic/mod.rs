@@ -1,7 +1,5 @@
 //! Anthropic's Messages: what is asked, what is understood, and what goes wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 mod faults;
 mod replies;
 mod requests;

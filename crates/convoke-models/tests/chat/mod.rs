@@ -1,7 +1,5 @@
 //! Chat completions, against a server that behaves like the servers there are.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod faults;
 mod replies;
 mod requests;

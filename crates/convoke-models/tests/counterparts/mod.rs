@@ -3,8 +3,6 @@
 //! `scripts/counterparts` installs it and says where; these tests look for it in `CONVOKE_COUNTERPARTS` and are passed
 //! over without it, so that `cargo test` alone needs no other language. `scripts/test` always has it.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-
 mod faults;
 mod official;
 mod process;

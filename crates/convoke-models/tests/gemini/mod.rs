@@ -1,7 +1,5 @@
 //! Gemini through the model every provider shares, against a server that answers as Google's does.
 
-#![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
-
 mod faults;
 mod replies;
 mod requests;

@@ -1,7 +1,5 @@
 //! OpenAI's Responses, against a server that behaves like OpenAI's.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod faults;
 mod replies;
 mod requests;

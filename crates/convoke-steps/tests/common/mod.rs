@@ -1,7 +1,5 @@
 //! What several topics need.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 pub(crate) mod events;
 pub(crate) mod gauge;
 pub(crate) mod shapes;
