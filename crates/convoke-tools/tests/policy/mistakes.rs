@@ -90,11 +90,6 @@ fn nothing_in_a_file_or_in_its_name_moves_the_cursor() {
 }
 
 #[test]
-fn what_is_wrong_within_a_letter_is_pointed_at() {
-    insta::assert_snapshot!(told("version = 1\nsandbox = \u{201e}off\u{201c}\n"));
-}
-
-#[test]
 fn a_file_of_a_mebibyte_is_read_and_a_longer_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("policy.toml");
