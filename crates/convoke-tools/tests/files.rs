@@ -281,6 +281,13 @@ async fn links_that_stay_inside_are_followed_and_stay_links() {
     assert!(hands.inside("absolute").is_symlink());
     hands.link("circle", "circle");
     assert!(hands.refused("read", json!({"path": "circle"})).await.contains("circle"));
+    // As many as Linux follows, and one more.
+    hands.link("real/a.txt", "1");
+    for number in 2..=41 {
+        hands.link((number - 1).to_string(), &number.to_string());
+    }
+    assert_eq!(hands.done("read", json!({"path": "40"})).await, "new");
+    assert!(hands.refused("read", json!({"path": "41"})).await.contains("more than 40 links"));
 }
 
 #[tokio::test]
@@ -289,6 +296,76 @@ async fn a_file_whose_names_are_all_inside_is_read() {
     let path = hands.put("a.txt", "text");
     std::fs::hard_link(&path, hands.inside("b.txt")).unwrap();
     assert_eq!(hands.done("read", json!({"path": "b.txt"})).await, "text");
+    let refused = hands.refused("write", json!({"path": "b.txt", "content": "x"})).await;
+    assert!(refused.contains("has 2 hard links"), "{refused}");
+    // What is only not to be changed may be read by another name as well.
+    let config = hands.put(".git/config", "[core]\n");
+    std::fs::hard_link(&config, hands.inside("config.txt")).unwrap();
+    assert_eq!(hands.done("read", json!({"path": "config.txt"})).await, "[core]\n");
+}
+
+/// A file in the place of a repository says whose hooks are run; a folder that becomes one may bring its own.
+#[tokio::test]
+async fn no_repository_is_put_in_place_by_moving_or_writing() {
+    let hands = Hands::new();
+    hands.put("plain.txt", "gitdir: elsewhere");
+    hands.put("hooked/hooks/pre-commit", "#!/bin/sh\n");
+    hands.put("bare/HEAD", "ref: refs/heads/main\n");
+    hands.put("sub/.git", "gitdir: ../.git/modules/sub");
+    for (tool, arguments) in [
+        ("write", json!({"path": ".git", "content": "gitdir: elsewhere"})),
+        ("mv", json!({"source": "plain.txt", "destination": ".git"})),
+        ("cp", json!({"source": "plain.txt", "destination": "deep/.git"})),
+        ("rm", json!({"path": "sub/.git"})),
+        ("mv", json!({"source": "hooked", "destination": ".git"})),
+    ] {
+        let what = format!("{tool} {arguments}");
+        let refused = hands.refused(tool, arguments).await;
+        assert!(refused.contains("is protected (read-only"), "{what}: {refused}");
+    }
+    hands.done("mv", json!({"source": "bare", "destination": ".git"})).await;
+    assert_eq!(hands.content(".git/HEAD"), "ref: refs/heads/main\n");
+}
+
+#[tokio::test]
+async fn files_are_taken_up_to_a_length_and_whole_or_not_at_all() {
+    const LONGEST: u64 = 16 << 20;
+    let hands = Hands::new();
+    let file = std::fs::File::create(hands.inside("long")).unwrap();
+    file.set_len(LONGEST).unwrap();
+    hands.done("cp", json!({"source": "long", "destination": "copy"})).await;
+    assert_eq!(std::fs::metadata(hands.inside("copy")).unwrap().len(), LONGEST);
+    file.set_len(LONGEST + 2).unwrap();
+    let refused = hands.refused("cp", json!({"source": "long", "destination": "other"})).await;
+    let limit = "`long` has 16777218 bytes, more than the 16777216 that a tool may read as a whole";
+    assert_eq!(refused, limit);
+    let content = "x".repeat(usize::try_from(LONGEST).unwrap() + 1);
+    let refused = hands.refused("write", json!({"path": "other", "content": content})).await;
+    assert_eq!(refused, "`other` has 16777217 bytes, more than the 16777216 that a tool may write");
+    assert!(!hands.inside("other").exists());
+}
+
+#[tokio::test]
+async fn what_is_not_text_or_no_file_is_called_what_it_is() {
+    let hands = Hands::new();
+    hands.put("nul", "a\0b");
+    let refused = hands.refused("edit", json!({"path": "nul", "old": "a", "new": "c"})).await;
+    assert_eq!(refused, "`nul` is not text: binary data, 3 bytes; it cannot be shown");
+    let _socket = std::os::unix::net::UnixListener::bind(hands.inside("socket")).unwrap();
+    let refused = hands.refused("read", json!({"path": "socket"})).await;
+    assert_eq!(refused, "`socket` is a socket, not a file");
+    let error = convoke_tools::workspace::Workspace::open(hands.inside("nul")).unwrap_err().to_string();
+    assert!(error.starts_with("cannot open the workspace"), "{error}");
+}
+
+#[tokio::test]
+async fn searches_go_two_hundred_levels_deep() {
+    let hands = Hands::new();
+    let above = |folders: usize| "d/".repeat(folders);
+    hands.put(&format!("{}seen", above(199)), "");
+    hands.put(&format!("{}unseen", above(200)), "");
+    let found = hands.done("glob", json!({"pattern": "**/*seen"})).await;
+    assert!(found.contains("/seen") && !found.contains("unseen"), "{found}");
 }
 
 #[test]
@@ -426,7 +503,9 @@ async fn an_interrupted_change_knows_by_what_was_kept_before_whether_it_was_made
 async fn what_a_dead_process_was_writing_is_taken_away_and_what_a_living_one_writes_is_not() {
     let hands = Hands::new();
     hands.put("a/.convoke-00000000000000ab.tmp", "half of it");
-    hands.put("a/.convoke-notes.tmp", "somebody's own");
+    for own in ["notes", "ab", "not-hexadecimal-"] {
+        hands.put(&format!("a/.convoke-{own}.tmp"), "somebody's own");
+    }
     let living = hands.put("a/.convoke-00000000000000cd.tmp", "being written");
     let living = std::fs::File::open(living).unwrap();
     living.lock().unwrap();
@@ -435,8 +514,14 @@ async fn what_a_dead_process_was_writing_is_taken_away_and_what_a_living_one_wri
     let mut left: Vec<_> =
         std::fs::read_dir(hands.inside("a")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
-    let expected =
-        [".convoke-00000000000000cd.tmp", ".convoke-00000000000000ef.tmp", ".convoke-notes.tmp", "b.txt"];
+    let expected = [
+        ".convoke-00000000000000cd.tmp",
+        ".convoke-00000000000000ef.tmp",
+        ".convoke-ab.tmp",
+        ".convoke-not-hexadecimal-.tmp",
+        ".convoke-notes.tmp",
+        "b.txt",
+    ];
     assert_eq!(left, expected);
 }
 

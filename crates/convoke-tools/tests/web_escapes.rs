@@ -139,8 +139,92 @@ fn only_public_addresses_are_public() {
     ] {
         assert!(rules.check(address.parse().unwrap()).is_ok(), "{address}");
     }
-    let said = rules.check("169.254.169.254".parse().unwrap()).unwrap_err().to_string();
-    assert!(said.contains("metadata"), "{said}");
+}
+
+/// Each range by its first and its last address, with those just outside if they are public.
+#[test]
+fn ranges_end_where_they_end_and_are_called_what_they_are() {
+    let rules = AddressRules::public();
+    let check = |address: &str| rules.check(address.parse().unwrap()).map_err(|error| error.to_string());
+    for (addresses, what) in [
+        (&["0.0.0.0", "::", "::ffff:0.0.0.0"][..], "no address at all"),
+        (&["127.0.0.0", "127.255.255.255", "::1", "64:ff9b::127.0.0.1"], "this machine (loopback)"),
+        (&["10.0.0.0", "10.255.255.255"], "in a private network"),
+        (&["172.16.0.0", "172.31.255.255"], "in a private network"),
+        (&["192.168.0.0", "192.168.255.255"], "in a private network"),
+        (&["fc00::", "fd00:ec1:ffff::", "fd00:ec3::"], "in a private network"),
+        (&["fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], "in a private network"),
+        (&["fec0::", "feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], "in a private network"),
+        (&["2002:a00:1::1", "2001:4860::5efe:a00:1", "2001:4860::200:5efe:a00:1"], "in a private network"),
+        (&["100.64.0.0", "100.100.100.199", "100.100.100.201"], "in a provider's shared network"),
+        (&["100.127.255.255"], "in a provider's shared network"),
+        (&["169.254.0.0", "169.254.169.252", "169.254.170.3", "169.254.255.255"], "link-local"),
+        (&["fe80::", "febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], "link-local"),
+        (&["169.254.169.254", "169.254.169.253", "169.254.169.123"], "where a cloud keeps its metadata"),
+        (&["169.254.170.2", "169.254.170.23", "100.100.100.200"], "where a cloud keeps its metadata"),
+        (&["168.63.129.16", "192.0.0.192", "::ffff:169.254.169.254"], "where a cloud keeps its metadata"),
+        (&["fd00:ec2::", "fd00:ec2:ffff:ffff:ffff:ffff:ffff:ffff"], "where a cloud keeps its metadata"),
+        (&["224.0.0.0", "239.255.255.255"], "multicast"),
+        (&["ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], "multicast"),
+        (&["192.0.2.0", "192.0.2.255", "198.51.100.0", "198.51.100.255"], "reserved for documentation"),
+        (&["203.0.113.0", "203.0.113.255"], "reserved for documentation"),
+        (&["2001:db8::", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"], "reserved for documentation"),
+        (&["3fff::", "3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff"], "reserved for documentation"),
+        (&["0.0.0.1", "0.255.255.255", "192.0.0.0", "192.0.0.255"], "reserved"),
+        (&["192.88.99.0", "192.88.99.255", "198.18.0.0", "198.19.255.255"], "reserved"),
+        (&["240.0.0.0", "255.255.255.255"], "reserved"),
+        (&["::2", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], "reserved"),
+        (&["4000::", "fbff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], "reserved"),
+        (&["fe00::", "fe7f:ffff:ffff:ffff:ffff:ffff:ffff:ffff"], "reserved"),
+        (&["2001::", "2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff"], "reserved"),
+        (&["2002:808:808::", "2002:ffff:ffff::"], "reserved"),
+    ] {
+        for address in addresses {
+            let address: std::net::IpAddr = address.parse().unwrap();
+            let said = format!("{address} is {what}, and only public addresses may be reached");
+            assert_eq!(check(&address.to_string()), Err(said));
+        }
+    }
+    for address in [
+        "1.0.0.0",
+        "9.255.255.255",
+        "11.0.0.0",
+        "100.63.255.255",
+        "100.128.0.0",
+        "126.255.255.255",
+        "128.0.0.0",
+        "168.63.129.15",
+        "168.63.129.17",
+        "169.253.255.255",
+        "169.255.0.0",
+        "172.15.255.255",
+        "172.32.0.0",
+        "191.255.255.255",
+        "192.0.1.0",
+        "192.0.1.255",
+        "192.0.3.0",
+        "192.88.98.255",
+        "192.88.100.0",
+        "192.167.255.255",
+        "192.169.0.0",
+        "198.17.255.255",
+        "198.20.0.0",
+        "198.51.99.255",
+        "198.51.101.0",
+        "203.0.112.255",
+        "203.0.114.0",
+        "223.255.255.255",
+        "2000::",
+        "2001:200::",
+        "2001:db9::",
+        "2003::",
+        "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff",
+        "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        "3fff:1000::",
+        "2001:4860::5efe:808:808",
+    ] {
+        assert_eq!(check(address), Ok(()), "{address}");
+    }
 }
 
 #[tokio::test]

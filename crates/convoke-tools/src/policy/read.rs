@@ -83,10 +83,6 @@ impl Reader<'_> {
         match (KEYS.iter().find(|key| key.path == pattern), value.get_ref()) {
             (Some(key), _) => self.leaf(key, &names, value),
             (None, DeValue::Table(inner)) => {
-                // A tool that is named has its place, also if nothing more is said of it.
-                if pattern == "tools.*" {
-                    self.policy.tools.entry(own.to_owned()).or_default();
-                }
                 self.table(inner, &pattern, &names);
             }
             (None, other) => {

@@ -122,17 +122,4 @@ impl FileError {
     pub(crate) fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Io { action, path: path.to_owned(), source: source.into() }
     }
-
-    /// Whether this is a refusal and not a mishap.
-    #[must_use]
-    pub fn is_denial(&self) -> bool {
-        matches!(
-            self,
-            Self::Outside { .. }
-                | Self::Protected { .. }
-                | Self::ProtectedInside { .. }
-                | Self::HardLinks { .. }
-                | Self::Unsteady { .. }
-        )
-    }
 }

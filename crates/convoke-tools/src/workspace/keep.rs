@@ -4,9 +4,10 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, fstat, openat, readlinkat, statat, unlinkat};
 use rustix::io::Errno;
 
+use super::open::FILE;
 use super::take::{empty, opened_up};
 use super::write::make_folder;
 use super::{FileError, Follow, Kind, Target, Workspace};
@@ -19,8 +20,7 @@ impl Workspace {
         let Target::There { name, .. } = &place.target else {
             return Err(FileError::Missing { path: path.to_owned() });
         };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(&*place.parent, name, flags, Mode::empty()).map_err(failed)?;
+        let file = openat(&*place.parent, name, FILE, Mode::empty()).map_err(failed)?;
         let mode = fstat(&file).map_err(failed)?.st_mode & 0o7777;
         let mut content = Vec::new();
         let mut reader = std::fs::File::from(file).take(64 << 20);

@@ -35,7 +35,7 @@ pub(crate) use links::Census;
 pub(crate) use open::{Opened, is_binary};
 pub use protected::{InvalidPattern, Protected, Protection};
 pub(crate) use resolve::{Follow, Kind, Place, Target};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, openat};
 #[cfg(target_os = "linux")]
 pub(crate) use take::{empty, opened_up};
 #[cfg(target_os = "linux")]
@@ -86,8 +86,7 @@ impl Workspace {
         let asked = path.as_ref();
         let failed = |source: std::io::Error| FileError::io("open the workspace", asked, source);
         let path = asked.canonicalize().map_err(failed)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let root = openat(CWD, &path, flags, Mode::empty()).map_err(|errno| failed(errno.into()))?;
+        let root = openat(CWD, &path, tree::FOLDER, Mode::empty()).map_err(|errno| failed(errno.into()))?;
         let protected = protected.placed_in(&path);
         Ok(Self {
             inner: Arc::new(Inner {

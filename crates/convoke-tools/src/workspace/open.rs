@@ -13,6 +13,13 @@ use super::{FileError, Follow, Kind, Place, Target, Workspace};
 /// The longest file that a tool reads as a whole.
 const LONGEST: u64 = 16 << 20;
 
+/// Opens a file: not blocking, lest a pipe hold us; not following, lest a link has come here meanwhile.
+pub(super) const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NOCTTY);
+
 /// A file of the workspace, open for reading.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -50,15 +57,13 @@ impl Workspace {
             }
             Target::Missing { .. } => return Err(FileError::Missing { path: place.path.clone() }),
         };
-        // Not blocking, lest a pipe hold us; not following, lest a link has come here meanwhile.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let path = place.path.clone();
         let wrong =
             |kind: Kind| FileError::WrongKind { path: path.clone(), is: kind.name(), wanted: "a file" };
         if let Some(kind) = place.kind().filter(|kind| *kind != Kind::File) {
             return Err(wrong(kind));
         }
-        let file = openat(&*place.parent, name, flags, Mode::empty()).map_err(|errno| match errno {
+        let file = openat(&*place.parent, name, FILE, Mode::empty()).map_err(|errno| match errno {
             Errno::LOOP | Errno::NOENT => FileError::Unsteady { path: path.display().to_string() },
             errno => FileError::io("open", &path, errno),
         })?;

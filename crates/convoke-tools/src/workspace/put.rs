@@ -16,6 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::links::names_of;
+use super::open::FILE;
 use super::tree::{list, open};
 use super::{Kind, Workspace};
 
@@ -115,8 +116,7 @@ fn is_temporary(name: &OsStr) -> bool {
 
 /// A file whose writer is dead, locked so that nobody else takes it for theirs.
 fn abandoned(folder: &OwnedFd, name: &OsStr) -> Option<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = File::from(openat(folder, name, flags, Mode::empty()).ok()?);
+    let file = File::from(openat(folder, name, FILE, Mode::empty()).ok()?);
     let is_file = FileType::from_raw_mode(fstat(&file).ok()?.st_mode) == FileType::RegularFile;
     (is_file && file.try_lock().is_ok()).then_some(file)
 }

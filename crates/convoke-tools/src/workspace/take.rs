@@ -1,10 +1,10 @@
 //! What vanishes from its place: moved away, or removed.
 
 use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, statat, unlinkat};
+use rustix::fs::{AtFlags, RenameFlags, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::put::sync;
@@ -142,22 +142,22 @@ fn rename_new(from: &OwnedFd, name: &OsStr, to: &OwnedFd, new_name: &OsStr) -> R
 /// Opens a folder in another one, to be emptied.
 pub(crate) type Open = fn(&OwnedFd, &OsStr) -> Result<OwnedFd, Errno>;
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
 /// With the rights that it gives.
 fn as_it_is(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
-    openat(folder, name, FOLDER, Mode::empty())
+    super::tree::open(folder.as_fd(), name)
 }
 
 /// Whatever its mode forbids: a command that wanted it to stay may have set it.
 #[cfg(target_os = "linux")]
 pub(crate) fn opened_up(folder: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
-    let handle = openat(folder, name, FOLDER | OFlags::PATH, Mode::empty())?;
-    let mode = rustix::fs::fstat(&handle)?.st_mode & 0o7777;
+    use rustix::fs::{Mode, OFlags, chmod, fstat, openat};
+
+    let handle = openat(folder, name, super::tree::FOLDER.union(OFlags::PATH), Mode::empty())?;
+    let mode = fstat(&handle)?.st_mode & 0o7777;
     if mode & 0o700 != 0o700 {
         // By its handle, which no link can have come in the way of.
         let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&handle));
-        rustix::fs::chmod(path, Mode::from_raw_mode(mode | 0o700))?;
+        chmod(path, Mode::from_raw_mode(mode | 0o700))?;
     }
     as_it_is(&handle, OsStr::new("."))
 }

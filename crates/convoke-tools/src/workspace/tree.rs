@@ -100,10 +100,13 @@ impl Workspace {
     }
 }
 
+/// Opens a folder to be listed.
+pub(super) const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 /// Opens a folder in a folder, to be listed.
 pub(super) fn open(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(folder, name, flags, Mode::empty())
+    openat(folder, name, FOLDER, Mode::empty())
 }
 
 /// What is in a folder, sorted.

@@ -1,11 +1,11 @@
 //! Files and folders that are made, or get another content.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags, RawMode, mkdirat, openat};
+use rustix::fs::{Mode, RawMode, mkdirat};
 use rustix::io::Errno;
 
 use super::links::{Census, names_of};
@@ -146,8 +146,7 @@ pub(super) fn make_folder(parent: &Arc<OwnedFd>, name: &OsStr) -> Result<Arc<Own
         Err(Errno::EXIST) => {}
         Err(errno) => return Err(errno),
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    openat(&**parent, name, flags, Mode::empty()).map(Arc::new)
+    super::tree::open(parent.as_fd(), name).map(Arc::new)
 }
 
 /// A file in the place of a repository says where the repository is, and whose hooks are run.

@@ -86,6 +86,9 @@ fn agent_173_a_list_of_what_is_allowed_is_not_extended_by_joining() {
             "PATH=. ls",
             "lsx",
             "$LS",
+            "ls; bash x.sh",
+            "ls; env",
+            "find . -exec ls {} \\;",
             "ls() { rm x; }; ls",
         ],
     );
@@ -132,6 +135,8 @@ fn agent_174_the_known_ways_around_a_list_are_closed() {
             "[[ -n $(curl x) ]]",
             "echo $(( $(curl x) ))",
             "busybox wget x",
+            "bash -c \"echo $#; curl x\"",
+            "watch ls ';' curl x",
         ],
     );
     all(
@@ -159,6 +164,8 @@ fn what_cannot_be_undone_is_asked_about_however_it_is_written() {
             "find . -name x -delete",
             "git branch -D x",
             "rm $FLAGS x",
+            "rm ${FLAGS} x",
+            "ls | xargs rm",
         ],
     );
     all(
@@ -166,6 +173,82 @@ fn what_cannot_be_undone_is_asked_about_however_it_is_written() {
         Outcome::Allow,
         &["rm x", "git commit -m push", "git log --grep push", "git commit -m \"$M\"", "find . -name x"],
     );
+    all(&Policy::default(), Outcome::Allow, &["rm readme", "rm -f x", "rm --verbose x", "timeout 5 rm x"]);
+}
+
+#[test]
+fn options_are_found_together_or_apart_and_not_in_other_words() {
+    let policy = policy(
+        "[commands]\ndeny = [\"git push --force\", \"tar -xzf\", \"cat -\", \"tool --ab\", \"gcc -o\"]\n",
+    );
+    all(
+        &policy,
+        Outcome::Deny,
+        &[
+            "git push --force=x",
+            "tar -xzf a",
+            "tar -x -z -f a",
+            "tar -zxf a",
+            "cat -",
+            "tool --ab",
+            "gcc -co x",
+        ],
+    );
+    all(
+        &policy,
+        Outcome::Allow,
+        &["tar -xf a", "tar -czf a", "cat x", "cat -n x", "tool -ab", "gcc foo.c", "gcc --out x"],
+    );
+    all(&policy, Outcome::Ask, &["git push --force-with-lease"]);
+    // One word, however few letters it takes to write it.
+    all(&Policy::default(), Outcome::Allow, &["go test -race -x ./..."]);
+    all(&Policy::default(), Outcome::Deny, &["mkfs.ext4 x"]);
+}
+
+#[test]
+fn of_equally_strict_decisions_the_first_is_told() {
+    let decision = Policy::default().command("ls; curl x; sudo y");
+    assert_eq!(
+        decision.to_string(),
+        "deny: `curl x`: it talks to other machines (commands.deny = \"curl\", built in)"
+    );
+}
+
+#[test]
+fn an_explanation_has_the_rules_about_a_program_and_no_others() {
+    let explained = |policy: &Policy, command: &str| {
+        let spec = convoke_core::ToolSpec::new("bash", "", [convoke_core::ToolEffect::Spawns].into());
+        let explanation = policy.explain(&policy.call(&spec, &serde_json::json!({"command": command})));
+        assert_eq!(explanation.decision, policy.command(command));
+        assert_eq!(explanation.readings, [convoke_tools::policy::shell::read(command)]);
+        let rules = explanation.considered.into_iter();
+        rules.map(|looked| format!("{} {} {}", looked.matched, looked.about, looked.rule)).collect::<Vec<_>>()
+    };
+    let own = policy("[commands]\nallow = [\"make\"]\nask = [\"make deploy\"]\n");
+    assert_eq!(
+        explained(&own, "make test"),
+        [
+            "false `make test` commands.ask = \"make deploy\", policy.toml:4",
+            "true `make test` commands.allow = \"make\", policy.toml:3"
+        ]
+    );
+    let default = Policy::default();
+    assert_eq!(
+        explained(&default, "mkfs.ext4 x"),
+        ["true `mkfs.ext4 x` commands.deny = \"mkfs.*\", built in"]
+    );
+    assert_eq!(
+        explained(&default, "npm publish").last().unwrap(),
+        "true `npm publish` commands.ask = \"npm publish\", built in"
+    );
+    assert_eq!(
+        explained(&default, "gem list"),
+        [
+            "false `gem list` commands.deny = \"gem install\", built in",
+            "false `gem list` commands.ask = \"gem push\", built in"
+        ]
+    );
+    assert!(explained(&default, "make").is_empty());
 }
 
 #[test]
@@ -239,6 +322,11 @@ fn functions_that_multiply_are_denied_and_others_are_not() {
         "x()\n{\n$(x)\n}; x",
         "bash -c ':(){ :|:& };:'",
         "true && (w() { (w); w; }; w)",
+        "f() { cat | f; }; f",
+        "f() { f | cat; }; f",
+        "f() { { a; }; f | f; }; f",
+        "function bomb() { bomb | bomb; }; bomb",
+        "function bomb ( ) { bomb & }; bomb",
     ];
     for policy in [Policy::default(), policy("[commands]\ndefault = \"allow\"\nallow = [\":\", \"f\"]\n")] {
         for bomb in bombs {
@@ -256,6 +344,10 @@ fn functions_that_multiply_are_denied_and_others_are_not() {
             "f() { { a; }; }; f | f",
             "function g { a; }; (g) | g",
             "build() { make; }; build || build",
+            "f() { a || f; }; f",
+            "f() { f || a; }; f",
+            "f() { f && a; }; f",
+            "f() { if a; then b; fi; }; f | f",
         ],
     );
 }

@@ -93,9 +93,12 @@ fn agentcore_240_tools_of_servers_are_asked_about_unless_a_list_says_otherwise()
     ] {
         assert_eq!(listed.mcp_tool(server, tool).outcome, outcome, "{server}:{tool}");
     }
-    // A pattern without a colon would never match: it is refused.
-    let error = Policy::parse("version = 1\n[mcp]\nallow = [\"files\"]\n", "policy.toml").unwrap_err();
-    assert!(error.to_string().contains("`files:*` is all tools of a server"), "{error}");
+    // A pattern without a server or a tool would never match: it is refused.
+    for pattern in ["files", "files:", ":read", ":"] {
+        let text = format!("version = 1\n[mcp]\nallow = [\"{pattern}\"]\n");
+        let error = Policy::parse(&text, "policy.toml").unwrap_err();
+        assert!(error.to_string().contains(":*` is all tools of a server"), "{pattern}: {error}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What else a file says: protection, limits, the sandbox; and that every key is documented.
 
-use convoke_tools::policy::{KEYS, Policy, RulePlace, Sandboxing};
+use convoke_core::ToolEffect;
+use convoke_tools::policy::{Call, KEYS, Outcome, Policy, RulePlace, Sandboxing, Subject};
 use convoke_tools::workspace::{Protected, Protection};
 use std::path::Path;
 
@@ -51,6 +52,115 @@ fn limits_and_the_sandbox_are_said() {
     assert_eq!((budget.tool_calls, budget.per_tool["web_search"]), (Some(50), 3));
     let default = Policy::default();
     assert_eq!((default.sandbox(), default.command_network()), (Sandboxing::Required, false));
+}
+
+/// Every key, each with a value that is not its default.
+const EVERYTHING: &str = r#"version = 1
+sandbox = "off"
+readable = ["/opt/x"]
+protected = ["*.sqlite"]
+read_only = ["Cargo.lock", "*.snap"]
+[defaults]
+reads = "ask"
+writes = "deny"
+spawns = "allow"
+network = "ask"
+irreversible = "deny"
+[tools.upload]
+decision = "ask"
+calls = 3
+arguments.file = "path"
+arguments.to = "url"
+paths.allow = ["a"]
+paths.ask = ["b"]
+paths.deny = ["c"]
+domains.allow = ["a.org"]
+domains.ask = ["b.org"]
+domains.deny = ["c.org"]
+[paths]
+within = ["d"]
+ask = ["e"]
+deny = ["f"]
+[commands]
+default = "deny"
+unclear = "deny"
+network = true
+allow = ["g"]
+ask = ["h"]
+deny = ["i"]
+[mcp]
+default = "allow"
+allow = ["j:*"]
+ask = ["k:*"]
+deny = ["l:*"]
+[limits]
+tool_calls = 11
+cpu_seconds = 12
+memory_mb = 13
+processes = 14
+file_mb = 15
+output_mb = 16
+"#;
+
+fn shown(policy: &Policy) -> Vec<(String, String)> {
+    let line = |place: &RulePlace| match place {
+        RulePlace::File { line, .. } => format!(" (line {line})"),
+        RulePlace::BuiltIn => String::new(),
+    };
+    let settings = policy.settings().into_iter();
+    settings.map(|setting| (setting.key, setting.value + &line(&setting.place))).collect()
+}
+
+#[test]
+fn everything_that_is_set_is_shown_with_its_line() {
+    let mut shown = shown(&Policy::parse(EVERYTHING, "policy.toml").unwrap());
+    for key in KEYS.iter().filter(|key| key.path != "version") {
+        let path = key.path.replacen('*', "upload", 1).replacen('*', "file", 1);
+        assert!(shown.iter().any(|(shown, _)| *shown == path), "{path}");
+    }
+    // What is built in holds behind what is set.
+    for built_in in [("commands.ask", "git push"), ("commands.deny", "curl"), ("commands.deny", "mkfs.*")] {
+        assert!(shown.iter().any(|(key, value)| (&**key, &**value) == built_in), "{built_in:?}");
+    }
+    shown.retain(|(key, value)| !key.starts_with("commands.") || value.contains("(line"));
+    let lines: Vec<String> = shown.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn where_nothing_is_set_the_defaults_are_shown() {
+    let mut shown_by_default = shown(&Policy::default());
+    shown_by_default.retain(|(key, _)| !matches!(&**key, "commands.ask" | "commands.deny"));
+    let lines: Vec<String> =
+        shown_by_default.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    // Some follow from what is set elsewhere.
+    for (text, key, value) in [
+        ("sandbox = \"off\"\n", "commands.default", "ask (line 2)"),
+        ("[mcp]\nallow = [\"a:b\"]\n", "mcp.default", "deny"),
+        ("[mcp]\ndeny = [\"a:b\"]\n", "mcp.default", "ask"),
+    ] {
+        let shown = shown(&policy(text));
+        let found = shown.iter().find(|(found, _)| found == key).unwrap();
+        assert_eq!(found.1, value, "{text}");
+    }
+}
+
+#[test]
+fn lists_that_ask_only_ask() {
+    let policy =
+        policy("[defaults]\nspawns = \"allow\"\n[tools.read.paths]\nask = [\"b\"]\n[paths]\nask = [\"e\"]\n");
+    let outcome = |tool: &str, path: &str| {
+        let call = Call::new(tool, ToolEffect::Reads.into()).about(Subject::Path(path.to_owned()));
+        policy.decide(&call).outcome
+    };
+    assert_eq!(
+        ["b", "e", "x"].map(|path| outcome("read", path)),
+        [Outcome::Ask, Outcome::Ask, Outcome::Allow]
+    );
+    assert_eq!(outcome("head", "b"), Outcome::Allow);
+    assert_eq!(policy.decide(&Call::new("x", ToolEffect::Spawns.into())).outcome, Outcome::Allow);
+    assert_eq!(policy.decide(&Call::new("x", ToolEffect::Irreversible.into())).outcome, Outcome::Ask);
 }
 
 #[cfg(target_os = "linux")]

@@ -88,6 +88,49 @@ fn the_folder_of_a_command_can_be_denied_and_allows_nothing() {
 }
 
 #[test]
+fn what_a_call_is_about_is_what_its_arguments_say() {
+    use convoke_tools::policy::Subject;
+
+    let declared = policy("[tools.grep]\narguments = { file = \"path\" }\n");
+    let about = |tool: &str, arguments: Value| {
+        let spec = ToolSpec::new(tool, "", [ToolEffect::Reads].into());
+        declared.call(&spec, &arguments).subjects
+    };
+    let path = |path: &str| Subject::Path(path.to_owned());
+    assert_eq!(about("read", json!({})), []);
+    assert_eq!(about("mv", json!({"source": "x"})), [path("x")]);
+    assert_eq!(about("grep", json!({})), [path(".")]);
+    assert_eq!(about("grep", json!({"path": "x", "file": ["y", "z"]})), [path("x"), path("y"), path("z")]);
+    assert_eq!(about("ls", json!({"path": 3})), []);
+    let program = Subject::Program(["git", "log", "-1"].map(str::to_owned).into());
+    assert_eq!(about("git", json!({"args": ["log", "-1"]})), [program.clone()]);
+    assert_eq!(about("git", json!({"args": "log  -1"})), [program]);
+    assert_eq!(about("git", json!({})), []);
+}
+
+#[test]
+fn what_tools_that_come_with_convoke_do_is_known_by_their_names() {
+    use ToolEffect::{Irreversible, Network, Reads, Spawns, Writes};
+
+    for (tools, effects) in [
+        (&["read", "head", "tail", "ls", "tree", "glob", "grep", "diff"][..], &[Reads][..]),
+        (&["write", "edit", "patch", "mkdir", "mv", "cp"], &[Writes]),
+        (&["rm"], &[Writes, Irreversible]),
+        (&["bash"], &[Reads, Writes, Spawns, Irreversible]),
+        (&["git"], &[Reads, Writes, Spawns]),
+        (&["web_fetch", "web_search"], &[Reads, Network]),
+    ] {
+        for tool in tools {
+            let known = Policy::effects_of(tool).unwrap();
+            for effect in [Reads, Writes, Spawns, Network, Irreversible] {
+                assert_eq!(known.contains(effect), effects.contains(&effect), "{tool}: {effect:?}");
+            }
+        }
+    }
+    assert_eq!(Policy::effects_of("upload"), None);
+}
+
+#[test]
 fn both_ends_of_a_move_are_judged() {
     let gate = PolicyGate::new(policy("[paths]\ndeny = [\"private/**\"]\n"));
     let spec = ToolSpec::new("mv", "", [ToolEffect::Writes].into());

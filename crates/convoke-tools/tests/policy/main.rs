@@ -1,6 +1,7 @@
 //! What tools may do: decisions, files, gates.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod always;
 mod commands;
 mod domains_and_servers;
 mod files;

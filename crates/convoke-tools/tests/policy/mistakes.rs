@@ -74,6 +74,36 @@ fn a_file_says_which_version_it_is_in() {
 }
 
 #[test]
+fn nothing_in_a_file_or_in_its_name_moves_the_cursor() {
+    let name = "evil\u{1b}[2J\u{7}.toml";
+    let errors = Policy::parse("version = 1\n\"\\u001b[2J\\u0007\" = \"\u{e9}\"\n", name).unwrap_err();
+    let plain = errors.render(false, 100);
+    assert!(plain.contains("evil\u{fffd}[2J\u{fffd}.toml"), "{plain:?}");
+    assert!(!plain.chars().any(|letter| letter.is_control() && letter != '\n'), "{plain:?}");
+    let colored = errors.render(true, 100);
+    assert!(colored.contains("\u{1b}[1m") && !colored.contains('\u{7}'), "{colored:?}");
+    let mut lines = Vec::new();
+    for problem in &errors {
+        lines.push(problem.line);
+    }
+    assert_eq!(lines, [Some(2)]);
+}
+
+#[test]
+fn a_file_of_a_mebibyte_is_read_and_a_longer_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policy.toml");
+    let mut text = "version = 1\n#".to_owned();
+    text.push_str(&"x".repeat((1 << 20) - text.len()));
+    std::fs::write(&path, &text).unwrap();
+    Policy::load_existing(&path).unwrap();
+    text.push('x');
+    std::fs::write(&path, &text).unwrap();
+    let error = Policy::load_existing(&path).unwrap_err().to_string();
+    assert!(error.contains("it is larger than 1 MiB"), "{error}");
+}
+
+#[test]
 fn a_file_that_is_not_there_is_the_default_and_one_that_cannot_be_read_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let policy = Policy::load(&folder.path().join("policy.toml")).unwrap();

@@ -166,6 +166,11 @@ fn agentcore_239_protected_files_stay_protected_whatever_is_allowed() {
         let decision = policy.decide(&call(tool, "config.toml", Some(&workspace)));
         assert_eq!(decision.outcome, Outcome::Allow, "{decision}");
     }
+    let told = |path: &str| policy.decide(&call("write", path, Some(&workspace))).because;
+    let secret = "`policy.toml` is protected (configuration, credentials, keys or a store)";
+    assert_eq!(told("policy.toml"), secret);
+    let read_only = "`.git/config` is protected (read-only, because other programs act on it)";
+    assert_eq!(told(".git/config"), read_only);
     // What git believes is read, and not changed.
     assert_eq!(policy.decide(&call("read", ".git/config", Some(&workspace))).outcome, Outcome::Allow);
     assert_eq!(policy.decide(&call("write", ".git/config", Some(&workspace))).outcome, Outcome::Deny);
@@ -255,6 +260,66 @@ fn agent_166_allow_lists_levels_and_the_home_folder() {
     paths(&policy, Outcome::Deny, &["deep/no", "flat/a/b", "other", "/home/ann/notes/x/y"]);
     let closed = crate::policy("[defaults]\nreads = \"deny\"\n");
     paths(&closed, Outcome::Deny, &["anything"]);
+}
+
+#[test]
+fn the_workspace_a_folder_and_the_root_are_named_by_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    for (pattern, denied, allowed) in [
+        ("$WORKSPACE", ".", "x"),
+        ("${WORKSPACE}", ".", "x"),
+        ("$WORKSPACE/x", "x", "y"),
+        ("./docs/", "docs", "docs/x"),
+    ] {
+        let policy = policy(&format!("[paths]\ndeny = [\"{pattern}\"]\n"));
+        let outcome = |path| policy.decide(&call("read", path, Some(&workspace))).outcome;
+        assert_eq!((outcome(denied), outcome(allowed)), (Outcome::Deny, Outcome::Allow), "{pattern}");
+    }
+    let root = policy("[paths]\ndeny = [\"/\"]\n");
+    paths(&root, Outcome::Deny, &["/", "/x/.."]);
+    paths(&root, Outcome::Allow, &["/x", "x"]);
+    for (pattern, why) in [
+        ("$WORKSPACES/x", "after $WORKSPACE comes a `/`"),
+        ("$HOME/x", "the only variable"),
+        ("./", "names nothing"),
+    ] {
+        let text = format!("version = 1\n[paths]\ndeny = [\"{pattern}\"]\n");
+        let told = Policy::parse_at_home(&text, "policy.toml", None).unwrap_err().to_string();
+        assert!(told.contains(why), "{pattern}: {told}");
+    }
+}
+
+/// What goes above where it begins is not what it would be without that.
+#[test]
+fn dots_above_the_beginning_are_not_taken_away() {
+    let policy = policy("[tools.read.paths]\nallow = [\"src/**\", \"/src/**\"]\n");
+    paths(&policy, Outcome::Deny, &["../src/x", "src/../../src/x", "/src/../x"]);
+    paths(&policy, Outcome::Allow, &["src/x", "x/../src/x", "/../src/x"]);
+}
+
+#[test]
+fn a_policy_above_the_workspace_is_about_the_folder_it_is_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let above = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(above.join("work")).unwrap();
+    let workspace = Workspace::open(above.join("work")).unwrap();
+    let text = "[paths]\ndeny = [\"work/private/**\", \"secrets/**\", \"**/*.sqlite\", \"/etc/**\"]\n\
+                [tools.notes.paths]\nask = [\"work/asked\"]\n";
+    let policy = policy(text).seen_from(&above);
+    let outcome = |path: &str| policy.decide(&call("notes", path, Some(&workspace))).outcome;
+    let beside = above.join("secrets/x").display().to_string();
+    for path in ["private", "private/x", "deep/x.sqlite", "/etc/passwd", &beside] {
+        assert_eq!(outcome(path), Outcome::Deny, "{path}");
+    }
+    assert_eq!(outcome("asked"), Outcome::Ask);
+    for path in ["work/private/x", "secrets/x", "work/asked", "x"] {
+        assert_eq!(outcome(path), Outcome::Allow, "{path}");
+    }
+    // The folder itself.
+    let all = crate::policy("[paths]\ndeny = [\"$WORKSPACE\"]\n").seen_from(&above.join("work"));
+    assert_eq!(all.decide(&call("notes", ".", Some(&workspace))).outcome, Outcome::Deny);
+    assert_eq!(all.decide(&call("notes", "x", Some(&workspace))).outcome, Outcome::Allow);
 }
 
 #[test]

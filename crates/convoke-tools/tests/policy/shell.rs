@@ -30,6 +30,9 @@ fn lists_and_pipelines() {
     reads("! a | b", &["a", "b"]);
     reads("time -p a; time -- b", &["a", "b"]);
     reads("echo 'a; b' \"c | d\" e\\;f a#b", &["echo"]);
+    reads("x= a; y=1 b", &["a", "b"]);
+    // What could not be the name of a variable is a program.
+    reads("a-b=c x; 1a=b x", &["a-b=c", "1a=b"]);
 }
 
 #[test]
@@ -46,6 +49,14 @@ fn compound_commands() {
     reads("[[ $x == *.rs && -f $(a) ]] && b", &["a", "b"]);
     reads("(( x = 1 + $(a) )); echo $(( $(b) + 2 ))", &["a", "b", "echo"]);
     reads("x=(1 $(a)); y=2 b", &["a", "b"]);
+    reads("for x\nin a; do b; done", &["b"]);
+    reads("for x in $(a); do b; done", &["a", "b"]);
+    reads("case x\nin a) b;; esac", &["b"]);
+    reads("function f() { a; }; f", &["a", "f"]);
+    reads("function f (a; b); f", &["a", "b", "f"]);
+    reads("[[ a < b || c > d ]] && e", &["e"]);
+    reads("echo $(( (1 + 2) * 3 )); (( (x) + 1 )); a", &["echo", "a"]);
+    reads("{ a; } > x 2>&1; &> y b", &["a", ">", ">", "b"]);
 }
 
 #[test]
@@ -59,6 +70,28 @@ fn substitutions_wherever_they_are() {
     reads("a <<'EOF'\n$(b)\nEOF\nd", &["a", "d"]);
     reads("a <<-EOF | b\n\tx\n\tEOF\nc", &["a", "b", "c"]);
     reads("echo '$(a)' \\$x \"\\$(b)\"", &["echo"]);
+    reads("for x in <(a); do b; done; y=(<(c)); [[ -f <(d) ]]", &["a", "b", "c", "d"]);
+    reads("echo `a \\`b\\``", &["b", "a", "echo"]);
+    reads("echo ${x[@]} ${x:-a<b} ${x:-\\$(a)}", &["echo"]);
+    reads("a <<EOF\n0123456789\\$(no) $(b)\nEOF", &["a", "b"]);
+    reads("a <<'EOF'\nb\\\nEOF\nc", &["a", "c"]);
+}
+
+/// What is put in is not there, and what stands beside it is.
+#[test]
+fn of_a_word_is_known_what_nothing_is_put_into() {
+    for (word, known, is_fixed) in [
+        ("a$1b", "ab", false),
+        ("a$#b", "ab", false),
+        ("a${x}b", "ab", false),
+        ("a$_b", "a", false),
+        ("a$", "a$", true),
+        ("a$.b", "a$.b", true),
+    ] {
+        let reading = shell::read(&format!("echo {word}"));
+        let word = &reading.commands[0].arguments()[0];
+        assert_eq!((word.known(), word.fixed().is_some()), (known, is_fixed), "{}", word.written());
+    }
 }
 
 #[test]
@@ -66,6 +99,11 @@ fn redirections_are_what_the_shell_itself_touches() {
     reads("a > x 2>&1 < y >> z &> w", &[">", "<", ">", ">", "a"]);
     reads("a 2>/dev/null >&2 2>&-", &["a"]);
     reads("a >| x; b <> y; c >&file", &[">", "a", "<", ">", "b", ">", "c"]);
+    reads("echo a>b; echo c}>d; echo {e>f", &[">", "echo", ">", "echo", ">", "echo"]);
+    // No descriptor has a number before `&>`.
+    let reading = shell::read("echo 2&>x");
+    let echo: Vec<_> = reading.commands[1].words.iter().map(|word| word.known()).collect();
+    assert_eq!(echo, ["echo", "2"]);
 }
 
 #[test]
@@ -88,6 +126,27 @@ fn programs_that_start_others() {
     reads("bash script.sh --flag", &["bash"]);
     reads("busybox a b", &["a", "busybox"]);
     reads("bash -c \"bash -c 'a'\"", &["a", "bash", "bash"]);
+    reads("bash --norc x.sh; bash -e x.sh; bash +c x.sh; bash dir/$X", &["bash", "bash", "bash", "bash"]);
+    reads("bash --rcfile x -c a; bash -sc b", &["a", "bash", "b", "bash"]);
+    reads("bash -- -c a", &["bash"]);
+    reads("timeout \"5$UNIT\" a", &["a", "timeout"]);
+    reads("find . -exec \\; -print -exec a \\;", &["a", "find"]);
+    reads("mapfile -t lines < x; printf '$(a)'", &["<", "mapfile", "printf"]);
+}
+
+/// `watch` joins its words and has a shell run them; `flock` starts a program, unless it is told otherwise.
+#[test]
+fn words_that_become_a_script_are_read_as_one() {
+    reads("watch -n 1 a ';' b", &["a", "b", "watch"]);
+    reads("watch 'a | b'", &["a", "b", "watch"]);
+    for option in ["-x", "-tx", "--exec"] {
+        reads(&format!("watch {option} a ';' b"), &["a", "watch"]);
+    }
+    reads("watch -t --no-title -n 5 a ';' b", &["a", "b", "watch"]);
+    unclear("watch a $X");
+    reads("flock f -c 'a; b'; flock f --command 'c; d'", &["a", "b", "flock", "c", "d", "flock"]);
+    reads("flock f a ';' b; flock f 'c d'", &["a", "flock", "c d", "flock"]);
+    unclear("flock f -c \"$X\"");
 }
 
 #[test]
@@ -139,6 +198,18 @@ fn what_is_only_known_when_it_runs_is_unclear() {
         "",
         "   # nothing",
         "bash -c '\"$@\"' _ a",
+        "$_ x",
+        "bash $X a",
+        "bash -$X a",
+        "bash -s x",
+        "timeout \"$X\" 5 a",
+        "timeout 5$X a",
+        "sh <<EOF\nls $X\nEOF",
+        "a <&$fd",
+        "echo ${x:-<(a)}",
+        "echo `a \\\"b\\\"`",
+        "let 'x=$(a)'",
+        "a <<EOF\nE\\\nOF\nb\nEOF",
     ] {
         unclear(text);
     }
@@ -167,6 +238,11 @@ fn what_is_not_well_formed_is_unclear() {
         "a >",
         "echo $((1",
         "\0",
+        "echo $( ((a) )",
+        "a b() { c; }",
+        "x=1 f() { a; }",
+        "> x f() { a; }",
+        "a (b; c",
     ] {
         unclear(text);
     }
@@ -179,7 +255,16 @@ fn what_is_not_well_formed_is_unclear() {
     unclear(&"`\\`".repeat(10_000));
     unclear(&"case x in x) ".repeat(4_000));
     unclear(&"env ".repeat(10_000));
-    unclear(&"x".repeat(70_000));
+    unclear(&"x".repeat(64 * 1024 + 1));
+    reads(&"x".repeat(64 * 1024), &[&"x".repeat(64 * 1024)]);
+}
+
+#[test]
+fn a_redirection_where_only_words_can_be_is_said_to_be_one() {
+    for text in ["for x in 1 > y; do a; done", "x=(1 > 2); a"] {
+        let why: Vec<_> = shell::read(text).unclear.iter().map(ToString::to_string).collect();
+        assert_eq!(why, ["there is a redirection in a list of words"], "{text}");
+    }
 }
 
 #[test]
@@ -194,6 +279,7 @@ fn words_are_what_bash_makes_of_them() {
         r#"a=b --c='d e' -f"g h" {} {x} [ ] ! ~x a#b "" ''"#,
         "é 'ü ß' \"…\" \\€",
         r#"\a \' \" \\ "'" '"'"#,
+        "\"a\\\nb\" $'c\\rd'",
     ] {
         let output = std::process::Command::new("bash")
             .args(["--norc", "-c", &format!("printf '%s\\0' {words}")])
@@ -246,6 +332,18 @@ fn what_bash_would_run_is_never_read_as_something_else() {
         "HOME=evil git status",
         "PAGER=evil git log",
         "TAR_OPTIONS=--to-command=evil tar xf t.tar",
+        "((evil) | (ls))",
+        "echo evil | bash /dev/fd/0",
+        "echo evil | bash /proc/self/fd/0",
+        "read x <<'E'\na[$(evil)]\nE\necho $((x))",
+        "read x <<E\na[\\$(evil)]\nE\necho $((x))",
+        "mapfile x <<'E'\na[$(evil)]\nE\necho $((x))",
+        "while read x; do echo $((x)); done <<< 'a[$(evil)]'",
+        "while read x; do echo $((x)); done <<'E'\na[`evil`]\nE",
+        "{ read x; echo $((x)); } <<< 'a[$(evil)]'",
+        "(read x; echo $((x))) <<E\na[\\`evil\\`]\nE",
+        "watch ls ';' evil",
+        "flock f --command evil",
     ] {
         let (programs, clear) = programs(text);
         assert!(!clear || programs.iter().any(|program| program == "evil"), "{text}: {programs:?}");
@@ -268,5 +366,9 @@ fn what_only_looks_like_it_stays_clear() {
     );
     reads("for f in a b; do echo {x} > out; done", &[">", "echo"]);
     reads("xargs --replace=X echo X", &["echo", "xargs"]);
+    reads("while read x; do echo $x; done <<E\n$(a)\nE", &["read", "echo", "a"]);
+    reads("while read x; do echo $x; done <<< \"$(a)\"", &["read", "echo", "a"]);
+    reads("cat <<'E' > x\n$(a)\nE\ngrep a <<< '$(b)'", &[">", "cat", "grep"]);
+    reads("find . -name x$", &["find"]);
     reads(". ./env.sh; source \"$HOME/.cargo/env\"", &[".", "source"]);
 }

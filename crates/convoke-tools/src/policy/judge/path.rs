@@ -141,14 +141,9 @@ fn leads_out(call: &Call<'_>, path: &str) -> Option<Decision> {
     Some(denied(built_in("workspace"), because, INSIDE))
 }
 
-/// The names of a path: as it was written, and where it leads if that is somewhere else.
+/// The names of a path: where it leads, as far as that is known, and as it was written.
 fn names(path: &str, workspace: Option<&Workspace>) -> Vec<PathName> {
-    let written = PathName::of(Path::new(path), workspace.map(Workspace::path));
+    let name = |path: &Path| PathName::of(path, workspace.map(Workspace::path));
     let real = workspace.and_then(|workspace| workspace.real(path));
-    match real {
-        Some(real) if written.relative.as_ref() != Some(&real) => {
-            vec![PathName::of(&real, workspace.map(Workspace::path)), written]
-        }
-        _ => vec![written],
-    }
+    real.iter().map(|real| name(real)).chain([name(Path::new(path))]).collect()
 }

@@ -85,7 +85,7 @@ impl Parser<'_, '_> {
     /// A word that becomes the value of a variable.
     fn value(&mut self) -> Result<(), Unclear> {
         let word = self.word()?;
-        self.may_be_computed(&word);
+        self.may_be_computed(word.known());
         Ok(())
     }
 

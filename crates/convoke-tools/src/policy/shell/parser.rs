@@ -122,8 +122,7 @@ impl<'t, 'r> Parser<'t, 'r> {
                     self.piped = !is_or;
                     self.at += if is_or { 2 } else { 1 };
                 }
-                Some(b';') => self.at += 1,
-                Some(b'&') if !rest.starts_with("&>") => self.at += 1,
+                Some(b';' | b'&') => self.at += 1,
                 Some(b'(') => self.parentheses()?,
                 Some(_) if until == Until::Clause && self.next_word_is("esac") => return Ok(()),
                 Some(_) => self.command()?,
@@ -171,7 +170,7 @@ impl<'t, 'r> Parser<'t, 'r> {
                         self.braces = self.braces.saturating_sub(1);
                         self.bodies.retain(|body| body.braces < self.braces);
                     }
-                    return self.redirections_only();
+                    return Ok(());
                 }
                 match word.source.as_str() {
                     "for" | "select" => return self.for_loop(),
@@ -185,7 +184,7 @@ impl<'t, 'r> Parser<'t, 'r> {
                 && let Some(name) = word.assigned()
             {
                 draft.variables.push(name.to_owned());
-                self.may_be_computed(&word);
+                self.may_be_computed(word.known());
                 if self.rest().starts_with('(') && word.source.ends_with('=') {
                     self.array()?;
                 }
@@ -235,28 +234,24 @@ impl<'t, 'r> Parser<'t, 'r> {
         }
     }
 
-    fn redirections_only(&mut self) -> Result<(), Unclear> {
-        let mut draft = Draft::default();
-        loop {
-            self.blanks();
-            if !self.redirection(&mut draft)? {
-                break;
-            }
-        }
-        self.finish(draft)
-    }
-
     /// What becomes the value of a variable is run by the shell if it computes the variable: `$((x))`, `[[ $x -eq 1 ]]`.
-    pub(super) fn may_be_computed(&mut self, word: &Word) {
-        if hides_a_substitution(word.known()) {
+    pub(super) fn may_be_computed(&mut self, text: &str) {
+        if hides_a_substitution(text) {
             let why = "a variable gets a `$(…)` as text, which is run if the variable is computed";
             self.reading.unclear.push(Unclear::because(why));
         }
     }
 
     fn finish(&mut self, draft: Draft) -> Result<(), Unclear> {
-        if let Some(input) = &draft.input {
-            self.may_be_computed_if_read(&draft.words, input);
+        // What is in a compound command may read as well.
+        let reads = |program: &Word| matches!(program.fixed(), Some("read" | "mapfile" | "readarray"));
+        if draft.words.first().is_none_or(reads) {
+            if let Some(input) = &draft.input {
+                self.may_be_computed(input.known());
+            }
+            if let Some(here) = draft.here.and_then(|index| self.awaited.get_mut(index)) {
+                here.is_value = true;
+            }
         }
         for name in &draft.variables {
             if wrapper::steers_programs(name) {
@@ -279,13 +274,6 @@ impl<'t, 'r> Parser<'t, 'r> {
         }
         wrapper::unwrap(command, input.as_ref(), self.reading);
         Ok(())
-    }
-
-    fn may_be_computed_if_read(&mut self, words: &[Word], input: &Word) {
-        let program = words.first().and_then(Word::fixed);
-        if matches!(program, Some("read" | "mapfile" | "readarray")) {
-            self.may_be_computed(input);
-        }
     }
 
     pub(super) fn rest(&self) -> &'t str {

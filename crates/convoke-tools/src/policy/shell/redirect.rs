@@ -12,6 +12,8 @@ pub(super) struct Here {
     without_tabs: bool,
     /// Whether it is fed to something that runs what it reads.
     pub(super) is_script: bool,
+    /// Whether it becomes the value of variables.
+    pub(super) is_value: bool,
 }
 
 impl Parser<'_, '_> {
@@ -51,6 +53,7 @@ impl Parser<'_, '_> {
                 literal: word.quoted,
                 without_tabs: operator == "<<-",
                 is_script: false,
+                is_value: false,
             });
             return Ok(true);
         }
@@ -134,6 +137,10 @@ impl Parser<'_, '_> {
                 inner.inside()?;
             }
             self.at = end;
+        }
+        // What is put in is there before anything is read; what is text by then is what could be run.
+        if here.is_value && (here.literal || body.contains("\\$(") || body.contains("\\`")) {
+            self.may_be_computed(body);
         }
         if here.is_script && has_substitutions {
             return Err(Unclear::because("what a shell reads is only known when it runs"));

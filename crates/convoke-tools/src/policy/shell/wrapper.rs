@@ -146,15 +146,20 @@ fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) ->
 
 fn wrapped(wrapper: &Wrapper, command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
     let rest = wrapper.after_options(command.arguments())?;
+    let options = &command.arguments()[..command.arguments().len() - rest.len()];
     let Some((operands, rest)) = rest.split_at_checked(wrapper.operands) else { return Ok(()) };
     if operands.iter().any(|word| word.dynamic && !word.quoted) {
         return Err(wrapper.unclear());
     }
     let Some(first) = rest.first() else { return Ok(()) };
-    // These give what they have to a shell.
-    let is_script = first.fixed() == Some("-c");
-    if matches!(wrapper.name, "watch" | "flock") && (is_script || rest.len() == 1) {
-        let text = fixed_text(&rest[usize::from(is_script)..]).ok_or_else(|| wrapper.unclear())?;
+    // What is for a shell: of `flock` what is behind `-c`, of `watch` all words, joined.
+    let script = match wrapper.name {
+        "flock" if matches!(first.fixed(), Some("-c" | "--command")) => Some(&rest[1..]),
+        "watch" if !options.iter().any(is_exec) => Some(rest),
+        _ => None,
+    };
+    if let Some(words) = script {
+        let text = fixed_text(words).ok_or_else(|| wrapper.unclear())?;
         read_within(&text, &inside(command, wrapper.name), reading);
         return Ok(());
     }
@@ -164,6 +169,13 @@ fn wrapped(wrapper: &Wrapper, command: &SimpleCommand, reading: &mut Reading) ->
     }
     start(command, wrapper.name, words, Vec::new(), reading);
     Ok(())
+}
+
+/// Whether an option of `watch` says that no shell is wanted.
+fn is_exec(option: &Word) -> bool {
+    let text = option.known();
+    text == "--exec"
+        || text.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('x'))
 }
 
 fn environment(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
@@ -224,7 +236,7 @@ fn find(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
         if !words.is_empty() {
             start(command, "find -exec", words, Vec::new(), reading);
         }
-        rest = &after[end + 1..];
+        rest = &after[end..];
     }
     Ok(())
 }
