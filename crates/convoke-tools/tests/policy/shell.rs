@@ -102,7 +102,7 @@ fn redirections_are_what_the_shell_itself_touches() {
     reads("echo a>b; echo c}>d; echo {e>f", &[">", "echo", ">", "echo", ">", "echo"]);
     // No descriptor has a number before `&>`.
     let reading = shell::read("echo 2&>x");
-    let echo: Vec<_> = reading.commands[1].words.iter().map(|word| word.known()).collect();
+    let echo: Vec<_> = reading.commands[1].words.iter().map(shell::Word::known).collect();
     assert_eq!(echo, ["echo", "2"]);
 }
 
@@ -332,7 +332,7 @@ fn what_bash_would_run_is_never_read_as_something_else() {
         "HOME=evil git status",
         "PAGER=evil git log",
         "TAR_OPTIONS=--to-command=evil tar xf t.tar",
-        "((evil) | (ls))",
+        "((evil) | (ls)); ls",
         "echo evil | bash /dev/fd/0",
         "echo evil | bash /proc/self/fd/0",
         "read x <<'E'\na[$(evil)]\nE\necho $((x))",
