@@ -14,6 +14,8 @@ use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 const PENALTY_WINDOW: i32 = 64;
 /// How many tokens in a row may be said again before that is a loop. Names, paths and phrases are shorter.
 const LONGEST_PHRASE: i32 = 12;
+/// How many tokens of the reply are searched for loops. None are for a negative number, which once meant all.
+const LOOP_WINDOW: i32 = 2048;
 /// By how much each further token of a loop is less likely than the one before it.
 const LOOP_GROWTH: f32 = 1.75;
 
@@ -40,7 +42,14 @@ impl Sampler {
     pub(crate) fn new(sampling: &Sampling, model: &LlamaModel, has_grammar: bool) -> Self {
         let dry = (sampling.dry_multiplier > 0.0).then(|| {
             let breakers: [&[u8]; 0] = [];
-            LlamaSampler::dry(model, sampling.dry_multiplier, LOOP_GROWTH, LONGEST_PHRASE, -1, breakers)
+            LlamaSampler::dry(
+                model,
+                sampling.dry_multiplier,
+                LOOP_GROWTH,
+                LONGEST_PHRASE,
+                LOOP_WINDOW,
+                breakers,
+            )
         });
         let penalties = (!has_grammar && (sampling.repeat_penalty - 1.0).abs() > f32::EPSILON).then(|| {
             LlamaSampler::penalties(model.n_vocab(), PENALTY_WINDOW, sampling.repeat_penalty, 0.0, 0.0)
