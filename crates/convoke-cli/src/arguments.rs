@@ -1,6 +1,5 @@
 //! The command line.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,8 +9,8 @@ use convoke_core::RunId;
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::PolicyCommand;
-use crate::failure::Failure;
 use crate::help;
+use crate::misuse;
 use crate::package::PackageCommand;
 use crate::record::Kind;
 use crate::run::{ResumeArguments, RunArguments};
@@ -566,7 +565,8 @@ impl Command {
 impl Arguments {
     /// Reads the command line of this process; on a mistake says so and ends the process.
     pub(crate) fn from_command_line() -> Self {
-        let matches = help::grouped(Self::command()).try_get_matches().unwrap_or_else(|error| wrong(&error));
+        let matches =
+            help::grouped(Self::command()).try_get_matches().unwrap_or_else(|error| misuse::tell(&error));
         let mut arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         // A global argument is known to the innermost command it was given to.
         let mut innermost = &matches;
@@ -576,29 +576,6 @@ impl Arguments {
         arguments.names_store = innermost.value_source("store") == Some(ValueSource::CommandLine);
         arguments
     }
-}
-
-/// Says what is wrong with the command line, also as JSON if that was asked for, and ends the process.
-fn wrong(error: &clap::Error) -> ! {
-    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
-        let report = told(&error.to_string()).as_json();
-        // Whoever does not read it is told on standard error.
-        let _ = writeln!(std::io::stdout(), "{report:#}");
-    }
-    error.exit()
-}
-
-/// What is wrong with a command line, out of what is said of it to people: the message in the first line, then indented
-/// lines with more about it, some of which say what to do; usage after that.
-fn told(words: &str) -> Failure {
-    let mut lines = words.trim_start_matches("error: ").lines().map(str::trim_end);
-    let failure = Failure::usage(lines.next().unwrap_or_default());
-    lines.filter_map(|line| line.strip_prefix("  ")).fold(failure, |failure, line| {
-        match line.strip_prefix("tip: ") {
-            Some(tip) => failure.hint(tip),
-            None => failure.detail(line.trim_start()),
-        }
-    })
 }
 
 #[cfg(test)]

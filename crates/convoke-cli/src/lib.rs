@@ -24,7 +24,7 @@
 //! # Where to find what
 //! | module | what it is for |
 //! |---|---|
-//! | `arguments`, `help` | the command line, and how its help is laid out |
+//! | `arguments`, `misuse`, `help` | the command line, what is said of one that makes no sense, and how its help is laid out |
 //! | `command` | one module per command |
 //! | `chat` | a conversation as a workflow |
 //! | `run` | running Agentfiles: inputs, what is kept, a person, signals, the result |
@@ -67,6 +67,7 @@ mod human;
 mod init;
 mod local;
 mod mcp;
+mod misuse;
 mod models;
 mod observe;
 mod onward;

@@ -186,10 +186,7 @@ async fn told(
     outcome: &Outcome<GoalState>,
     error: &Error,
 ) -> Result<String, Failure> {
-    let divergence = match error.root() {
-        Error::Diverged(divergence) => divergence,
-        _ => return Ok(error.to_string()),
-    };
+    let Error::Diverged(divergence) = error.root() else { return Ok(error.to_string()) };
     let record = session.store.run(&outcome.run).await?;
     let began = record.and_then(|record| Manifest::of(&record));
     Ok(diverged::in_words(divergence, began.as_ref(), source))

@@ -183,17 +183,19 @@ impl Scope {
             return effect.finish(Some(request), Ok(refused), Attached::default());
         }
         effect.check((!in_doubt).then_some(&request))?;
-        let in_doubt = match effect.earlier() {
-            Earlier::Done(outcome) if !in_doubt && spec.repeat == Repeat::Never => {
+        let is_new = !in_doubt && spec.repeat == Repeat::Never;
+        let earlier = if is_new { effect.earlier() } else { Earlier::Open };
+        let in_doubt = match earlier {
+            Earlier::Open => in_doubt,
+            Earlier::Begun => {
+                effect.start(request.clone(), Attached::default()).await?;
+                true
+            }
+            Earlier::Done(outcome) => {
                 let outcome: Outcome = serde_json::from_slice(&outcome)?;
                 self.tell_fate(call, Some(&outcome), true).await;
                 return effect.finish(Some(request), Ok(outcome), Attached::default());
             }
-            Earlier::Begun if !in_doubt && spec.repeat == Repeat::Never => {
-                effect.start(request.clone(), Attached::default()).await?;
-                true
-            }
-            _ => in_doubt,
         };
         if in_doubt {
             self.count_tool_call(&charge);
@@ -216,6 +218,7 @@ impl Scope {
             let prepared = self.prepared(tool, call, &mut request).await?;
             if spec.repeat == Repeat::Never {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
+                effect.keep_for_later(Earlier::Begun);
                 effect.start(request, Attached::default()).await?;
             }
             return self.call_tool(tool, call, effect, None, &prepared).await;

@@ -109,8 +109,7 @@ impl Job {
 fn does_not_fit(prompt: usize, context: u32) -> ModelError {
     let message = format!(
         "the conversation has {prompt} tokens, and the model's context has {context} for it and the answer together; \
-         shorten the conversation, or raise `context_tokens` if the \
-         model was trained for more"
+         shorten the conversation, or raise `context_tokens` (of `[local]` in convoke.toml) if the model was trained for more"
     );
     ModelError::new(ModelErrorKind::ContextTooLong, message)
 }
