@@ -26,27 +26,29 @@ fn string(text: &str) -> String {
     tokens[0].1.clone()
 }
 
+/// Every keyword, by its word.
+const WORDS: [(&str, Keyword); 15] = [
+    ("NAME", Keyword::Name),
+    ("INPUT", Keyword::Input),
+    ("AGENT", Keyword::Agent),
+    ("GOAL", Keyword::Goal),
+    ("CONVERGE", Keyword::Converge),
+    ("RUN", Keyword::Run),
+    ("FROM", Keyword::From),
+    ("USING", Keyword::Using),
+    ("WITHIN", Keyword::Within),
+    ("DEFAULT", Keyword::Default),
+    ("REQUIRES", Keyword::Requires),
+    ("SUPERVISED", Keyword::Supervised),
+    ("HUMAN", Keyword::Human),
+    ("UNSUPERVISED", Keyword::Unsupervised),
+    ("SECURITY", Keyword::Security),
+];
+
 #[test]
 fn agent_001_keywords_are_tokens_of_their_own() {
-    let words = [
-        ("NAME", Keyword::Name),
-        ("INPUT", Keyword::Input),
-        ("AGENT", Keyword::Agent),
-        ("GOAL", Keyword::Goal),
-        ("CONVERGE", Keyword::Converge),
-        ("RUN", Keyword::Run),
-        ("FROM", Keyword::From),
-        ("USING", Keyword::Using),
-        ("WITHIN", Keyword::Within),
-        ("DEFAULT", Keyword::Default),
-        ("REQUIRES", Keyword::Requires),
-        ("SUPERVISED", Keyword::Supervised),
-        ("HUMAN", Keyword::Human),
-        ("UNSUPERVISED", Keyword::Unsupervised),
-        ("SECURITY", Keyword::Security),
-    ];
-    assert_eq!(Keyword::ALL.len(), words.len());
-    for (word, keyword) in words {
+    assert_eq!(Keyword::ALL.len(), WORDS.len());
+    for (word, keyword) in WORDS {
         assert_eq!(tokens(word), [(TokenKind::Keyword(keyword), word.to_owned())]);
     }
 }
@@ -61,23 +63,7 @@ fn agent_002_names_have_letters_digits_and_underscores() {
 
 #[test]
 fn agentcore_201_keywords_and_names() {
-    for (word, keyword) in [
-        ("NAME", Keyword::Name),
-        ("INPUT", Keyword::Input),
-        ("AGENT", Keyword::Agent),
-        ("GOAL", Keyword::Goal),
-        ("CONVERGE", Keyword::Converge),
-        ("RUN", Keyword::Run),
-        ("FROM", Keyword::From),
-        ("USING", Keyword::Using),
-        ("WITHIN", Keyword::Within),
-        ("DEFAULT", Keyword::Default),
-        ("REQUIRES", Keyword::Requires),
-        ("SUPERVISED", Keyword::Supervised),
-        ("HUMAN", Keyword::Human),
-        ("UNSUPERVISED", Keyword::Unsupervised),
-        ("SECURITY", Keyword::Security),
-    ] {
+    for (word, keyword) in WORDS {
         assert_eq!(tokens(word), [(TokenKind::Keyword(keyword), word.to_owned())]);
     }
     let names = ["with_under", "a1", "_lead"].map(|name| (Ident, name.to_owned()));
