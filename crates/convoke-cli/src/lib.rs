@@ -155,6 +155,7 @@ fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("this process cannot run asynchronous code: {error}")))?;
+    run::outlive_file_limits(&runtime);
     let result = match &arguments.command {
         Command::Run(run) => runtime.block_on(command::run_agentfile(arguments, run, output)),
         Command::Chat(chat) => runtime.block_on(command::chat(arguments, chat, output)),

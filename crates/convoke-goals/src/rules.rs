@@ -15,7 +15,7 @@ impl Rules {
     /// Those of runs that do not say which.
     pub(crate) const FIRST: Self = Self(1);
     /// Those of runs that begin now.
-    pub(crate) const CURRENT: Self = Self(2);
+    pub(crate) const CURRENT: Self = Self(3);
 
     /// Whether this build knows them.
     pub(crate) fn are_known(self) -> bool {
@@ -46,6 +46,11 @@ impl Rules {
     /// Whoever may make some calls of a tool has the tool.
     pub(crate) fn offer_by_call(self) -> bool {
         self.0 >= 2
+    }
+
+    /// Who has a scratchpad or a memory is told how to use it.
+    pub(crate) fn guide_notes(self) -> bool {
+        self.0 >= 3
     }
 
     /// A goal whose answer lacks an output that others need has failed.

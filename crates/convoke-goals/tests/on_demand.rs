@@ -68,6 +68,26 @@ async fn tools_that_a_goal_names_are_described_at_once() {
 }
 
 #[tokio::test]
+async fn who_has_notes_or_a_memory_at_hand_is_told_what_for() {
+    for (tool, said) in
+        [("recall", "Your memory outlasts this run"), ("scratchpad_write", "The scratchpad keeps notes")]
+    {
+        let tools = tools()
+            .with(FunctionTool::new(tool, "Does it.", |_: serde_json::Value| async { Ok::<_, Error>("") }));
+        let tools = tools.unwrap();
+        for (named, is_told) in [(Some(tool), true), (Some("read"), false), (None, false)] {
+            let model = ScriptedModel::replies(["Done."]);
+            let mut goal = Goal::new("g", "Look");
+            if let Some(named) = named {
+                goal = goal.customize(Overrides::new().allowed_tools(Tools::Named(vec![named.to_owned()])));
+            }
+            rig(&model).with(|equipment| equipment.tools = tools.clone()).run(one(goal)).await.completed();
+            assert_eq!(systems(&model)[0].contains(said), is_told, "{tool}, {named:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn tools_of_a_program_are_described_unless_it_says_otherwise() {
     let model = ScriptedModel::replies(["Done."]);
     let rig = Rig::new(&model).with(|equipment| equipment.tools = tools());

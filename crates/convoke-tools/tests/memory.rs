@@ -193,7 +193,7 @@ async fn memories_are_listed_in_pages_and_forgotten_for_good() {
     let last = mind.done("memory_list", json!({"kind": "finding", "offset": 5})).await;
     assert!(last.starts_with("#1 finding: number 1") && !last.contains("go on"), "{last}");
     assert_eq!(mind.done("memory_list", json!({"offset": 9})).await, "[there is no memory 9: there are 6]");
-    assert_eq!(mind.done("forget", json!({"id": 3})).await, "forgot #3: number 3");
+    assert_eq!(mind.done("forget", json!({"id": 3})).await, "forgot #3");
     assert!(mind.call("forget", json!({"id": 3})).await.unwrap_err().contains("there is no memory #3"));
     assert!(!mind.done("recall", json!({"query": "number", "limit": 20})).await.contains("number 3"));
 }
@@ -254,7 +254,20 @@ async fn a_call_that_is_made_again_with_its_key_changes_nothing() {
     let twice = Twice { tool: Arc::clone(mind.tool("forget")), arguments: json!({"id": 1}) };
     let outcome = Runtime::new().start(&Workflow::new(twice), Vec::new()).await.unwrap();
     let results: Vec<String> = outcome.completed().unwrap();
-    assert_eq!(results, ["forgot #1: once", "forgot #1: once"]);
+    assert_eq!(results, ["forgot #1", "forgot #1"]);
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_in_no_file_any_more() {
+    let mind = Mind::new();
+    mind.done("remember", json!({"findings": ["the zebrafinch nests", "a lark sings"]})).await;
+    mind.done("forget", json!({"id": 1})).await;
+    let Mind { folder, tools } = mind;
+    // The log goes into the file with the last connection.
+    drop(tools);
+    let file = std::fs::read(folder.path().join("memory.db")).unwrap();
+    let has = |word: &str| file.windows(word.len()).any(|part| part == word.as_bytes());
+    assert!(has("lark") && !has("zebrafinch"));
 }
 
 /// Makes one call twice, as after a crash in the midst of it.

@@ -48,5 +48,5 @@ pub(crate) use manifest::Manifest;
 pub(crate) use notes::scratchpad_file;
 pub(crate) use prompt::Prompt;
 pub(crate) use result::{About, give, tell_questions};
-pub(crate) use signals::Signals;
+pub(crate) use signals::{Signals, outlive_file_limits};
 pub(crate) use tools::{Hands, Servers, workspace};

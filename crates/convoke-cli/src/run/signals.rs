@@ -54,6 +54,20 @@ impl Signals {
     }
 }
 
+/// From now on, a file that grows beyond what its user may write (`ulimit -f`) is an error of that write, with words of its own, and
+/// not the end of the process.
+pub(crate) fn outlive_file_limits(runtime: &tokio::runtime::Runtime) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let _inside = runtime.enter();
+        // Whoever cannot listen dies of it as before.
+        let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
+    }
+    #[cfg(not(unix))]
+    let _ = runtime;
+}
+
 /// Whether this process was started so that it outlives its terminal (`nohup`).
 #[cfg(unix)]
 fn ignores_hang_up() -> bool {

@@ -57,6 +57,22 @@ fn a_store_that_cannot_be_opened_for_lack_of_open_files_says_that() {
 
 #[cfg(unix)]
 #[test]
+fn a_limit_on_the_size_of_files_is_an_error_with_words() {
+    let place = workshop(&unwatched());
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -f 64; exec \"$0\" \"$@\""])
+        .arg(assert_cmd::cargo::cargo_bin!("convoke"))
+        .args(RUN)
+        .current_dir(place.path())
+        .output()
+        .unwrap();
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{told}");
+    assert!(told.contains("how large files may be (`ulimit -f`)"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_pipe_in_the_place_of_a_file_of_settings_is_refused_and_not_waited_for() {
     for file in ["convoke.toml", "policy.toml"] {
         let place = workshop(&unwatched());

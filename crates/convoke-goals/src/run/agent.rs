@@ -14,7 +14,7 @@ use super::surroundings::{Surroundings, borrowed};
 use super::watch::Watched;
 use super::{offered, tell};
 use crate::agentfile::Template;
-use crate::context::{Briefing, Guidance, Role, SystemParts, Task, Written, system};
+use crate::context::{Briefing, Role, SystemParts, Task, Written, system};
 use crate::plan::{PlannedAgent, PlannedNode, PlannedPersona};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, Standing};
@@ -209,12 +209,7 @@ impl AgentAttempt<'_> {
                 context: &agent.kit.context,
                 workspace: "",
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance {
-                    tools: !tools.is_empty(),
-                    on_demand: !on_demand.is_empty(),
-                    spawning,
-                    ..Guidance::default()
-                },
+                guidance: around.guidance(&tools, &on_demand, spawning),
                 research: around.research(),
                 fence: &around.fence,
             }),

@@ -13,7 +13,7 @@ use super::surroundings::{Surroundings, borrowed};
 use super::watch::Watched;
 use super::{fan_out, offered, tell};
 use crate::agentfile::model::Type;
-use crate::context::{Briefing, Guidance, Role, SystemParts, Written, system};
+use crate::context::{Briefing, Role, SystemParts, Written, system};
 use crate::plan::{PlannedGoal, PlannedNode, Watch};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, Standing};
@@ -268,12 +268,7 @@ impl Pursuit<'_> {
                 context: &goal.kit.context,
                 workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance {
-                    tools: !tools.is_empty(),
-                    on_demand: !on_demand.is_empty(),
-                    spawning,
-                    ..Guidance::default()
-                },
+                guidance: around.guidance(&tools, &on_demand, spawning),
                 research: around.research(),
                 fence: &around.fence,
             }),

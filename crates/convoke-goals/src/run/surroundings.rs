@@ -10,7 +10,7 @@ use super::called::Called;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
-use crate::context::{Fence, Filling, NoValue, Written};
+use crate::context::{Fence, Filling, Guidance, NoValue, Written};
 use crate::equipment::Equipment;
 use crate::plan::{Kit, Plan};
 use crate::rules::Rules;
@@ -128,6 +128,18 @@ impl Surroundings {
     pub(super) fn workspace_for(&self, tools: &Toolset, on_demand: &[String]) -> &str {
         let is_told = !self.rules.reworded() || (!tools.is_empty() && on_demand.is_empty());
         if is_told { &self.workspace } else { "" }
+    }
+
+    /// What somebody with these tools is told of them. Who has to open them first reads there what they are for.
+    pub(super) fn guidance(&self, tools: &Toolset, on_demand: &[String], spawning: bool) -> Guidance {
+        let at_hand = |name| tools.names().any(|tool| tool == name) && on_demand.is_empty();
+        Guidance {
+            tools: !tools.is_empty(),
+            on_demand: !on_demand.is_empty(),
+            spawning,
+            scratchpad: self.rules.guide_notes() && at_hand("scratchpad_write"),
+            memory: self.rules.guide_notes() && at_hand("recall"),
+        }
     }
 
     /// How many turns somebody has: what is said for everybody, or else what is usual, or more if a budget of theirs says

@@ -69,7 +69,9 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
             format!("{place} is locked by another process: end that process, or wait for it and try again")
         }
         Some(ErrorCode::SystemIoFailure) => {
-            format!("reading or writing {place} failed: check the disk and its file system")
+            format!(
+                "reading or writing {place} failed: check the disk, its file system, and how large files may be (`ulimit -f`)"
+            )
         }
         Some(ErrorCode::TooBig) => {
             format!(

@@ -24,7 +24,8 @@ use crate::database::{Database, Layout};
 
 pub use tools::all;
 
-const LAYOUT: Layout = Layout { application: 0x436e_766d, steps: &[include_str!("1.sql")] };
+const LAYOUT: Layout =
+    Layout { application: 0x436e_766d, steps: &[include_str!("1.sql"), include_str!("2.sql")] };
 
 type Clock = dyn Fn() -> Timestamp + Send + Sync;
 

@@ -164,15 +164,14 @@ pub(super) fn forget(
     id: i64,
 ) -> Result<String, KeepError> {
     once(transaction, call, || {
-        let gone = "DELETE FROM memories WHERE id = ?1 AND scope IN ('', ?2) RETURNING text";
-        let gone: Option<String> =
-            transaction.query_row(gone, params![id, workspace], |row| row.get(0)).optional()?;
-        match gone {
-            Some(text) => Ok(format!("forgot #{id}: {text}")),
-            None => {
-                Err(KeepError::Unfit(format!("there is no memory #{id}; memory_list shows which there are")))
-            }
+        let gone = "DELETE FROM memories WHERE id = ?1 AND scope IN ('', ?2)";
+        if transaction.execute(gone, params![id, workspace])? == 0 {
+            return Err(KeepError::Unfit(format!(
+                "there is no memory #{id}; memory_list shows which there are"
+            )));
         }
+        // The text is not in it: results are kept, and what is forgotten is gone.
+        Ok(format!("forgot #{id}"))
     })
 }
 

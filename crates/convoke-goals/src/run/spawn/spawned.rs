@@ -6,7 +6,7 @@ use convoke_core::{BoxFuture, Error, Nature, Scope, Step};
 
 use super::Spawner;
 use super::arguments::Order;
-use crate::context::{Guidance, Role, SystemParts, Task, system};
+use crate::context::{Role, SystemParts, Task, system};
 use crate::run::ask::Asked;
 use crate::run::called::Called;
 use crate::run::tell;
@@ -41,12 +41,7 @@ impl Spawned {
                 context: &kit.context,
                 workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
-                guidance: Guidance {
-                    tools: !tools.is_empty(),
-                    on_demand: !on_demand.is_empty(),
-                    spawning,
-                    ..Guidance::default()
-                },
+                guidance: around.guidance(&tools, &on_demand, spawning),
                 research: around.research(),
                 fence: &around.fence,
             }),
