@@ -64,12 +64,12 @@ pub use model::{
 };
 pub use path::Path;
 pub use run::{
-    FORBID_LIVE_MODELS, Fork, InvalidRetry, Outcome, Registry, Replay, RetryPolicy, RunOptions, RunStream,
-    Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow, cancel_for_good,
+    FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay, RetryPolicy, RunOptions,
+    RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow, cancel_for_good,
 };
 pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
-pub use store::{RunStatus, Store, StoreError};
+pub use store::{Launch, RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
     Access, AccessMode, DuplicateTool, Execution, Gate, GateRequest, Invocation, Origin, Permission,

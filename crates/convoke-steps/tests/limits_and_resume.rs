@@ -256,7 +256,8 @@ async fn a_run_that_was_out_of_time_in_several_branches_goes_on_in_all_of_them()
     let (home, workflow) = (Home::new(model), two_branches());
     let late = home.runtime().start(&workflow, Trail::default()).timeout(millis(50)).await.unwrap();
     assert_eq!(late.status, RunStatus::TimedOut);
-    assert_eq!(home.resume(&workflow, &late.run).await.completed().unwrap().steps, ["now", "now"]);
+    let more = home.runtime().resume(&workflow, late.run).timeout(millis(500)).await.unwrap();
+    assert_eq!(more.completed().unwrap().steps, ["now", "now"]);
 }
 
 #[tokio::test]

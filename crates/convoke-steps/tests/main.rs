@@ -13,6 +13,7 @@ mod classifier;
 mod common;
 mod failure_policy;
 mod forking;
+mod go_on;
 mod interrupted;
 mod joins;
 mod joins_and_resume;

@@ -70,7 +70,12 @@ async fn forget_why(home: &Home, run: &RunId) {
     let mut outcome: Value = serde_json::from_slice(&record.outcome.unwrap()).unwrap();
     assert!(outcome.as_object_mut().unwrap().remove("unusable").is_some());
     let outcome = Some(outcome.to_string().into());
-    let change = Some(RunChange { status: record.status, outcome, totals: record.totals });
+    let change = Some(RunChange {
+        worked: std::time::Duration::ZERO,
+        status: record.status,
+        outcome,
+        totals: record.totals,
+    });
     let lease = home.store().claim(run, OnBusy::Refuse).await.unwrap();
     home.store().append(&lease, Batch { change, ..Batch::default() }).await.unwrap();
     home.store().release(&lease);

@@ -128,6 +128,7 @@ async fn a_run_whose_outline_was_not_kept_goes_on_as_well_as_it_can() {
     assert!(record.outline.is_some());
     let entries = home.entries(&run).await;
     let old = NewRun {
+        launch: Default::default(),
         id: RunId::mint(),
         workflow: record.workflow,
         version: record.version,

@@ -152,7 +152,12 @@ async fn park(store: SqliteStore) -> Outcome<()> {
         question: Question::approval("Send this refund?")
             .about(serde_json::json!({"order": 17, "amount": "30.00"})),
     };
-    let change = RunChange { status: RunStatus::Suspended, outcome: None, totals: Totals::default() };
+    let change = RunChange {
+        worked: std::time::Duration::ZERO,
+        status: RunStatus::Suspended,
+        outcome: None,
+        totals: Totals::default(),
+    };
     let batch =
         Batch { entries: vec![started], opened: vec![question], change: Some(change), ..Batch::default() };
     store.append(&lease, batch).await?;
@@ -167,6 +172,7 @@ fn new_run() -> NewRun {
         version: 1,
         input: Bytes::from_static(br#"{"order":17,"customer":"ann@example.org","amount":"30.00"}"#),
         outline: None,
+        launch: Default::default(),
         seed: 0x5eed_5eed_5eed_5eed,
         forked_from: None,
         past: Batch::default(),

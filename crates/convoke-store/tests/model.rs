@@ -179,11 +179,13 @@ fn new_run(number: u8, past: u8, gap: bool) -> NewRun {
 fn some_batch(run: &RunId, next_seq: u64, batch: &SomeBatch) -> Batch {
     let first = next_seq + u64::from(batch.off);
     Batch {
+        launch: None,
         entries: (first..first + u64::from(batch.entries)).map(entry).collect(),
         blobs: batch.blob.iter().map(|content| blob(*content)).collect(),
         opened: batch.opened.iter().map(|(question, asked)| pending(run, *question, *asked)).collect(),
         closed: batch.closed.iter().map(|question| pending(run, *question, 0).id).collect(),
         change: batch.status.map(|status| RunChange {
+            worked: std::time::Duration::ZERO,
             status: RunStatus::ALL[usize::from(status)],
             outcome: (status % 2 == 0).then(|| Bytes::from(vec![status])),
             totals: Totals { tool_calls: u64::from(status), ..Totals::default() },

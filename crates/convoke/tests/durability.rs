@@ -271,6 +271,7 @@ async fn interrupted(store: &Arc<dyn Store>, workflow: &Workflow<i64>, done: &Ru
     entries.truncate(1);
     assert_eq!(entries[0].phase, Phase::Started);
     let died = NewRun {
+        launch: Default::default(),
         id: RunId::mint(),
         workflow: record.workflow,
         version: record.version,

@@ -236,6 +236,7 @@ async fn journals_of_earlier_versions_replay_to_the_same_state() {
             version: fixture.version,
             input: fixture.input.to_string().into(),
             outline: None,
+            launch: Default::default(),
             seed: fixture.seed,
             forked_from: None,
             past,

@@ -65,7 +65,7 @@ pub(crate) struct CommonArguments {
     /// What the run may use, such as `1.50 usd, 200000 tokens`; also calls, tool-calls, turns.
     #[arg(long, value_name = "LIMITS", value_parser = budget::parse)]
     pub(crate) budget: Option<Limits>,
-    /// How long it may take: 90s, 30min, 1h30min.
+    /// How long it may be at work in all: 90s, 30min, 1h30min. Waiting for an answer after a stop is no work.
     #[arg(long, value_name = "TIME", value_parser = time_limit)]
     pub(crate) timeout: Option<Duration>,
     /// Ask nobody: where a person is needed, the run waits for `convoke answer`.

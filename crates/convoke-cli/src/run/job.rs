@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use convoke_config::Config;
+use convoke_core::store::NewRun;
 use convoke_core::{
     Error, FORBID_LIVE_MODELS, History, Limits, Model, RunId, RunStatus, Runtime, StoreError, WhenBusy,
 };
@@ -168,8 +169,9 @@ impl Job {
     ) -> Result<RunId, Failure> {
         let id = id.unwrap_or_else(RunId::mint);
         let unwritable = |error| Failure::failed(format!("the run's inputs cannot be written down: {error}"));
-        let input = self.source.manifest.input(state).map_err(unwritable)?;
-        let run = self.prepared.workflow().new_run(id.clone(), input);
+        let input = serde_json::to_vec(state).map_err(unwritable)?;
+        let launch = self.source.manifest.launch().map_err(unwritable)?;
+        let run = NewRun { launch, ..self.prepared.workflow().new_run(id.clone(), input) };
         let lease = session.store.create(run).await.map_err(|error| match error {
             StoreError::Exists { .. } => {
                 let resume = session.command(&format!("resume {}", shell::quoted(id.as_str())));

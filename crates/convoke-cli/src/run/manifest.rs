@@ -1,21 +1,20 @@
 //! What a run was started from, kept with it: whatever resuming it takes, except secrets.
 //!
-//! It stands beside the goals' state in the run's input, where a fork finds it too, and whence it never comes into a
-//! prompt, an event or a result.
+//! It is what the run's record keeps for its host, where a fork finds it too, and whence it never comes into a prompt, an event or
+//! a result. Runs of earlier builds have it in their input, beside the goals' state.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use convoke_config::Supervision;
-use convoke_core::store::RunRecord;
+use convoke_core::store::{Launch, RunRecord};
 use convoke_core::{Limits, ToolDefinition};
-use convoke_goals::GoalState;
 use convoke_goals::agentfile;
 use convoke_goals::agentfile::load::Skill;
 use serde::{Deserialize, Serialize};
 
 use super::kept::Kept;
-use crate::shell;
+use crate::{shell, who};
 
 /// What a run was started from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +51,7 @@ pub(crate) struct Manifest {
     /// What the run may use, instead of what is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limits: Option<Limits>,
-    /// How long it may take each time it is started, instead of what is configured.
+    /// How long it may be at work, instead of what is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Duration>,
 }
@@ -74,23 +73,18 @@ impl From<&Supervision> for Answers {
     }
 }
 
-/// The input of a run: the state it begins with, and what it was started from.
-#[derive(Serialize)]
-struct Input<'a> {
-    #[serde(flatten)]
-    state: &'a GoalState,
-    agentfile: &'a Manifest,
-}
-
-#[derive(Deserialize)]
-struct Stored {
-    agentfile: Manifest,
+/// Where it stands: under this name, so that other kinds of runs can stand beside it.
+#[derive(Serialize, Deserialize)]
+struct Stored<T> {
+    agentfile: T,
 }
 
 impl Manifest {
-    /// The input of a run that begins with this state.
-    pub(crate) fn input(&self, state: &GoalState) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&Input { state, agentfile: self })
+    /// What is kept with a run for going on with it.
+    pub(crate) fn launch(&self) -> serde_json::Result<Launch> {
+        let launch = Launch::default().host(serde_json::to_value(Stored { agentfile: self })?);
+        let who = who::name();
+        Ok(if who.is_empty() { launch } else { launch.started_by(who) })
     }
 
     /// The option that names the policy it was started with, for the user to copy.
@@ -110,18 +104,23 @@ impl Manifest {
 
     /// What a stored run was started from, if it is a run of an Agentfile.
     pub(crate) fn of(record: &RunRecord) -> Option<Self> {
-        serde_json::from_slice::<Stored>(&record.input).ok().map(|stored| stored.agentfile)
+        let stored = match &record.launch.host {
+            Some(host) => Stored::<Self>::deserialize(host).ok(),
+            None => serde_json::from_slice(&record.input).ok(),
+        };
+        stored.map(|stored| stored.agentfile)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use convoke_core::ToolEffects;
+    use convoke_core::store::Totals;
+    use convoke_core::{RunStatus, Timestamp, ToolEffects};
 
     use super::*;
 
     #[test]
-    fn the_state_can_be_read_without_knowing_what_stands_beside_it() {
+    fn it_is_kept_whole_and_runs_of_earlier_builds_have_it_beside_their_state() {
         let manifest = Manifest {
             path: "plan.agent".to_owned(),
             text: "NAME plan".to_owned(),
@@ -136,10 +135,28 @@ mod tests {
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),
         };
-        let mut state = GoalState::default();
-        state.inputs.set("hours", 3);
-        let input = manifest.input(&state).unwrap();
-        assert_eq!(serde_json::from_slice::<GoalState>(&input).unwrap(), state);
-        assert_eq!(serde_json::from_slice::<Stored>(&input).unwrap().agentfile, manifest);
+        let mut record = RunRecord {
+            id: "r1".parse().unwrap(),
+            workflow: "plan".to_owned(),
+            version: 1,
+            status: RunStatus::Running,
+            created: Timestamp::from_micros(0),
+            updated: Timestamp::from_micros(0),
+            input: "{}".into(),
+            outline: None,
+            launch: manifest.launch().unwrap(),
+            outcome: None,
+            seed: 0,
+            epoch: 1,
+            holder: None,
+            forked_from: None,
+            totals: Totals::default(),
+            worked: Duration::ZERO,
+        };
+        assert_eq!(Manifest::of(&record), Some(manifest.clone()));
+        record.launch = Launch::default();
+        assert_eq!(Manifest::of(&record), None);
+        record.input = serde_json::to_vec(&Stored { agentfile: &manifest }).unwrap().into();
+        assert_eq!(Manifest::of(&record), Some(manifest));
     }
 }

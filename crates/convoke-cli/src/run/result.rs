@@ -220,7 +220,7 @@ async fn next_step(
             "go on with `{resume}`; if a TIMEOUT of the file is too short, change it there and add `--changed-file`"
         ),
         (RunStatus::TimedOut, _) => {
-            format!("go on with `{resume}`; with `--timeout` for a limit on the whole run")
+            format!("go on with more: `{resume} --timeout TIME`; the time it was at work so far counts")
         }
         (RunStatus::Halted, _) | (_, Some(Error::InDoubt(_))) => {
             let history = History::load(&*session.store, &outcome.run).await?;

@@ -170,7 +170,7 @@ impl Run {
     /// How it ended.
     pub(crate) fn ends(mut self, status: RunStatus, outcome: Value) -> Self {
         let outcome = Some(Bytes::from(outcome.to_string()));
-        self.change = Some(RunChange { status, outcome, totals: self.totals });
+        self.change = Some(RunChange { worked: Duration::ZERO, status, outcome, totals: self.totals });
         self
     }
 
@@ -189,6 +189,7 @@ impl Run {
             version: self.version,
             input: self.input.to_string().into(),
             outline: self.outline.map(|outline| outline.to_string().into()),
+            launch: Default::default(),
             seed: 7,
             forked_from: self.forked_from,
             past: self.past,

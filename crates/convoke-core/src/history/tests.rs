@@ -18,6 +18,8 @@ fn second(seconds: i64) -> Timestamp {
 
 fn record(status: RunStatus) -> RunRecord {
     RunRecord {
+        launch: Default::default(),
+        worked: std::time::Duration::ZERO,
         id: "r1".parse().unwrap(),
         workflow: "letters".to_owned(),
         version: 1,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::{Blob, EffectKind, Entry, JournalIndex, Phase, replies};
 use crate::ask::{PendingQuestion, QuestionId};
-use crate::store::{Batch, Lease, RunChange, Store, StoreError, Ticket};
+use crate::store::{Batch, Lease, Store, StoreError, Ticket};
 use crate::{Digest, Message, Path, Timestamp};
 
 /// An entry that has no number and no time yet.
@@ -94,8 +94,7 @@ impl RunJournal {
             blobs,
             opened: attached.opened.into_iter().collect(),
             closed: attached.closed.into_iter().collect(),
-            change: None,
-            outline: None,
+            ..Batch::default()
         };
         state.last = Some(self.store.append(lease, batch));
     }
@@ -111,19 +110,11 @@ impl RunJournal {
 
     /// Takes entries down together with changes of the run's record, after everything appended so far: all of it, or
     /// nothing.
-    pub(crate) fn change<'a>(
-        &self,
-        drafts: impl Iterator<Item = Draft<'a>>,
-        change: Option<RunChange>,
-        outline: Option<Bytes>,
-    ) {
+    pub(crate) fn change<'a>(&self, drafts: impl Iterator<Item = Draft<'a>>, changes: Batch) {
         let Some(lease) = &self.lease else { return };
         let mut state = self.lock();
         let entries: Vec<Entry> = drafts.map(|draft| state.number(draft)).collect();
-        if !entries.is_empty() || change.is_some() || outline.is_some() {
-            let batch = Batch { entries, change, outline, ..Batch::default() };
-            state.last = Some(self.store.append(lease, batch));
-        }
+        state.last = Some(self.store.append(lease, Batch { entries, ..changes }));
     }
 
     /// Lets a question wait. One that waits already goes on waiting.

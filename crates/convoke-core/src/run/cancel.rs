@@ -37,7 +37,7 @@ async fn end(store: &dyn Store, run: &RunId, reason: &str, lease: &crate::store:
         ..StoredOutcome::default()
     };
     let outcome = Some(serde_json::to_vec(&outcome)?.into());
-    let change = RunChange { status: RunStatus::Cancelled, outcome, totals };
+    let change = RunChange { status: RunStatus::Cancelled, outcome, totals, worked: record.worked };
     let closed = store.questions(Some(run)).await?.into_iter().map(|pending| pending.id).collect();
     store.append(lease, Batch { closed, change: Some(change), ..Batch::default() }).await?;
     Ok(())

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use super::again::stored_outcome;
 use super::prepare::{Prepared, Ready, prepare};
 use super::start::Start;
+use super::time_limit::Time;
 use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
 use crate::event::{EventKind, EventSender, RunEnd, Sequencer};
 use crate::scope::Node;
-use crate::store::{RunChange, RunStatus, StoreError};
+use crate::store::{Batch, RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
 
 pub(super) async fn drive<S: State>(
@@ -21,7 +22,7 @@ pub(super) async fn drive<S: State>(
     let services = runtime.services;
     let fallback_id = id.clone();
     let prepared = prepare(services.store.as_ref(), &workflow, id, beginning, &options).await;
-    let Ready { id, seed, mut state, journal, grants, resumed } = match prepared {
+    let ready = match prepared {
         Ok(Prepared::Ready(ready)) => ready,
         Ok(Prepared::Completed(outcome)) => {
             let end = RunEnd {
@@ -38,25 +39,27 @@ pub(super) async fn drive<S: State>(
             return Err(error);
         }
     };
+    let time = Time::of(&ready);
+    let Ready { id, seed, mut state, journal, grants, resumed, launch, .. } = ready;
     let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
     let run = Arc::new(Run::new(id, seed, services, journal, events, polls).granted(grants));
     run.polls.belong_to(&run);
     let guard = Unfinished(Some(Arc::clone(&run)));
-    let budget = options.limits.map(|limits| Budget::new(Path::from(""), limits, None));
+    let budget = launch.limits.map(|limits| Budget::new(Path::from(""), limits, None));
     let cancel = Arc::clone(options.canceller.inner());
-    let node = Node::root(Arc::clone(&run), Arc::new(settings), budget, cancel, options.timeout);
+    let node = Node::root(Arc::clone(&run), Arc::new(settings), budget, cancel, time.deadline);
     let scope = Scope { node: Arc::new(node) };
 
     let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
     run.events.emit(&Path::from(""), false, started, None).await;
     let result = scope.run(&**workflow.root(), &mut state).await;
-    let outcome = conclude(&run, state, result.err()).await;
+    let outcome = conclude(&run, state, result.err(), &time).await;
     guard.finished();
     Ok(outcome)
 }
 
 /// Writes down and reports how the run ended.
-async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> Outcome<S> {
+async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>, time: &Time) -> Outcome<S> {
     let json = json::to_value(&state);
     let mut error = match (error, &json) {
         (None, Err(unwritable)) => Some(unwritable.clone()),
@@ -70,8 +73,8 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>) -> O
         // Plain data; and if it could not be written the run would still have its journal.
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
         if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {
-            let change = RunChange { status, outcome, totals: run.totals() };
-            journal.change(std::iter::empty(), Some(change), None);
+            let change = RunChange { status, outcome, totals: run.totals(), worked: time.worked() };
+            journal.change(std::iter::empty(), Batch { change: Some(change), ..Batch::default() });
         }
         if let Err(failure) = journal.settle().await {
             error.get_or_insert(Error::Store(failure));

@@ -71,6 +71,7 @@ impl Fork {
             version: record.version,
             input: record.input,
             outline: record.outline,
+            launch: record.launch,
             seed: record.seed,
             forked_from: Some(ForkPoint { run: self.source, at: self.at }),
             past,

@@ -14,8 +14,10 @@ use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Grants, Outcome, State, Workflow};
 use crate::journal::{JournalIndex, RunJournal};
-use crate::store::{Lease, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries};
-use crate::{Error, RunId, json};
+use crate::store::{
+    Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries,
+};
+use crate::{Entry, Error, RunId, Timestamp, json};
 
 /// How often to look whether another has finished with a run.
 const BUSY_INTERVAL: Duration = Duration::from_millis(50);
@@ -29,6 +31,29 @@ pub(super) struct Ready<S> {
     /// What a person has approved for the whole of it.
     pub(super) grants: Grants,
     pub(super) resumed: bool,
+    /// What it goes on with.
+    pub(super) launch: Launch,
+    /// When it was made.
+    pub(super) created: Timestamp,
+    /// How long it was at work before.
+    pub(super) worked: Duration,
+}
+
+impl<S> Ready<S> {
+    /// A run that begins.
+    fn fresh(id: RunId, state: S, journal: Option<RunJournal>, options: &RunOptions) -> Self {
+        Self {
+            seed: seed_of(&id),
+            id,
+            state,
+            journal,
+            grants: Grants::default(),
+            resumed: false,
+            launch: options.launch.clone(),
+            created: Timestamp::now(),
+            worked: Duration::ZERO,
+        }
+    }
 }
 
 pub(super) enum Prepared<S> {
@@ -44,33 +69,33 @@ pub(super) async fn prepare<S: State>(
     beginning: Beginning<S>,
     options: &RunOptions,
 ) -> Result<Prepared<S>, Error> {
-    let Some(store) = store else { return unstored(id, beginning).map(Prepared::Ready) };
+    let Some(store) = store else { return unstored(id, beginning, options).map(Prepared::Ready) };
     match (beginning, id) {
         (Beginning::Fresh(state), None) => {
-            create(store, workflow, RunId::mint(), state).await.map(Prepared::Ready)
+            create(store, workflow, RunId::mint(), state, options).await.map(Prepared::Ready)
         }
         (Beginning::Fresh(state), Some(id)) => {
             let input = json::to_value(&state)?;
-            match create(store, workflow, id.clone(), state).await {
+            match create(store, workflow, id.clone(), state, options).await {
                 Err(Error::Store(StoreError::Exists { .. })) => {
-                    resume(store, workflow, id, Some(&input), options.when_busy).await
+                    resume(store, workflow, id, Some(&input), options).await
                 }
                 created => created.map(Prepared::Ready),
             }
         }
-        (Beginning::Stored, Some(id)) => resume(store, workflow, id, None, options.when_busy).await,
+        (Beginning::Stored, Some(id)) => resume(store, workflow, id, None, options).await,
         (Beginning::Stored, None) => Err(Error::Refused("to resume a run, say which".into())),
     }
 }
 
-fn unstored<S>(id: Option<RunId>, beginning: Beginning<S>) -> Result<Ready<S>, Error> {
+fn unstored<S>(id: Option<RunId>, beginning: Beginning<S>, options: &RunOptions) -> Result<Ready<S>, Error> {
     let Beginning::Fresh(state) = beginning else {
         return Err(Error::Refused(
             "resuming needs a store: give the runtime one with `Runtime::builder().store(…)`".into(),
         ));
     };
     let id = id.unwrap_or_else(RunId::mint);
-    Ok(Ready { seed: seed_of(&id), id, state, journal: None, grants: Grants::default(), resumed: false })
+    Ok(Ready::fresh(id, state, None, options))
 }
 
 async fn create<S: State>(
@@ -78,12 +103,12 @@ async fn create<S: State>(
     workflow: &Workflow<S>,
     id: RunId,
     state: S,
+    options: &RunOptions,
 ) -> Result<Ready<S>, Error> {
     let run = workflow.new_run(id.clone(), json::to_value(&state)?.to_string());
-    let seed = run.seed;
-    let lease = store.create(run).await?;
+    let lease = store.create(NewRun { launch: options.launch.clone(), ..run }).await?;
     let journal = RunJournal::new(Arc::clone(store), Some(lease), JournalIndex::default(), HashSet::new());
-    Ok(Ready { id, seed, state, journal: Some(journal), grants: Grants::default(), resumed: false })
+    Ok(Ready::fresh(id, state, Some(journal), options))
 }
 
 async fn resume<S: State>(
@@ -91,8 +116,9 @@ async fn resume<S: State>(
     workflow: &Workflow<S>,
     id: RunId,
     input: Option<&Value>,
-    when_busy: WhenBusy,
+    options: &RunOptions,
 ) -> Result<Prepared<S>, Error> {
+    let when_busy = options.when_busy;
     let lease = loop {
         let record = find(store, &id).await?;
         must_begin_alike(&record, workflow, input)?;
@@ -114,7 +140,7 @@ async fn resume<S: State>(
     if record.status == RunStatus::Completed {
         return completed(workflow, record).map(Prepared::Completed);
     }
-    let ready = continue_run(store, workflow, id, record, &claimed).await?;
+    let ready = continue_run(store, workflow, id, record, &claimed, options).await?;
     claimed.keep();
     Ok(Prepared::Ready(ready))
 }
@@ -129,6 +155,7 @@ async fn continue_run<S: State>(
     id: RunId,
     record: RunRecord,
     claimed: &Claimed,
+    options: &RunOptions,
 ) -> Result<Ready<S>, Error> {
     must_not_be_cancelled(&record)?;
     let state = workflow.restore(&record)?;
@@ -137,14 +164,29 @@ async fn continue_run<S: State>(
     let resumed = record.status != RunStatus::Running || !entries.is_empty();
     let stored = store.blob_digests(&id).await?.into_iter().collect();
     let grants = Grants::of(&record, &entries);
+    let worked = worked(&record, entries.last());
+    let launch = record.launch.clone().changed_by(options.launch.clone());
     let (index, retried) = forget_failures(&record, entries);
     let outline = reshaped(workflow, &record, &index)?;
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
-    let goes_on = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals };
+    let goes_on = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals, worked };
+    let changes = Batch {
+        change: Some(goes_on),
+        outline,
+        launch: (launch != record.launch).then(|| launch.clone()),
+        ..Batch::default()
+    };
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
-    let goes_on = (record.status != RunStatus::Running).then_some(goes_on);
-    journal.change(retried.iter().map(again::draft), goes_on, outline);
-    Ok(Ready { id, seed: record.seed, state, journal: Some(journal), grants, resumed })
+    journal.change(retried.iter().map(again::draft), changes);
+    let (seed, created) = (record.seed, record.created);
+    Ok(Ready { id, seed, state, journal: Some(journal), grants, resumed, launch, created, worked })
+}
+
+/// How long a run has been at work. Of one that was killed nobody has said so: it was as long as it wrote.
+fn worked(record: &RunRecord, last: Option<&Entry>) -> Duration {
+    let unsaid =
+        last.filter(|_| record.status == RunStatus::Running).map(|last| last.at.since(record.updated));
+    record.worked + unsaid.unwrap_or_default()
 }
 
 /// The workflow's outline, if it is another than the run's. What has happened must have its place in it; another version

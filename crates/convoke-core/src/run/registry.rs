@@ -1,188 +1,26 @@
-//! Workflows by name, started with JSON: for servers, command lines and agents.
+//! Workflows by name and version.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 
-use super::attend::{attended, watched};
+use super::attend::watched;
 use super::start::EVENT_BUFFER;
-use super::{Outcome, Polls, RunOptions, RunStream, Runtime, State, Workflow, drive};
-use crate::event::{EventSender, event_channel};
-use crate::step::{BoxFuture, Outline};
-use crate::{Error, Path, RunId, Scope, json};
+use super::{RunOptions, RunStream, Runner, Runtime, drive};
+use crate::event::event_channel;
+use crate::store::RunRecord;
+use crate::{Error, RunId};
 
-/// A workflow whose state is hidden behind JSON.
-#[derive(Clone)]
-pub struct Runner {
-    name: Arc<str>,
-    inner: Arc<dyn Erased>,
-}
-
-type Factory<S> = Arc<dyn Fn(Option<Value>) -> Result<S, Error> + Send + Sync>;
-
-struct Typed<S> {
-    workflow: Workflow<S>,
-    factory: Factory<S>,
-}
-
-/// What can be done with a workflow without knowing its state's type.
-trait Erased: Send + Sync {
-    fn drive(
-        &self,
-        runtime: &Runtime,
-        request: Request,
-        reader: Option<EventSender>,
-        polls: Arc<Polls>,
-    ) -> BoxFuture<'static, Result<Outcome<Value>, Error>>;
-
-    fn run_within<'a>(
-        &'a self,
-        scope: &'a Scope,
-        input: Option<Value>,
-    ) -> BoxFuture<'a, Result<Value, Error>>;
-
-    fn outline(&self) -> Outline;
-}
-
-struct Request {
-    input: Option<Value>,
-    id: Option<RunId>,
-    options: RunOptions,
-}
-
-impl Runner {
-    /// Runs a workflow whose initial state is the input, or the default without one.
-    pub fn new<S: State + Default>(workflow: &Workflow<S>) -> Self {
-        Self::with_factory(workflow, |input| match input {
-            None | Some(Value::Null) => Ok(S::default()),
-            Some(input) => serde_json::from_value(input).map_err(|error| {
-                let state = std::any::type_name::<S>();
-                Error::Refused(format!("the input cannot be unmarshalled into a {state}: {error}").into())
-            }),
-        })
-    }
-
-    /// Runs a workflow whose initial state this function makes of the input.
-    pub fn with_factory<S: State>(
-        workflow: &Workflow<S>,
-        factory: impl Fn(Option<Value>) -> Result<S, Error> + Send + Sync + 'static,
-    ) -> Self {
-        let typed = Typed { workflow: workflow.clone(), factory: Arc::new(factory) };
-        Self { name: workflow.name().into(), inner: Arc::new(typed) }
-    }
-
-    /// The workflow's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What the workflow is made of.
-    #[must_use]
-    pub fn outline(&self) -> Outline {
-        self.inner.outline()
-    }
-
-    /// Runs it, and gives its outcome with the final state as JSON.
-    ///
-    /// # Errors
-    /// If it could not be started.
-    pub async fn run(
-        &self,
-        runtime: &Runtime,
-        input: Option<Value>,
-        id: Option<RunId>,
-        mut options: RunOptions,
-    ) -> Result<Outcome<Value>, Error> {
-        let (canceller, polls) = (options.own_canceller(), Arc::default());
-        let work = self.inner.drive(runtime, Request { input, id, options }, None, Arc::clone(&polls));
-        attended(work, polls, canceller).await
-    }
-
-    /// Begins it on a task of its own and gives its events. Must be called within a Tokio runtime.
-    #[must_use]
-    pub fn stream(
-        &self,
-        runtime: &Runtime,
-        input: Option<Value>,
-        id: Option<RunId>,
-        mut options: RunOptions,
-    ) -> RunStream<Value> {
-        let (sender, receiver) = event_channel(EVENT_BUFFER);
-        let (canceller, polls) = (options.own_canceller(), Arc::default());
-        let request = Request { input, id, options };
-        let task = tokio::spawn(self.inner.drive(runtime, request, Some(sender), Arc::clone(&polls)));
-        RunStream::new(receiver, watched(task, polls, canceller.clone()), canceller)
-    }
-
-    /// Runs its steps as part of another run, and gives the state they came to.
-    ///
-    /// # Errors
-    /// What its steps fail with.
-    pub async fn run_within(&self, scope: &Scope, input: Option<Value>) -> Result<Value, Error> {
-        self.inner.run_within(scope, input).await
-    }
-}
-
-impl<S: State> Erased for Typed<S> {
-    fn drive(
-        &self,
-        runtime: &Runtime,
-        request: Request,
-        reader: Option<EventSender>,
-        polls: Arc<Polls>,
-    ) -> BoxFuture<'static, Result<Outcome<Value>, Error>> {
-        let (runtime, workflow, factory) =
-            (runtime.clone(), self.workflow.clone(), Arc::clone(&self.factory));
-        Box::pin(async move {
-            let Request { input, id, options } = request;
-            let made = catch_unwind(AssertUnwindSafe(|| factory(input)));
-            let state = match made.unwrap_or_else(|panic| Err(Error::panicked(&Path::from(""), &*panic))) {
-                Ok(state) => state,
-                Err(error) => {
-                    drive::report_refused(&runtime.services, reader, id, workflow.name(), &error).await;
-                    return Err(error);
-                }
-            };
-            let mut start = runtime.start(&workflow, state);
-            start.id = id;
-            start.options = options;
-            let Outcome { run, status, state, error, totals } = drive::drive(start, reader, polls).await?;
-            let state = json::to_value(&state).unwrap_or(Value::Null);
-            Ok(Outcome { run, status, state, error, totals })
-        })
-    }
-
-    fn run_within<'a>(
-        &'a self,
-        scope: &'a Scope,
-        input: Option<Value>,
-    ) -> BoxFuture<'a, Result<Value, Error>> {
-        Box::pin(async move {
-            let mut state = (self.factory)(input)?;
-            scope.run(&**self.workflow.root(), &mut state).await?;
-            json::to_value(&state)
-        })
-    }
-
-    fn outline(&self) -> Outline {
-        self.workflow.outline()
-    }
-}
-
-impl std::fmt::Debug for Runner {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Runner").field("name", &self.name).finish()
-    }
-}
-
-/// Runners by name. Shared and changed freely; runs under way keep the workflow they began with.
-#[derive(Debug, Default)]
+/// Runners by name and version. Shared and changed freely; runs under way keep the workflow they began with. A clone is the same
+/// registry.
+#[derive(Debug, Clone, Default)]
 pub struct Registry {
-    runners: RwLock<BTreeMap<String, Runner>>,
+    runners: Arc<RwLock<Runners>>,
 }
+
+/// Several versions of a workflow may stand side by side, so that runs of an older one are gone on with by what they began with.
+type Runners = BTreeMap<String, BTreeMap<u32, Runner>>;
 
 impl Registry {
     /// An empty registry.
@@ -191,26 +29,42 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds a runner under its name, in the place of one that had it before.
+    /// Adds a runner under its name and version, in the place of one that had both before.
     pub fn register(&self, runner: Runner) {
-        self.write().insert(runner.name().to_owned(), runner);
+        self.write().entry(runner.name().to_owned()).or_default().insert(runner.version(), runner);
     }
 
-    /// Takes a runner out. Says whether it was there.
+    /// Takes all versions of a workflow out. Says whether there was one.
     pub fn unregister(&self, name: &str) -> bool {
         self.write().remove(name).is_some()
     }
 
-    /// The runner with this name.
+    /// The newest runner with this name.
     ///
     /// # Errors
     /// Says which there are.
     pub fn get(&self, name: &str) -> Result<Runner, Error> {
         let runners = self.read();
-        runners.get(name).cloned().ok_or_else(|| {
-            let names: Vec<&str> = runners.keys().map(String::as_str).collect();
-            let known = if names.is_empty() { "none is registered".into() } else { names.join(", ") };
-            Error::Refused(format!("workflow not found: {name} (known: {known})").into())
+        let newest = runners.get(name).and_then(|versions| versions.values().next_back());
+        newest.cloned().ok_or_else(|| unknown(&runners, name))
+    }
+
+    /// The runner that goes on with a stored run: of the version it was begun by, or else of the next one after that, which must
+    /// know how to take it over.
+    ///
+    /// # Errors
+    /// Says which there are.
+    pub fn for_run(&self, run: &RunRecord) -> Result<Runner, Error> {
+        let runners = self.read();
+        let versions = runners.get(&run.workflow).ok_or_else(|| unknown(&runners, &run.workflow))?;
+        versions.range(run.version..).next().map(|(_, runner)| runner.clone()).ok_or_else(|| {
+            let known: Vec<String> = versions.keys().map(ToString::to_string).collect();
+            let (id, name, version) = (&run.id, &run.workflow, run.version);
+            let message = format!(
+                "run `{id}` was begun by version {version} of `{name}`, and only older ones are known here: {}",
+                known.join(", ")
+            );
+            Error::Refused(message.into())
         })
     }
 
@@ -226,7 +80,7 @@ impl Registry {
         self.read().keys().cloned().collect()
     }
 
-    /// How many runners there are.
+    /// How many names there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.read().len()
@@ -263,11 +117,17 @@ impl Registry {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<String, Runner>> {
+    fn read(&self) -> RwLockReadGuard<'_, Runners> {
         self.runners.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<String, Runner>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Runners> {
         self.runners.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn unknown(runners: &Runners, name: &str) -> Error {
+    let names: Vec<&str> = runners.keys().map(String::as_str).collect();
+    let known = if names.is_empty() { "none is registered".into() } else { names.join(", ") };
+    Error::Refused(format!("workflow not found: {name} (known: {known})").into())
 }

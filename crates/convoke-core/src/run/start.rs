@@ -13,6 +13,7 @@ use crate::budget::Limits;
 use crate::event::event_channel;
 use crate::scope::{Canceller, Settings};
 use crate::step::BoxFuture;
+use crate::store::Launch;
 use crate::{Error, RunId};
 
 /// How many events may wait for a reader before the run waits for it.
@@ -35,10 +36,9 @@ pub enum WhenBusy {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunOptions {
-    /// The longest the whole run may take, counted anew when it is resumed.
-    pub timeout: Option<Duration>,
-    /// What the whole run may use.
-    pub limits: Option<Limits>,
+    /// What it is started with, beside its state. A run that goes on has what it was started with; what is said here instead
+    /// holds from then on.
+    pub launch: Launch,
     /// What to do if somebody else is working on it.
     pub when_busy: WhenBusy,
     /// Ends the run from outside.
@@ -81,7 +81,12 @@ impl<S: State> Start<S> {
         Self::with(runtime, workflow, Some(run), Beginning::Stored)
     }
 
-    fn with(runtime: Runtime, workflow: Workflow<S>, id: Option<RunId>, beginning: Beginning<S>) -> Self {
+    pub(crate) fn with(
+        runtime: Runtime,
+        workflow: Workflow<S>,
+        id: Option<RunId>,
+        beginning: Beginning<S>,
+    ) -> Self {
         let settings = (*runtime.services.settings).clone();
         Self { runtime, workflow, id, beginning, options: RunOptions::default(), settings }
     }
@@ -95,15 +100,27 @@ impl<S: State> Start<S> {
         self
     }
 
-    /// Limits how long the whole run may take.
+    /// Limits how long the run may be at work, over its whole life: while it is suspended no time passes.
     pub fn timeout(mut self, limit: Duration) -> Self {
-        self.options.timeout = Some(limit);
+        self.options.launch.timeout = Some(limit);
         self
     }
 
     /// Limits what the whole run may use.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.options.limits = Some(limits);
+        self.options.launch.limits = Some(limits);
+        self
+    }
+
+    /// Adds a label to find the run by.
+    pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.options.launch.labels.insert(name.into(), value.into());
+        self
+    }
+
+    /// Says all at once that the run is started with. It is kept with the run, and holds whenever somebody goes on with it.
+    pub fn launch(mut self, launch: Launch) -> Self {
+        self.options.launch = launch;
         self
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::prepare::seed_of;
 use crate::step::{Outline, SharedStep, Step};
-use crate::store::{Batch, NewRun, RunRecord};
+use crate::store::{Batch, Launch, NewRun, RunRecord};
 use crate::{Error, RunId};
 
 /// What a workflow works on: plain data that can be stored and read back.
@@ -107,8 +107,7 @@ impl<S: State> Workflow<S> {
         self.stored_outline.get_or_init(made).clone()
     }
 
-    /// A run of it that begins with this state, as JSON, for [`Store::create`](crate::Store::create). Members of an object
-    /// that are no part of the state are kept beside it.
+    /// A run of it that begins with this state, as JSON, for [`Store::create`](crate::Store::create).
     pub fn new_run(&self, id: RunId, input: impl Into<Bytes>) -> NewRun {
         NewRun {
             seed: seed_of(&id),
@@ -117,6 +116,7 @@ impl<S: State> Workflow<S> {
             version: self.version,
             input: input.into(),
             outline: Some(self.stored_outline()),
+            launch: Launch::default(),
             forked_from: None,
             past: Batch::default(),
         }

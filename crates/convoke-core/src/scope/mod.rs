@@ -25,7 +25,7 @@ pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
 pub(crate) use leaf_replay::LeafReplay;
 pub use node::Place;
-pub(crate) use node::{Child, Node};
+pub(crate) use node::{Child, Deadline, Node};
 pub use settings::{FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
 pub(crate) use work_clock::{Pause, WorkClock};

@@ -63,6 +63,13 @@ pub(crate) struct Deadline {
     pub(super) owner_depth: u32,
 }
 
+impl Deadline {
+    /// The end of a whole run: so much time is left of its limit.
+    pub(crate) fn of_run(left: Duration, limit: Duration) -> Self {
+        Self { at: Instant::now() + left, limit, owner_depth: 0 }
+    }
+}
+
 /// The place of a scope that is opened later: its number is taken, its time has not begun.
 #[derive(Debug, Clone)]
 #[must_use = "a place is for opening a scope in it"]
@@ -116,7 +123,7 @@ impl Node {
         settings: Arc<Settings>,
         budget: Option<Arc<Budget>>,
         cancel: Arc<Cancel>,
-        timeout: Option<Duration>,
+        deadline: Option<Deadline>,
     ) -> Self {
         Self {
             run,
@@ -130,7 +137,7 @@ impl Node {
             went_own_way: AtomicBool::new(false),
             next_ordinal: AtomicU32::new(0),
             children: Mutex::default(),
-            deadline: timeout.map(|limit| Deadline { at: Instant::now() + limit, limit, owner_depth: 0 }),
+            deadline,
             clock: None,
             cancel,
             budget,

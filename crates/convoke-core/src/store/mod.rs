@@ -6,6 +6,7 @@
 //! `convoke-store` has the implementations, and a public contract suite that any further one must pass.
 
 mod error;
+mod launch;
 mod read;
 mod record;
 mod ticket;
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 
 pub use bytes::Bytes;
 pub use error::StoreError;
+pub use launch::Launch;
 pub(crate) use read::read_entries;
 pub use record::{
     Batch, ForkPoint, Lease, NewRun, OnBusy, Retention, RunChange, RunQuery, RunRecord, RunStatus, Totals,

@@ -1,11 +1,12 @@
 //! What a store keeps of runs, and what it is told.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::Launch;
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::{Blob, Entry};
 use crate::message::{Money, Usage};
@@ -24,6 +25,8 @@ pub struct NewRun {
     pub input: Bytes,
     /// What the workflow is made of, as JSON. Many runs have the same.
     pub outline: Option<Bytes>,
+    /// What it is started with, beside its state.
+    pub launch: Launch,
     /// What its random numbers are derived from.
     pub seed: u64,
     /// The run and entry this one branched off from.
@@ -78,6 +81,8 @@ pub struct Batch {
     pub change: Option<RunChange>,
     /// What the workflow is made of from now on, if that has changed.
     pub outline: Option<Bytes>,
+    /// What the run goes on with from now on, if that has changed.
+    pub launch: Option<Launch>,
 }
 
 /// A change of a run's record.
@@ -89,6 +94,8 @@ pub struct RunChange {
     pub outcome: Option<Bytes>,
     /// What the run has used so far.
     pub totals: Totals,
+    /// How long it has been at work so far.
+    pub worked: Duration,
 }
 
 /// What a run has used.
@@ -210,6 +217,8 @@ pub struct RunRecord {
     pub input: Bytes,
     /// What the workflow is made of, as JSON, if that was kept.
     pub outline: Option<Bytes>,
+    /// What it was started with, beside its state.
+    pub launch: Launch,
     /// How it ended, as JSON.
     pub outcome: Option<Bytes>,
     /// What its random numbers are derived from.
@@ -222,6 +231,8 @@ pub struct RunRecord {
     pub forked_from: Option<ForkPoint>,
     /// What it has used, as of its last change of status.
     pub totals: Totals,
+    /// How long it has been at work, as of its last change of status.
+    pub worked: Duration,
 }
 
 /// Which runs to list.
@@ -233,6 +244,12 @@ pub struct RunQuery {
     pub status: Option<RunStatus>,
     /// Only runs whose id begins like this.
     pub id_prefix: Option<String>,
+    /// Only runs with all of these labels.
+    pub labels: BTreeMap<String, String>,
+    /// Only runs that this one started.
+    pub parent: Option<RunId>,
+    /// Only runs of this conversation.
+    pub thread: Option<String>,
     /// At most this many.
     pub limit: Option<usize>,
 }

@@ -34,6 +34,7 @@
 
 mod concurrency;
 mod fencing;
+mod launches;
 mod lifetime;
 mod questions;
 mod reading;
@@ -47,6 +48,7 @@ use convoke_core::Store;
 
 pub use concurrency::*;
 pub use fencing::*;
+pub use launches::*;
 pub use lifetime::*;
 pub use questions::*;
 pub use reading::*;
@@ -94,6 +96,8 @@ pub async fn run_all<B: Backend>(backend: &B) {
     a_question_opened_twice_keeps_its_answers(backend).await;
     a_fork_begins_with_its_past(backend).await;
     an_outline_is_kept_until_there_is_another(backend).await;
+    what_a_run_was_started_with_is_kept(backend).await;
+    runs_are_found_by_what_they_were_started_with(backend).await;
     old_finished_runs_are_purged_and_others_stay(backend).await;
     a_deleted_run_leaves_nothing(backend).await;
 }

@@ -54,6 +54,7 @@ pub async fn runs_are_listed_newest_first<B: Backend>(backend: &B) {
         status: Some(RunStatus::Completed),
         id_prefix: Some("b".to_owned()),
         limit: Some(5),
+        ..all.clone()
     };
     assert_eq!(list(narrow).await, ["b-1"], "all conditions hold together");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Lease, NewRun, RunChange, Totals};
+use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals};
 use convoke_core::{
     Blob, Digest, EffectKind, Entry, IdempotencyKey, Path, Phase, Question, RunId, RunStatus, Store,
     StoreError, Timestamp,
@@ -30,6 +30,7 @@ pub(super) fn new_run(text: &str) -> NewRun {
         version: 3,
         input: Bytes::from_static(b"{\"n\":1}"),
         outline: Some(Bytes::from_static(b"{\"name\":\"main\"}")),
+        launch: Launch::default(),
         seed: u64::MAX - 7,
         forked_from: None,
         past: Batch::default(),
@@ -71,7 +72,15 @@ pub(super) fn question(run: &str, name: &str, asked: i64, question: Question) ->
 
 pub(super) fn change(status: RunStatus) -> Batch {
     let outcome = status.is_final().then(|| Bytes::from_static(b"{\"done\":true}"));
-    Batch { change: Some(RunChange { status, outcome, totals: Totals::default() }), ..Batch::default() }
+    Batch {
+        change: Some(RunChange {
+            worked: std::time::Duration::ZERO,
+            status,
+            outcome,
+            totals: Totals::default(),
+        }),
+        ..Batch::default()
+    }
 }
 
 /// Ends a run and gives its lease back.

@@ -105,7 +105,12 @@ pub async fn large_payloads_come_back_as_they_were<B: Backend>(backend: &B) {
     batch.entries[0].request = Some(large.clone());
     batch.entries[0].outcome = Some(large.clone());
     let outcome = Some(large.clone());
-    batch.change = Some(RunChange { status: RunStatus::Completed, outcome, totals: Totals::default() });
+    batch.change = Some(RunChange {
+        worked: std::time::Duration::ZERO,
+        status: RunStatus::Completed,
+        outcome,
+        totals: Totals::default(),
+    });
     store.append(&lease, batch).await.expect("large content is taken");
 
     let entries = store.entries(&lease.run, 1, 10).await.expect("readable");
@@ -170,7 +175,8 @@ pub async fn a_change_replaces_what_the_record_says<B: Backend>(backend: &B) {
     let totals = Totals { model_calls: 3, unpriced_calls: 1, tool_calls: 2, usage };
     for status in RunStatus::ALL {
         let outcome = Some(Bytes::from(format!("\"{status}\"")));
-        let change = RunChange { status, outcome: outcome.clone(), totals };
+        let change =
+            RunChange { worked: std::time::Duration::ZERO, status, outcome: outcome.clone(), totals };
         store
             .append(&lease, Batch { change: Some(change), ..Batch::default() })
             .await

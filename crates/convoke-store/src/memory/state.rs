@@ -1,10 +1,11 @@
 //! What a store in memory knows.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Totals};
+use convoke_core::store::{Batch, Launch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Totals};
 use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, StoreError, Timestamp};
 
 use crate::batch;
@@ -42,6 +43,7 @@ impl State {
         let mut run = Run::new(new.id, new.workflow, new.version, new.input, new.seed);
         run.record.forked_from = new.forked_from;
         run.record.outline = new.outline;
+        run.record.launch = new.launch;
         run.write(new.past);
         self.last_key += 1;
         self.keys.insert(id.clone(), self.last_key);
@@ -112,6 +114,9 @@ impl State {
         let fits = |record: &&RunRecord| {
             query.workflow.as_ref().is_none_or(|workflow| record.workflow == *workflow)
                 && query.status.is_none_or(|status| record.status == status)
+                && (query.parent.is_none() || query.parent == record.launch.parent)
+                && (query.thread.is_none() || query.thread == record.launch.thread)
+                && query.labels.iter().all(|(name, value)| record.launch.labels.get(name) == Some(value))
                 && query
                     .id_prefix
                     .as_ref()
@@ -194,12 +199,14 @@ impl Run {
             updated: now,
             input,
             outline: None,
+            launch: Launch::default(),
             outcome: None,
             seed,
             epoch: 1,
             holder: Some(Holder::describe_this_process()),
             forked_from: None,
             totals: Totals::default(),
+            worked: Duration::ZERO,
         };
         Self {
             record,
@@ -240,10 +247,14 @@ impl Run {
         if batch.outline.is_some() {
             self.record.outline = batch.outline;
         }
+        if let Some(launch) = batch.launch {
+            self.record.launch = launch;
+        }
         if let Some(change) = batch.change {
             self.record.status = change.status;
             self.record.outcome = change.outcome;
             self.record.totals = change.totals;
+            self.record.worked = change.worked;
             self.record.updated = Timestamp::now();
         }
     }

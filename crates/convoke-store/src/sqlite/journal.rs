@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::Fault;
 use super::lease::Held;
 use super::writer::Writer;
-use super::{outline, pieces, place, question, row};
+use super::{launch, outline, pieces, place, question, row};
 use crate::batch;
 
 /// Writes a batch under a lease, and remembers how the lease goes on.
@@ -75,6 +75,7 @@ pub(super) fn write(
     batch.closed.iter().try_for_each(|closed| question::close(connection, key, closed))?;
     batch.change.iter().try_for_each(|change| change_run(connection, key, change))?;
     batch.outline.iter().try_for_each(|outline| change_outline(connection, key, outline))?;
+    batch.launch.iter().try_for_each(|launch| launch::keep(connection, key, launch))?;
     Ok(next_seq)
 }
 
@@ -120,12 +121,13 @@ fn change_outline(connection: &Connection, key: i64, outline: &Bytes) -> Result<
 
 fn change_run(connection: &Connection, key: i64, change: &RunChange) -> Result<(), Fault> {
     connection
-        .prepare_cached("UPDATE runs SET status = ?2, updated = ?3, totals = ?4 WHERE key = ?1")?
+        .prepare_cached("UPDATE runs SET status = ?2, updated = ?3, totals = ?4, worked = ?5 WHERE key = ?1")?
         .execute(params![
             key,
             row::status_code(change.status),
             Timestamp::now().as_micros(),
-            row::totals_text(&change.totals)?
+            row::totals_text(&change.totals)?,
+            i64::try_from(change.worked.as_micros()).unwrap_or(i64::MAX),
         ])?;
     match &change.outcome {
         Some(outcome) => connection

@@ -25,6 +25,7 @@ mod glance;
 mod inspect;
 mod job;
 mod journal;
+mod launch;
 mod lease;
 mod open;
 mod outline;

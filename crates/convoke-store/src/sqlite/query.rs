@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 use super::failure::Fault;
 use super::outline::Outlines;
 use super::pieces::PieceReader;
-use super::row::{self, ENTRY_COLUMNS, EntryReader, QUESTION_COLUMNS, RUN_COLUMNS};
+use super::row::{self, ENTRY_COLUMNS, EntryReader, QUESTION_COLUMNS, run_columns};
 use super::{place, schema};
 
 /// So many contents are looked for one by one.
@@ -19,15 +19,36 @@ const MANY: usize = 32;
 
 /// One run's record.
 pub(super) fn run(connection: &Connection, run: &RunId) -> Result<Option<RunRecord>, Fault> {
-    let sql = format!("SELECT {RUN_COLUMNS} WHERE runs.id = ?1");
+    let sql = format!("SELECT {} WHERE runs.id = ?1", run_columns(schema::version(connection)?));
     let mut outlines = Outlines::of(connection);
     Ok(all(connection, &sql, [run.as_str()], |row| row::run(row, &mut outlines))?.pop())
 }
 
 /// Records of runs, newest first.
 pub(super) fn runs(connection: &Connection, query: &RunQuery) -> Result<Vec<RunRecord>, Fault> {
+    let version = schema::version(connection)?;
+    let is_found_by_launch = query.parent.is_some() || query.thread.is_some() || !query.labels.is_empty();
+    if is_found_by_launch && version < schema::WITH_LAUNCHES {
+        return Ok(Vec::new());
+    }
     let mut conditions = vec!["TRUE"];
     let mut values: Vec<(&str, Box<dyn ToSql>)> = Vec::new();
+    if let Some(parent) = &query.parent {
+        conditions.push("parent = :parent");
+        values.push((":parent", Box::new(parent.as_str().to_owned())));
+    }
+    if let Some(thread) = &query.thread {
+        conditions.push("thread = :thread");
+        values.push((":thread", Box::new(thread.clone())));
+    }
+    if !query.labels.is_empty() {
+        conditions.push(
+            "runs.key IN (SELECT run FROM labels JOIN json_each(:labels) AS wanted \
+             ON name = wanted.key AND labels.value = wanted.value GROUP BY run HAVING count(*) = :wanted)",
+        );
+        values.push((":labels", Box::new(row::json_text(&query.labels)?)));
+        values.push((":wanted", Box::new(limit(query.labels.len()))));
+    }
     if let Some(workflow) = &query.workflow {
         conditions.push("workflow = :workflow");
         values.push((":workflow", Box::new(workflow.clone())));
@@ -44,7 +65,8 @@ pub(super) fn runs(connection: &Connection, query: &RunQuery) -> Result<Vec<RunR
     }
     values.push((":limit", Box::new(limit(query.limit.unwrap_or(usize::MAX)))));
     let sql = format!(
-        "SELECT {RUN_COLUMNS} WHERE {} ORDER BY runs.key DESC LIMIT :limit",
+        "SELECT {} WHERE {} ORDER BY runs.key DESC LIMIT :limit",
+        run_columns(version),
         conditions.join(" AND ")
     );
     let values: Vec<(&str, &dyn ToSql)> = values.iter().map(|(name, value)| (*name, &**value)).collect();

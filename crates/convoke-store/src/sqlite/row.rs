@@ -1,5 +1,7 @@
 //! How values look in the tables.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{ForkPoint, RunRecord, Totals};
@@ -11,19 +13,28 @@ use rusqlite::types::ValueRef;
 
 use super::failure::Fault;
 use super::outline::Outlines;
-use super::place;
+use super::{place, schema};
 use crate::holder::Holder;
 
-/// What [`run`] reads, in its order.
-pub(super) const RUN_COLUMNS: &str = "runs.id, workflow, version, status, created, updated, seed, epoch, holder, \
-     forked_from, forked_at, totals, inputs.content, outcomes.content, outline \
-     FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key";
+/// What [`run`] reads, in its order, from a database of this version.
+pub(super) fn run_columns(version: i64) -> String {
+    let (columns, launches) = match version >= schema::WITH_LAUNCHES {
+        true => ("launches.content, worked", " LEFT JOIN launches ON launches.run = runs.key"),
+        false => ("NULL, 0", ""),
+    };
+    format!(
+        "runs.id, workflow, version, status, created, updated, seed, epoch, holder, forked_from, forked_at, totals, \
+         inputs.content, outcomes.content, outline, {columns} \
+         FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key{launches}"
+    )
+}
 
 /// A run's record.
 pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecord, Fault> {
     let forked_from: Option<String> = row.get(9)?;
     let holder: Option<String> = row.get(8)?;
     let totals: Option<String> = row.get(11)?;
+    let launch: Option<String> = row.get(15)?;
     Ok(RunRecord {
         id: run_id(&text(row, 0)?)?,
         workflow: text(row, 1)?,
@@ -42,6 +53,8 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
         input: bytes(row, 12)?.unwrap_or_default(),
         outcome: bytes(row, 13)?,
         outline: outlines.get(row.get(14)?)?,
+        launch: launch.as_deref().map(json).transpose()?.unwrap_or_default(),
+        worked: Duration::from_micros(unsigned(row, 16)?),
     })
 }
 

@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::failure::Fault;
 use super::writer::Writer;
-use super::{journal, outline, place, row};
+use super::{journal, launch, outline, place, row};
 use crate::holder::Holder;
 
 /// Makes a run with its past.
@@ -40,6 +40,9 @@ pub(super) fn create(writer: &mut Writer, run: &NewRun) -> Result<Lease, Fault> 
     connection
         .prepare_cached("INSERT INTO inputs (run, content) VALUES (?1, ?2)")?
         .execute(params![key, &run.input[..]])?;
+    if !run.launch.is_empty() {
+        launch::keep(connection, key, &run.launch)?;
+    }
     let next_seq = journal::write(connection, &run.id, key, 1, &run.past)?;
     let lease = Lease { run: run.id.clone(), epoch: 1, next_seq };
     writer.leases.give(&lease, key);
@@ -147,6 +150,8 @@ fn remove(writer: &mut Writer, run: &RunId, key: i64) -> Result<(), Fault> {
         "DELETE FROM pieces WHERE run = ?1",
         "DELETE FROM outcomes WHERE run = ?1",
         "DELETE FROM inputs WHERE run = ?1",
+        "DELETE FROM launches WHERE run = ?1",
+        "DELETE FROM labels WHERE run = ?1",
         "DELETE FROM runs WHERE key = ?1",
     ] {
         writer.connection.prepare_cached(sql)?.execute([key])?;

@@ -9,14 +9,21 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x436e_766b;
 
 /// The steps from an empty file to the newest version.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// The oldest version that can be read as it is.
 pub(super) const OLDEST_READABLE: i64 = 2;
 
 /// The first version that keeps long content in pieces.
 pub(super) const WITH_PIECES: i64 = 3;
+
+/// The first version that keeps what runs were started with.
+pub(super) const WITH_LAUNCHES: i64 = 4;
 
 /// The newest version this crate understands.
 pub(super) fn newest() -> i64 {

@@ -256,6 +256,7 @@ mod tests {
             version: 1,
             input: Bytes::new(),
             outline: None,
+            launch: Default::default(),
             seed: 1,
             forked_from: None,
             past: Batch::default(),

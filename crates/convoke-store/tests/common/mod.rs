@@ -20,6 +20,7 @@ pub fn new_run(text: &str) -> NewRun {
         version: 1,
         input: Bytes::from_static(b"{}"),
         outline: None,
+        launch: Default::default(),
         seed: 7,
         forked_from: None,
         past: Batch::default(),

@@ -1,0 +1,33 @@
+//! How long a run may take, over all the times it is gone on with.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::prepare::Ready;
+use crate::Timestamp;
+use crate::scope::Deadline;
+
+/// The time of one run while it is at work.
+pub(super) struct Time {
+    begun: Instant,
+    before: Duration,
+    /// When its time is up.
+    pub(super) deadline: Option<Deadline>,
+}
+
+impl Time {
+    /// The time of a run that goes on now.
+    pub(super) fn of<S>(run: &Ready<S>) -> Self {
+        let work = run.launch.timeout.map(|limit| (limit.saturating_sub(run.worked), limit));
+        let end = run.launch.deadline.map(|end| (end.since(Timestamp::now()), end.since(run.created)));
+        let narrowest = work.into_iter().chain(end).min();
+        let deadline = narrowest.map(|(left, limit)| Deadline::of_run(left, limit));
+        Self { begun: Instant::now(), before: run.worked, deadline }
+    }
+
+    /// How long it has been at work in all.
+    pub(super) fn worked(&self) -> Duration {
+        self.before + self.begun.elapsed()
+    }
+}
