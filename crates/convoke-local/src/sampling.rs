@@ -156,4 +156,26 @@ mod tests {
         sampler.accept(LlamaToken(1));
         assert_eq!(sampler.choose(&LOGITS, |_| true), Some(2), "3.0 / 2.0 is less than 2.0");
     }
+
+    /// With the vocabulary of the model that other tests use; whoever has none is told there that they did not run.
+    #[test]
+    fn a_loop_is_left_and_a_short_phrase_is_not() {
+        let Some(file) = std::env::var_os("CONVOKE_TEST_MODEL") else { return };
+        let parameters = llama_cpp_2::model::params::LlamaModelParams::default().with_vocab_only(true);
+        let backend = crate::engine::backend().unwrap();
+        let model = LlamaModel::load_from_file(backend, file, &parameters).unwrap();
+        // A round of tokens was written so often; to begin it once more is the likeliest, and something else comes next.
+        let written_after = |round: i32, times: i32| {
+            let mut sampler = Sampler::new(&Sampling { dry_multiplier: 0.8, ..PLAIN }, &model, true);
+            for token in (0..times).flat_map(|_| 100..100 + round) {
+                sampler.accept(LlamaToken(token));
+            }
+            let mut logits = vec![0.0; usize::try_from(model.n_vocab()).unwrap()];
+            (logits[100], logits[50]) = (2.0, 1.0);
+            sampler.choose(&logits, |_| true)
+        };
+        assert_eq!(written_after(LONGEST_PHRASE / 2, 2), Some(100), "a short phrase may be said again");
+        assert_eq!(written_after(LONGEST_PHRASE + 8, 2), Some(50), "a long one is a loop");
+        assert_eq!(written_after(3, 20), Some(50), "and so is a short one, said for ever");
+    }
 }

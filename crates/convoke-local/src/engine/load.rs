@@ -142,7 +142,7 @@ fn wants_words(model: &LlamaModel) -> bool {
 }
 
 /// The engine's state for the whole process, set up once. Its log goes to `tracing`.
-fn backend() -> Result<&'static LlamaBackend, LocalError> {
+pub(crate) fn backend() -> Result<&'static LlamaBackend, LocalError> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let backend = BACKEND.get_or_init(|| {
         llama_cpp_2::send_logs_to_tracing(LogOptions::default());

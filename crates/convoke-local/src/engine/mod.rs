@@ -19,6 +19,9 @@ mod status;
 mod vocabulary;
 mod worker;
 
+#[cfg(test)]
+pub(crate) use load::backend;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
