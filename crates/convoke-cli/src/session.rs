@@ -103,6 +103,14 @@ impl<'a> Session<'a> {
         self.command(&format!("resume {}{named}{}", shell::quoted(run.as_str()), kept.secrets()))
     }
 
+    /// The same, for whoever is in another folder.
+    pub(crate) fn resume_from(&self, run: &RunId, kept: &Manifest) -> String {
+        let store = std::path::absolute(&self.place).unwrap_or_else(|_| self.place.clone().into());
+        let store = shell::quoted(&store.display().to_string());
+        let named = kept.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
+        format!("convoke --store {store} resume {}{named}{}", shell::quoted(run.as_str()), kept.secrets())
+    }
+
     /// How to let a run go on.
     pub(crate) fn resuming(&self, record: &RunRecord) -> String {
         self.resuming_as(&record.id, record)

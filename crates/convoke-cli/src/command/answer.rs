@@ -8,10 +8,11 @@ use convoke_core::{Answer, Decision, History, PendingQuestion, StoreError};
 
 use super::resume;
 use crate::arguments::{self, Arguments};
+use crate::configuration;
 use crate::failure::Failure;
 use crate::human;
 use crate::render;
-use crate::run::ResumeArguments;
+use crate::run::{Manifest, Place, ResumeArguments, must_be_where_it_was};
 use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
@@ -34,6 +35,12 @@ pub(super) async fn run(
             return Err(Failure::usage("this question is about one thing only: leave `--for-run` out"));
         }
         answer = answer.for_run();
+    }
+    if arguments.resume
+        && let Some(kept) = Manifest::of(&record)
+    {
+        // Before anything is said: an answer that is kept, and a run that does not go on, would be half of what was asked for.
+        must_be_where_it_was(session, &record, &kept, &Place::here(all, &configuration::load(all)?))?;
     }
     warn_outsiders(session, &pending, &answer);
     session.store.answer(&record.id, &pending.id, answer.clone()).await.map_err(|error| match error {

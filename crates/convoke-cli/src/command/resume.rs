@@ -13,8 +13,8 @@ use crate::configuration;
 use crate::failure::Failure;
 use crate::onward;
 use crate::run::{
-    About, Format, Given, Hands, InputArguments, Job, Manifest, Prompt, ResumeArguments, Servers, Source,
-    give,
+    About, Format, Given, Hands, InputArguments, Job, Manifest, Place, Prompt, ResumeArguments, Servers,
+    Source, give, must_be_where_it_was,
 };
 use crate::select;
 use crate::session::Session;
@@ -49,6 +49,9 @@ pub(super) async fn go_on(
     let mut source = source(session, kept, wanted.changed_file, config.skills())?;
     if record.status == RunStatus::Completed {
         return completed(session, record, &source, wanted.common.output).await;
+    }
+    if !wanted.here {
+        must_be_where_it_was(session, record, &source.manifest, &Place::here(arguments, &config))?;
     }
     if let Some(policy) = &wanted.common.policy {
         source.manifest.policy = Some(policy.clone());

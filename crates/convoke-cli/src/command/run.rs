@@ -12,7 +12,7 @@ use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::run::{Format, Given, Hands, Job, Kept, Manifest, Prompt, RunArguments, Servers, Source};
+use crate::run::{Format, Given, Hands, Job, Kept, Manifest, Place, Prompt, RunArguments, Servers, Source};
 use crate::session::Session;
 use crate::terminal::{Output, text};
 
@@ -33,7 +33,7 @@ pub(crate) async fn run(
     for note in checked.notes() {
         output.note(&note);
     }
-    let mut source = source(wanted, checked, beside, &config)?;
+    let mut source = source(wanted, checked, beside, Place::here(arguments, &config), &config)?;
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
     let mut given = Given::read(&wanted.inputs);
@@ -62,7 +62,13 @@ pub(crate) async fn run(
     job.go_on(&mut session, run, &wanted.common, WhenBusy::Refuse, prompt, arguments.color).await
 }
 
-fn source(wanted: &RunArguments, checked: Checked, beside: Kept, config: &Config) -> Result<Source, Failure> {
+fn source(
+    wanted: &RunArguments,
+    checked: Checked,
+    beside: Kept,
+    place: Place,
+    config: &Config,
+) -> Result<Source, Failure> {
     let Some(file) = checked.file else {
         let found = counted(checked.diagnostics.errors(), checked.diagnostics.warnings());
         return Err(Failure::failed(format!("the Agentfile is not valid: {found}")));
@@ -74,6 +80,7 @@ fn source(wanted: &RunArguments, checked: Checked, beside: Kept, config: &Config
         path: path.display().to_string(),
         text: checked.source.text().to_owned(),
         beside,
+        place: Some(place),
         model: wanted.common.model.clone(),
         model_asked: wanted.common.model.is_some(),
         workspace: if workspace.summary { summary(&workspace.path) } else { String::new() },

@@ -49,6 +49,9 @@ pub(crate) struct ResumeArguments {
     /// Take the run over from whoever works on it.
     #[arg(long)]
     pub(crate) take_over: bool,
+    /// Let the run work in this folder, although it was begun in another one.
+    #[arg(long)]
+    pub(crate) here: bool,
 }
 
 #[derive(Debug, Clone, Default, Args)]

@@ -171,6 +171,8 @@ impl Job {
         let unwritable = |error| Failure::failed(format!("the run's inputs cannot be written down: {error}"));
         let input = serde_json::to_vec(state).map_err(unwritable)?;
         let launch = self.source.manifest.launch().map_err(unwritable)?;
+        let who = who::name();
+        let launch = if who.is_empty() { launch } else { launch.started_by(who) };
         let run = NewRun { launch, ..self.prepared.workflow().new_run(id.clone(), input) };
         let lease = session.store.create(run).await.map_err(|error| match error {
             StoreError::Exists { .. } => {

@@ -14,7 +14,8 @@ use convoke_goals::agentfile::load::Skill;
 use serde::{Deserialize, Serialize};
 
 use super::kept::Kept;
-use crate::{shell, who};
+use super::place::Place;
+use crate::shell;
 
 /// What a run was started from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub(crate) struct Manifest {
     /// What it named with `FROM`.
     #[serde(default)]
     pub(crate) beside: Kept,
+    /// Where it was begun. Runs of earlier builds do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<Place>,
     /// The model for whatever names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
@@ -82,9 +86,7 @@ struct Stored<T> {
 impl Manifest {
     /// What is kept with a run for going on with it.
     pub(crate) fn launch(&self) -> serde_json::Result<Launch> {
-        let launch = Launch::default().host(serde_json::to_value(Stored { agentfile: self })?);
-        let who = who::name();
-        Ok(if who.is_empty() { launch } else { launch.started_by(who) })
+        Ok(Launch::default().host(serde_json::to_value(Stored { agentfile: self })?))
     }
 
     /// The option that names the policy it was started with, for the user to copy.
@@ -125,6 +127,7 @@ mod tests {
             path: "plan.agent".to_owned(),
             text: "NAME plan".to_owned(),
             beside: Kept::default(),
+            place: Some(Place { here: "/a".into(), workspace: "/a/b".into(), policy: None }),
             model: Some("scripted/a.toml".to_owned()),
             model_asked: true,
             workspace: "a folder".to_owned(),

@@ -30,6 +30,7 @@ mod offered;
 #[cfg(target_os = "linux")]
 mod opened;
 mod person;
+mod place;
 mod prompt;
 mod result;
 mod signals;
@@ -46,6 +47,7 @@ pub(crate) use kept::{Keeping, Kept};
 pub(crate) use keyboard::Keyboard;
 pub(crate) use manifest::Manifest;
 pub(crate) use notes::scratchpad_file;
+pub(crate) use place::{Place, must_be_where_it_was};
 pub(crate) use prompt::Prompt;
 pub(crate) use result::{About, give, tell_questions};
 pub(crate) use signals::{Signals, outlive_file_limits};

@@ -78,3 +78,78 @@ fn a_policy_above_holds_and_is_about_the_folder_it_is_in() {
     place.write("open/.git/HEAD", "");
     assert!(!denied("open", "x"));
 }
+
+/// A run in a place that waits for an approval, and then lets its model write a file.
+fn waiting(place: &Place) {
+    place.write(
+        "Agentfile",
+        "NAME n\nGOAL ask \"Ask\" SUPERVISED HUMAN\nGOAL make \"Make it\"\nRUN r USING ask, make\n",
+    );
+    let script = "[[rule]]\nwhen = { tool_result_of = \"write\" }\nreply = \"Made.\"\n\
+         [[rule]]\nwhen = { user_contains = 'id=\"make\"' }\n\
+         reply = { tool_calls = [{ name = \"write\", arguments = { path = \"made\", content = \"x\" } }] }\n\
+         [[rule]]\nreply = \"Asked.\"\n";
+    place.write("script.toml", script);
+    place.write("sub/file", "");
+    let script = format!("scripted/{}", place.path().join("script.toml").display());
+    let ran = below(place, ".", &["run", "-m", &script, "--id", "n-1", "--quiet"]);
+    assert_eq!(ran.status.code(), Some(5), "{}", stderr(&ran));
+}
+
+#[test]
+fn a_run_goes_on_where_it_was_begun_and_in_no_folder_that_somebody_happens_to_be_in() {
+    let place = Place::empty();
+    waiting(&place);
+    let store = place.file().canonicalize().unwrap();
+    let refused = below(&place, "sub", &["answer", "n-1", "--approve", "--resume"]);
+    let told = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{told}");
+    let home = place.path().canonicalize().unwrap();
+    let hint = format!("cd {} && convoke --store {} resume n-1", home.display(), store.display());
+    assert!(told.contains("works in") && told.replace("\n", " ").contains(&hint), "{told}");
+    let open = below(&place, ".", &["questions", "--json"]);
+    assert!(stdout(&open).contains("n-1"), "nothing was answered: {}", stdout(&open));
+    assert!(below(&place, "sub", &["answer", "n-1", "--approve"]).status.success(), "an answer is no work");
+    let resumed = below(&place, "sub", &["resume", "n-1"]);
+    assert_eq!(resumed.status.code(), Some(2), "{}", stderr(&resumed));
+    assert!(!place.path().join("made").exists() && !place.path().join("sub/made").exists());
+    let resumed = below(&place, ".", &["resume", "n-1"]);
+    assert_eq!(stdout(&resumed), "Made.\n", "{}", stderr(&resumed));
+    assert!(place.path().join("made").exists() && !place.path().join("sub/made").exists());
+}
+
+#[test]
+fn a_run_works_in_another_folder_if_its_user_says_so() {
+    let place = Place::empty();
+    waiting(&place);
+    assert!(below(&place, ".", &["answer", "n-1", "--approve"]).status.success());
+    let moved = below(&place, "sub", &["resume", "n-1", "--here"]);
+    assert_eq!(stdout(&moved), "Made.\n", "{}", stderr(&moved));
+    assert!(!place.path().join("made").exists() && place.path().join("sub/made").exists());
+    let shown = below(&place, "sub", &["resume", "n-1"]);
+    assert_eq!(stdout(&shown), "Made.\n", "a result is shown anywhere: {}", stderr(&shown));
+}
+
+#[test]
+fn a_run_does_not_leave_its_folders_policy_behind() {
+    let place = Place::empty();
+    place.write("policy.toml", "version = 1\n[tools.write]\ndecision = \"deny\"\n");
+    let elsewhere = Place::empty();
+    // Both work in the same folder, and only one has its policy above it.
+    place.write("sub/file", "");
+    let workspace = place.path().join("sub").canonicalize().unwrap();
+    for home in [&place, &elsewhere] {
+        home.write(
+            ".config/convoke/convoke.toml",
+            format!("[workspace]\npath = \"{}\"\n", workspace.display()),
+        );
+    }
+    waiting(&place);
+    assert!(below(&place, ".", &["answer", "n-1", "--approve"]).status.success());
+    let store = place.file().canonicalize().unwrap().display().to_string();
+    let resumed = below(&elsewhere, ".", &["--store", &store, "resume", "n-1"]);
+    let told = stderr(&resumed);
+    assert_eq!(resumed.status.code(), Some(2), "{told}");
+    assert!(told.contains("policy.toml") && told.contains("does not hold in this folder"), "{told}");
+    assert!(!place.path().join("sub/made").exists());
+}
