@@ -45,6 +45,18 @@ async fn answer(home: &Home, outcome: &Outcome<Trail>, answer: Answer) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_counts_as_often_as_it_was_begun() {
+    let (home, tool) = (Home::new(echo()), slow_payment());
+    let workflow = Workflow::new(Chain::new("main").then(pays(&tool)).then(asks("well?")));
+    let run = interrupted(&home, &workflow).await.run;
+    answer(&home, &home.resume(&workflow, &run).await, Answer::choose("again")).await;
+    let paid = home.resume(&workflow, &run).await;
+    assert_eq!((paid.totals.tool_calls, tool.calls()), (2, 2), "interrupted once, and made once");
+    home.answer(&run, "well?", Answer::text("well")).await;
+    assert_eq!(home.resume(&workflow, &run).await.totals.tool_calls, 2, "told again, it counts as much");
+}
+
+#[tokio::test(start_paused = true)]
 async fn stop_as_the_answer_to_a_call_in_doubt_ends_the_run_without_another_call() {
     let (home, tool) = (Home::new(echo()), slow_payment());
     let workflow = Workflow::new(Chain::new("main").then(pays(&tool)));

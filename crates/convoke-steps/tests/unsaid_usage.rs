@@ -1,8 +1,12 @@
 //! Budgets and records where a model does not say what it used.
 
-use convoke_core::{Error, Limits, Money, Price, Resource, RunStatus, Usage, Workflow};
+use convoke_core::{
+    Error, Limits, ModelError, ModelErrorKind, ModelRequest, Money, Price, Resource, RunStatus, ToolEffects,
+    ToolSpec, Usage, Visibility, Workflow,
+};
 use convoke_models::{Match, Reply, ScriptedModel};
-use convoke_steps::{Chain, Prompt, StepExt, prompt};
+use convoke_steps::{Chain, Prompt, StepExt, prompt, task_boxed};
+use serde_json::json;
 
 use crate::common::stored::Home;
 use crate::common::{Trail, run_on, with_model};
@@ -92,4 +96,70 @@ async fn a_budget_with_too_little_left_for_a_call_is_not_said_to_be_used_up() {
         "{told}"
     );
     assert!(told.starts_with("too little of the budget of ") && !told.contains("used up"), "{told}");
+}
+
+/// A model whose replies break off after a while.
+fn breaking() -> ScriptedModel {
+    let reply = Reply::text("word ".repeat(400)).usage(Usage::default());
+    let broken = reply.fail_after(200, ModelError::new(ModelErrorKind::Interrupted, "the line is dead"));
+    ScriptedModel::builder().when(Match::any(), broken).build()
+}
+
+#[tokio::test]
+async fn calls_that_failed_count_however_often_the_run_is_gone_on_with() {
+    let model = breaking();
+    let (home, workflow) = (Home::new(model.clone()), Workflow::new(Chain::new("main").then(ask("p"))));
+    let limits = Limits::default().model_calls(2);
+    let run = home.runtime().start(&workflow, Trail::default()).limits(limits).await.unwrap().run;
+    let again = home.resume(&workflow, &run).await;
+    assert_eq!((again.status, again.totals.model_calls), (RunStatus::Failed, 2));
+    for _ in 0..2 {
+        let spent = home.resume(&workflow, &run).await;
+        assert_eq!((spent.status, spent.totals.model_calls), (RunStatus::BudgetExhausted, 2));
+    }
+    assert_eq!(model.calls(), 2);
+}
+
+#[tokio::test]
+async fn what_a_reply_brought_before_it_broke_off_is_estimated() {
+    let model = breaking();
+    let (home, workflow) = (Home::new(model.clone()), Workflow::new(Chain::new("main").then(ask("p"))));
+    let limits = Limits::default().tokens(900);
+    let failed = home.runtime().start(&workflow, Trail::default()).limits(limits).await.unwrap();
+    let usage = failed.totals.usage;
+    assert!(usage.is_estimated && usage.input_tokens > 40 && usage.output_tokens > 200, "{usage:?}");
+    assert_eq!((usage.cost, failed.totals.unpriced_calls), (None, 1));
+    let mut last = failed;
+    for _ in 0..5 {
+        last = home.resume(&workflow, &last.run).await;
+    }
+    assert_eq!(last.status, RunStatus::BudgetExhausted, "a limit on tokens ends it in the end");
+    assert!(model.calls() < 5, "{}", model.calls());
+}
+
+#[tokio::test]
+async fn tools_that_a_model_was_told_of_are_part_of_what_it_read() {
+    let read = async |tools: usize| {
+        let parameters = json!({"type": "object", "description": "x".repeat(800)});
+        let step = task_boxed("ask", move |scope, _: &mut Trail| {
+            let parameters = parameters.clone();
+            Box::pin(async move {
+                let mut request = ModelRequest::new("?".repeat(200));
+                for number in 0..tools {
+                    let tool = ToolSpec::new(format!("t{number}"), "Does it.", ToolEffects::NONE);
+                    request.tools.push(tool.parameters(parameters.clone()).definition);
+                }
+                let model = scope.default_model()?;
+                scope.model(&model, request, Visibility::Streamed).await.map(drop)
+            })
+        });
+        Home::new(reticent(None))
+            .start(&Workflow::new(step), Trail::default())
+            .await
+            .totals
+            .usage
+            .input_tokens
+    };
+    let (none, five) = (read(0).await, read(5).await);
+    assert!((none + 1_000..none + 1_200).contains(&five), "{none}, {five}");
 }

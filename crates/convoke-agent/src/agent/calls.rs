@@ -211,14 +211,19 @@ impl Call<'_> {
         {
             return Err(self.left_out(work, &call_scope, *limit).await);
         }
-        match call_scope.tool(&work.tool, call).await {
-            Ok(result) => Ok(Settled::Answered(result)),
-            // That there are no calls left is for the model to know; whether to go on is decided before its next turn.
-            Err(error) if lacks_tool_calls(&error) => {
-                Ok(Settled::Answered(dismiss(scope, call, error.to_string()).await))
-            }
-            Err(error) => Err(error),
-        }
+        // That there are no calls left is for the model to know; whether to go on is decided before its next turn. The model
+        // knows it then: should there be more when the run goes on, the call is not made all the same.
+        let without = call_scope.child("dismissed");
+        let mut dismissed = without.decision::<String>("no calls left")?;
+        let reason = match dismissed.made() {
+            Some(reason) => reason,
+            None => match call_scope.tool(&work.tool, call).await {
+                Ok(result) => return Ok(Settled::Answered(result)),
+                Err(error) if lacks_tool_calls(&error) => dismissed.make(error.to_string())?,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Settled::Answered(dismiss(scope, call, reason).await))
     }
 
     /// Leaves out a call that time ran out on when the turn was made before.

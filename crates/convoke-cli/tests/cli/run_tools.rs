@@ -350,3 +350,31 @@ fn a_tool_that_is_not_there_is_said_before_anything_is_done() {
     let told = stderr(&output);
     assert!(told.contains("reed") && told.contains("read"), "{told}");
 }
+
+#[test]
+fn a_call_that_there_was_no_budget_for_is_not_made_when_the_run_goes_on_with_more() {
+    let place = Place::empty();
+    place.write("Agentfile", "NAME acts\nGOAL act \"Act\" TOOLS bash\nRUN main USING act\n");
+    place.write(
+        "script.toml",
+        r#"
+[[rule]]
+when = { tool_result_contains = "enough" }
+reply = "Done."
+
+[[rule]]
+when = { offers_tools = true, has_tool_result = false }
+tool_calls = [{ name = "bash", arguments = { command = "echo 1" } }, { name = "bash", arguments = { command = "echo 2" } }]
+
+[[rule]]
+tool_calls = [{ name = "bash", arguments = { command = "echo enough" } }]
+"#,
+    );
+    let run = ["run", "-m", "scripted/script.toml", "--id", "acts-1", "--budget", "1 tool-calls"];
+    let ended = place.convoke(&run);
+    assert_eq!(ended.status.code(), Some(7), "{}", stderr(&ended));
+    let done = place.convoke(&["resume", "acts-1", "--budget", "9 tool-calls"]);
+    assert_eq!(stdout(&done), "Done.\n", "{}", stderr(&done));
+    let shown = stdout(&place.convoke(&["show", "acts-1"]));
+    assert!(shown.contains("echo 1") && !shown.contains("echo 2\"}) → 2"), "{shown}");
+}

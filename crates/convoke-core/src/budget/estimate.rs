@@ -2,11 +2,71 @@
 
 use super::BYTES_PER_TOKEN;
 use crate::message::{Money, Transcript, Usage};
-use crate::model::{ModelReply, Price};
+use crate::model::{ModelReply, ModelRequest, Price, ReplyDelta};
 
 /// About how many tokens these messages are.
 pub(crate) fn tokens_in(messages: &Transcript) -> u64 {
     messages.encoded_len() as u64 / BYTES_PER_TOKEN + 1
+}
+
+/// About how many tokens this request is: its messages, the tools it offers and the shape it asks for.
+pub(crate) fn tokens_asked(request: &ModelRequest) -> u64 {
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| (tool.name.len() + tool.description.len()) as u64 + encoded_len(&tool.parameters));
+    let shape = request.output.as_ref().map_or(0, |output| encoded_len(&output.schema));
+    tokens_in(&request.messages) + (tools.sum::<u64>() + shape) / BYTES_PER_TOKEN
+}
+
+fn encoded_len(value: &serde_json::Value) -> u64 {
+    struct Counter(u64);
+    impl std::io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // Counting does not fail.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
+}
+
+/// What was heard of a reply so far.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// What the model said it has used.
+    pub(crate) usage: Option<Usage>,
+    bytes: u64,
+}
+
+impl Heard {
+    /// One more piece.
+    pub(crate) fn note(&mut self, piece: &ReplyDelta) {
+        match piece {
+            ReplyDelta::Usage(usage) => self.usage = Some(*usage),
+            ReplyDelta::Text(text)
+            | ReplyDelta::Reasoning(text)
+            | ReplyDelta::ToolCallArguments { delta: text, .. } => self.bytes += text.len() as u64,
+            _ => {}
+        }
+    }
+}
+
+/// What a call used that failed: what the model said; if it did not, and had begun to answer, an estimate. Of one that never
+/// answered nobody knows, unless the model costs nothing. What is estimated has no known cost.
+pub(crate) fn broken_off(heard: &Heard, asked: u64, price: Option<Price>) -> Option<Usage> {
+    let is_free = price == Some(Price::FREE);
+    let estimate = || Usage { is_estimated: true, ..Usage::tokens(asked, heard.bytes / BYTES_PER_TOKEN + 1) };
+    let begun = (heard.bytes > 0).then(estimate);
+    let usage = heard.usage.or(begun).or(is_free.then(Usage::default))?;
+    let price = price.filter(|_| !usage.is_estimated || is_free);
+    Some(Usage { cost: usage.cost.or_else(|| price.map(|price| price.of(&usage))), ..usage })
 }
 
 /// What a reply used, to a request of about so many tokens: what the model said, and an estimate of what it did not say.

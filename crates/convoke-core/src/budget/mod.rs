@@ -14,7 +14,7 @@ mod queue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use estimate::{completed, tokens_in};
+pub(crate) use estimate::{Heard, broken_off, completed, tokens_asked};
 pub use limits::{Exhausted, Limits, Resource};
 pub(crate) use queue::{Reservation, Wanted};
 use tokio::sync::{Notify, Semaphore};

@@ -9,7 +9,9 @@ use serde_json::json;
 
 use super::told_call::ToldCall;
 use super::{Numbered, Past, shortened};
-use crate::budget::{ASSUMED_OUTPUT_TOKENS, Charge, Reservation, Wanted, completed, tokens_in};
+use crate::budget::{
+    ASSUMED_OUTPUT_TOKENS, Charge, Heard, Reservation, Wanted, broken_off, completed, tokens_asked,
+};
 use crate::event::EventKind;
 use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
 use crate::message::{Money, Part, Usage};
@@ -48,7 +50,7 @@ impl Scope {
         request.params = request.params.overridden_by(&self.node.settings.params);
         let effect = self.number(EffectKind::Model, request.digest());
         let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
-        let refused = self.count_refused_replies(&effect, model.highest_price());
+        let refused = self.count_superseded_calls(&effect, model.highest_price());
         match effect.recorded::<RecordedCall>(|| describe(model.name(), &request))? {
             Past::Finished(call) => {
                 self.count_model_call(&call, model.highest_price());
@@ -75,13 +77,13 @@ impl Scope {
         };
         effect.settle().await?;
         let told = ToldCall::begin(self, &message_id, model.name(), &request);
-        let asked = tokens_in(&request.messages);
+        let asked = tokens_asked(&request);
         // Outside the stream, so that it is known however the stream ends.
-        let mut used = None;
+        let mut heard = Heard::default();
         let stream = async {
             // Whoever honours keys would give the reply again that was of no use.
             let call = CallContext { key: effect.key().after_refused(refused) };
-            self.stream(&**model, request, call, &message_id, visibility, &mut used).await
+            self.stream(&**model, request, call, &message_id, visibility, &mut heard).await
         };
         let outcome = tokio::select! {
             biased;
@@ -92,8 +94,8 @@ impl Scope {
             stop = self.out_of_time() => Err(stop),
         };
         let usage = match &outcome {
-            Ok(reply) => Some(completed(used, asked, reply, model.price())),
-            Err(_) => priced(used, model.price()),
+            Ok(reply) => Some(completed(heard.usage, asked, reply, model.price())),
+            Err(_) => broken_off(&heard, asked, model.price()),
         };
         if let Some(reservation) = reservation {
             reservation.settle(charged(usage.unwrap_or_default(), model.highest_price()));
@@ -132,7 +134,7 @@ impl Scope {
         call: CallContext,
         message_id: &str,
         visibility: Visibility,
-        used: &mut Option<Usage>,
+        so_far: &mut Heard,
     ) -> Result<ModelReply, ModelError> {
         let heard = visibility == Visibility::Streamed && self.is_heard();
         let taken =
@@ -142,9 +144,7 @@ impl Scope {
         let mut begun = false;
         while let Some(piece) = pieces.next().await {
             let delta = piece?;
-            if let ReplyDelta::Usage(usage) = &delta {
-                *used = Some(*usage);
-            }
+            so_far.note(&delta);
             if heard && matches!(delta, ReplyDelta::Restarted { .. }) {
                 self.end_calls(&builder).await;
             }
@@ -228,18 +228,23 @@ impl Scope {
         Ok(())
     }
 
-    /// Counts the replies to a call that the run could not use: they were paid for. Gives their number.
-    fn count_refused_replies(&self, effect: &Numbered<'_>, price: Option<Price>) -> u32 {
+    /// Counts what a call used before it was made anew: it was paid for. Gives the number of replies the run could not use.
+    fn count_superseded_calls(&self, effect: &Numbered<'_>, price: Option<Price>) -> u32 {
         let Some(journal) = self.journal() else { return 0 };
-        let mut count = 0;
-        for entry in journal.index.refused_replies(effect.path, effect.ordinal) {
-            count += 1;
+        let mut refused = 0;
+        for entry in journal.index.superseded_calls(effect.path, effect.ordinal) {
             match serde_json::from_slice(entry.outcome.as_deref().unwrap_or_default()) {
-                Ok(call) => self.count_model_call(&call, price),
-                Err(_) => self.charge_model_call(Usage::default(), false, None),
+                Ok(call) => {
+                    refused += u32::from(matches!(call, RecordedCall::Ok(_)));
+                    self.count_model_call(&call, price);
+                }
+                Err(_) => {
+                    refused += 1;
+                    self.charge_model_call(Usage::default(), false, None);
+                }
             }
         }
-        count
+        refused
     }
 
     /// Counts a call that the journal has, of a model at this price at most.
@@ -267,7 +272,7 @@ impl Scope {
     ) -> Result<Option<Reservation>, Error> {
         let Some(budget) = &self.node.budget else { return Ok(None) };
         let wanted = Wanted {
-            input: tokens_in(&request.messages),
+            input: tokens_asked(request),
             output: request.params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from),
             price: model.highest_price(),
         };
@@ -284,15 +289,6 @@ impl Scope {
         }
         Ok(Some(reservation))
     }
-}
-
-/// What a failed call used, with its cost as far as it is known: a model that does not say what it used may have used
-/// anything, unless it costs nothing.
-fn priced(used: Option<Usage>, price: Option<Price>) -> Option<Usage> {
-    let is_free = price == Some(Price::FREE);
-    let usage = used.or(is_free.then(Usage::default))?;
-    let cost = usage.cost.or_else(|| price.map(|price| price.of(&usage)));
-    Some(Usage { cost, ..usage })
 }
 
 /// What budgets are charged for: a limit on money holds also where the cost can only be estimated.

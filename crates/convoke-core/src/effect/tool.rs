@@ -165,7 +165,7 @@ impl Scope {
                 let unmade = matches!(outcome, Err(Error::Budget(_)) | Ok(Outcome { refused: true, .. }));
                 if !unmade {
                     self.tell_fate(call, outcome.as_ref().ok(), true).await;
-                    self.count_tool_call(&charge);
+                    self.count_attempts(effect, &charge);
                 }
                 let may_have_more =
                     spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty();
@@ -198,7 +198,7 @@ impl Scope {
             }
         };
         if in_doubt {
-            self.count_tool_call(&charge);
+            self.count_attempts(effect, &charge);
             if let Some(outcome) = self.reconcile(tool, call, effect).await? {
                 self.withdraw_asked_by_call();
                 self.tell_fate(call, Some(&outcome), false).await;
@@ -220,6 +220,7 @@ impl Scope {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
                 effect.keep_for_later(Earlier::Begun);
                 effect.start(request, Attached::default()).await?;
+                self.count_tool_call(&charge);
             }
             return self.call_tool(tool, call, effect, None, &prepared).await;
         }
@@ -331,6 +332,11 @@ impl Scope {
             };
             self.emit_as(kind, replayed).await;
         }
+    }
+
+    /// Counts a call as often as it was made: one that was interrupted may have taken effect, and been made again.
+    fn count_attempts(&self, effect: &Numbered<'_>, charge: &Charge<'_>) {
+        (0..effect.attempts().max(1)).for_each(|_| self.count_tool_call(charge));
     }
 
     pub(super) fn count_tool_call(&self, charge: &Charge<'_>) {

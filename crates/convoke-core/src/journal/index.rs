@@ -60,8 +60,8 @@ pub(crate) struct JournalIndex {
     sorted: OnceLock<Vec<Path>>,
     finished: usize,
     used: AtomicUsize,
-    /// The places of replies that were superseded; there are few.
-    refused: Vec<NonZeroU32>,
+    /// The places of calls of models that were superseded; there are few.
+    superseded: Vec<NonZeroU32>,
 }
 
 impl JournalIndex {
@@ -69,7 +69,8 @@ impl JournalIndex {
         let mut index = Self::default();
         for (entry, place) in entries.iter().zip(1..) {
             let superseded = index.add(entry, NonZeroU32::new(place));
-            index.refused.extend(superseded.filter(|place| is_reply(&entries[place.get() as usize - 1])));
+            let is_call = |place: &NonZeroU32| entries[place.get() as usize - 1].effect == EffectKind::Model;
+            index.superseded.extend(superseded.filter(is_call));
         }
         let effects = index.paths.values().flat_map(|effects| &effects.by_ordinal);
         index.finished = effects.filter(|places| places.finished.is_some()).count();
@@ -191,14 +192,14 @@ impl JournalIndex {
         latest.filter(move |entry| entry.path.is_within(path))
     }
 
-    /// The replies to a call of a model that the run could not use, in their order.
-    pub(crate) fn refused_replies<'a, 'p>(
+    /// What became of a call of a model before it was made anew, in order: failures, and replies that the run could not use.
+    pub(crate) fn superseded_calls<'a, 'p>(
         &'a self,
         path: &'p Path,
         ordinal: u32,
     ) -> impl Iterator<Item = &'a Entry> + use<'a, 'p> {
-        let refused = self.refused.iter().filter_map(|place| self.entries.get(place.get() as usize - 1));
-        refused.filter(move |entry| entry.ordinal == ordinal && entry.path == *path)
+        let calls = self.superseded.iter().filter_map(|place| self.entries.get(place.get() as usize - 1));
+        calls.filter(move |entry| entry.ordinal == ordinal && entry.path == *path)
     }
 
     fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
