@@ -252,3 +252,55 @@ async fn other_arguments_or_other_results_are_no_repetition() {
         outcome(&Runtime::new(), agent(&eager()).tool(stubborn(&diary)).max_turns(6).build().unwrap()).await;
     assert_eq!(outcome.completed().unwrap().result.unwrap().stop, AgentStop::MaxTurns);
 }
+
+/// A model that says something, calls a tool, and has used this much.
+fn talkative(usage: Usage) -> ScriptedModel {
+    let reply = Reply::text("So far so good.").and_tool("echo", json!({"text": "x"})).usage(usage);
+    ScriptedModel::builder().when(Match::any(), reply).build()
+}
+
+#[tokio::test]
+async fn an_agent_whose_reply_used_up_more_than_there_was_ends_with_that_reply() {
+    let model = talkative(Usage::tokens(90, 90));
+    let helper = agent(&model).tool(echo("echo", &Diary::default())).build().unwrap();
+    let result = within(Limits::default().tokens(120), helper).await;
+    assert_eq!((result.stop, model.calls()), (AgentStop::BudgetExhausted, 1));
+    assert_eq!(result.text(), "So far so good.");
+}
+
+#[tokio::test]
+async fn a_turn_that_there_is_too_little_left_for_ends_the_agent_with_what_it_has() {
+    let model = talkative(Usage::tokens(20, 20));
+    let long = FunctionTool::new("echo", "Gives much", |_: crate::common::Text| async {
+        Ok::<_, Error>("much ".repeat(800))
+    });
+    let result = within(Limits::default().tokens(150), agent(&model).tool(long).build().unwrap()).await;
+    assert_eq!((result.stop, model.calls()), (AgentStop::BudgetExhausted, 1));
+    assert_eq!(result.text(), "So far so good.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_was_out_of_time_comes_to_the_same_when_it_is_told_again() {
+    use std::time::Duration;
+    let hour = Duration::from_secs(3_600);
+    let diary = Diary::default();
+    for (first, second) in [(Duration::ZERO, hour), (hour, Duration::ZERO)] {
+        // Out of time in the second turn's reply, or in a call of the first turn.
+        let calls = Reply::text("Wait.").and_tool("slow", json!({"text": "x"}));
+        let model = ScriptedModel::builder()
+            .when(Match::has_tool_result(), Reply::text("late").delay(second))
+            .otherwise(calls)
+            .build();
+        let tool = crate::common::slow("slow", &diary, first).unbounded();
+        let helper = agent(&model).tool(tool).timeout(Duration::from_secs(5)).build().unwrap();
+        let (workflow, runtime) =
+            (Workflow::new(helper), Runtime::builder().store(MemoryStore::new()).build());
+        let ended = runtime.start(&workflow, Conversation::from("go")).await.unwrap();
+        let run = ended.run.clone();
+        let talk = ended.completed().unwrap();
+        assert_eq!(talk.result.as_ref().unwrap().stop, AgentStop::TimedOut);
+        let told = runtime.replay(&workflow, &run).await.unwrap();
+        assert!(told.error.is_none(), "{:?}", told.error);
+        assert_eq!((told.unused, told.state), (0, talk));
+    }
+}
