@@ -123,4 +123,27 @@ mod tests {
         assert!(told(file.path().to_str().unwrap()).contains("this user may read it"));
         assert!(told("nowhere/convoke.db").contains("its folder exists"));
     }
+
+    #[test]
+    fn every_failure_that_somebody_can_do_something_about_says_what() {
+        use rusqlite::ffi;
+        for (code, advice) in [
+            (ffi::SQLITE_FULL, "free some space"),
+            (ffi::SQLITE_READONLY, "writable for this user"),
+            (ffi::SQLITE_BUSY, "locked by another process"),
+            (ffi::SQLITE_LOCKED, "locked by another process"),
+            (ffi::SQLITE_IOERR, "check the disk"),
+            (ffi::SQLITE_TOOBIG, "too large"),
+            (ffi::SQLITE_NOMEM, "not enough memory"),
+            (ffi::SQLITE_MISUSE, "please report this"),
+        ] {
+            let told =
+                explain("runs.db", &rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)).to_string();
+            assert!(told.contains(advice) && told.contains("runs.db"), "{code}: {told}");
+        }
+        for code in [ffi::SQLITE_CORRUPT, ffi::SQLITE_NOTADB] {
+            let told = explain("runs.db", &rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+            assert!(matches!(told, StoreError::Corrupt { .. }), "{told}");
+        }
+    }
 }

@@ -313,6 +313,59 @@ mod tests {
         assert!(later.to_string().contains("free some space"), "{later}");
     }
 
+    fn entry(seq: u64) -> Batch {
+        let entry = Entry {
+            seq,
+            path: convoke_core::Path::from("main"),
+            ordinal: u32::try_from(seq).unwrap(),
+            effect: convoke_core::EffectKind::Now,
+            phase: convoke_core::Phase::Finished,
+            digest: Digest::default(),
+            at: convoke_core::Timestamp::now(),
+            request: None,
+            outcome: None,
+        };
+        Batch { entries: vec![entry], ..Batch::default() }
+    }
+
+    #[tokio::test]
+    async fn whoever_shared_a_lost_transaction_leaves_no_gap() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("runs.db");
+        let connection = open::to_write(&path, "the store").unwrap();
+        connection.pragma_update(None, "max_page_count", 100).unwrap();
+        let store = SqliteStore::start(path, "the store".into(), connection).unwrap();
+        for round in 0..20 {
+            let names = [format!("large-{round}"), format!("small-{round}")];
+            let large = store.create(run(&names[0])).await.unwrap();
+            let small = store.create(run(&names[1])).await.unwrap();
+            // All of them are in the queue together, some before and some after what loses the transaction.
+            let mut tickets: Vec<Ticket> = (1..=3).map(|seq| store.append(&small, entry(seq))).collect();
+            let lost = store.append(&large, blob(1 << 20));
+            tickets.extend((4..=6).map(|seq| store.append(&small, entry(seq))));
+            assert!(lost.await.is_err());
+            let mut kept = 0;
+            let mut failed = false;
+            for ticket in tickets {
+                let done = ticket.await.is_ok();
+                assert!(!(done && failed), "nothing follows what failed");
+                kept += u64::from(done);
+                failed |= !done;
+            }
+            let entries = store.entries(&small.run, 1, 10).await.unwrap();
+            assert!(entries.iter().map(|entry| entry.seq).eq(1..=kept), "{kept}: {entries:?}");
+            if failed {
+                assert!(store.append(&small, entry(kept + 1)).await.is_err(), "the lease is lost");
+            }
+            let again = store.claim(&small.run, OnBusy::TakeOver).await.unwrap();
+            assert_eq!(again.next_seq, kept + 1);
+            for lease in [&large, &again] {
+                store.release(lease);
+            }
+            assert_eq!(store.delete(&large.run).await, Ok(true));
+        }
+    }
+
     #[cfg(unix)]
     #[tokio::test]
     async fn a_store_that_is_deleted_replaced_or_moved_under_a_run_is_noticed() {
