@@ -35,6 +35,7 @@ mod questions;
 mod refused_replies;
 mod registry;
 mod renaming;
+mod replies_told;
 mod resume;
 mod retry;
 mod router;
