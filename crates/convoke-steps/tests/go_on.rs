@@ -151,10 +151,7 @@ async fn versions_stand_side_by_side_and_each_run_has_its_own() {
     assert!(refused.to_string().contains("no migration"), "{refused}");
     let newer = home.start(&shout(), Trail::default()).await.run;
     let refused = home.runtime().go_on(&registry([workflow()]), newer).await.unwrap_err();
-    assert!(
-        refused.to_string().contains("version 2 of `main`, and only older ones are known here: 1"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("and only older ones are known here: 1"), "{refused}");
 }
 
 #[tokio::test]

@@ -3,8 +3,8 @@
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, add};
 use convoke_core::store::NewRun;
-use convoke_core::{Answer, Error, Fork, RunId, RunStatus, Workflow};
-use convoke_steps::{Chain, Loop};
+use convoke_core::{Answer, Error, Fork, ModelRequest, RunId, RunStatus, Visibility, Workflow};
+use convoke_steps::{Chain, Loop, task_boxed};
 
 /// Steps that have the model speak, around a question.
 fn before_and_after(before: &[&str], after: &[&str]) -> Workflow<Trail> {
@@ -33,7 +33,7 @@ async fn a_step_that_was_renamed_after_it_had_effects_is_missed_before_anything_
     let run = answered(&home, &workflow).await;
     let refused = refusal(&home, &before_and_after(&["a", "B"], &["c"]), &run).await;
     assert!(refused.contains("no longer has: `main/b` (new in it: `main/B`)"), "{refused}");
-    for remedy in ["renamed", "Workflow::migrate", "fork"] {
+    for remedy in ["renamed", "Workflow::migrate", "Workflow::dropped", "fork"] {
         assert!(refused.contains(remedy), "{refused}");
     }
     let done = home.resume(&workflow, &run).await.completed().unwrap();
@@ -106,18 +106,92 @@ async fn a_step_that_was_added_on_the_way_is_missed_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_new_version_or_a_fork_before_the_step_goes_on() {
+async fn a_new_version_alone_does_not_do_again_what_was_done() {
     let home = Home::new(echo());
     let run = answered(&home, &before_and_after(&["a", "b"], &[])).await;
     let changed = before_and_after(&["a", "c"], &[]);
     let versioned = changed.clone().version(2).migrate(1, Ok);
-    let done = home.resume(&versioned, &run).await.completed().unwrap();
-    assert_eq!(done.steps, ["a!", "c!", "well"]);
+    let refused = refusal(&home, &versioned, &run).await;
+    assert!(refused.contains("no longer has: `main/b` (new in it: `main/c`)"), "{refused}");
+    // It is to go, and something else is to come.
+    let dropped = versioned.dropped(1, "main/b");
+    assert_eq!(home.resume(&dropped, &run).await.completed().unwrap().steps, ["a!", "c!", "well"]);
 
     let other = answered(&home, &before_and_after(&["a", "b"], &[])).await;
     let at = home.entries(&other).await.iter().find(|entry| entry.path.as_str() == "main/b").unwrap().seq;
     let fork = Fork::new(other.clone(), at).create(home.store()).await.unwrap();
     assert_eq!(home.resume(&changed, &fork).await.status, RunStatus::Suspended);
+}
+
+/// A chain of two questions around a step of this name.
+fn between_questions(name: &str) -> Workflow<Trail> {
+    let inner = Chain::new(name).then(says("deep"));
+    Workflow::new(Chain::new("main").then(asks("one?")).then(inner).then(asks("two?")).then(says("last")))
+}
+
+#[tokio::test]
+async fn a_run_keeps_its_names_over_several_versions_and_older_code_is_refused() {
+    let home = Home::new(echo());
+    let second = || between_questions("two").version(2).migrate(1, Ok).renamed(1, "main/one", "two");
+    let third = || {
+        let third = between_questions("three").version(3).migrate(1, Ok).migrate(2, Ok);
+        third.renamed(1, "main/one", "two").renamed(2, "main/two", "three")
+    };
+    let run = home.start(&between_questions("one"), Trail::default()).await.run;
+    home.answer(&run, "one?", Answer::text("1")).await;
+    assert_eq!(home.resume(&second(), &run).await.status, RunStatus::Suspended);
+    let record = home.store().run(&run).await.unwrap().unwrap();
+    assert_eq!((record.version, record.latest), (1, 2));
+    home.answer(&run, "two?", Answer::text("2")).await;
+    let refused = refusal(&home, &between_questions("one"), &run).await;
+    assert!(refused.contains("version 2 of `main` has gone on with run"), "{refused}");
+    assert_eq!(home.resume(&third(), &run).await.completed().unwrap().steps, ["1", "deep!", "2", "last!"]);
+    assert_eq!(home.model.calls(), 2, "nothing was done twice");
+    let replay = home.runtime().replay(&third(), &run).await.unwrap();
+    assert_eq!((replay.state.steps.len(), replay.unused), (4, 0));
+    let paths: Vec<String> = home.entries(&run).await.iter().map(|entry| entry.path.to_string()).collect();
+    assert!(paths.contains(&"main/one/deep".to_owned()), "{paths:?}");
+    // A run that begins now has the names of now.
+    let new = home.start(&third(), Trail::default()).await.run;
+    home.answer(&new, "one?", Answer::text("1")).await;
+    home.resume(&third(), &new).await.completed().unwrap_err();
+    let paths: Vec<String> = home.entries(&new).await.iter().map(|entry| entry.path.to_string()).collect();
+    assert!(paths.contains(&"main/three/deep".to_owned()), "{paths:?}");
+}
+
+/// A step that asks, and says more once its code has changed.
+fn changing(known: std::ops::RangeInclusive<u32>) -> Workflow<Trail> {
+    let step = task_boxed("talk", move |scope, trail: &mut Trail| {
+        let known = known.clone();
+        Box::pin(async move {
+            let model = scope.default_model()?;
+            let say =
+                async |text: &str| scope.model(&model, ModelRequest::new(text), Visibility::Streamed).await;
+            trail.steps.push(say("hello").await?.text());
+            if *known.end() > 1 && scope.version("a second word", known)? > 1 {
+                trail.steps.push(say("more").await?.text());
+            }
+            scope.ask(convoke_core::Question::text("well?")).await?;
+            Ok(())
+        })
+    });
+    Workflow::new(step)
+}
+
+#[tokio::test]
+async fn a_change_inside_a_step_is_for_runs_that_had_not_come_to_it() {
+    let home = Home::new(echo());
+    let old = home.start(&changing(1..=1), Trail::default()).await.run;
+    let new = home.start(&changing(1..=2), Trail::default()).await.run;
+    for (run, said) in [(old, vec!["hello!"]), (new.clone(), vec!["hello!", "more!"])] {
+        home.answer(&run, "well?", Answer::text("well")).await;
+        let done = home.runtime().replay(&changing(1..=2), &run).await.unwrap();
+        assert_eq!(done.state.steps, said);
+        assert_eq!(home.resume(&changing(1..=2), &run).await.completed().unwrap().steps, said);
+    }
+    let waiting = home.start(&changing(1..=2), Trail::default()).await.run;
+    let refused = home.resume(&changing(3..=4), &waiting).await.error.unwrap().to_string();
+    assert!(refused.contains("goes version 2 of") && refused.contains("knows 3 to 4"), "{refused}");
 }
 
 #[tokio::test]

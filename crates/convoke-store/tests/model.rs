@@ -180,6 +180,7 @@ fn some_batch(run: &RunId, next_seq: u64, batch: &SomeBatch) -> Batch {
     let first = next_seq + u64::from(batch.off);
     Batch {
         launch: None,
+        version: None,
         entries: (first..first + u64::from(batch.entries)).map(entry).collect(),
         blobs: batch.blob.iter().map(|content| blob(*content)).collect(),
         opened: batch.opened.iter().map(|(question, asked)| pending(run, *question, *asked)).collect(),

@@ -142,6 +142,7 @@ mod tests {
             id: "r1".parse().unwrap(),
             workflow: "plan".to_owned(),
             version: 1,
+            latest: 1,
             status: RunStatus::Running,
             created: Timestamp::from_micros(0),
             updated: Timestamp::from_micros(0),

@@ -14,6 +14,7 @@ mod model;
 mod recount;
 mod told_call;
 mod tool;
+mod version;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -324,7 +325,7 @@ fn decode<O: DeserializeOwned>(outcome: Option<&[u8]>) -> Result<O, Error> {
         Error::Refused(
             format!(
                 "the journal has an outcome this code cannot read: {error}. It was written by other code: run it with \
-                 that, or give the workflow a new version with a migration. The outcome: {}",
+                 that, or let the type read what that wrote (serde's `default` and `alias`). The outcome: {}",
                 shortened(&String::from_utf8_lossy(outcome))
             )
             .into(),

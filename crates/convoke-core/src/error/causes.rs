@@ -97,8 +97,8 @@ impl Suspension {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error(
     "the {effect} effect {ordinal} at `{path}` differs from what the journal recorded; the code or its input has \
-     changed. Recorded: {recorded}. Asked now: {asked}. Run it with the code that began it, fork the run before this \
-     effect, or give the workflow a new version with a migration"
+     changed. Recorded: {recorded}. Asked now: {asked}. Run it with the code that began it, or fork the run before \
+     this effect"
 )]
 pub struct Divergence {
     /// Where.

@@ -19,6 +19,7 @@ fn second(seconds: i64) -> Timestamp {
 fn record(status: RunStatus) -> RunRecord {
     RunRecord {
         launch: Default::default(),
+        latest: 1,
         worked: std::time::Duration::ZERO,
         id: "r1".parse().unwrap(),
         workflow: "letters".to_owned(),

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
+use super::Names;
 use crate::journal::JournalIndex;
 use crate::step::Outline;
 use crate::store::RunRecord;
@@ -27,11 +28,18 @@ struct Shape {
     children: Vec<Shape>,
 }
 
-impl Shape {
-    fn of(outline: Outline) -> Self {
-        Self { name: outline.name, children: outline.children.into_iter().map(Self::of).collect() }
+/// An outline with the names that a run knows its steps by.
+pub(super) fn called_before(root: Outline, names: &Names) -> Outline {
+    fn within(parent: &Path, step: Outline, names: &Names) -> Outline {
+        let name = names.of(parent, &step.name).to_owned();
+        let own = Path::join(parent, &name, 1);
+        let children = step.children.into_iter().map(|child| within(&own, child, names)).collect();
+        Outline { name, children, ..step }
     }
+    within(&Path::from(""), root, names)
+}
 
+impl Shape {
     /// All steps called like this below the step, in declared order.
     fn called<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Shape> {
         self.children.iter().filter(move |child| child.segment() == name)
@@ -47,15 +55,16 @@ impl Shape {
 pub(super) fn must_fit(
     record: &RunRecord,
     workflow: &str,
-    outline: Outline,
+    outline: &[u8],
     index: &JournalIndex,
+    names: &Names,
 ) -> Result<(), Error> {
     let Some(kept) = &record.outline else { return Ok(()) };
     // What cannot be read was written by another version of this code, which knew more than we do.
     let Ok(kept) = serde_json::from_slice::<Shape>(kept) else { return Ok(()) };
-    let (kept, now) = (around(kept), around(Shape::of(outline)));
-    let missing: BTreeSet<Path> =
-        index.paths().filter_map(|path| missing_on_the_way(path, &kept, &now)).collect();
+    let (kept, now) = (around(kept), around(serde_json::from_slice(outline)?));
+    let missing = index.paths().filter_map(|path| missing_on_the_way(path, &kept, &now));
+    let missing: BTreeSet<Path> = missing.filter(|step| !names.is_dropped(step)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -68,8 +77,9 @@ pub(super) fn must_fit(
     Err(Error::Refused(
         format!(
             "run `{}` has effects of steps that `{workflow}` no longer has: {}{added}. Going on would perform them again. \
-             If the steps were only renamed or moved, put them back; if they are to go, raise the workflow's version and \
-             add a migration (`Workflow::version`, `Workflow::migrate`), or fork the run before them",
+             If they were renamed, or are to go, raise the workflow's version (`Workflow::version`, `Workflow::migrate`) and say \
+             so (`Workflow::renamed`, `Workflow::dropped`); if they were moved, put them back, go on with the version that \
+             began the run, or fork the run before them",
             record.id,
             listed(&missing.into_iter().collect::<Vec<_>>()),
         )
@@ -141,7 +151,8 @@ mod tests {
 
     fn chain(name: &str, children: &[&str]) -> Shape {
         let children = children.iter().map(|name| Outline::leaf(*name, "func"));
-        around(Shape::of(Outline::composite(name, "chain", children)))
+        let outline = serde_json::to_vec(&Outline::composite(name, "chain", children)).unwrap();
+        around(serde_json::from_slice(&outline).unwrap())
     }
 
     fn missing(path: &str, kept: &Shape, now: &Shape) -> Option<String> {

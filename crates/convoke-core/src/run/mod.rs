@@ -17,6 +17,7 @@ mod prepare;
 mod published;
 mod registry;
 mod replay;
+mod reshape;
 mod retry;
 mod runner;
 mod runtime;
@@ -41,6 +42,7 @@ pub(crate) use polls::{Polled, Polls};
 pub(crate) use published::Published;
 pub use registry::Registry;
 pub use replay::Replay;
+pub(crate) use reshape::Names;
 pub use retry::{InvalidRetry, RetryPolicy};
 pub use runner::Runner;
 pub use runtime::{FORBID_LIVE_MODELS, Runtime, RuntimeBuilder};
@@ -67,6 +69,7 @@ pub(crate) struct Run {
     pub(crate) attempted: Attempted,
     pub(crate) grants: Grants,
     pub(crate) lacking: Lacking,
+    pub(crate) names: Names,
     pub(crate) polls: Arc<Polls>,
     totals: Mutex<Totals>,
 }
@@ -102,6 +105,7 @@ impl Run {
             attempted: Attempted::default(),
             grants: Grants::default(),
             lacking: Lacking::default(),
+            names: Names::default(),
             polls,
             totals: Mutex::default(),
         }
@@ -110,6 +114,11 @@ impl Run {
     /// The same, with what was approved for the whole of it.
     pub(crate) fn granted(self, grants: Grants) -> Self {
         Self { grants, ..self }
+    }
+
+    /// The same, with the names that its steps had.
+    pub(crate) fn knowing(self, names: Names) -> Self {
+        Self { names, ..self }
     }
 
     /// Ends a run that will not end by itself: reports why, and lets others have it. What its task still does is not

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::again::{self, forget_failures};
 use super::cancel::must_not_be_cancelled;
-use super::fit::must_fit;
+use super::fit::{called_before, must_fit};
 use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
-use super::{Grants, Outcome, State, Workflow};
+use super::{Grants, Names, Outcome, State, Workflow};
 use crate::journal::{JournalIndex, RunJournal};
 use crate::store::{
     Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries,
@@ -37,6 +37,8 @@ pub(super) struct Ready<S> {
     pub(super) created: Timestamp,
     /// How long it was at work before.
     pub(super) worked: Duration,
+    /// What its journal calls its steps.
+    pub(super) names: Names,
 }
 
 impl<S> Ready<S> {
@@ -52,6 +54,7 @@ impl<S> Ready<S> {
             launch: options.launch.clone(),
             created: Timestamp::now(),
             worked: Duration::ZERO,
+            names: Names::default(),
         }
     }
 }
@@ -167,19 +170,21 @@ async fn continue_run<S: State>(
     let worked = worked(&record, entries.last());
     let launch = record.launch.clone().changed_by(options.launch.clone());
     let (index, retried) = forget_failures(&record, entries);
-    let outline = reshaped(workflow, &record, &index)?;
+    let names = workflow.names_since(record.version);
+    let outline = reshaped(workflow, &record, &index, &names)?;
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
     let goes_on = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals, worked };
     let changes = Batch {
         change: Some(goes_on),
         outline,
+        version: (workflow.version_number() != record.latest).then(|| workflow.version_number()),
         launch: (launch != record.launch).then(|| launch.clone()),
         ..Batch::default()
     };
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
     journal.change(retried.iter().map(again::draft), changes);
     let (seed, created) = (record.seed, record.created);
-    Ok(Ready { id, seed, state, journal: Some(journal), grants, resumed, launch, created, worked })
+    Ok(Ready { id, seed, state, journal: Some(journal), grants, resumed, launch, created, worked, names })
 }
 
 /// How long a run has been at work. Of one that was killed nobody has said so: it was as long as it wrote.
@@ -189,18 +194,22 @@ fn worked(record: &RunRecord, last: Option<&Entry>) -> Duration {
     record.worked + unsaid.unwrap_or_default()
 }
 
-/// The workflow's outline, if it is another than the run's. What has happened must have its place in it; another version
-/// has seen to that itself.
+/// The workflow's outline with the names that the run knows, if it is another than the run's. What has happened must have its
+/// place in it, or be said to be gone.
 fn reshaped<S: State>(
     workflow: &Workflow<S>,
     record: &RunRecord,
     index: &JournalIndex,
+    names: &Names,
 ) -> Result<Option<Bytes>, Error> {
-    let outline = workflow.stored_outline();
-    if record.version != workflow.version_number() || record.outline.as_ref() == Some(&outline) {
+    let outline = match names.is_empty() {
+        true => workflow.stored_outline(),
+        false => serde_json::to_vec(&called_before(workflow.outline(), names))?.into(),
+    };
+    if record.outline.as_ref() == Some(&outline) {
         return Ok(None);
     }
-    must_fit(record, workflow.name(), workflow.outline(), index)?;
+    must_fit(record, workflow.name(), &outline, index, names)?;
     Ok(Some(outline))
 }
 

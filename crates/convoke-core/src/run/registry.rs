@@ -49,7 +49,7 @@ impl Registry {
         newest.cloned().ok_or_else(|| unknown(&runners, name))
     }
 
-    /// The runner that goes on with a stored run: of the version it was begun by, or else of the next one after that, which must
+    /// The runner that goes on with a stored run: of the version that worked on it last, or else of the next one after that, which must
     /// know how to take it over.
     ///
     /// # Errors
@@ -57,11 +57,11 @@ impl Registry {
     pub fn for_run(&self, run: &RunRecord) -> Result<Runner, Error> {
         let runners = self.read();
         let versions = runners.get(&run.workflow).ok_or_else(|| unknown(&runners, &run.workflow))?;
-        versions.range(run.version..).next().map(|(_, runner)| runner.clone()).ok_or_else(|| {
+        versions.range(run.latest..).next().map(|(_, runner)| runner.clone()).ok_or_else(|| {
             let known: Vec<String> = versions.keys().map(ToString::to_string).collect();
-            let (id, name, version) = (&run.id, &run.workflow, run.version);
+            let (id, name, version) = (&run.id, &run.workflow, run.latest);
             let message = format!(
-                "run `{id}` was begun by version {version} of `{name}`, and only older ones are known here: {}",
+                "version {version} of `{name}` has worked on run `{id}`, and only older ones are known here: {}",
                 known.join(", ")
             );
             Error::Refused(message.into())

@@ -38,8 +38,8 @@ impl Runtime {
         let events = Sequencer::keeping(run.clone());
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);
-        let replayed =
-            Arc::new(Run::new(run.clone(), record.seed, services, Some(journal), events, Arc::default()));
+        let replayed = Run::new(run.clone(), record.seed, services, Some(journal), events, Arc::default());
+        let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
         let node = Node::root(Arc::clone(&replayed), settings, None, Arc::new(Cancel::default()), None);
         let scope = Scope { node: Arc::new(node) };
         let error = scope.run(&**workflow.root(), &mut state).await.err();

@@ -9,9 +9,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::prepare::seed_of;
+use super::reshape::{Change, Names};
 use crate::step::{Outline, SharedStep, Step};
 use crate::store::{Batch, Launch, NewRun, RunRecord};
-use crate::{Error, RunId};
+use crate::{Error, Path, RunId};
 
 /// What a workflow works on: plain data that can be stored and read back.
 #[diagnostic::on_unimplemented(
@@ -36,6 +37,8 @@ pub struct Workflow<S> {
     version: u32,
     root: SharedStep<S>,
     migrations: BTreeMap<u32, Migration>,
+    /// By the version they were made to.
+    changes: BTreeMap<u32, Vec<Change>>,
     stored_outline: Arc<OnceLock<Bytes>>,
 }
 
@@ -46,6 +49,7 @@ impl<S> Clone for Workflow<S> {
             version: self.version,
             root: Arc::clone(&self.root),
             migrations: self.migrations.clone(),
+            changes: self.changes.clone(),
             stored_outline: Arc::clone(&self.stored_outline),
         }
     }
@@ -60,6 +64,7 @@ impl<S: State> Workflow<S> {
             version: 1,
             root: Arc::new(step),
             migrations: BTreeMap::new(),
+            changes: BTreeMap::new(),
             stored_outline: Arc::default(),
         }
     }
@@ -86,6 +91,39 @@ impl<S: State> Workflow<S> {
     {
         self.migrations.insert(from, Arc::new(migration));
         self
+    }
+
+    /// Says that the step at a path had this name up to version `from`, and is called `now` in the next. Runs that were begun before
+    /// go on under the name they know.
+    ///
+    /// ```
+    /// # use convoke_core::{BoxFuture, Error, Scope, Step, Workflow};
+    /// # struct Charge;
+    /// # impl Step<u64> for Charge {
+    /// #     fn name(&self) -> &str { "charge card" }
+    /// #     fn run<'a>(&'a self, _: &'a Scope, _: &'a mut u64) -> BoxFuture<'a, Result<(), Error>> { Box::pin(async { Ok(()) }) }
+    /// # }
+    /// let workflow = Workflow::new(Charge).named("payment").version(2).migrate(1, Ok).renamed(1, "charge", "charge card");
+    /// # assert_eq!(workflow.version_number(), 2);
+    /// ```
+    #[must_use]
+    pub fn renamed(mut self, from: u32, step: &str, now: impl Into<Arc<str>>) -> Self {
+        let change = Change::Renamed { step: Path::from(step), now: now.into() };
+        self.changes.entry(from).or_default().push(change);
+        self
+    }
+
+    /// Says that the step at a path, which version `from` has, is not in the next: what it did in runs that were begun before stays
+    /// done, and is not looked for.
+    #[must_use]
+    pub fn dropped(mut self, from: u32, step: &str) -> Self {
+        self.changes.entry(from).or_default().push(Change::Dropped { step: Path::from(step) });
+        self
+    }
+
+    /// The names that steps have in the journal of a run that version `begun` has begun.
+    pub(crate) fn names_since(&self, begun: u32) -> Names {
+        Names::after(self.changes.range(begun..self.version.max(begun)).flat_map(|(_, changes)| changes))
     }
 
     /// Its name.
@@ -144,8 +182,14 @@ impl<S: State> Workflow<S> {
             ));
         }
         let mut state: Value = serde_json::from_slice(&record.input)?;
-        if record.version > self.version {
-            return Err(self.unknown_version(record));
+        if record.latest > self.version {
+            return Err(Error::Refused(
+                format!(
+                    "version {} of `{}` has gone on with run `{}`, and this is version {}: go on with that one or a later one",
+                    record.latest, self.name, record.id, self.version
+                )
+                .into(),
+            ));
         }
         for version in record.version..self.version {
             let migration = self.migrations.get(&version).ok_or_else(|| self.unknown_version(record))?;

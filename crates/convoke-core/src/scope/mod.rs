@@ -99,6 +99,7 @@ impl Scope {
     /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
     /// what starts whenever it can still has the same path every time.
     pub fn place(&self, name: &str) -> Place {
+        let name = self.node.name_of(name);
         Place { name: name.into(), repetition: self.node.count_child(name) }
     }
 

@@ -163,16 +163,17 @@ impl Node {
             Some(limit) => Some(WorkClock::start(limit, depth, self.clock.clone())),
             None => self.clock.clone(),
         };
-        let repetition = child.repetition.unwrap_or_else(|| self.count_child(child.name));
+        let name = self.name_of(child.name);
+        let repetition = child.repetition.unwrap_or_else(|| self.count_child(name));
         let path = OnceLock::new();
         let budget = child.limits.map(|limits| {
-            let own = path.get_or_init(|| Path::join(self.path(), child.name, repetition));
+            let own = path.get_or_init(|| Path::join(self.path(), name, repetition));
             Budget::new(own.clone(), limits, self.budget.clone())
         });
         Self {
             run: Arc::clone(&self.run),
             parent: Some(Arc::clone(self)),
-            name: child.name.into(),
+            name: name.into(),
             repetition,
             depth,
             path,
@@ -193,6 +194,12 @@ impl Node {
             replay: self.replay.clone(),
             note: OnceLock::new(),
         }
+    }
+
+    /// What the run's journal calls a child of this name.
+    pub(crate) fn name_of<'a>(&'a self, name: &'a str) -> &'a str {
+        let names = &self.run.names;
+        if names.is_empty() { name } else { names.of(self.path(), name) }
     }
 
     pub(crate) fn count_child(&self, name: &str) -> u32 {

@@ -81,6 +81,8 @@ pub struct Batch {
     pub change: Option<RunChange>,
     /// What the workflow is made of from now on, if that has changed.
     pub outline: Option<Bytes>,
+    /// The version of the workflow that goes on with the run from now on, if that is another than before.
+    pub version: Option<u32>,
     /// What the run goes on with from now on, if that has changed.
     pub launch: Option<Launch>,
 }
@@ -205,8 +207,10 @@ pub struct RunRecord {
     pub id: RunId,
     /// The workflow's name.
     pub workflow: String,
-    /// The workflow's version.
+    /// The version of the workflow that began it.
     pub version: u32,
+    /// The latest version that has gone on with it.
+    pub latest: u32,
     /// Where it stands.
     pub status: RunStatus,
     /// When it was made.

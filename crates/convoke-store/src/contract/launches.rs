@@ -39,12 +39,19 @@ pub async fn what_a_run_was_started_with_is_kept<B: Backend>(backend: &B) {
     let changed = Batch { change: Some(RunChange { worked, ..changed }), ..Batch::default() };
     store.append(&lease, changed).await.expect("writable");
     let other = Launch::default().label("customer", "Ben");
-    store.append(&plain, Batch { launch: Some(other.clone()), ..Batch::default() }).await.expect("writable");
+    let changed = Batch { launch: Some(other.clone()), version: Some(7), ..Batch::default() };
+    store.append(&plain, changed).await.expect("writable");
     drop(store);
     let store = backend.open(&place).await;
     let read = record(&*store, "run").await;
     assert_eq!((read.launch, read.worked), (launch(), worked), "nothing said changes nothing");
-    assert_eq!(record(&*store, "plain").await.launch, other);
+    let plain = record(&*store, "plain").await;
+    assert_eq!((plain.launch, plain.version, plain.latest), (other, 3, 7));
+    assert_eq!(
+        (read.version, read.latest),
+        (3, 3),
+        "the version that began it is the latest until there is another"
+    );
 }
 
 /// Runs are found by all of the labels that are asked for, by who started them, and by their conversation.

@@ -194,6 +194,7 @@ impl Run {
             id,
             workflow,
             version,
+            latest: version,
             status: RunStatus::Running,
             created: now,
             updated: now,
@@ -246,6 +247,9 @@ impl Run {
         }
         if batch.outline.is_some() {
             self.record.outline = batch.outline;
+        }
+        if let Some(version) = batch.version {
+            self.record.latest = version;
         }
         if let Some(launch) = batch.launch {
             self.record.launch = launch;

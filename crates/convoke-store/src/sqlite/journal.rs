@@ -75,6 +75,7 @@ pub(super) fn write(
     batch.closed.iter().try_for_each(|closed| question::close(connection, key, closed))?;
     batch.change.iter().try_for_each(|change| change_run(connection, key, change))?;
     batch.outline.iter().try_for_each(|outline| change_outline(connection, key, outline))?;
+    batch.version.iter().try_for_each(|version| change_version(connection, key, *version))?;
     batch.launch.iter().try_for_each(|launch| launch::keep(connection, key, launch))?;
     Ok(next_seq)
 }
@@ -116,6 +117,13 @@ fn insert_blob(connection: &Connection, key: i64, blob: &Blob) -> Result<(), Fau
 fn change_outline(connection: &Connection, key: i64, outline: &Bytes) -> Result<(), Fault> {
     let outline = outline::keep(connection, outline)?;
     connection.prepare_cached("UPDATE runs SET outline = ?2 WHERE key = ?1")?.execute([key, outline])?;
+    Ok(())
+}
+
+fn change_version(connection: &Connection, key: i64, version: u32) -> Result<(), Fault> {
+    connection
+        .prepare_cached("UPDATE runs SET latest = ?2 WHERE key = ?1")?
+        .execute(params![key, version])?;
     Ok(())
 }
 

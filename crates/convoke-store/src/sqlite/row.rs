@@ -19,8 +19,8 @@ use crate::holder::Holder;
 /// What [`run`] reads, in its order, from a database of this version.
 pub(super) fn run_columns(version: i64) -> String {
     let (columns, launches) = match version >= schema::WITH_LAUNCHES {
-        true => ("launches.content, worked", " LEFT JOIN launches ON launches.run = runs.key"),
-        false => ("NULL, 0", ""),
+        true => ("launches.content, worked, latest", " LEFT JOIN launches ON launches.run = runs.key"),
+        false => ("NULL, 0, NULL", ""),
     };
     format!(
         "runs.id, workflow, version, status, created, updated, seed, epoch, holder, forked_from, forked_at, totals, \
@@ -34,11 +34,13 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
     let forked_from: Option<String> = row.get(9)?;
     let holder: Option<String> = row.get(8)?;
     let totals: Option<String> = row.get(11)?;
+    let version: u32 = row.get(2)?;
     let launch: Option<String> = row.get(15)?;
     Ok(RunRecord {
         id: run_id(&text(row, 0)?)?,
         workflow: text(row, 1)?,
-        version: row.get(2)?,
+        version,
+        latest: row.get::<_, Option<u32>>(17)?.unwrap_or(version),
         status: status_of(row.get(3)?)?,
         created: Timestamp::from_micros(row.get(4)?),
         updated: Timestamp::from_micros(row.get(5)?),

@@ -17,6 +17,8 @@ CREATE INDEX labels_of_runs ON labels (run);
 -- Of launches too. `worked` is the microseconds that the run has been at work.
 ALTER TABLE runs ADD COLUMN parent TEXT;
 ALTER TABLE runs ADD COLUMN thread TEXT;
+-- `latest` is the latest version of the workflow that has worked on the run; NULL for the one that began it.
+ALTER TABLE runs ADD COLUMN latest INTEGER;
 ALTER TABLE runs ADD COLUMN worked INTEGER NOT NULL DEFAULT 0;
 
 CREATE INDEX runs_by_parent ON runs (parent) WHERE parent IS NOT NULL;

@@ -1,0 +1,68 @@
+//! How the steps of a workflow have changed from one version to the next.
+//!
+//! Effects are found by the names of steps. A run that goes on keeps, for its whole life, the names that its journal knows: a step
+//! that was renamed finds what it did under the name it had.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::Path;
+
+/// A change of a workflow's steps, from the version it is noted with to the next.
+#[derive(Debug, Clone)]
+pub(crate) enum Change {
+    /// The step at this path has another name now.
+    Renamed { step: Path, now: Arc<str> },
+    /// The step at this path is gone.
+    Dropped { step: Path },
+}
+
+/// The names that steps had in the versions that a run was worked on with before.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    /// By the place of the parent: what a child is called now, and was called.
+    earlier: BTreeMap<Path, Vec<(Arc<str>, Arc<str>)>>,
+    dropped: Vec<Path>,
+}
+
+impl Names {
+    /// What became of these changes, in their order.
+    pub(crate) fn after<'a>(changes: impl Iterator<Item = &'a Change>) -> Self {
+        let mut names = Self::default();
+        for change in changes {
+            match change {
+                Change::Renamed { step, now } => names.rename(step, now),
+                Change::Dropped { step } => names.dropped.push(step.clone()),
+            }
+        }
+        names
+    }
+
+    fn rename(&mut self, step: &Path, now: &Arc<str>) {
+        let (parent, name) = step.as_str().rsplit_once('/').unwrap_or(("", step.as_str()));
+        let children = self.earlier.entry(Path::from(parent)).or_default();
+        // Renamed once more, it still has the name it had first.
+        match children.iter_mut().find(|(current, _)| **current == *name) {
+            Some(child) => child.0 = Arc::clone(now),
+            None => children.push((Arc::clone(now), name.into())),
+        }
+    }
+
+    /// Whether nothing has another name.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.earlier.is_empty()
+    }
+
+    /// The name that a run's journal has for a child of the step at `parent`.
+    pub(crate) fn of<'a>(&'a self, parent: &Path, name: &'a str) -> &'a str {
+        let children = self.earlier.get(&parent.without_repetitions());
+        let known = children.and_then(|children| children.iter().find(|(now, _)| **now == *name));
+        known.map_or(name, |(_, before)| before)
+    }
+
+    /// Whether a step is said to be gone.
+    pub(crate) fn is_dropped(&self, step: &Path) -> bool {
+        let step = step.without_repetitions();
+        self.dropped.iter().any(|dropped| step.is_within(dropped))
+    }
+}
