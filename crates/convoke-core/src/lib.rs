@@ -33,6 +33,7 @@ mod json;
 mod message;
 mod model;
 mod path;
+pub mod pieces;
 mod run;
 mod scope;
 mod step;
