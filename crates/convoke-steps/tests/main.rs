@@ -40,5 +40,6 @@ mod threads;
 mod tool_step;
 mod ui;
 mod unsaid_usage;
+mod veiled;
 mod waiting;
 mod workflow;

@@ -41,7 +41,7 @@ impl Runtime {
         let replayed =
             Arc::new(Run::new(run.clone(), record.seed, services, Some(journal), events, Arc::default()));
         let node = Node::root(Arc::clone(&replayed), settings, None, Arc::new(Cancel::default()), None);
-        let scope = Scope { node: Arc::new(node) };
+        let scope = Scope::new(node);
         let error = scope.run(&**workflow.root(), &mut state).await.err();
         let unused = replayed.journal.as_ref().map_or(0, |journal| journal.index.unused());
         let events = replayed.events.take_kept();
