@@ -453,10 +453,10 @@ pub(crate) struct Fork {
     /// The new run's id.
     #[arg(long, value_name = "NEW", value_parser = crate::select::new_id)]
     pub(crate) id: Option<RunId>,
-    /// What the model said, or the tool gave, instead.
+    /// What the model said, or the tool gave, instead. It is written down as it is: a fork does not know the run's secrets.
     #[arg(long, value_name = "TEXT", conflicts_with = "outcome")]
     pub(crate) reply: Option<String>,
-    /// What the effect gave instead, as the JSON its kind has in the journal.
+    /// What the effect gave instead, as the JSON its kind has in the journal. It is written down as it is, too.
     #[arg(long, value_name = "JSON")]
     pub(crate) outcome: Option<String>,
 }

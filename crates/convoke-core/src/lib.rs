@@ -33,6 +33,7 @@ mod json;
 mod message;
 mod model;
 mod path;
+pub mod pieces;
 mod run;
 mod scope;
 mod step;
@@ -67,7 +68,7 @@ pub use run::{
     FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay, RetryPolicy, RunOptions,
     RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow, cancel_for_good,
 };
-pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap};
+pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{Launch, RunStatus, Store, StoreError};
 pub use time::Timestamp;

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use convoke_agent::FunctionTool;
 use convoke_core::{
-    CallContext, Event, FinishReason, Model, ModelCall, ModelCallEnd, ModelError, ModelErrorKind,
-    ModelRequest, Observer, Reality, ReplyDelta, ReplyStream, Runtime, Toolset,
+    Answer, CallContext, Decision, Event, EventKind, FinishReason, Model, ModelCall, ModelCallEnd,
+    ModelError, ModelErrorKind, ModelRequest, Observer, Question, QuestionKind, Reality, ReplyDelta,
+    ReplyStream, Runtime, Store, Toolset,
 };
 use convoke_goals::{
     Agent, Equipment, Goal, Input, InputProblem, Prepared, Secrets, Sequence, Spawning, Values, Workflow,
@@ -273,6 +274,163 @@ async fn errors_of_models_and_tools_do_not_tell_the_secret() {
     assert!(!succeeded);
     assert!(!left.contains(secret), "{left}");
     assert!(left.contains("no such password") && left.contains("bad request"), "{left}");
+}
+
+/// What a run leaves whose model and tool say these texts.
+async fn left_after(secret: &str, said_by_model: String, said_by_tool: String) -> (String, Pieces) {
+    let tool = FunctionTool::dynamic("login", "Logs in.", json!({"type": "object"}), move |_, _: Value| {
+        let said = said_by_tool.clone();
+        async move { Ok::<_, convoke_core::Error>(said) }
+    });
+    let model =
+        Pieces::new([calls("login", &json!({}), &[]), in_pieces(&said_by_model, &[3, 5, 2]), said("ok")]);
+    let mut equipment = equipment(&model, secret);
+    equipment.tools = Toolset::new().with(tool.unwrap()).unwrap();
+    let (left, succeeded) = left_by(&prepared(&equipment), Values::new()).await;
+    assert!(succeeded, "{left}");
+    (left, model)
+}
+
+#[tokio::test]
+async fn a_secret_from_a_file_is_hidden_without_what_is_around_it() {
+    for secret in ["sk-live-0123456789\n", "  sk-live-0123456789\r\n", "\tsk-live-0123456789 "] {
+        let told = |who: &str| format!("{who} used sk-live-0123456789 to log in");
+        let (left, model) = left_after(secret, told("I"), told("it")).await;
+        assert!(!left.contains("sk-live-0123456789"), "{left}");
+        assert!(model.asked().contains("it used sk-live-0123456789 to log in"), "{}", model.asked());
+    }
+}
+
+#[tokio::test]
+async fn every_line_of_a_secret_is_hidden_by_itself() {
+    let lines =
+        ["-----BEGIN KEY-----", "MIIEvQIBADANBgkqhkiG9w0B", "AQEFAASCBKcwggSjAgEAAoIB", "-----END KEY-----"];
+    let secret = format!("{}\n", lines.join("\n"));
+    let (left, model) = left_after(&secret, format!("line 2 is {}", lines[1]), lines[2].to_owned()).await;
+    assert!(!left.contains(lines[1]) && !left.contains(lines[2]), "{left}");
+    assert!(model.asked().contains(lines[2]), "{}", model.asked());
+}
+
+#[tokio::test]
+async fn a_secret_is_hidden_in_base64_in_addresses_and_in_json_within_json() {
+    let secret = "k3y/with+a\"quote?";
+    let once = json!({ "key": secret }).to_string();
+    let forms = [
+        "azN5L3dpdGgrYSJxdW90ZT8=",
+        "azN5L3dpdGgrYSJxdW90ZT8",
+        // The same within `user:…`, and with a line break after it.
+        "dXNlcjprM3kvd2l0aCthInF1b3RlPw==",
+        "azN5L3dpdGgrYSJxdW90ZT8K",
+        "k3y%2Fwith%2Ba%22quote%3F",
+        "k3y%2fwith%2ba%22quote%3f",
+        once.as_str(),
+        &json!({ "body": once }).to_string(),
+    ];
+    for form in forms {
+        let (left, model) =
+            left_after(secret, format!("I sent {form} there"), format!("got {form} here")).await;
+        for length in [form.len() / 2, 12] {
+            for start in 0..=form.len() - length {
+                let part = &form[start..start + length];
+                // What JSON puts around it is no secret.
+                if !part.contains("key") && !part.contains("body") && !part.ends_with(['=', '}']) {
+                    assert!(!left.contains(part), "{part} of {form}");
+                }
+            }
+        }
+        let asked = model.asked();
+        // Exactly as it was, but for what nobody writes like that.
+        if form.starts_with("azN5") || form.contains("%2F") {
+            assert!(asked.contains(&format!("got {form} here")), "{asked}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_cut_does_not_tell_most_of_the_secret() {
+    let secret = "s3cr3t-t0k3n-0123456789";
+    for (cut, left_of_it) in [
+        ("a: s3cr3t-t0k3n-012 […]", "s3cr3t-t"),
+        ("out\n[… 20480 bytes left out …]\n-t0k3n-0123456789\nmore", "-0123456"),
+        ("…r3t-t0k3n-012345…", "t-t0k3n-"),
+        ("s3cr3t-t0k3n-01234567", "s3cr3t-t"),
+    ] {
+        let (left, model) = left_after(secret, "done".to_owned(), cut.to_owned()).await;
+        assert!(!left.contains(left_of_it), "{cut}: {left}");
+        assert!(model.asked().contains(&cut.replace('\n', "\\n")), "{}", model.asked());
+    }
+}
+
+#[tokio::test]
+async fn what_a_model_server_says_of_itself_does_not_tell_the_secret() {
+    let secret = "s3cr3t-t0k3n-0123456789";
+    let id = || Some(format!("reply-to-{secret}"));
+    let mut first = said("logged in");
+    first.pop();
+    first.push(Ok(ReplyDelta::Finished { reason: FinishReason::Stop, request_id: id() }));
+    let mut error =
+        ModelError::new(ModelErrorKind::InvalidRequest, format!("no JSON: {{\"key\": \"{}", &secret[..16]));
+    error.request_id = id();
+    let model = Pieces::new([first, vec![Err(error)]]);
+    let (left, succeeded) = left_by(&prepared(&equipment(&model, secret)), Values::new()).await;
+    assert!(!succeeded);
+    assert!(left.contains("no JSON") && left.contains("reply-to-⟦secret:token:"), "{left}");
+    assert!(!left.contains(&secret[..8]), "{left}");
+}
+
+/// A tool that asks a person and reports how far it is, with what it was given.
+fn asking_tool() -> FunctionTool {
+    let schema = json!({"type": "object"});
+    let tool = FunctionTool::dynamic("login", "Logs in.", schema, |context, arguments: Value| async move {
+        let password = arguments["password"].as_str().unwrap().to_owned();
+        let value = json!({"message": format!("step 1 with {password}")});
+        context.scope.emit(EventKind::Custom { name: "mcp.progress".to_owned(), value }).await;
+        let question = Question::choice(format!("Use {password}?"), [password.clone(), "another".to_owned()])
+            .details(format!("it is {password}"))
+            .about(json!({"default": password}));
+        let answer = context.scope.ask(question).await?;
+        match answer.decision {
+            Decision::Choose { option } if option == password => Ok::<_, convoke_core::Error>("took it"),
+            other => panic!("{other:?}"),
+        }
+    });
+    tool.unwrap().idempotent()
+}
+
+#[tokio::test]
+async fn what_a_tool_asks_and_reports_does_not_tell_the_secret() {
+    let secret = "hunter22-and-more";
+    let folder = tempfile::tempdir().unwrap();
+    let hears = Hears::default();
+    let runtime = || {
+        let store = SqliteStore::open(folder.path().join("runs.db")).unwrap();
+        Runtime::builder().store(store).observer(hears.clone()).build()
+    };
+    let model = Pieces::new([calls("login", &json!({"password": secret}), &[]), said("in"), said("ok")]);
+    let mut equipment = equipment(&model, secret);
+    equipment.tools = Toolset::new().with(asking_tool()).unwrap();
+    let prepared = prepared(&equipment);
+    let bound = prepared.bind(Values::new()).unwrap();
+    let first = runtime();
+    let started = first.start(&prepared.workflow(), bound.state).await.unwrap();
+    let [asked] = started.questions() else { panic!("{:?}", started.error) };
+    let QuestionKind::Choice { options } = &asked.question.kind else { panic!("{asked:?}") };
+    assert!(asked.question.title.starts_with("Use ⟦secret:token:"), "{asked:?}");
+
+    let answer = Answer::new(Decision::Choose { option: options[0].clone() });
+    drop(first);
+    let store = SqliteStore::open(folder.path().join("runs.db")).unwrap();
+    store.answer(&started.run, &asked.id, answer).await.unwrap();
+    drop(store);
+    let ended = runtime().resume(&prepared.workflow(), started.run.clone()).await.unwrap();
+    assert!(ended.error.is_none(), "{:?}", ended.error);
+    assert!(model.asked().contains("took it"), "{}", model.asked());
+    let mut left = format!("{:?}\n{:?}\n{}", started.error, ended.state, hears.0.lock().unwrap());
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        left.push_str(&String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap()));
+    }
+    assert!(left.contains("step 1 with ⟦secret:token:") && left.contains("it is ⟦secret:token:"), "{left}");
+    assert!(!left.contains(secret), "{left}");
 }
 
 #[tokio::test]

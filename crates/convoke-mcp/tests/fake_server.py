@@ -115,6 +115,12 @@ def call(params, send, request):
     if name == "die_saying":
         print("dying of", os.environ[args["name"]].split()[-1], file=sys.stderr, flush=True)
         os._exit(3)
+    if name == "repeat":
+        send({"jsonrpc": "2.0", "method": "notifications/progress", "params": {
+            "progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 1, "message": "with " + args["text"]}})
+        time.sleep(0.05)
+        ask(send, "elicitation/create", {"message": "Use " + args["text"] + "?", "requestedSchema": {"type": "object", "properties": {}}})
+        return text("asked about " + args["text"])
     if name in ("ask", "ask_reading") and STATELESS:
         given = params.get("inputResponses")
         if given is None:

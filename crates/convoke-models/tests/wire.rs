@@ -102,6 +102,14 @@ async fn no_secret_of_a_request_is_in_an_error() {
         // A secret at the place where what is shown is cut off.
         Answer::new(502, "text/plain", vec![long]),
         Answer::events([refused]),
+        // The same where a piece of a reply is quoted that makes no sense.
+        Answer::new(
+            200,
+            "text/event-stream",
+            vec![format!("data: {}Bearer team-secret\n\n", "x".repeat(106))],
+        ),
+        Answer::new(200, "text/event-stream", vec![format!("data: {}sk-very-secret\n\n", "x".repeat(110))]),
+        Answer::new(200, "text/html", vec![format!("{}gate-secret", "x".repeat(113))]),
     ];
     for answer in answers {
         let server = Server::start([answer]).await;
@@ -114,10 +122,23 @@ async fn no_secret_of_a_request_is_in_an_error() {
         assert!(
             !error.message.contains("secret")
                 && !error.message.contains("bad token `Bearer t")
-                && !error.message.contains("dXNlcjp"),
+                && !error.message.contains("dXNlcjp")
+                && !error.message.contains("team-se")
+                && !error.message.contains("sk-very")
+                && !error.message.contains("gate-"),
             "{error}"
         );
     }
+}
+
+#[tokio::test]
+async fn no_secret_of_a_request_is_in_the_id_of_a_reply() {
+    let mut reply = chat(json!({"content": "Hello."}));
+    reply["id"] = json!(format!("reply-to-{KEY}"));
+    let server = Server::start([Answer::events([reply.to_string(), "[DONE]".to_owned()])]).await;
+    let model = model(Provider::OpenAiCompatible, &server.url, "m");
+    let reply = ask(&model, ModelRequest::new("Hi")).await.unwrap();
+    assert_eq!(reply.request_id.as_deref(), Some("reply-to-(key hidden)"));
 }
 
 #[tokio::test]

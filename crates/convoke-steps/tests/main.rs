@@ -44,5 +44,6 @@ mod tool_ends;
 mod tool_step;
 mod ui;
 mod unsaid_usage;
+mod veiled;
 mod waiting;
 mod workflow;

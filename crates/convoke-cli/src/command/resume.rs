@@ -76,6 +76,9 @@ pub(super) async fn go_on(
     let again = session.resume(&record.id, &source.manifest);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
     let values = given.secrets(&source.file.inputs, &how)?;
+    for name in source.manifest.secrets.differing(&values) {
+        session.output.note(&format!("`{name}` is not the value this run began with"));
+    }
     let policy = source.manifest.policy.clone();
     let hands = Hands::prepare(arguments, &config, policy.as_deref(), Servers::Start, session.output);
     let hands = prompt.unless_interrupted(hands).await?;

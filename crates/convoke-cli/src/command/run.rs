@@ -12,7 +12,9 @@ use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::run::{Format, Given, Hands, Job, Kept, Manifest, Place, Prompt, RunArguments, Servers, Source};
+use crate::run::{
+    Fingerprints, Format, Given, Hands, Job, Kept, Manifest, Place, Prompt, RunArguments, Servers, Source,
+};
 use crate::session::Session;
 use crate::terminal::{Output, text};
 
@@ -40,6 +42,7 @@ pub(crate) async fn run(
     let missing: Vec<Input> = given.missing(&source.file.inputs).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
     let values = given.values(&source.file.inputs, HOW_TO_GIVE)?;
+    source.manifest.secrets = Fingerprints::of(&values, &source.file.inputs);
     let servers = if wanted.dry_run { Servers::LeaveAlone } else { Servers::Start };
     let hands = Hands::prepare(arguments, &config, wanted.common.policy.as_deref(), servers, output);
     let hands = prompt.unless_interrupted(hands).await?;
@@ -90,6 +93,7 @@ fn source(
         policy: wanted.common.policy.clone(),
         limits: wanted.common.budget.clone(),
         timeout: wanted.common.timeout,
+        secrets: Fingerprints::default(),
     };
     Ok(Source { file, manifest })
 }

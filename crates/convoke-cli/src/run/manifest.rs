@@ -13,6 +13,7 @@ use convoke_goals::agentfile;
 use convoke_goals::agentfile::load::Skill;
 use serde::{Deserialize, Serialize};
 
+use super::fingerprints::Fingerprints;
 use super::kept::Kept;
 use super::place::Place;
 use crate::shell;
@@ -58,6 +59,9 @@ pub(crate) struct Manifest {
     /// How long it may be at work, instead of what is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) timeout: Option<Duration>,
+    /// What its secrets are known by.
+    #[serde(default, skip_serializing_if = "Fingerprints::is_empty")]
+    pub(crate) secrets: Fingerprints,
 }
 
 /// Who may answer, and until when.
@@ -137,6 +141,7 @@ mod tests {
             policy: Some("policy.toml".into()),
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),
+            secrets: Fingerprints::default(),
         };
         let mut record = RunRecord {
             id: "r1".parse().unwrap(),

@@ -20,6 +20,7 @@ mod dialog;
 mod display;
 mod diverged;
 mod equipment;
+mod fingerprints;
 mod inputs;
 mod job;
 mod kept;
@@ -41,6 +42,7 @@ mod web;
 
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
 pub(crate) use checkup::Checkup;
+pub(crate) use fingerprints::Fingerprints;
 pub(crate) use inputs::{Given, InputArguments};
 pub(crate) use job::{Job, Source};
 pub(crate) use kept::{Keeping, Kept};

@@ -43,6 +43,7 @@ mod run_examples;
 mod run_lacking;
 mod run_mcp_stop;
 mod run_person;
+mod run_secrets;
 mod run_skills;
 mod run_stop;
 mod run_terminal;

@@ -190,6 +190,57 @@ fn secrets_are_kept_nowhere_and_given_again() {
 }
 
 #[test]
+fn a_secret_from_a_file_is_hidden_without_its_line_break() {
+    let place = workshop(
+        &AGENTFILE
+            .replace("Address $sign", "Address $sign with $key")
+            .replace("INPUT topic", "INPUT topic\nINPUT key SECRET"),
+    );
+    let keys = tempfile::tempdir().unwrap();
+    let file = keys.path().join("key.txt");
+    std::fs::write(&file, "s3cr3t-v4lue\n").unwrap();
+    let given = format!("key=@{}", file.display());
+    // Somebody gives it twice: as what it is, and within something else.
+    let mut arguments =
+        RUN.map(|word| if word == "topic=looms" { "topic=looms, s3cr3t-v4lue" } else { word }).to_vec();
+    arguments.extend(["-i", &given, "--output", "ndjson", "-v"]);
+    let suspended = place.convoke(&arguments);
+    assert_eq!(suspended.status.code(), Some(5), "{}", stderr(&suspended));
+    let written = [suspended.stdout, suspended.stderr];
+    let files = place.files().into_iter().map(|(_, contents, _)| contents);
+    for bytes in written.into_iter().chain(files) {
+        let found = bytes.windows(12).any(|window| window == b"s3cr3t-v4lue");
+        assert!(!found, "the secret is written down somewhere");
+    }
+}
+
+#[test]
+fn that_a_secret_is_another_one_is_said_unless_it_could_be_guessed() {
+    let agentfile = AGENTFILE
+        .replace("Address $sign", "Address $sign with $key and $pin")
+        .replace("INPUT topic", "INPUT topic\nINPUT key SECRET\nINPUT pin SECRET");
+    let place = workshop(&agentfile);
+    let mut arguments = RUN.to_vec();
+    arguments.extend(["-i", "key=a-key-of-sixteen-or-more", "-i", "pin=12345678"]);
+    assert_eq!(place.convoke(&arguments).status.code(), Some(5));
+    let resumed = |key: &str, pin: &str| {
+        stderr(&place.convoke(&[
+            "resume",
+            "letter-1",
+            "-i",
+            &format!("key={key}"),
+            "-i",
+            &format!("pin={pin}"),
+        ]))
+    };
+    let same = resumed("a-key-of-sixteen-or-more", "87654321");
+    assert!(!same.contains("began with"), "{same}");
+    let other = resumed("another-key-of-that-kind", "12345678");
+    assert!(other.contains("`key` is not the value this run began with"), "{other}");
+    assert!(!other.contains("`pin`"), "{other}");
+}
+
+#[test]
 fn only_runs_of_agentfiles_can_be_resumed_here() {
     let place = workshop(AGENTFILE);
     assert_snapshot!("resume_nothing_there", place.seen(&["resume"]));

@@ -25,7 +25,17 @@ impl Scope {
     /// [`Error::Suspended`] while there is no answer, and other stops.
     pub async fn ask(&self, question: Question) -> Result<Answer, Error> {
         let digest = Digest::of_json(&serde_json::to_value(&question)?);
-        self.ask_about(digest, question).await
+        let Some(veiled) = self.veiled_question(&question) else {
+            return self.ask_about(digest, question).await;
+        };
+        // A run may have asked before there was a veil. It is still the same question.
+        let digest = match self.next_digest() == Some(digest) {
+            true => digest,
+            false => Digest::of_json(&serde_json::to_value(&veiled)?),
+        };
+        let options = veiled.clone();
+        let answer = self.ask_about(digest, veiled).await?;
+        Ok(options.unveiled(answer, &question))
     }
 
     /// Asks about something that is known by a digest. Should the words be others when the run goes on, it is still the

@@ -90,6 +90,13 @@ impl Scope {
         slot.is_some_and(|slot| slot.finished.is_some())
     }
 
+    /// What the journal knows the effect by that is begun next in this scope.
+    fn next_digest(&self) -> Option<Digest> {
+        let next = self.node.next_ordinal.load(Ordering::Relaxed);
+        let slot = self.journal()?.index.get(self.path(), next)?;
+        slot.first().map(|entry| entry.digest)
+    }
+
     /// Counts a finished effect as told.
     fn mark_told(&self, journal: &RunJournal) {
         journal.index.mark_used();

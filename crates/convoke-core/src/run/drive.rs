@@ -48,7 +48,7 @@ pub(super) async fn drive<S: State>(
     let budget = launch.limits.map(|limits| Budget::new(Path::from(""), limits, None));
     let cancel = Arc::clone(options.canceller.inner());
     let node = Node::root(Arc::clone(&run), Arc::new(settings), budget, cancel, time.deadline);
-    let scope = Scope { node: Arc::new(node) };
+    let scope = Scope::new(node);
 
     let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
     run.events.emit(&Path::from(""), false, started, None).await;

@@ -41,7 +41,7 @@ impl Runtime {
         let replayed = Run::new(run.clone(), record.seed, services, Some(journal), events, Arc::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
         let node = Node::root(Arc::clone(&replayed), settings, None, Arc::new(Cancel::default()), None);
-        let scope = Scope { node: Arc::new(node) };
+        let scope = Scope::new(node);
         let error = scope.run(&**workflow.root(), &mut state).await.err();
         let unused = replayed.journal.as_ref().map_or(0, |journal| journal.index.unused());
         let events = replayed.events.take_kept();

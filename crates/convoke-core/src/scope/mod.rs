@@ -13,6 +13,7 @@ mod node;
 mod settings;
 mod supervise;
 mod tap;
+mod veil;
 mod work_clock;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use node::Place;
 pub(crate) use node::{Child, Deadline, Node};
 pub use settings::{FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
+pub use veil::Veil;
 pub(crate) use work_clock::{Pause, WorkClock};
 
 use crate::budget::{Charge, Exhausted, Resource};
@@ -39,9 +41,15 @@ use crate::{Error, Model, Path, RunId};
 #[derive(Clone)]
 pub struct Scope {
     pub(crate) node: Arc<Node>,
+    /// What must not be seen of what is said in here.
+    pub(crate) veil: Option<Arc<dyn Veil>>,
 }
 
 impl Scope {
+    pub(crate) fn new(node: Node) -> Self {
+        Self { node: Arc::new(node), veil: None }
+    }
+
     /// Where in the run this is.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -111,7 +119,7 @@ impl Scope {
     }
 
     pub(crate) fn narrowed(&self, child: Child<'_>) -> Self {
-        Self { node: Arc::new(self.node.child(child)) }
+        Self { node: Arc::new(self.node.child(child)), veil: self.veil.clone() }
     }
 
     /// Whether to go on: nobody cancelled and there is time left.
@@ -144,6 +152,7 @@ impl Scope {
 
     pub(crate) async fn emit_as(&self, kind: EventKind, replayed: bool) {
         if self.may_tell() {
+            let kind = self.veiled_event(kind);
             self.tell(self.path(), kind, replayed).await;
         }
     }

@@ -1,45 +1,88 @@
-//! Finding a secret in a text, however JSON may have written it.
+//! Finding a text in another, however JSON or an address may have written it.
+
+use std::collections::HashMap;
 
 /// What a text has at its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The whole secret, so many bytes long.
+    /// The whole of what is looked for, so many bytes long.
     Whole(usize),
-    /// The beginning of the secret, and then the text ends.
+    /// The beginning of it, and then the text ends.
     Begun,
     /// Neither.
     Nothing,
 }
 
-/// A secret, and how each of its characters may be written.
-pub(super) struct Needle {
-    characters: Vec<Vec<String>>,
+/// How far characters may be spelled otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelled {
+    /// As it is, or as JSON writes it.
+    InJson,
+    /// Also as JSON within JSON writes it, and as an address does.
+    Anyhow,
 }
 
-impl Needle {
-    pub(super) fn new(secret: &str) -> Self {
-        Self { characters: secret.chars().map(spellings).collect() }
+/// How characters may be written: one list for all needles that have the character.
+pub(super) struct Alphabet {
+    spelled: Spelled,
+    numbers: HashMap<char, usize>,
+    spellings: Vec<Vec<Spelling>>,
+}
+
+struct Spelling {
+    text: String,
+    /// Whether its letters are digits, which are the same in capitals.
+    is_number: bool,
+}
+
+/// What is looked for.
+pub(super) struct Needle {
+    /// The places of its characters in the alphabet.
+    characters: Vec<usize>,
+}
+
+impl Alphabet {
+    pub(super) fn new(spelled: Spelled) -> Self {
+        Self { spelled, numbers: HashMap::new(), spellings: Vec::new() }
     }
 
-    /// Whether a text begins with the secret. The same secret may be written in several ways at once: the longest counts.
-    pub(super) fn at_start_of(&self, text: &str) -> Found {
-        // Where the next character may begin. One character of the secret has one or two spellings that fit, so this
-        // never holds more than a few places.
+    pub(super) fn needle(&mut self, text: &str) -> Needle {
+        let characters = text.chars().map(|character| {
+            *self.numbers.entry(character).or_insert_with(|| {
+                self.spellings.push(spellings(character, self.spelled));
+                self.spellings.len() - 1
+            })
+        });
+        Needle { characters: characters.collect() }
+    }
+
+    /// The bytes that a text may begin with which begins with this.
+    pub(super) fn first_bytes(&self, needle: &Needle) -> Vec<u8> {
+        let first = needle.characters.first().map_or(&[][..], |first| &self.spellings[*first]);
+        let mut bytes: Vec<u8> = first.iter().filter_map(|spelling| spelling.text.bytes().next()).collect();
+        bytes.sort_unstable();
+        bytes.dedup();
+        bytes
+    }
+
+    /// Whether a text begins with what is looked for. That may be written in several ways at once: the longest counts.
+    pub(super) fn at_start_of(&self, text: &str, needle: &Needle) -> Found {
+        // Where the next character may begin. One character has one or two spellings that fit, so this never holds more
+        // than a few places.
         let mut places = vec![0];
         let mut begun = false;
-        for spellings in &self.characters {
+        for character in &needle.characters {
             let mut next: Vec<usize> = Vec::new();
             for place in places {
                 let rest = &text.as_bytes()[place..];
-                for spelling in spellings {
-                    let spelling = spelling.as_bytes();
-                    let common = rest.len().min(spelling.len());
-                    if !rest[..common].eq_ignore_ascii_case(&spelling[..common])
-                        || (spelling.len() < 6 && rest[..common] != spelling[..common])
-                    {
+                for spelling in &self.spellings[*character] {
+                    let written = spelling.text.as_bytes();
+                    let common = rest.len().min(written.len());
+                    let (rest, start) = (&rest[..common], &written[..common]);
+                    if rest != start && !(spelling.is_number && rest.eq_ignore_ascii_case(start)) {
                         continue;
                     }
-                    if common < spelling.len() {
+                    if common < written.len() {
                         begun = true;
                     } else if !next.contains(&(place + common)) {
                         next.push(place + common);
@@ -55,10 +98,9 @@ impl Needle {
     }
 }
 
-/// A character as it is, and as JSON may write it. Spellings with `\u` have six bytes or more, and only those are the same
-/// in capitals.
-fn spellings(character: char) -> Vec<String> {
-    let mut spellings = vec![character.to_string()];
+/// A character as it is, and as it may be written.
+fn spellings(character: char, spelled: Spelled) -> Vec<Spelling> {
+    let spelling = |text: String, is_number: bool| Spelling { text, is_number };
     let short = match character {
         '"' | '\\' | '/' => Some(character),
         '\n' => Some('n'),
@@ -68,28 +110,63 @@ fn spellings(character: char) -> Vec<String> {
         '\u{c}' => Some('f'),
         _ => None,
     };
-    spellings.extend(short.map(|short| format!("\\{short}")));
     let mut units = [0; 2];
-    let escaped = character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
-    spellings.push(escaped.collect());
-    spellings
+    let number: String =
+        character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    let in_json: Vec<Spelling> = short
+        .map(|short| spelling(format!("\\{short}"), false))
+        .into_iter()
+        .chain([spelling(number, true)])
+        .collect();
+    let mut all = vec![spelling(character.to_string(), false)];
+    if spelled == Spelled::Anyhow {
+        let again =
+            |once: &Spelling| spelling(once.text.replace('\\', "\\\\").replace('"', "\\\""), once.is_number);
+        all.extend(in_json.iter().map(again));
+        let bytes = character.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("%{byte:02x}")).collect();
+        all.push(spelling(bytes, true));
+        all.extend((character == ' ').then(|| spelling("+".to_owned(), false)));
+    }
+    all.extend(in_json);
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn found(text: &str, looked_for: &str, spelled: Spelled) -> Found {
+        let mut alphabet = Alphabet::new(spelled);
+        let needle = alphabet.needle(looked_for);
+        if let Some(first) = text.bytes().next()
+            && alphabet.at_start_of(text, &needle) != Found::Nothing
+        {
+            assert!(alphabet.first_bytes(&needle).contains(&first));
+        }
+        alphabet.at_start_of(text, &needle)
+    }
+
     #[test]
     fn a_secret_is_found_as_it_is_and_as_json_writes_it() {
-        let needle = Needle::new("a\"ü/é");
+        let found = |text: &str| found(text, "a\"ü/é", Spelled::InJson);
         for text in ["a\"ü/é", r#"a\"ü\/é"#, r"a\u0022\u00FC\u002f\u00e9", r#"a\"\u00fc/é"#] {
-            assert_eq!(needle.at_start_of(&format!("{text} and more")), Found::Whole(text.len()), "{text}");
+            assert_eq!(found(&format!("{text} and more")), Found::Whole(text.len()), "{text}");
             for end in (1..text.len()).filter(|end| text.is_char_boundary(*end)) {
-                assert_eq!(needle.at_start_of(&text[..end]), Found::Begun, "{}", &text[..end]);
+                assert_eq!(found(&text[..end]), Found::Begun, "{}", &text[..end]);
             }
         }
-        assert_eq!(needle.at_start_of(""), Found::Begun);
-        assert_eq!(needle.at_start_of("A\"ü/é"), Found::Nothing);
-        assert_eq!(Needle::new("\\").at_start_of("\\\\"), Found::Whole(2));
+        assert_eq!(found(""), Found::Begun);
+        assert_eq!(found("A\"ü/é"), Found::Nothing);
+        assert_eq!(found(r#"a\\\"ü/é"#), Found::Nothing);
+        assert_eq!(super::tests::found("\\\\", "\\", Spelled::InJson), Found::Whole(2));
+    }
+
+    #[test]
+    fn a_secret_is_found_in_addresses_and_in_json_within_json() {
+        let found = |text: &str| found(text, "a\"ü/ é", Spelled::Anyhow);
+        for text in ["a\"ü/ é", r#"a\\\"ü/ é"#, r"a\\u0022ü\\/ é", "a%22%C3%BC%2F+%c3%a9", "%61%22ü/%20é"]
+        {
+            assert_eq!(found(&format!("{text} and more")), Found::Whole(text.len()), "{text}");
+        }
     }
 }

@@ -7,10 +7,11 @@
 //!
 //! # What is not sealed
 //! What a model or a tool does by itself, on the other side: a model that records its calls records secrets too, so a
-//! recording is made around a run and not inside the models it is given. And what a secret was made into: half of it, its
-//! letters backwards.
+//! recording is made around a run and not inside the models it is given. And what a secret was made into, unless that is one of
+//! the [`forms`] it is known in or more than half of one: its letters backwards, a digest of it.
 
 mod find;
+mod forms;
 mod model;
 mod run;
 mod seals;

@@ -115,7 +115,12 @@ impl<'a> Sealing<'a> {
             // Nothing of what came before counts any more.
             ReplyDelta::Restarted { model, reason } => {
                 *self = Self::new(seals, std::mem::take(&mut self.tools));
-                ready.push_back(Ok(ReplyDelta::Restarted { model, reason: seals.seal(&reason) }));
+                ready.push_back(Ok(ReplyDelta::Restarted { model, reason: seals.seal_cut(&reason) }));
+            }
+            ReplyDelta::Finished { reason, request_id } => {
+                self.interrupt(ready);
+                let request_id = request_id.map(|id| seals.seal_cut(&id));
+                ready.push_back(Ok(ReplyDelta::Finished { reason, request_id }));
             }
             // Part of no text: nothing is kept back for it.
             usage @ ReplyDelta::Usage(_) => ready.push_back(Ok(usage)),
@@ -155,8 +160,8 @@ impl<'a> Sealing<'a> {
     }
 
     fn error(&self, mut error: ModelError) -> ModelError {
-        error.message = self.seals.seal(&error.message);
-        error.request_id = error.request_id.map(|id| self.seals.seal(&id));
+        error.message = self.seals.seal_cut(&error.message);
+        error.request_id = error.request_id.map(|id| self.seals.seal_cut(&id));
         error
     }
 }

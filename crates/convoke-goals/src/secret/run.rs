@@ -52,12 +52,13 @@ pub(crate) fn sealed(
     if marks.is_empty() {
         return Ok((Arc::clone(plan), Arc::clone(equipment)));
     }
-    let sealer = Sealer { seals: Arc::new(Seals::new(marks)) };
+    let whole = Seals::of_whole(marks.iter().cloned());
+    let sealer = Sealer { seals: Arc::new(Seals::new(marks)), whole };
     let mut equipment = Equipment::clone(equipment);
     equipment.model =
         equipment.model.as_ref().or(scope.settings().model.as_ref()).map(|model| sealer.model(model));
     equipment.tools = tool::sealed(&equipment.tools, &sealer.seals);
-    equipment.context = sealer.seals.seal(&equipment.context);
+    equipment.context = sealer.whole.seal(&equipment.context);
     equipment.workspace = sealer.seals.seal(&equipment.workspace);
     Ok((Arc::new(sealer.plan(plan)), Arc::new(equipment)))
 }
@@ -69,6 +70,8 @@ pub(crate) fn is_long_enough(secret: &str) -> bool {
 
 struct Sealer {
     seals: Arc<Seals>,
+    /// For what whoever wrote the workflow adds to prompts. Journals know those by a digest, so they stay as they are.
+    whole: Seals,
 }
 
 impl Sealer {
@@ -103,7 +106,7 @@ impl Sealer {
         kit.model = kit.model.as_ref().map(|model| self.model(model));
         kit.tools = tool::sealed(&kit.tools, &self.seals);
         for context in &mut kit.context {
-            *context = self.seals.seal(context);
+            *context = self.whole.seal(context);
         }
     }
 }

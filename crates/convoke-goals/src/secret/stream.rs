@@ -19,10 +19,14 @@ impl Stream {
         out
     }
 
-    /// Everything that was kept back: something else comes now. If a secret goes on after that, only its beginning will
-    /// have been passed on.
+    /// Everything that was kept back: something else comes now, or nothing more. If a secret goes on after that, only its
+    /// beginning will have been passed on, and that only if it is no more than half.
     pub(super) fn interrupt(&mut self, seals: &Seals) -> String {
-        let (out, begun) = self.advance(seals, true);
+        let (mut out, begun) = self.advance(seals, true);
+        if out.ends_with(&begun) {
+            out.truncate(out.len() - begun.len());
+            out.push_str(&seals.seal_cut(&begun));
+        }
         self.told = begun.len();
         self.held = begun;
         out
@@ -67,7 +71,7 @@ mod tests {
     use super::*;
 
     fn seals(secrets: &[&'static str]) -> Seals {
-        Seals::new(secrets.iter().map(|secret| (format!("<{}>", secret.len()), *secret)))
+        Seals::new(secrets.iter().map(|secret| (format!("⟦{}⟧", secret.len()), *secret)))
     }
 
     fn in_pieces(seals: &Seals, pieces: &[&str]) -> Vec<String> {
@@ -80,17 +84,18 @@ mod tests {
     #[test]
     fn no_more_is_kept_back_than_could_be_a_secret() {
         let seals = seals(&["hunter2"]);
-        assert_eq!(in_pieces(&seals, &["the h", "at hunt", "er2!"]), ["the ", "hat ", "<7>!", ""]);
-        assert_eq!(in_pieces(&seals, &["hunter"]), ["", "hunter"]);
-        assert_eq!(in_pieces(&seals, &["hunter", "hunter2"]), ["", "hunter<7>", ""]);
+        assert_eq!(in_pieces(&seals, &["the h", "at hunt", "er2!"]), ["the ", "hat ", "⟦7⟧!", ""]);
+        assert_eq!(in_pieces(&seals, &["hunt"]), ["", "hunt"]);
+        assert_eq!(in_pieces(&seals, &["hunter"]), ["", "⟦7:0-6⟧"]);
+        assert_eq!(in_pieces(&seals, &["hunter", "hunter2"]), ["", "hunter⟦7⟧", ""]);
     }
 
     #[test]
     fn of_secrets_that_begin_the_same_the_longest_is_meant() {
         let seals = seals(&["abcd", "abcdef", "cdxy"]);
-        assert_eq!(in_pieces(&seals, &["abcd", "ef abcd"]), ["", "<6> ", "<4>"]);
-        assert_eq!(in_pieces(&seals, &["abcd", "e."]), ["", "<4>e.", ""]);
-        assert_eq!(in_pieces(&seals, &["abcdxy"]).concat(), "<4>xy");
+        assert_eq!(in_pieces(&seals, &["abcd", "ef abcd"]), ["", "⟦6⟧ ", "⟦4⟧"]);
+        assert_eq!(in_pieces(&seals, &["abcd", "e."]), ["", "⟦4⟧e.", ""]);
+        assert_eq!(in_pieces(&seals, &["abcdxy"]).concat(), "⟦4⟧xy");
     }
 
     #[test]
@@ -99,10 +104,10 @@ mod tests {
         let mut stream = Stream::default();
         assert_eq!(stream.push(&seals, "a hunt"), "a ");
         assert_eq!(stream.interrupt(&seals), "hunt");
-        assert_eq!(stream.push(&seals, "er2 b"), "<7> b");
+        assert_eq!(stream.push(&seals, "er2 b"), "⟦7⟧ b");
         assert_eq!(stream.push(&seals, "hu"), "");
         assert_eq!(stream.interrupt(&seals), "hu");
         assert_eq!(stream.push(&seals, "h"), "");
-        assert_eq!(stream.push(&seals, "unter2"), "<7>");
+        assert_eq!(stream.push(&seals, "unter2"), "⟦7⟧");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convoke_core::{
     Access, BoxFuture, Categorised, Error, Execution, IdempotencyKey, Invocation, Origin, Preparation,
-    Reconciled, Repeat, Tool, ToolSpec, Toolset,
+    Reconciled, Repeat, Tool, ToolSpec, Toolset, Veil,
 };
 use serde_json::Value;
 
@@ -41,15 +41,16 @@ impl Tool for SealedTool {
     }
 
     fn check(&self, arguments: &Value) -> Result<(), String> {
-        self.inner.check(&self.told(arguments)).map_err(|problem| self.seals.seal(&problem))
+        self.inner.check(&self.told(arguments)).map_err(|problem| self.seals.seal_cut(&problem))
     }
 
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
         Box::pin(async move {
             let arguments = self.told(call.arguments);
-            let call = Invocation { arguments: &arguments, ..call };
+            let scope = call.scope.veiled(Arc::clone(&self.seals) as Arc<dyn Veil>);
+            let call = Invocation { scope: &scope, arguments: &arguments, ..call };
             match self.inner.call(call).await {
-                Ok(result) => Ok(self.seals.seal(&result)),
+                Ok(result) => Ok(self.seals.seal_cut(&result)),
                 Err(error) => Err(self.error(error)),
             }
         })
@@ -67,8 +68,8 @@ impl Tool for SealedTool {
     ) -> BoxFuture<'a, Result<Reconciled, Error>> {
         Box::pin(async move {
             match self.inner.reconcile(key, &self.told(arguments), before).await {
-                Ok(Reconciled::Done(result)) => Ok(Reconciled::Done(self.seals.seal(&result))),
-                Ok(Reconciled::Ask(remark)) => Ok(Reconciled::Ask(self.seals.seal(&remark))),
+                Ok(Reconciled::Done(result)) => Ok(Reconciled::Done(self.seals.seal_cut(&result))),
+                Ok(Reconciled::Ask(remark)) => Ok(Reconciled::Ask(self.seals.seal_cut(&remark))),
                 Ok(other) => Ok(other),
                 Err(error) => Err(self.error(error)),
             }
@@ -89,6 +90,17 @@ impl Tool for SealedTool {
     }
 }
 
+/// What a tool asks people and reports while it works has marks in it too.
+impl Veil for Seals {
+    fn text(&self, text: &str) -> String {
+        self.seal_cut(text)
+    }
+
+    fn value(&self, value: &Value) -> Value {
+        self.seal_cut_value(value)
+    }
+}
+
 impl SealedTool {
     /// What the tool is told: secrets, unless it keeps what it is told.
     fn told(&self, arguments: &Value) -> Value {
@@ -100,20 +112,25 @@ impl SealedTool {
 
     /// The error, or one that says the same with marks in it.
     fn error(&self, error: Error) -> Error {
-        let tells = |text: String| self.seals.seal(&text) != text;
+        // Its questions were asked through the veil, and whoever waits for answers must find them.
+        if matches!(error, Error::Suspended(_)) {
+            return error;
+        }
+        let tells = |text: String| self.seals.seal_cut(&text) != text;
         if !error.causes().any(|cause| tells(cause.to_string()) || tells(format!("{cause:?}"))) {
             return error;
         }
         match error {
-            Error::Denied(reason) => Error::Denied(self.seals.seal(&reason).into()),
-            Error::Halted(reason) => Error::Halted(self.seals.seal(&reason).into()),
-            Error::Cancelled(reason) => Error::Cancelled(self.seals.seal(&reason).into()),
+            Error::Denied(reason) => Error::Denied(self.seals.seal_cut(&reason).into()),
+            Error::Halted(reason) => Error::Halted(self.seals.seal_cut(&reason).into()),
+            Error::Cancelled(reason) => Error::Cancelled(self.seals.seal_cut(&reason).into()),
             Error::Model(mut inner) => {
-                inner.message = self.seals.seal(&inner.message);
+                inner.message = self.seals.seal_cut(&inner.message);
+                inner.request_id = inner.request_id.map(|id| self.seals.seal_cut(&id));
                 Error::Model(inner)
             }
             other => {
-                let text = self.seals.seal(&other.to_string());
+                let text = self.seals.seal_cut(&other.to_string());
                 Error::failed(Categorised::new(other.category(), text))
             }
         }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::Provider;
-use crate::provider::{WireRequest, gemini_resource};
+use crate::provider::{WireRequest, excerpt, gemini_resource};
 
 /// How much of an answer that makes no sense is shown.
 const SHOWN: usize = 120;
@@ -200,8 +200,8 @@ impl From<Ollama> for Answer {
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ModelError> {
     serde_json::from_slice(body).map_err(|error| {
-        let excerpt: String = String::from_utf8_lossy(body).chars().take(SHOWN).collect();
-        malformed(format!("the answer has no embeddings ({error}): {excerpt}"))
+        let said = excerpt(&String::from_utf8_lossy(body), SHOWN);
+        malformed(format!("the answer has no embeddings ({error}): {said}"))
     })
 }
 

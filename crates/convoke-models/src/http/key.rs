@@ -2,8 +2,12 @@
 
 use std::fmt;
 
+use convoke_core::pieces::without_pieces;
 use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
+
+/// What stands where the key stood.
+const HIDDEN_KEY: &str = "(key hidden)";
 
 /// A key that prints as nothing.
 ///
@@ -36,11 +40,14 @@ impl ApiKey {
         Some(value)
     }
 
-    /// The text without the key: some servers repeat what they were sent.
+    /// The text without the key, and without what a cut has left of it: some servers repeat what they were sent.
     pub(crate) fn redact(&self, text: &str) -> String {
         let key = self.0.expose_secret();
         // A very short key would take half the text with it, and is none.
-        if key.len() < 4 { text.to_owned() } else { text.replace(key, "(key hidden)") }
+        if key.len() < 4 {
+            return text.to_owned();
+        }
+        without_pieces(key, &text.replace(key, HIDDEN_KEY), HIDDEN_KEY)
     }
 
     /// Tells keys apart without showing them.

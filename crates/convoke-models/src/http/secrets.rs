@@ -9,6 +9,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use convoke_core::pieces::without_pieces;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::{HeaderMap, HeaderName};
 
@@ -80,6 +81,12 @@ impl Secrets {
     /// The text without them.
     pub(crate) fn hide(&self, text: &str) -> String {
         self.texts.iter().fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
+    }
+
+    /// A text that somebody may have cut without them, and without what is more than half of one.
+    pub(crate) fn hide_cut(&self, text: &str) -> String {
+        let whole = self.hide(text);
+        self.texts.iter().fold(whole, |text, secret| without_pieces(secret, &text, HIDDEN))
     }
 
     /// The bytes without them.
@@ -195,6 +202,14 @@ mod tests {
         assert_eq!(secrets.hide(echo), "401: Basic (hidden) (hidden) (hidden)");
         let secrets = Secrets::of(&HeaderMap::new(), "http://only-a-key@h/v1");
         assert_eq!(secrets.hide("Basic b25seS1hLWtleTo= only-a-key"), "Basic (hidden) (hidden)");
+    }
+
+    #[test]
+    fn what_is_left_of_a_secret_by_a_cut_is_hidden_too() {
+        let mut secrets = Secrets::default();
+        secrets.add("header-0123456789-secret".to_owned());
+        assert_eq!(secrets.hide_cut("not JSON: {\"x\": \"header-0123456"), "not JSON: {\"x\": \"(hidden)");
+        assert_eq!(secrets.hide_cut("header-0123456789-secret, header-"), "(hidden), header-");
     }
 
     #[test]

@@ -187,11 +187,13 @@ impl Exchange {
 
     /// The error without secrets: some servers repeat what they were sent.
     fn redacted(&self, error: ModelError) -> ModelError {
-        ModelError { message: self.hidden(&error.message), ..error }
+        let request_id = error.request_id.map(|id| self.hidden(&id));
+        ModelError { message: self.hidden(&error.message), request_id, ..error }
     }
 
-    fn hidden(&self, text: &str) -> String {
-        let text = self.secrets.hide(text);
+    /// A text without secrets. Protocols cut what they quote, so part of one counts too.
+    pub(crate) fn hidden(&self, text: &str) -> String {
+        let text = self.secrets.hide_cut(text);
         match &self.settings.key {
             Some(key) => key.redact(&text),
             None => text,

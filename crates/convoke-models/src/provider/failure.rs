@@ -7,7 +7,7 @@ use http::header::LOCATION;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
 
-use super::Protocol;
+use super::{Protocol, excerpt};
 use crate::gate::{FURTHEST, retry_after};
 
 /// How much of a body that is no JSON is shown.
@@ -94,7 +94,7 @@ pub(crate) fn words(value: &Value, body: &str) -> String {
     match said.as_str().map(str::trim) {
         Some(said) if !said.is_empty() => said.to_owned(),
         _ if body.trim().is_empty() => "it gave no reason".to_owned(),
-        _ => body.trim().chars().take(SHOWN).collect(),
+        _ => excerpt(body.trim(), SHOWN),
     }
 }
 

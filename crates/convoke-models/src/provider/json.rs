@@ -3,6 +3,8 @@
 use convoke_core::{ModelError, ModelErrorKind};
 use serde_json::{Map, Value, json};
 
+use super::excerpt;
+
 /// How much of what makes no sense is shown.
 const SHOWN: usize = 120;
 
@@ -14,8 +16,7 @@ pub(super) fn invalid(message: impl Into<String>) -> ModelError {
 /// Reads the JSON of one frame.
 pub(super) fn parse(data: &str) -> Result<Value, ModelError> {
     serde_json::from_str(data).map_err(|error| {
-        let excerpt: String = data.chars().take(SHOWN).collect();
-        let message = format!("this piece of the reply is not JSON ({error}): {excerpt}");
+        let message = format!("this piece of the reply is not JSON ({error}): {}", excerpt(data, SHOWN));
         ModelError::new(ModelErrorKind::Malformed, message)
     })
 }

@@ -10,6 +10,7 @@
 
 mod anthropic;
 mod chat;
+mod excerpt;
 mod exchange;
 mod failure;
 mod gemini;
@@ -24,6 +25,7 @@ mod structured;
 mod unframed;
 mod wire;
 
+pub(crate) use excerpt::excerpt;
 pub(crate) use exchange::Exchange;
 pub(crate) use gemini::resource as gemini_resource;
 pub use model::ProviderModel;

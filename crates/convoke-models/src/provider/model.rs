@@ -111,7 +111,8 @@ impl ProviderModel {
             if let Some(mut piece) = incoming.pieces.pop_front() {
                 match &mut piece {
                     ReplyDelta::Finished { request_id, .. } => {
-                        *request_id = incoming.request_id.take().or(request_id.take());
+                        let id = incoming.request_id.take().or(request_id.take());
+                        *request_id = id.map(|id| self.exchange.hidden(&id));
                         incoming.finished = true;
                     }
                     // Counts that are missing or make no sense are read as zero; no reply uses nothing.
@@ -127,10 +128,8 @@ impl ProviderModel {
                 return Ok(None);
             }
             if let Some(error) = incoming.failed.take() {
-                return Err(ModelError {
-                    request_id: error.request_id.or(incoming.request_id.take()),
-                    ..error
-                });
+                let id = error.request_id.or(incoming.request_id.take());
+                return Err(ModelError { request_id: id.map(|id| self.exchange.hidden(&id)), ..error });
             }
             if incoming.over {
                 return Ok(None);

@@ -6,6 +6,7 @@
 use bytes::{Bytes, BytesMut};
 use convoke_core::{ModelError, ModelErrorKind};
 
+use super::excerpt;
 use crate::http::{Frame, Framing};
 
 /// A larger document is not kept.
@@ -67,7 +68,7 @@ impl Unframed {
 
     fn no_reply(&self, text: &str) -> ModelError {
         let kind = if self.kind.is_empty() { "without a type" } else { &self.kind };
-        let excerpt: String = text.trim().chars().take(SHOWN).collect();
+        let excerpt = excerpt(text.trim(), SHOWN);
         let what = if excerpt.is_empty() { "nothing" } else { &excerpt };
         let message = format!("what came is no reply of a model ({kind}): {what}; check base_url");
         ModelError::new(ModelErrorKind::Malformed, message)

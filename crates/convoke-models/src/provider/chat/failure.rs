@@ -5,6 +5,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use super::common::text;
+use crate::provider::excerpt;
 use crate::provider::failure::words;
 
 /// How much a gateway may quote of the provider behind it.
@@ -91,7 +92,7 @@ fn kind_of(error: &Value) -> Option<ModelErrorKind> {
 fn told(body: &Value) -> String {
     let said = words(body, &body.to_string());
     match body.pointer("/error/metadata/raw").and_then(Value::as_str) {
-        Some(raw) => format!("{said}: {}", raw.chars().take(QUOTED).collect::<String>()),
+        Some(raw) => format!("{said}: {}", excerpt(raw, QUOTED)),
         None => said,
     }
 }

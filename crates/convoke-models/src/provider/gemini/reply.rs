@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use convoke_core::{FinishReason, ModelError, ModelErrorKind, ReplyDelta, Usage};
 use serde_json::Value;
 
-use super::super::Decoder;
+use super::super::{Decoder, excerpt};
 use super::fault;
 use super::signature::Mark;
 use crate::http::Frame;
@@ -174,6 +174,6 @@ fn finish(reason: &str, said: &str) -> Result<FinishReason, ModelError> {
 }
 
 fn senseless(what: &str, data: &str) -> ModelError {
-    let excerpt: String = data.chars().take(SHOWN).collect();
-    ModelError::new(ModelErrorKind::Malformed, format!("a piece of the reply {what}: {excerpt}"))
+    let message = format!("a piece of the reply {what}: {}", excerpt(data, SHOWN));
+    ModelError::new(ModelErrorKind::Malformed, message)
 }
