@@ -110,7 +110,11 @@ async fn ended(session: &Session<'_>, record: &RunRecord) -> Result<Failure, Fai
     let history = History::load(&*session.store, &record.id).await?;
     let why = history.ending.as_ref().and_then(|ending| ending.error.clone()).unwrap_or_default();
     // It begins with what it was: halted, or cancelled.
-    let failure = Failure::failed(format!("run {} was {why}", record.id));
+    let told = format!("run {} was {why}", record.id);
+    let failure = match record.status {
+        RunStatus::Cancelled => Failure::cancelled(told),
+        _ => Failure::failed(told),
+    };
     Ok(onward::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
 }
 
