@@ -66,10 +66,10 @@ pub(super) async fn go_on(
     }
     let mut prompt = Prompt::new(!wanted.common.no_input);
     let secrets: Vec<Input> = source.file.inputs.iter().filter(|input| input.secret).cloned().collect();
-    let mut given = Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() });
+    let mut given =
+        Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() }, None);
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
-    // Whoever answers a question and resumes at once cannot give any.
     let again = session.resume(&record.id, &source.manifest);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
     let values = given.secrets(&source.file.inputs, &how)?;

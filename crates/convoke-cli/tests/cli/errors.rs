@@ -193,8 +193,10 @@ fn a_wrong_command_line_has_its_tips_as_hints_in_json() {
 fn what_is_said_twice_or_means_nothing_is_refused() {
     let place = Place::empty();
     place.write("b.agent", "NAME b\nINPUT x\nTOOLS none\nGOAL g \"Say $x\"\nRUN m USING g\n");
+    place.write("twice.json", r#"{"x": "1", "x": "2"}"#);
     for (words, told) in [
         (&["-i", "x=1", "-i", "x=2"][..], "x is given twice"),
+        (&["--inputs", "twice.json"], "x is given twice"),
         (&["-i", "x=1", "--budget", "1 calls, 2 calls"], "calls are limited twice"),
         (&["-i", "x=1", "--timeout", "0s"], "in no time nothing can be done"),
     ] {
