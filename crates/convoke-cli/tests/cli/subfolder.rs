@@ -5,6 +5,7 @@ use std::process::Output;
 use assert_cmd::cargo::cargo_bin_cmd;
 
 use crate::place::{Place, stderr, stdout};
+use crate::workshop::{AGENTFILE, RESULT, RUN, workshop};
 
 /// `convoke` in a folder of a place.
 fn below(place: &Place, folder: &str, arguments: &[&str]) -> Output {
@@ -77,4 +78,15 @@ fn a_policy_above_holds_and_is_about_the_folder_it_is_in() {
     // A project of its own has a policy of its own.
     place.write("open/.git/HEAD", "");
     assert!(!denied("open", "x"));
+}
+
+#[test]
+fn a_run_goes_on_below_with_the_script_that_it_began_with() {
+    let place = workshop(AGENTFILE);
+    place.write("deep/file", "");
+    assert_eq!(below(&place, ".", &RUN).status.code(), Some(5));
+    let done = below(&place, "deep", &["answer", "letter-1", "--approve", "--by", "ann", "--resume"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+    let dry = below(&place, ".", &[&RUN[..], &["--dry-run"]].concat());
+    assert!(stdout(&dry).contains("model  scripted/script.toml\n"), "{}", stdout(&dry));
 }
