@@ -35,6 +35,12 @@ pub(super) async fn run(
         }
         answer = answer.for_run();
     }
+    let mut wanted = ResumeArguments::default();
+    wanted.common.policy.clone_from(&arguments.policy);
+    if arguments.resume {
+        // Otherwise the answer would be kept, and whoever gave it told that something went wrong.
+        resume::must_have_what_it_takes(session, &record, &wanted)?;
+    }
     warn_outsiders(session, &pending, &answer);
     session.store.answer(&record.id, &pending.id, answer.clone()).await.map_err(|error| match error {
         // Somebody was faster, since it was looked at.
@@ -47,14 +53,12 @@ pub(super) async fn run(
     if session.json
         && let Some(open) = open
     {
-        session.output.json(&QuestionView::from(open))?;
+        session.output.json(&QuestionView::new(open, session.now))?;
     }
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
     let is_settled = open.is_none_or(|open| open.verdict().is_some());
     if arguments.resume && is_settled && history.record.holder.is_none() {
-        let mut wanted = ResumeArguments::default();
-        wanted.common.policy.clone_from(&arguments.policy);
         return resume::go_on(session, &history.record, &wanted, all).await;
     }
     session.output.note(&what_next(session, &history, open));
@@ -102,7 +106,7 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
             Vec::from_iter(people).join(", ")
         );
     }
-    match history.questions.iter().filter(|open| open.verdict().is_none()).count() as u64 {
+    match history.questions.iter().filter(|open| open.settled(session.now).is_none()).count() as u64 {
         0 => match &record.holder {
             Some(holder) => format!("{holder} goes on with it"),
             None => format!("to let the run go on, {}", session.resuming(record)),
