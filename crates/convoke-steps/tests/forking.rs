@@ -212,10 +212,11 @@ async fn a_question_that_is_open_in_a_fork_is_asked_anew_and_its_time_begins_wit
     let run = home.start(&workflow, Trail::default()).await.run;
     let asked = async |run: &RunId| home.store().questions(Some(run)).await.unwrap().remove(0).asked;
     let before = asked(&run).await;
+    let written = home.entries(&run).await[0].at;
     std::thread::sleep(millis(2));
     let fork = Fork::new(run.clone(), 2).create(home.store()).await.unwrap();
     let anew = asked(&fork).await;
-    assert!(anew > before);
+    assert!(anew > before && anew > written, "{anew:?} is not after {written:?}");
     assert_eq!(home.resume(&workflow, &fork).await.status, RunStatus::Suspended);
     assert_eq!(asked(&fork).await, anew, "going on with it changes nothing about that");
     assert_eq!(asked(&run).await, before, "in the other run it stays as it was");
