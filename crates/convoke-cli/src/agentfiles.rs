@@ -59,6 +59,10 @@ pub(crate) fn is_standard_input(path: &Path) -> bool {
 /// The bytes of a file, or of standard input, and what to call it.
 pub(crate) fn bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
     let name = if is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() };
+    if is_named_pipe(path) {
+        return Err(Failure::failed(format!("{name} is a pipe, not a file"))
+            .hint("write it to a file, or give it on standard input: the file is `-` then"));
+    }
     let mut bytes = Vec::new();
     let reading = if is_standard_input(path) {
         std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes)
@@ -83,6 +87,21 @@ pub(crate) fn bytes(path: &Path) -> Result<(String, Vec<u8>), Failure> {
             .hint("that is no Agentfile; check the path"));
     }
     Ok((name, bytes))
+}
+
+/// Whether this is a pipe that has a name. Opening it would wait until somebody writes into it, perhaps for ever. Those that a
+/// shell gives this process, as for `<(…)`, are written to already.
+#[cfg(unix)]
+fn is_named_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+
+    let is_the_shells = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
+    !is_the_shells && path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_named_pipe(_: &Path) -> bool {
+    false
 }
 
 /// A file that was read, and what is wrong with it.

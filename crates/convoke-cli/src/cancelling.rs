@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use convoke_core::RunId;
+use convoke_store::real_path;
 
 /// Nothing is being cancelled for longer. A file that is older was left by somebody who was killed.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -45,7 +46,8 @@ pub(crate) fn reason(store: &Path, run: &RunId) -> Option<String> {
 }
 
 fn place(store: &Path, run: &RunId) -> PathBuf {
-    let mut name = store.as_os_str().to_owned();
+    // Whoever cancels it may name the store another way than whoever works on it.
+    let mut name = real_path(store).into_os_string();
     name.push(format!("-cancel-{run}"));
     name.into()
 }

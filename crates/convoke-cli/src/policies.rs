@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use convoke_config::is_there;
 use convoke_tools::policy::{self, Policy, PolicyErrors, PolicyGate, RulePlace, Sandboxing};
 
 use crate::arguments::Arguments;
@@ -19,7 +20,7 @@ pub(crate) const ONLY_YOU: &str =
 /// The files that hold if none is named: the folder's, if there is one, and the user's own.
 pub(crate) fn places(arguments: &Arguments) -> (Option<PathBuf>, Option<PathBuf>) {
     let places = configuration::loader(arguments).places();
-    let own = places.user.map(|user| user.with_file_name(policy::FILE)).filter(|path| path.exists());
+    let own = places.user.map(|user| user.with_file_name(policy::FILE)).filter(|path| is_there(path));
     (places.policy, own)
 }
 

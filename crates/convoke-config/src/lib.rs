@@ -34,6 +34,7 @@
 //! |---|---|
 //! | [`schema`] | every key: its kind, its variables, its default, who may set it |
 //! | `place` | where files are looked for |
+//! | `there` | whether a file is there at all |
 //! | `read` | a file, a variable or a flag into settings, and what is wrong with them |
 //! | `merge` | layers into one, and what a folder's file may not do |
 //! | `check` | what no key is wrong about alone |
@@ -55,6 +56,7 @@ mod read;
 pub mod schema;
 mod section;
 mod setting;
+mod there;
 mod value;
 
 pub use config::Config;
@@ -69,6 +71,7 @@ pub use section::{
     TelemetryError, UnknownProfile, UntrustedServer, Workspace,
 };
 pub use setting::Setting;
+pub use there::is_there;
 pub use value::Value;
 
 /// The file's name.

@@ -7,6 +7,7 @@ use convoke_models::Environment;
 use crate::place::Places;
 use crate::problem::{Problem, Problems};
 use crate::schema::Key;
+use crate::there::is_there;
 use crate::{Config, Whose, check, merge, read, section};
 
 /// Names the file to use instead of the folder's.
@@ -66,7 +67,7 @@ impl Loader {
         let home = self.environment.get("HOME").map(PathBuf::from);
         let mut paths = Vec::new();
         let mut layers = Vec::new();
-        let user = places.user.as_deref().filter(|path| path.exists()).map(|path| (path, Whose::User));
+        let user = places.user.as_deref().filter(|path| is_there(path)).map(|path| (path, Whose::User));
         let named = places.named.as_deref().map(|path| (path, Whose::User));
         let folder = places.folder.as_deref().map(|path| (path, Whose::Folder));
         for (path, whose) in [user, named, folder].into_iter().flatten() {

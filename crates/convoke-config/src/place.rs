@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use convoke_models::{Credentials, Environment};
 
 use crate::FILE;
+use crate::there::is_there;
 
 /// The name of the file that holds the runs.
 const STORE: &str = "convoke.db";
@@ -41,7 +42,7 @@ impl Places {
         // Whoever works in the configuration folder has one file, not two.
         let is_users = |found: &PathBuf, name: &str| {
             let own = user.as_ref().map(|user| user.with_file_name(name));
-            own.is_some_and(|own| own.canonicalize().ok() == found.canonicalize().ok())
+            own.and_then(|own| real(&own)).is_some_and(|own| real(found) == Some(own))
         };
         let found = found.filter(|found| !is_users(found, FILE));
         let policy = upwards(folder, POLICY, home.as_deref()).filter(|found| !is_users(found, POLICY));
@@ -51,6 +52,19 @@ impl Places {
         };
         let credentials = Credentials::find(environment).or_else(|| Credentials::home(environment));
         Self { user, named, folder: found, foreign, policy, credentials, store: below_dot(store) }
+    }
+}
+
+/// Where a file really is; for a link that leads nowhere, where the link is.
+fn real(path: &Path) -> Option<PathBuf> {
+    let link = || Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(link)
+}
+
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
 }
 
@@ -66,7 +80,7 @@ fn below_dot(path: PathBuf) -> PathBuf {
 /// into a folder that anybody may write to. In the folder itself, what others have put there for anybody to find does not count.
 fn upwards(folder: &Path, name: &str, home: Option<&Path>) -> Option<PathBuf> {
     let here = folder.join(name);
-    if here.exists() && !is_foreign(&here) {
+    if is_there(&here) && !is_foreign(&here) {
         return Some(here);
     }
     let absolute = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
@@ -75,7 +89,7 @@ fn upwards(folder: &Path, name: &str, home: Option<&Path>) -> Option<PathBuf> {
             return None;
         }
         let file = folder.join(name);
-        if file.exists() {
+        if is_there(&file) {
             return Some(file);
         }
     }
@@ -92,12 +106,9 @@ fn is_anybodys(folder: &Path) -> bool {
 #[cfg(unix)]
 fn is_foreign(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let folder = match file.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
     let trusted = [0, rustix::process::geteuid().as_raw()];
-    is_anybodys(folder) && file.symlink_metadata().is_ok_and(|metadata| !trusted.contains(&metadata.uid()))
+    is_anybodys(folder_of(file))
+        && file.symlink_metadata().is_ok_and(|metadata| !trusted.contains(&metadata.uid()))
 }
 
 #[cfg(not(unix))]

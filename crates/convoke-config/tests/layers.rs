@@ -289,6 +289,40 @@ fn a_file_is_found_above_the_working_folder_but_not_beyond_the_project_or_the_ho
 
 #[cfg(unix)]
 #[test]
+fn a_link_that_leads_nowhere_is_a_file_that_cannot_be_read_and_not_none() {
+    use std::os::unix::fs::symlink;
+
+    for name in ["project/convoke.toml", ".config/convoke/convoke.toml"] {
+        for target in ["absent.toml", "convoke.toml"] {
+            let home = Home::with("", "");
+            std::fs::remove_file(home.path().join(name)).unwrap();
+            symlink(target, home.path().join(name)).unwrap();
+            let problems = home.plain(home.load().unwrap_err());
+            let told = format!("~/{name} cannot be read: it is a link that cannot be followed");
+            assert!(problems.contains(&told), "{problems}");
+        }
+    }
+    // The same of a folder above, and a policy is found as well.
+    let home = Home::new();
+    symlink("absent", home.path().join(".config")).unwrap();
+    assert!(home.load().is_err());
+    symlink("absent.toml", home.path().join("project/policy.toml")).unwrap();
+    let sub = home.project().join("sub");
+    std::fs::create_dir(&sub).unwrap();
+    let places = home.loader([]).folder(sub).places();
+    assert!(places.policy.is_some_and(|policy| policy.ends_with("project/policy.toml")));
+    // Two links that lead nowhere are not one file.
+    let home = Home::with("", "");
+    symlink("absent.toml", home.path().join(".config/convoke/policy.toml")).unwrap();
+    symlink("absent.toml", home.path().join("project/policy.toml")).unwrap();
+    let policy = home.loader([]).places().policy;
+    assert_eq!(policy, Some(home.project().join("policy.toml")));
+    let within = home.loader([]).folder(home.path().join(".config/convoke")).places();
+    assert_eq!(within.policy, None, "whoever works there has one file, not two");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_folder_that_anybody_may_write_to_is_not_looked_into() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::with("", "[store]\npath = \"runs.db\"\n");

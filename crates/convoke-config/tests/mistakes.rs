@@ -7,6 +7,7 @@ mod common;
 use common::{Home, read};
 use convoke_config::Style;
 use convoke_config::schema::KEYS;
+use convoke_models::PriceTable;
 
 /// What a user is told about a folder's file with this text.
 fn told(text: &str) -> String {
@@ -211,7 +212,12 @@ fn the_example_of_the_documents_is_valid() {
     let examples: Vec<_> =
         page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert!(!examples.is_empty());
-    for example in examples {
+    let (prices, settings): (Vec<_>, Vec<_>) =
+        examples.into_iter().partition(|example| example.starts_with("# prices.toml"));
+    let [prices] = prices[..] else { panic!("there is one example of prices") };
+    let prices = PriceTable::parse(prices).unwrap_or_else(|error| panic!("{error}"));
+    assert!(prices.price("compatible/house-model").is_some() && prices.price("groq/any").is_none());
+    for example in settings {
         let home = Home::with(example, "");
         home.load().unwrap_or_else(|error| panic!("{error}"));
     }

@@ -61,6 +61,15 @@ impl Path {
         Path(names.collect::<Vec<_>>().join("/").into())
     }
 
+    /// The name that a segment without a number stands for.
+    pub(crate) fn name_of(segment: &str) -> String {
+        if segment == "%00" {
+            String::new()
+        } else {
+            segment.replace("%2f", "/").replace("%23", "#").replace("%25", "%")
+        }
+    }
+
     /// Those of sorted paths that lie below this one.
     pub(crate) fn range_below<'a>(&self, sorted: &'a [Path]) -> &'a [Path] {
         if self.0.is_empty() {

@@ -99,8 +99,22 @@ fn agent_185_prefixes_infer_the_service_in_any_case_and_unknown_names_are_errors
         ("litellm/any", "compatible/any"),
         ("local/smollm2", "local/smollm2"),
         ("./some/file.gguf", "local/./some/file.gguf"),
+        ("local//some/file.gguf", "local//some/file.gguf"),
     ] {
         assert_eq!(model.parse::<ModelName>().unwrap().to_string(), expected);
+    }
+    let here = std::env::current_dir().unwrap().display().to_string();
+    for (model, expected) in [
+        ("scripted/a.toml", format!("scripted/{here}/a.toml")),
+        ("scripted/rehearsal", "scripted/rehearsal".to_owned()),
+        ("./some/file.gguf", format!("local/{here}/some/file.gguf")),
+        ("~/file.gguf", "local/~/file.gguf".to_owned()),
+        ("local/smollm2", "local/smollm2".to_owned()),
+        ("openai/o3-mini", "openai/o3-mini".to_owned()),
+    ] {
+        let name = model.parse::<ModelName>().unwrap().absolute();
+        assert_eq!(name.to_string(), expected);
+        assert_eq!(name.to_string().parse(), Ok(name), "it is read as it is written");
     }
     for wrong in ["", "my-model", "nowhere/model", "anthropic/"] {
         let error = wrong.parse::<ModelName>().unwrap_err().to_string();

@@ -202,6 +202,27 @@ async fn a_fork_can_decide_a_race_otherwise() {
 }
 
 #[tokio::test]
+async fn a_question_that_is_open_in_a_fork_is_asked_anew_and_its_time_begins_with_the_fork() {
+    async fn ask(scope: &Scope, _: &mut Trail) -> Result<(), Error> {
+        let question = Question::text("well?").expires_after(std::time::Duration::from_secs(3600));
+        scope.ask(question).await.map(drop)
+    }
+    let home = Home::new(echo());
+    let workflow = Workflow::new(task("ask", ask));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let asked = async |run: &RunId| home.store().questions(Some(run)).await.unwrap().remove(0).asked;
+    let before = asked(&run).await;
+    let written = home.entries(&run).await[0].at;
+    std::thread::sleep(millis(2));
+    let fork = Fork::new(run.clone(), 2).create(home.store()).await.unwrap();
+    let anew = asked(&fork).await;
+    assert!(anew > before && anew > written, "{anew:?} is not after {written:?}");
+    assert_eq!(home.resume(&workflow, &fork).await.status, RunStatus::Suspended);
+    assert_eq!(asked(&fork).await, anew, "going on with it changes nothing about that");
+    assert_eq!(asked(&run).await, before, "in the other run it stays as it was");
+}
+
+#[tokio::test]
 async fn a_forked_run_that_waits_has_questions_of_its_own() {
     let home = Home::new(echo());
     let workflow = Workflow::new(Chain::new("main").then(says("a")).then(asks("well?")).then(add("b")));

@@ -159,6 +159,22 @@ async fn a_run_keeps_its_names_over_several_versions_and_older_code_is_refused()
     assert!(paths.contains(&"main/three/deep".to_owned()), "{paths:?}");
 }
 
+#[tokio::test]
+async fn steps_within_renamed_steps_are_renamed_and_dropped_by_the_names_of_their_time() {
+    let workflow = |outer: &str, inner: &[&str]| {
+        let inner = inner
+            .iter()
+            .fold(Chain::new(outer), |chain, name| chain.then(Chain::new(*name).then(says("deep"))));
+        Workflow::new(Chain::new("main").then(inner).then(asks("well?")))
+    };
+    let home = Home::new(echo());
+    let run = answered(&home, &workflow("a", &["x/1", "y"])).await;
+    let third = workflow("b", &["z#2"]).version(3).migrate(1, Ok).migrate(2, Ok);
+    let third = third.renamed(1, "main/a", "b").renamed(2, "main/b/x%2f1", "z#2").dropped(2, "main/b/y");
+    assert_eq!(home.resume(&third, &run).await.completed().unwrap().steps, ["deep!", "well"]);
+    assert_eq!(home.model.calls(), 2, "what x did is found by z");
+}
+
 /// A step that asks, and says more once its code has changed.
 fn changing(known: std::ops::RangeInclusive<u32>) -> Workflow<Trail> {
     let step = task_boxed("talk", move |scope, trail: &mut Trail| {

@@ -51,7 +51,7 @@ fn told(events: &[Event]) -> Vec<(String, bool)> {
     words.collect()
 }
 
-fn words<'a>(told: &'a [(String, bool)]) -> Vec<&'a str> {
+fn words(told: &[(String, bool)]) -> Vec<&str> {
     told.iter().map(|(words, _)| words.as_str()).collect()
 }
 

@@ -24,6 +24,22 @@ fn only_the_user_may_read_a_store_and_what_lies_beside_it() {
     }
 }
 
+#[test]
+fn a_store_that_is_made_through_links_is_as_private_and_is_named_by_its_real_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let [link, other, path] = ["link.db", "other.db", "sub/real.db"].map(|name| folder.path().join(name));
+    std::os::unix::fs::symlink("other.db", &link).unwrap();
+    std::os::unix::fs::symlink("sub/real.db", &other).unwrap();
+    let store = SqliteStore::open(&link).unwrap();
+    assert_eq!(store.path(), path);
+    for file in [&path, &path.with_file_name("real.db-wal")] {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", file.display());
+    }
+    std::fs::remove_file(&other).unwrap();
+    std::os::unix::fs::symlink("link.db", &other).unwrap();
+    assert!(SqliteStore::open(&link).is_err(), "the links lead to each other");
+}
+
 #[tokio::test]
 async fn what_is_deleted_is_not_in_the_file_any_more() {
     let folder = tempfile::tempdir().unwrap();

@@ -19,7 +19,7 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
-    /// The conversation of this run; the newest one for `last`, whatever else has been run since.
+    /// The conversation of this run; for `last` the newest one that can go on, whatever else has been run since.
     pub(crate) async fn find(session: &Session<'_>, wanted: &str) -> Result<Self, Failure> {
         let record = match wanted {
             select::LAST => newest(session).await?,
@@ -49,10 +49,16 @@ impl Earlier {
 async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
     let query = RunQuery { workflow: Some(NAME.to_owned()), ..RunQuery::default() };
     let runs = session.store.runs(&query).await?;
-    runs.into_iter().find(is_one).ok_or_else(|| {
-        Failure::not_found(format!("there is no conversation in {}", session.place))
-            .hint("`convoke chat` begins one")
+    let goes_on = |record: &RunRecord| is_one(record) && !is_question(record);
+    runs.into_iter().find(goes_on).ok_or_else(|| {
+        Failure::not_found(format!("there is no conversation in {} that can go on", session.place))
+            .hint("`convoke chat` begins one; a question with its answer, `convoke chat \"…\"`, is over")
     })
+}
+
+/// Whether it was a question with its answer, which does not go on.
+fn is_question(record: &RunRecord) -> bool {
+    record.status == RunStatus::Completed && Chat::of(record).is_ok_and(|chat| !chat.goes_on)
 }
 
 /// Whether a run is a conversation. An Agentfile may have the same name.

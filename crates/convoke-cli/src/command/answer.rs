@@ -36,11 +36,14 @@ pub(super) async fn run(
         }
         answer = answer.for_run();
     }
-    if arguments.resume
-        && let Some(kept) = Manifest::of(&record)
-    {
-        // Before anything is said: an answer that is kept, and a run that does not go on, would be half of what was asked for.
-        must_be_where_it_was(session, &record, &kept, &Place::here(all, &configuration::load(all)?))?;
+    let mut wanted = ResumeArguments::default();
+    wanted.common.policy.clone_from(&arguments.policy);
+    if arguments.resume {
+        // Otherwise the answer would be kept, and whoever gave it told that something went wrong.
+        resume::must_have_what_it_takes(session, &record, &wanted)?;
+        if let Some(kept) = Manifest::of(&record).filter(|_| record.holder.is_none()) {
+            must_be_where_it_was(session, &record, &kept, &Place::here(all, &configuration::load(all)?))?;
+        }
     }
     warn_outsiders(session, &pending, &answer);
     session.store.answer(&record.id, &pending.id, answer.clone()).await.map_err(|error| match error {
@@ -54,14 +57,12 @@ pub(super) async fn run(
     if session.json
         && let Some(open) = open
     {
-        session.output.json(&QuestionView::from(open))?;
+        session.output.json(&QuestionView::new(open, session.now))?;
     }
     let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
     let is_settled = open.is_none_or(|open| open.verdict().is_some());
     if arguments.resume && is_settled && history.record.holder.is_none() {
-        let mut wanted = ResumeArguments::default();
-        wanted.common.policy.clone_from(&arguments.policy);
         return resume::go_on(session, &history.record, &wanted, all).await;
     }
     session.output.note(&what_next(session, &history, open));
@@ -109,7 +110,7 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
             Vec::from_iter(people).join(", ")
         );
     }
-    match history.questions.iter().filter(|open| open.verdict().is_none()).count() as u64 {
+    match history.questions.iter().filter(|open| open.settled(session.now).is_none()).count() as u64 {
         0 => match &record.holder {
             Some(holder) => format!("{holder} goes on with it"),
             None => format!("to let the run go on, {}", session.resuming(record)),

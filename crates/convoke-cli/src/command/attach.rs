@@ -108,7 +108,7 @@ impl Watched {
 
     /// Shows what a run waits for that somebody works on: whoever watches may be the one to answer.
     fn ask(&mut self, session: &mut Session<'_>, history: &History) {
-        let open = history.questions.iter().filter(|open| open.verdict().is_none());
+        let open = history.questions.iter().filter(|open| open.settled(Timestamp::now()).is_none());
         let new: Vec<OpenQuestion> =
             open.filter(|open| self.asked.insert(open.pending.id.clone())).cloned().collect();
         if !new.is_empty() {
@@ -181,7 +181,8 @@ fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
     let failure = failure(session, history);
     if session.json {
         let error = failure.as_ref().map_or(Value::Null, Failure::error);
-        let questions: Vec<_> = history.questions.iter().map(QuestionView::from).collect();
+        let view = |open| QuestionView::new(open, Timestamp::now());
+        let questions: Vec<_> = history.questions.iter().map(view).collect();
         let run = RunView::new(record, (&history.spent()).into(), session.now);
         session
             .output

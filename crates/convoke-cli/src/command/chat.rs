@@ -51,7 +51,8 @@ pub(crate) async fn run(
             "this conversation does not say which model it was held with: it goes on with {name}; `-m` names another"
         ));
     }
-    chat.model = Some(name.to_string());
+    // It may be gone on with from another folder.
+    chat.model = Some(name.clone().absolute().to_string());
     let mut model = models.open(&name, output).await?;
     // Who asks for a model by name gets that one or an error.
     if !chat.model_asked {

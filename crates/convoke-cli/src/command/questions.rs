@@ -15,7 +15,8 @@ pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
         questions.push(OpenQuestion::new(pending, answers));
     }
     if session.json {
-        return session.output.json(&questions.iter().map(QuestionView::from).collect::<Vec<_>>());
+        let view = |open| QuestionView::new(open, session.now);
+        return session.output.json(&questions.iter().map(view).collect::<Vec<_>>());
     }
     if questions.is_empty() {
         let note = format!("no open questions in {}", session.place);

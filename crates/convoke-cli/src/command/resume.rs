@@ -55,13 +55,8 @@ pub(super) async fn go_on(
     }
     if let Some(policy) = &wanted.common.policy {
         source.manifest.policy = Some(policy.clone());
-    } else if source.manifest.policy.is_some() {
-        let again = session.resume(&record.id, &source.manifest);
-        return Err(Failure::usage(format!(
-            "run {} was begun with a policy that was named: name it again",
-            record.id
-        ))
-        .hint(format!("`{again}` goes on under it; another one may be named as well")));
+    } else {
+        must_name_policy(session, record, &source.manifest)?;
     }
     if let Some(model) = &wanted.common.model {
         source.manifest.model = Some(model.clone());
@@ -69,10 +64,10 @@ pub(super) async fn go_on(
     }
     let mut prompt = Prompt::new(!wanted.common.no_input);
     let secrets: Vec<Input> = source.file.inputs.iter().filter(|input| input.secret).cloned().collect();
-    let mut given = Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() });
+    let mut given =
+        Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() }, None);
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
-    // Whoever answers a question and resumes at once cannot give any.
     let again = session.resume(&record.id, &source.manifest);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
     let values = given.secrets(&source.file.inputs, &how)?;
@@ -87,6 +82,37 @@ pub(super) async fn go_on(
     prompt.unless_interrupted(job.load(session.output)).await?;
     let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };
     job.go_on(session, record.id.clone(), &wanted.common, when_busy, prompt, arguments.color).await
+}
+
+/// Refuses to go on at once with a run that is answered if it needs what cannot be given with an answer: before the answer is
+/// kept. A run that is no run of an Agentfile is refused when it is to go on.
+pub(super) fn must_have_what_it_takes(
+    session: &Session<'_>,
+    record: &RunRecord,
+    wanted: &ResumeArguments,
+) -> Result<(), Failure> {
+    // Whoever works on it has it all.
+    let Some(kept) = Manifest::of(record).filter(|_| record.holder.is_none()) else { return Ok(()) };
+    if wanted.common.policy.is_none() {
+        must_name_policy(session, record, &kept)?;
+    }
+    if kept.secrets().is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
+        return Ok(());
+    }
+    let again = session.resume(&record.id, &kept);
+    Err(Failure::usage(
+        "secrets are not kept with a run, and cannot be given with an answer: nothing was answered",
+    )
+    .hint(format!("leave `--resume` out, and then go on with `{again}`")))
+}
+
+fn must_name_policy(session: &Session<'_>, record: &RunRecord, kept: &Manifest) -> Result<(), Failure> {
+    if kept.policy.is_none() {
+        return Ok(());
+    }
+    let again = session.resume(&record.id, kept);
+    Err(Failure::usage(format!("run {} was begun with a policy that was named: name it again", record.id))
+        .hint(format!("`{again}` goes on under it; another one may be named as well")))
 }
 
 /// Gives the result of a run that is done, which takes no model.
@@ -116,7 +142,11 @@ async fn ended(session: &Session<'_>, record: &RunRecord) -> Result<Failure, Fai
     let history = History::load(&*session.store, &record.id).await?;
     let why = history.ending.as_ref().and_then(|ending| ending.error.clone()).unwrap_or_default();
     // It begins with what it was: halted, or cancelled.
-    let failure = Failure::failed(format!("run {} was {why}", record.id));
+    let told = format!("run {} was {why}", record.id);
+    let failure = match record.status {
+        RunStatus::Cancelled => Failure::cancelled(told),
+        _ => Failure::failed(told),
+    };
     Ok(onward::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
 }
 

@@ -38,7 +38,7 @@ pub(crate) async fn run(
     let mut source = source(wanted, checked, beside, Place::here(arguments, &config), &config)?;
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
-    let mut given = Given::read(&wanted.inputs);
+    let mut given = Given::read(&wanted.inputs, Some(&wanted.file));
     let missing: Vec<Input> = given.missing(&source.file.inputs).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
     let values = given.values(&source.file.inputs, HOW_TO_GIVE)?;

@@ -108,7 +108,7 @@ fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
     let resume = || session.resuming(record);
     match record.status {
         RunStatus::Running if record.holder.is_none() => Some(format!("to let it go on, {}", resume())),
-        RunStatus::Suspended if history.questions.iter().all(|open| open.verdict().is_some()) => {
+        RunStatus::Suspended if history.questions.iter().all(|open| open.settled(session.now).is_some()) => {
             Some(format!("nothing is left to answer: {}", resume()))
         }
         RunStatus::Suspended | RunStatus::Running | RunStatus::Completed => None,
@@ -142,7 +142,7 @@ impl<'a> ShownView<'a> {
             inputs,
             result,
             ending: history.ending.as_ref().map(EndingView::from),
-            questions: history.questions.iter().map(QuestionView::from).collect(),
+            questions: history.questions.iter().map(|open| QuestionView::new(open, session.now)).collect(),
             effects: history
                 .effects
                 .iter()

@@ -93,7 +93,7 @@ impl<'a> RecordView<'a> {
             result,
             events,
             ending: history.ending.as_ref().map(EndingView::from),
-            questions: history.questions.iter().map(QuestionView::from).collect(),
+            questions: history.questions.iter().map(|open| QuestionView::new(open, session.now)).collect(),
         }
     }
 }

@@ -48,9 +48,14 @@ pub(crate) fn open_question(session: &Session<'_>, open: &OpenQuestion, is_full:
         let most = (!is_full).then_some(SHOWN_LINES);
         lines.extend(Block::new("answer", answer(given)).lines(&margin, width, most));
     }
-    match open.verdict() {
-        Some(_) => lines.push(margin.with(Ink::Good, "answered; the run goes on when it is resumed")),
-        None => lines.extend(
+    match (open.verdict(), open.settled(session.now)) {
+        (Some(_), _) => lines.push(margin.with(Ink::Good, "answered; the run goes on when it is resumed")),
+        (None, Some(otherwise)) => {
+            let otherwise = text::one_line(&answer(&Answer::new(otherwise.decision)));
+            let late = format!("expired; what holds when the run is resumed: {otherwise}");
+            lines.extend(margin.with(Ink::Caution, late).wrap(width, 2));
+        }
+        (None, None) => lines.extend(
             session.answering(open).into_iter().map(|command| margin.clone().with(Ink::Accent, command)),
         ),
     }

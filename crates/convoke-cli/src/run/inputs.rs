@@ -3,6 +3,7 @@
 //! Whatever is wrong is said all at once. The value of a secret is never shown.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -10,13 +11,17 @@ use clap::Args;
 use convoke_core::suggest::nearest;
 use convoke_goals::Values;
 use convoke_goals::agentfile::model::Input;
-use serde_json::{Map, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::terminal::text;
 
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
+
+/// Files that are standard input by another name.
+const ITS_FILES: &[&str] = &["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
 /// No input is larger: it goes into prompts.
 const LARGEST: u64 = 8 * 1024 * 1024;
@@ -51,26 +56,25 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Reads the command line, and the files it names.
-    pub(crate) fn read(arguments: &InputArguments) -> Self {
+    /// Reads the command line, and the files it names. `agentfile` has been read before, perhaps from standard input.
+    pub(crate) fn read(arguments: &InputArguments, agentfile: Option<&Path>) -> Self {
         let mut given = Self::default();
-        let mut standard_input = None;
+        let mut standard_input = agentfile.filter(|file| is_standard_input(file)).map(drop);
         if let Some(file) = &arguments.inputs {
             match object(file, &mut standard_input) {
-                Ok(values) => {
-                    given
-                        .values
-                        .extend(values.into_iter().map(|(name, value)| (name, Supplied::Json(value))));
-                }
+                Ok(Members(members)) => members.into_iter().for_each(|(name, value)| {
+                    if given.values.iter().any(|(other, _)| *other == name) {
+                        given.twice(&name);
+                    }
+                    given.set(name, Supplied::Json(value));
+                }),
                 Err(problem) => given.problems.push(problem),
             }
         }
         let mut named = HashSet::new();
         for input in &arguments.input {
             match one(input, &mut standard_input) {
-                Ok((name, _)) if named.contains(&name) => {
-                    given.problems.push(format!("{} is given twice: give it once", text::one_line(&name)));
-                }
+                Ok((name, _)) if named.contains(&name) => given.twice(&name),
                 Ok((name, value)) => {
                     named.insert(name.clone());
                     given.set(name, value);
@@ -79,6 +83,10 @@ impl Given {
             }
         }
         given
+    }
+
+    fn twice(&mut self, name: &str) {
+        self.problems.push(format!("{} is given twice: give it once", text::one_line(name)));
     }
 
     fn set(&mut self, name: String, value: Supplied) {
@@ -194,12 +202,44 @@ fn one(input: &str, standard_input: &mut Option<()>) -> Result<(String, Supplied
     Ok((name.to_owned(), value))
 }
 
-fn object(file: &Path, standard_input: &mut Option<()>) -> Result<Map<String, Value>, String> {
+/// The members of a JSON object as they stand there, one that is there twice as well: nobody knows which one is meant.
+struct Members(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Object;
+
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        from.deserialize_map(Object)
+    }
+}
+
+fn object(file: &Path, standard_input: &mut Option<()>) -> Result<Members, String> {
     let text = contents(file, standard_input)?;
     let is_file = file.as_os_str() != STANDARD_INPUT;
     let name = if is_file { file.display().to_string() } else { "standard input".to_owned() };
     // A parser's message has positions, and nothing of the text: there may be secrets in it.
     serde_json::from_str(&text).map_err(|error| format!("{name} must be a JSON object with inputs: {error}"))
+}
+
+/// Whether reading this reads standard input.
+fn is_standard_input(file: &Path) -> bool {
+    file.as_os_str() == STANDARD_INPUT || ITS_FILES.iter().any(|name| file == Path::new(name))
 }
 
 /// The text of a file, or of standard input, which can be read once. Both may be without an end, so no more is read than an
@@ -209,13 +249,13 @@ fn contents(file: &Path, standard_input: &mut Option<()>) -> Result<String, Stri
     let name = if is_file { file.display().to_string() } else { "standard input".to_owned() };
     let unreadable = |error: std::io::Error| format!("{name} cannot be read: {error}");
     let mut bytes = Vec::new();
+    if is_standard_input(file) && standard_input.replace(()).is_some() {
+        return Err("standard input can be read only once".to_owned());
+    }
     if is_file {
         let opened = std::fs::File::open(file).map_err(unreadable)?;
         opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
-        if standard_input.replace(()).is_some() {
-            return Err("standard input can be read only once".to_owned());
-        }
         std::io::stdin().take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     if bytes.len() as u64 > LARGEST {

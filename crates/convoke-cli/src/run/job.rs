@@ -170,7 +170,10 @@ impl Job {
         let id = id.unwrap_or_else(RunId::mint);
         let unwritable = |error| Failure::failed(format!("the run's inputs cannot be written down: {error}"));
         let input = serde_json::to_vec(state).map_err(unwritable)?;
-        let launch = self.source.manifest.launch().map_err(unwritable)?;
+        // It may be gone on with from another folder.
+        let model = self.model.clone().map(|name| name.absolute().to_string());
+        let manifest = Manifest { model, ..self.source.manifest.clone() };
+        let launch = manifest.launch().map_err(unwritable)?;
         let who = who::name();
         let launch = if who.is_empty() { launch } else { launch.started_by(who) };
         let run = NewRun { launch, ..self.prepared.workflow().new_run(id.clone(), input) };

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use convoke_config::Config;
 use convoke_core::Tool;
+use convoke_store::real_path;
 use convoke_tools::memory::{self, Memory};
 use convoke_tools::scratchpad::{self, Scratchpad};
 
 use crate::failure::Failure;
 
-/// The notes of the runs in a store. Ids of runs are told apart in a store only, so each has its own.
+/// The notes of the runs in a store. Ids of runs are told apart in a store only, so each has its own, whichever way it is
+/// named.
 pub(crate) fn scratchpad_file(store: &Path) -> PathBuf {
-    let mut name = store.as_os_str().to_owned();
+    let mut name = real_path(store).into_os_string();
     name.push("-scratchpad");
     PathBuf::from(name)
 }

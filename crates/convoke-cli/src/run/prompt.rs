@@ -26,6 +26,11 @@ impl Prompt {
         Self { keyboard: Keyboard::default(), is_there, signals: None }
     }
 
+    /// Whether anybody can be asked.
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_there
+    }
+
     /// Asks for these inputs, again and again until they are what they must be.
     pub(crate) async fn fill(
         &mut self,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use convoke_core::history::OpenQuestion;
-use convoke_core::{Error, History, ModelErrorKind, Outcome, RunId, RunStatus, StoreError};
+use convoke_core::{Error, History, ModelErrorKind, Outcome, RunId, RunStatus, StoreError, Timestamp};
 use convoke_goals::{GoalState, Values};
 use serde::Serialize;
 use serde_json::Value;
@@ -87,7 +87,7 @@ pub(crate) async fn give(
         missing: &outcome.state.missing,
         cut_short: &outcome.state.cut_short,
         skipped: &outcome.state.skipped,
-        questions: open.iter().map(QuestionView::from).collect(),
+        questions: open.iter().map(|open| QuestionView::new(open, Timestamp::now())).collect(),
         spent: SpentView::from(&outcome.totals),
         notes: &about.notes,
         error: failure.as_ref().map_or(Value::Null, Failure::error),
@@ -137,10 +137,15 @@ pub(crate) async fn give(
         (_, None) => {
             session.output.note(&format!("run {} waits for a person:", outcome.run));
             tell_questions(session, &open);
-            let named = source.manifest.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
-            session
-                .output
-                .note(&format!("then go on with `{resume}`, or add `--resume{named}` to the answer"));
+            // Secrets cannot be given with an answer.
+            let at_once = match source.manifest.secrets().is_empty() {
+                true => {
+                    let named = source.manifest.named_policy().map(|option| format!(" {option}"));
+                    format!(", or add `--resume{}` to the answer", named.unwrap_or_default())
+                }
+                false => String::new(),
+            };
+            session.output.note(&format!("then go on with `{resume}`{at_once}"));
             Err(Failure::Ended(Exit::Suspended))
         }
     }
@@ -250,7 +255,7 @@ async fn open_questions(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQu
         let answers = session.store.answers(&pending.run, &pending.id).await?;
         open.push(OpenQuestion::new(pending, answers));
     }
-    open.retain(|question| question.verdict().is_none());
+    open.retain(|question| question.settled(Timestamp::now()).is_none());
     Ok(open)
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use convoke_config::Config;
 use convoke_core::{Exhausted, Limits, Resource, RuntimeBuilder, Tool, Toolset};
 use convoke_mcp::McpServers;
+use convoke_store::real_path;
 use convoke_tools::files;
 use convoke_tools::policy::{self, Policy, PolicyGate, RulePlace};
 use convoke_tools::workspace::{Protected, Workspace};
@@ -201,7 +202,11 @@ pub(super) fn own_files(config: &Config, store: &Path, policies: &Policies) -> i
     let files = [&places.user, &places.named, &places.folder, &places.credentials];
     let written = [Some(store.to_owned()), Some(notes::scratchpad_file(store)), notes::memory_file(config)];
     let files: Vec<PathBuf> = files.into_iter().flatten().chain(&policies.files).cloned().collect();
-    files.into_iter().chain(written.into_iter().flatten())
+    // Of a link, both: the link, and the file that it leads to.
+    files.into_iter().chain(written.into_iter().flatten()).flat_map(|file| {
+        let real = Some(real_path(&file)).filter(|real| *real != file);
+        std::iter::once(file).chain(real)
+    })
 }
 
 /// Tools that run programs in the sandbox.

@@ -1,7 +1,7 @@
 //! An open question, as JSON.
 
 use convoke_core::history::OpenQuestion;
-use convoke_core::{Answer, Decision, Question};
+use convoke_core::{Answer, Decision, Question, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(crate) struct QuestionView<'a> {
     asked: String,
     question: Value,
     answers: Vec<AnswerView<'a>>,
-    /// Whether the answers given are enough: the run can be resumed.
+    /// Whether nobody need answer any more, because enough was answered or it is too late: the run can be resumed.
     is_settled: bool,
 }
 
@@ -46,8 +46,9 @@ pub(super) fn question_json(question: &Question) -> Value {
     value
 }
 
-impl<'a> From<&'a OpenQuestion> for QuestionView<'a> {
-    fn from(open: &'a OpenQuestion) -> Self {
+impl<'a> QuestionView<'a> {
+    /// A question as it stands at this moment.
+    pub(crate) fn new(open: &'a OpenQuestion, now: Timestamp) -> Self {
         Self {
             run: open.pending.run.as_str(),
             id: open.pending.id.as_str(),
@@ -55,7 +56,7 @@ impl<'a> From<&'a OpenQuestion> for QuestionView<'a> {
             asked: time(open.pending.asked),
             question: question_json(&open.pending.question),
             answers: open.answers.iter().map(AnswerView::from).collect(),
-            is_settled: open.verdict().is_some(),
+            is_settled: open.settled(now).is_some(),
         }
     }
 }

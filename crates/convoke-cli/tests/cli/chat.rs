@@ -82,7 +82,12 @@ fn a_model_that_makes_no_sense_is_an_error_that_says_what_to_write() {
 fn only_a_conversation_that_waits_can_be_gone_on_with() {
     let place = place();
     place.convoke(&["chat", "-m", "scripted/script.toml", "looms"]);
-    let output = place.convoke(&["chat", "-m", "scripted/script.toml", "--continue", "last", "more"]);
+    let last = place.convoke(&["chat", "-m", "scripted/script.toml", "--continue", "last", "more"]);
+    assert_eq!(last.status.code(), Some(3));
+    assert!(stderr(&last).contains("that can go on"), "{}", stderr(&last));
+    let runs: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
+    let run = runs[0]["id"].as_str().unwrap();
+    let output = place.convoke(&["chat", "-m", "scripted/script.toml", "--continue", run, "more"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("is over"), "{}", stderr(&output));
 }

@@ -88,6 +88,8 @@ fn a_conversation_that_was_left_is_completed_and_can_be_gone_on_with() {
     let runs: serde_json::Value = serde_json::from_str(&stdout(&place.convoke(&["runs", "--json"]))).unwrap();
     assert_eq!(runs[0]["status"], "completed", "{runs}");
     assert_eq!(stdout(&place.convoke(&["questions", "--json"])).trim(), "[]");
+    // A question with its answer is no conversation that could go on.
+    assert!(place.convoke(&["chat", "-m", "scripted/script.toml", "of looms"]).status.success());
     let more = place.convoke(&["chat", "-m", "scripted/script.toml", "--continue", "last", "and what else?"]);
     assert_eq!(stdout(&more), "I do not know.\n", "{more:?}");
     let shown = stdout(&place.convoke(&["show", "last"]));

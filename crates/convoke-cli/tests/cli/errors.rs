@@ -87,6 +87,31 @@ fn a_pipe_in_the_place_of_a_file_of_settings_is_refused_and_not_waited_for() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_an_agentfile_is_refused_and_those_of_a_shell_are_read() {
+    let place = workshop(&unwatched());
+    let pipe = place.path().join("pipe.agent");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for command in ["run", "validate", "inspect", "fmt"] {
+        let mut convoke = cargo_bin_cmd!("convoke");
+        let convoke = convoke.current_dir(place.path()).env_clear().args([command, "pipe.agent"]);
+        let output = convoke.timeout(std::time::Duration::from_secs(60)).output().unwrap();
+        let told = stderr(&output);
+        assert!(told.contains("pipe.agent is a pipe, not a file"), "{command}: {told}");
+        assert_eq!(output.status.code(), Some(1), "{told}");
+    }
+    for piped in ["validate <(cat letter.agent)", "validate /dev/stdin < <(cat letter.agent)"] {
+        let output = std::process::Command::new("bash")
+            .args(["-c", &format!("exec \"$0\" {piped}")])
+            .arg(assert_cmd::cargo::cargo_bin!("convoke"))
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{piped}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn what_is_no_store_is_said_so_and_not_touched() {
     let place = Place::empty();
@@ -193,8 +218,10 @@ fn a_wrong_command_line_has_its_tips_as_hints_in_json() {
 fn what_is_said_twice_or_means_nothing_is_refused() {
     let place = Place::empty();
     place.write("b.agent", "NAME b\nINPUT x\nTOOLS none\nGOAL g \"Say $x\"\nRUN m USING g\n");
+    place.write("twice.json", r#"{"x": "1", "x": "2"}"#);
     for (words, told) in [
         (&["-i", "x=1", "-i", "x=2"][..], "x is given twice"),
+        (&["--inputs", "twice.json"], "x is given twice"),
         (&["-i", "x=1", "--budget", "1 calls, 2 calls"], "calls are limited twice"),
         (&["-i", "x=1", "--timeout", "0s"], "in no time nothing can be done"),
     ] {

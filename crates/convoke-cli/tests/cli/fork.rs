@@ -1,10 +1,13 @@
 //! `convoke fork`
 
-use convoke_core::{History, RunId};
+use std::time::Duration;
+
+use convoke_core::{Answer, History, Question, RunId, RunStatus};
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::examples::{letter, odd, refund};
+use crate::journal::Run;
 use crate::place::{Place, stderr, stdout, wait};
 
 fn load(place: &Place, id: &str) -> History {
@@ -64,6 +67,19 @@ fn a_question_is_forked_with_an_outcome_and_open_again_without() {
     assert!(stdout(&place.convoke(&["show", "no"])).contains("Send it? → rejected: no (by cat)"));
     assert_snapshot!("fork_ask_open", place.seen(&["fork", "letter-1", "--at", "9", "--id", "open"]));
     assert_eq!(load(&place, "open").questions.len(), 1);
+}
+
+#[test]
+fn a_question_that_has_expired_can_be_answered_in_a_fork() {
+    let question = Question::approval("Ship it?").expires_after(Duration::from_secs(60));
+    let expired = Answer::reject("nobody answered in time").by("expiry");
+    let run = Run::new("late-1", "late").ask(("main/ship", 0), question).after(60_000);
+    let run = run.answered(("main/ship", 0), expired).after(5);
+    let place = Place::with([run.ends(RunStatus::Halted, json!({"error": "halted: rejected"}))]);
+    let forked = place.convoke(&["fork", "late-1", "--at", "2", "--id", "again"]);
+    assert!(forked.status.success(), "{}", stderr(&forked));
+    let answered = place.convoke(&["answer", "again", "--approve"]);
+    assert!(answered.status.success(), "{}", stderr(&answered));
 }
 
 #[test]

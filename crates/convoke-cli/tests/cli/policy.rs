@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 
-use crate::place::{Place, stdout};
+use crate::place::{Place, at_home, stderr, stdout};
+use crate::workshop::{RUN, unwatched, workshop};
 
 const POLICY: &str = r#"version = 1
 
@@ -185,4 +186,20 @@ fn show_tells_what_is_built_in_once_and_in_lines_that_fit() {
     let shown = seen(&place, &["policy", "show"]);
     assert_eq!(shown.matches("cryptsetup").count(), 1, "{shown}");
     assert!(shown.lines().all(|line| line.starts_with("note") || line.chars().count() <= 80), "{shown}");
+}
+
+#[test]
+fn a_policy_that_is_a_link_that_leads_nowhere_allows_nothing() {
+    let files = ["policy.toml", ".config/convoke/policy.toml"];
+    for (file, target) in files.into_iter().flat_map(|file| [(file, "absent.toml"), (file, "policy.toml")]) {
+        let place = workshop(&unwatched());
+        std::fs::create_dir_all(place.path().join(".config/convoke")).unwrap();
+        std::os::unix::fs::symlink(target, place.path().join(file)).unwrap();
+        for arguments in [&RUN[..], &["policy", "show"], &["policy", "check"]] {
+            let refused = at_home(&place, &[], arguments);
+            assert_eq!(refused.status.code(), Some(1), "{file} to {target}: {arguments:?}");
+            let told = stderr(&refused);
+            assert!(told.contains("cannot be read: it is a link that cannot be followed"), "{told}");
+        }
+    }
 }

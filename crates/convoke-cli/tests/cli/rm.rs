@@ -55,7 +55,8 @@ fn a_run_that_was_cancelled_for_good_is_not_resumed_but_forked() {
     assert_eq!(place.convoke(&RUN).status.code(), Some(5));
     assert!(place.convoke(&["cancel", "letter-1"]).status.success());
     let resumed = place.convoke(&["resume", "letter-1"]);
-    assert_eq!(resumed.status.code(), Some(1));
+    assert_eq!(resumed.status.code(), Some(6));
+    assert_eq!(place.convoke(&["attach", "letter-1"]).status.code(), Some(6));
     let told = stderr(&resumed);
     assert!(told.contains("cancelled for good"), "{told}");
     let fork = told.split("`convoke fork ").nth(1).unwrap().split('`').next().unwrap();

@@ -66,6 +66,20 @@ fn agent_054_198_inputs_come_as_words_from_files_and_as_json_and_arrive_as_they_
 }
 
 #[test]
+fn standard_input_is_the_file_or_an_input_and_not_both() {
+    let place = Place::empty();
+    for (file, input) in [("-", "a=@-"), ("/dev/stdin", "a=@-"), ("-", "a=@/dev/stdin")] {
+        let mut command = cargo_bin_cmd!("convoke");
+        command.current_dir(place.path()).env_clear();
+        command.args(["run", file, "-m", "scripted/rehearsal", "-i", input]);
+        let agentfile = "NAME x\nINPUT a\nTOOLS none\nGOAL g \"Say $a\"\nRUN m USING g\n";
+        let output = command.write_stdin(agentfile).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{file} {input}");
+        assert!(stderr(&output).contains("a: standard input can be read only once"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn agent_054_055_everything_that_is_wrong_with_inputs_is_said_at_once() {
     let place = echo("INPUT a\nINPUT n:int\nINPUT key SECRET\nINPUT kind:bug|wish", "$a $n $key $kind");
     place.write("bad.json", r#"{"n": "7", "kind": "praise"}"#);

@@ -176,7 +176,11 @@ fn secrets_are_kept_nowhere_and_given_again() {
     arguments.extend(["-i", "key=s3cr3t-v4lue", "--output", "ndjson", "-v"]);
     let suspended = place.convoke(&arguments);
     assert_eq!(suspended.status.code(), Some(5), "{}", stderr(&suspended));
-    let answered = place.convoke(&["answer", "letter-1", "--approve", "--resume"]);
+    let told = stderr(&suspended);
+    assert!(told.contains("`convoke resume letter-1 -i key=VALUE`") && !told.contains("--resume"), "{told}");
+    assert_snapshot!("answer_without_secret", place.seen(&["answer", "letter-1", "--approve", "--resume"]));
+    let answered = place.convoke(&["answer", "letter-1", "--approve"]);
+    assert!(answered.status.success(), "nothing was answered before: {}", stderr(&answered));
     assert!(stderr(&answered).contains("`convoke resume letter-1 -i key=VALUE`"), "{}", stderr(&answered));
     assert_snapshot!("resume_without_secret", place.seen(&["resume", "letter-1"]));
     let resumed = place.convoke(&["resume", "letter-1", "-i", "key=s3cr3t-v4lue", "-v"]);

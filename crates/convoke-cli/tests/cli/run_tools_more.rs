@@ -187,23 +187,49 @@ reply = { tool_calls = [{ name = "recall", arguments = { query = "loom" } }] }
     assert_eq!(stdout(&second), "I remember.\n", "{}", stderr(&second));
     assert!(place.path().join(".local/share/convoke/memory.db").exists());
     let notes = place.path().join("convoke.db-scratchpad");
-    let count = || {
-        let connection = rusqlite::Connection::open(&notes).unwrap();
-        let table: String = connection
-            .query_row(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%run%' LIMIT 1",
-                [],
-                |row| row.get(0),
-            )
-            .unwrap();
-        connection
-            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get::<_, i64>(0))
-            .unwrap()
-    };
-    assert!(count() > 0);
+    assert!(count(&notes) > 0);
     let purged = at_home(&place, &[], &["purge", "--keep", "0", "--yes"]);
     assert!(purged.status.success(), "{}", stderr(&purged));
-    assert_eq!(count(), 0, "notes of deleted runs are deleted");
+    assert_eq!(count(&notes), 0, "notes of deleted runs are deleted");
+}
+
+/// How many notes a file has.
+fn count(notes: &std::path::Path) -> i64 {
+    let connection = rusqlite::Connection::open(notes).unwrap();
+    let query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%run%' LIMIT 1";
+    let table: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
+    connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_store_is_the_same_through_a_link_with_what_lies_beside_it_and_protected_as_well() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = place(
+        r#"
+[[rule]]
+when = { tool_result_of = "read" }
+reply = "Tried."
+
+[[rule]]
+when = { tool_result_of = "scratchpad_write" }
+reply = { tool_calls = [{ name = "read", arguments = { path = "real.db" } }] }
+
+[[rule]]
+reply = { tool_calls = [{ name = "scratchpad_write", arguments = { key = "a", value = "noted" } }] }
+"#,
+    );
+    std::os::unix::fs::symlink("real.db", place.path().join("link.db")).unwrap();
+    let output = ["--store", "link.db", "--output", "ndjson"];
+    let told = stdout(&at_home(&place, &[], &[&RUN[..], &output].concat()));
+    assert!(told.contains("Tried.") && told.contains("protected"), "{told}");
+    let mode = place.path().join("real.db").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "only the user may read it");
+    let notes = place.path().join("real.db-scratchpad");
+    assert!(count(&notes) > 0 && !place.path().join("link.db-scratchpad").exists());
+    let deleted = at_home(&place, &[], &["--store", "real.db", "rm", "work-1"]);
+    assert!(deleted.status.success(), "{}", stderr(&deleted));
+    assert_eq!(count(&notes), 0, "notes of deleted runs are deleted");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::process::Output;
 use assert_cmd::cargo::cargo_bin_cmd;
 
 use crate::place::{Place, stderr, stdout};
+use crate::workshop::{AGENTFILE, RESULT, RUN, workshop};
 
 /// `convoke` in a folder of a place.
 fn below(place: &Place, folder: &str, arguments: &[&str]) -> Output {
@@ -152,4 +153,16 @@ fn a_run_does_not_leave_its_folders_policy_behind() {
     assert_eq!(resumed.status.code(), Some(2), "{told}");
     assert!(told.contains("policy.toml") && told.contains("does not hold in this folder"), "{told}");
     assert!(!place.path().join("sub/made").exists());
+}
+
+#[test]
+fn a_run_goes_on_below_with_the_script_that_it_began_with() {
+    let place = workshop(AGENTFILE);
+    place.write("deep/file", "");
+    assert_eq!(below(&place, ".", &RUN).status.code(), Some(5));
+    assert!(below(&place, "deep", &["answer", "letter-1", "--approve", "--by", "ann"]).status.success());
+    let done = below(&place, "deep", &["resume", "letter-1", "--here"]);
+    assert_eq!(stdout(&done), format!("{RESULT}\n"), "{}", stderr(&done));
+    let dry = below(&place, ".", &[&RUN[..], &["--dry-run"]].concat());
+    assert!(stdout(&dry).contains("model  scripted/script.toml\n"), "{}", stdout(&dry));
 }

@@ -80,7 +80,11 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
 fn text(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     // Opening a pipe would wait until somebody writes into it.
-    if !path.metadata().map_err(|error| error.to_string())?.is_file() {
+    let unfollowed = |error: std::io::Error| match path.is_symlink() {
+        true => format!("it is a link that cannot be followed: {error}"),
+        false => error.to_string(),
+    };
+    if !path.metadata().map_err(unfollowed)?.is_file() {
         return Err("it is no regular file; put one in its place".to_owned());
     }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;

@@ -50,9 +50,9 @@ pub use tally::Tally;
 pub use timeline::Moment;
 pub use tree::{Item, Node, Tree};
 
-use crate::EffectKind;
 use crate::ask::{Answer, PendingQuestion};
 use crate::store::RunRecord;
+use crate::{EffectKind, Timestamp};
 
 /// A stored run, read and put in order.
 #[derive(Debug, Clone)]
@@ -96,6 +96,12 @@ impl OpenQuestion {
     #[must_use]
     pub fn verdict(&self) -> Option<Answer> {
         self.pending.verdict(&self.answers)
+    }
+
+    /// What it has come to by this moment: what the answers amount to, or what holds when nobody has answered in time.
+    #[must_use]
+    pub fn settled(&self, now: Timestamp) -> Option<Answer> {
+        self.pending.settled(&self.answers, now)
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) async fn drive<S: State>(
         }
     };
     let time = Time::of(&ready);
-    let Ready { id, seed, mut state, journal, grants, resumed, launch, names, .. } = ready;
+    let Ready { id, seed, mut state, journal, grants, resumed, launch, names, .. } = *ready;
     let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
     let run = Arc::new(Run::new(id, seed, services, journal, events, polls).granted(grants).knowing(names));
     run.polls.belong_to(&run);

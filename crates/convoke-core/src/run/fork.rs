@@ -19,6 +19,8 @@ use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recor
 /// An approval is for one call of one run. One whose call is not in the common past is asked for again: those of agents'
 /// tools, and questions for approval that are followed by something irreversible in the same scope. What a program does
 /// on an approval of another step it does again without asking.
+///
+/// A question that is open at the fork is asked anew: whatever time there is for an answer begins with the fork.
 #[derive(Debug, Clone)]
 #[must_use = "a fork is not made until `create` is called"]
 pub struct Fork {
@@ -88,8 +90,8 @@ impl Fork {
         }
         let spent = approvals::spent(&kept, entries, self.at);
         kept.retain(|entry| !spent.contains(&entry.seq));
-        let kept = without_dangling(kept);
-        let opened = self.open_questions(&kept)?;
+        let mut kept = without_dangling(kept);
+        let opened = self.ask_again(&mut kept)?;
         let blobs = blobs.map(|(digest, content)| Blob { digest, content }).collect();
         Ok(Batch { entries: kept, blobs, opened, ..Batch::default() })
     }
@@ -106,21 +108,27 @@ impl Fork {
         })
     }
 
-    /// Questions that were open at the fork are open in the new run too, under keys of its own.
-    fn open_questions(&self, kept: &[Entry]) -> Result<Vec<PendingQuestion>, Error> {
-        let asks = || kept.iter().filter(|entry| entry.effect == EffectKind::Ask);
-        let settled: HashSet<_> = asks()
-            .filter(|entry| entry.phase != Phase::Started)
-            .map(|entry| (&entry.path, entry.ordinal))
+    /// Questions that were open at the fork are open in the new run too, under keys of its own. They are asked anew, so the
+    /// time for an answer begins with the fork: what has expired in the other run would be expired here before anybody could
+    /// answer.
+    fn ask_again(&self, kept: &mut [Entry]) -> Result<Vec<PendingQuestion>, Error> {
+        let now = Timestamp::now();
+        let settled: HashSet<_> = kept
+            .iter()
+            .filter(|entry| entry.effect == EffectKind::Ask && entry.phase != Phase::Started)
+            .map(|entry| (entry.path.clone(), entry.ordinal))
             .collect();
-        let open = asks().filter(|e| e.phase == Phase::Started && !settled.contains(&(&e.path, e.ordinal)));
+        let asked = kept.iter_mut().filter(|e| e.effect == EffectKind::Ask && e.phase == Phase::Started);
+        let open = asked.filter(|e| !settled.contains(&(e.path.clone(), e.ordinal)));
         open.map(|entry| {
+            // Whoever resumes the run reads there when it was asked.
+            entry.at = now;
             let question: Question = serde_json::from_slice(entry.request.as_deref().unwrap_or(b"null"))?;
             Ok(PendingQuestion {
                 run: self.id.clone(),
                 id: IdempotencyKey::derive(&self.id, &entry.path, entry.ordinal),
                 path: entry.path.clone(),
-                asked: entry.at,
+                asked: now,
                 question,
             })
         })
@@ -129,7 +137,7 @@ impl Fork {
 }
 
 /// A call that was begun and not ended before the fork is the other run's: this one makes it anew, under a key of its own.
-/// Questions and waits go on from where they were.
+/// Waits go on from where they were, and questions stay.
 fn without_dangling(mut entries: Vec<Entry>) -> Vec<Entry> {
     let mut begun = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {

@@ -60,7 +60,7 @@ impl<S> Ready<S> {
 }
 
 pub(super) enum Prepared<S> {
-    Ready(Ready<S>),
+    Ready(Box<Ready<S>>),
     /// It was completed before.
     Completed(Outcome<S>),
 }
@@ -72,18 +72,20 @@ pub(super) async fn prepare<S: State>(
     beginning: Beginning<S>,
     options: &RunOptions,
 ) -> Result<Prepared<S>, Error> {
-    let Some(store) = store else { return unstored(id, beginning, options).map(Prepared::Ready) };
+    let Some(store) = store else {
+        return unstored(id, beginning, options).map(|ready| Prepared::Ready(Box::new(ready)));
+    };
     match (beginning, id) {
-        (Beginning::Fresh(state), None) => {
-            create(store, workflow, RunId::mint(), state, options).await.map(Prepared::Ready)
-        }
+        (Beginning::Fresh(state), None) => create(store, workflow, RunId::mint(), state, options)
+            .await
+            .map(|ready| Prepared::Ready(Box::new(ready))),
         (Beginning::Fresh(state), Some(id)) => {
             let input = json::to_value(&state)?;
             match create(store, workflow, id.clone(), state, options).await {
                 Err(Error::Store(StoreError::Exists { .. })) => {
                     resume(store, workflow, id, Some(&input), options).await
                 }
-                created => created.map(Prepared::Ready),
+                created => created.map(|ready| Prepared::Ready(Box::new(ready))),
             }
         }
         (Beginning::Stored, Some(id)) => resume(store, workflow, id, None, options).await,
@@ -145,7 +147,7 @@ async fn resume<S: State>(
     }
     let ready = continue_run(store, workflow, id, record, &claimed, options).await?;
     claimed.keep();
-    Ok(Prepared::Ready(ready))
+    Ok(Prepared::Ready(Box::new(ready)))
 }
 
 async fn find(store: &Arc<dyn Store>, id: &RunId) -> Result<RunRecord, Error> {

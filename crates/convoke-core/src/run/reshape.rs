@@ -20,9 +20,16 @@ pub(crate) enum Change {
 /// The names that steps had in the versions that a run was worked on with before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
-    /// By the place of the parent: what a child is called now, and was called.
-    earlier: BTreeMap<Path, Vec<(Arc<str>, Arc<str>)>>,
+    /// By the place of their parent.
+    renamed: BTreeMap<Path, Vec<Renamed>>,
     dropped: Vec<Path>,
+}
+
+/// What a step is called now, and was called.
+#[derive(Debug, Clone)]
+struct Renamed {
+    now: Arc<str>,
+    before: Arc<str>,
 }
 
 impl Names {
@@ -32,32 +39,44 @@ impl Names {
         for change in changes {
             match change {
                 Change::Renamed { step, now } => names.rename(step, now),
-                Change::Dropped { step } => names.dropped.push(step.clone()),
+                Change::Dropped { step } => {
+                    let (parent, name) = names.place(step);
+                    names.dropped.push(Path::join(&parent, names.of(&parent, &name), 1));
+                }
             }
         }
         names
     }
 
     fn rename(&mut self, step: &Path, now: &Arc<str>) {
-        let (parent, name) = step.as_str().rsplit_once('/').unwrap_or(("", step.as_str()));
-        let children = self.earlier.entry(Path::from(parent)).or_default();
+        let (parent, name) = self.place(step);
+        let children = self.renamed.entry(parent).or_default();
         // Renamed once more, it still has the name it had first.
-        match children.iter_mut().find(|(current, _)| **current == *name) {
-            Some(child) => child.0 = Arc::clone(now),
-            None => children.push((Arc::clone(now), name.into())),
+        match children.iter_mut().find(|child| *child.now == name) {
+            Some(child) => child.now = Arc::clone(now),
+            None => children.push(Renamed { now: Arc::clone(now), before: name.into() }),
         }
+    }
+
+    /// Where a step is in the journal's own names, and what it is called there or was when it changed.
+    fn place(&self, step: &Path) -> (Path, String) {
+        let mut names: Vec<String> = step.segments().map(Path::name_of).collect();
+        let name = names.pop().unwrap_or_default();
+        let parent =
+            names.iter().fold(Path::from(""), |parent, name| Path::join(&parent, self.of(&parent, name), 1));
+        (parent, name)
     }
 
     /// Whether nothing has another name.
     pub(crate) fn is_empty(&self) -> bool {
-        self.earlier.is_empty()
+        self.renamed.is_empty()
     }
 
     /// The name that a run's journal has for a child of the step at `parent`.
     pub(crate) fn of<'a>(&'a self, parent: &Path, name: &'a str) -> &'a str {
-        let children = self.earlier.get(&parent.without_repetitions());
-        let known = children.and_then(|children| children.iter().find(|(now, _)| **now == *name));
-        known.map_or(name, |(_, before)| before)
+        let children = self.renamed.get(&parent.without_repetitions());
+        let known = children.and_then(|children| children.iter().find(|child| *child.now == *name));
+        known.map_or(name, |child| &child.before)
     }
 
     /// Whether a step is said to be gone.

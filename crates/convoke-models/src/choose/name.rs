@@ -49,6 +49,22 @@ pub enum ModelName {
     },
 }
 
+impl ModelName {
+    /// The same model, by a name that means it from every folder: a file has its whole path in it.
+    #[must_use]
+    pub fn absolute(self) -> Self {
+        let whole = |path: String| match std::path::absolute(&path) {
+            Ok(whole) if !path.starts_with("~/") => whole.display().to_string(),
+            _ => path,
+        };
+        match self {
+            Self::Scripted { path } if path != REHEARSAL => Self::Scripted { path: whole(path) },
+            Self::Local { model } if is_file(&model) => Self::Local { model: whole(model) },
+            other => other,
+        }
+    }
+}
+
 impl fmt::Display for ModelName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,8 +92,10 @@ impl FromStr for ModelName {
         if name.is_empty() {
             return Err(unknown("it is empty".to_owned()));
         }
-        if is_file(name) {
-            return Ok(Self::Local { model: name.to_owned() });
+        // As it is written when it is shown: `local/` and a path.
+        let file = name.strip_prefix("local/").filter(|rest| begins_like_a_path(rest)).unwrap_or(name);
+        if is_file(file) {
+            return Ok(Self::Local { model: file.to_owned() });
         }
         let Some((place, model)) = name.split_once('/') else {
             let service = Service::of_model(name).ok_or_else(|| {
@@ -108,7 +126,11 @@ impl FromStr for ModelName {
 
 /// A path to a file, rather than a name.
 fn is_file(name: &str) -> bool {
-    name.ends_with(".gguf") || ["/", "./", "../", "~/"].iter().any(|start| name.starts_with(start))
+    name.ends_with(".gguf") || begins_like_a_path(name)
+}
+
+fn begins_like_a_path(name: &str) -> bool {
+    ["/", "./", "../", "~/"].iter().any(|start| name.starts_with(start))
 }
 
 fn places() -> String {

@@ -7,6 +7,7 @@
 //! | module | what it is for |
 //! | --- | --- |
 //! | [`store`] | the handle, and the `Store` trait in terms of jobs and queries |
+//! | [`real`] | where the file is, behind links |
 //! | [`inspect`] | looking at a file before touching it |
 //! | [`open`] | opening it and bringing it up to date |
 //! | [`schema`] | the tables and their versions |
@@ -35,6 +36,7 @@ mod promise;
 mod query;
 mod question;
 mod reader;
+mod real;
 mod row;
 mod run;
 mod schema;
@@ -44,4 +46,5 @@ mod threads;
 mod traffic;
 mod writer;
 
+pub use real::real_path;
 pub use store::SqliteStore;

@@ -10,6 +10,7 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 use super::failure::Fault;
 use super::glance::glance;
 use super::inspect::{Found, inspect, refuse_newer};
+use super::real::real_path;
 use super::schema::{self, STEPS};
 
 /// How long to wait for another process that has the file locked.
@@ -44,6 +45,7 @@ fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     // SQLite gives some names a meaning of their own (`:memory:`), but only to relative ones.
     let absolute =
         std::path::absolute(path).map_err(|error| fail(path, "give the path of a file", &error))?;
+    let absolute = real_path(&absolute);
     if absolute.is_dir() {
         return Err(StoreError::Failed(format!(
             "{} is a folder: give the path of a file in it",

@@ -271,8 +271,9 @@ impl Policy {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn load(path: &Path) -> Result<Self, PolicyErrors> {
-        match path.try_exists() {
-            Ok(false) => Ok(Self::default()),
+        // The name itself: a link that leads nowhere is no missing file.
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             // If that cannot be found out, opening it says why.
             _ => Self::load_existing(path),
         }
@@ -288,7 +289,11 @@ impl Policy {
         let name = path.display().to_string();
         let unreadable = |error: &dyn std::fmt::Display| PolicyErrors::unreadable(&name, &error.to_string());
         // Opening a pipe would wait until somebody writes into it.
-        if !path.metadata().map_err(|error| unreadable(&error))?.is_file() {
+        let unfollowed = |error: std::io::Error| match path.is_symlink() {
+            true => unreadable(&format!("it is a link that cannot be followed: {error}")),
+            false => unreadable(&error),
+        };
+        if !path.metadata().map_err(unfollowed)?.is_file() {
             return Err(unreadable(&"it is no regular file; put one in its place"));
         }
         let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;

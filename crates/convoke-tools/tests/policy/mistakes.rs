@@ -112,4 +112,11 @@ fn a_file_that_is_not_there_is_the_default_and_one_that_cannot_be_read_is_not() 
     assert!(error.to_string().contains("cannot be read"), "{error}");
     std::fs::write(folder.path().join("policy.toml"), [0xff, 0xfe]).unwrap();
     assert!(Policy::load(&folder.path().join("policy.toml")).is_err());
+    #[cfg(unix)]
+    for (name, target) in [("nowhere.toml", "absent.toml"), ("itself.toml", "itself.toml")] {
+        let link = folder.path().join(name);
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let error = Policy::load(&link).unwrap_err().to_string();
+        assert!(error.contains("a link that cannot be followed"), "{error}");
+    }
 }
