@@ -11,7 +11,8 @@
 //!
 //! A call begins with the opening tag, or with `{"name": "<a declared tool>", "arguments":` however it got there: some
 //! models write calls without tags whatever they are told. From there on the grammar knows the tool and its schema.
-//! JSON has no free white space: a small model may write nothing else for ever.
+//! JSON has no free white space: a small model may write nothing else for ever. For the same reason a list in an answer has an end,
+//! if its schema names none.
 
 use std::fmt::Write as _;
 
@@ -22,6 +23,9 @@ use serde_json::{Value, json};
 use crate::prompt::offered_tools;
 use crate::reply::{CLOSE, OPEN};
 
+/// So many items a list in an answer has at most, if its schema says nothing else.
+const LONGEST_LIST: u64 = 24;
+
 /// The grammar for a request's reply; `None` if it may be any text.
 pub(crate) fn for_request(
     request: &ModelRequest,
@@ -29,7 +33,9 @@ pub(crate) fn for_request(
 ) -> Result<Option<TopLevelGrammar>, ModelError> {
     let tools = offered_tools(request);
     let output = match &request.output {
-        Some(output) => Some(strict(&output.schema, &format!("the output schema `{}`", output.name))?),
+        Some(output) => {
+            Some(strict(&with_ends(&output.schema), &format!("the output schema `{}`", output.name))?)
+        }
         None => None,
     };
     if tools.is_empty() {
@@ -103,6 +109,23 @@ fn bare_choices(tools: &[ToolDefinition]) -> String {
 fn bare_head(name: &str) -> String {
     let name = regex_escape(&quoted(name));
     format!(r#"\{{\s*"name"\s*:\s*{name}\s*,\s*"arguments"\s*:"#)
+}
+
+/// A schema whose lists have an end.
+fn with_ends(schema: &Value) -> Value {
+    match schema {
+        Value::Array(parts) => parts.iter().map(with_ends).collect(),
+        Value::Object(members) => {
+            let mut members: serde_json::Map<_, _> =
+                members.iter().map(|(name, part)| (name.clone(), with_ends(part))).collect();
+            let least = members.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+            if members.get("type").is_some_and(|kind| kind == "array") && !members.contains_key("maxItems") {
+                members.insert("maxItems".to_owned(), LONGEST_LIST.max(least).into());
+            }
+            Value::Object(members)
+        }
+        other => other.clone(),
+    }
 }
 
 /// A schema with the white space of its JSON fixed.

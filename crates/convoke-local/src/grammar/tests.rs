@@ -118,3 +118,25 @@ fn requests_without_sense_are_refused() {
     let error = for_request(&ModelRequest { output, ..ModelRequest::new("x") }, 2).unwrap_err();
     assert!(error.message.contains("`odd`"), "{error}");
 }
+
+#[test]
+fn a_list_in_an_answer_has_an_end() {
+    let list = |length: usize| format!("{{\"facts\": [{}]}}", vec!["\"x\""; length].join(", "));
+    let of = |facts: Value| {
+        let schema = json!({
+            "type": "object",
+            "properties": {"facts": facts},
+            "required": ["facts"],
+            "additionalProperties": false,
+        });
+        let output = OutputSchema { name: "facts".into(), description: String::new(), schema };
+        ModelRequest { output: Some(output), ..ModelRequest::new("x") }
+    };
+    let open = of(json!({"type": "array", "items": {"type": "string"}}));
+    assert!(accepts(&open, &list(0)) && accepts(&open, &list(24)));
+    assert!(!accepts(&open, &list(25)));
+    let own = of(json!({"type": "array", "items": {"type": "string"}, "maxItems": 30}));
+    assert!(accepts(&own, &list(30)) && !accepts(&own, &list(31)));
+    let least = of(json!({"type": "array", "items": {"type": "string"}, "minItems": 26}));
+    assert!(accepts(&least, &list(26)) && !accepts(&least, &list(25)));
+}
