@@ -84,13 +84,38 @@ async fn what_others_write_meanwhile_is_seen() {
     assert_eq!(held, None);
 }
 
+/// Takes away what version 4 has added.
+const WITHOUT_LAUNCHES: &str = "DROP TABLE launches; DROP TABLE labels; DROP INDEX runs_by_parent; DROP INDEX runs_by_thread; \
+     ALTER TABLE runs DROP COLUMN parent; ALTER TABLE runs DROP COLUMN thread; ALTER TABLE runs DROP COLUMN latest; \
+     ALTER TABLE runs DROP COLUMN worked; PRAGMA user_version = 3;";
+
+#[tokio::test]
+async fn a_store_without_launches_is_read_as_it_is_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    Connection::open(&file).unwrap().execute_batch(WITHOUT_LAUNCHES).unwrap();
+    let before = everything(folder.path());
+    let one = "one".parse().unwrap();
+    let reader = SqliteStore::open_read_only(&file).unwrap();
+    let record = reader.run(&one).await.unwrap().unwrap();
+    assert!(record.launch.is_empty() && record.worked.is_zero() && record.latest == record.version);
+    let labelled = RunQuery { thread: Some("t".to_owned()), ..RunQuery::default() };
+    assert_eq!(reader.runs(&labelled).await.unwrap(), []);
+    assert_eq!(everything(folder.path()), before, "reading changes nothing");
+    let store = SqliteStore::open(&file).unwrap();
+    let lease = store.claim(&one, OnBusy::TakeOver).await.unwrap();
+    let launch = convoke_core::Launch::default().thread("t");
+    store.append(&lease, Batch { launch: Some(launch), ..Batch::default() }).await.unwrap();
+    assert_eq!(store.runs(&labelled).await.unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn a_store_of_an_older_version_is_not_brought_up_to_date_by_looking() {
     let folder = tempfile::tempdir().unwrap();
     let file = closed_store(folder.path()).await;
     let older = "ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; \
                  ALTER TABLE runs DROP COLUMN outline; DROP TABLE outlines; PRAGMA user_version = 1";
-    Connection::open(&file).unwrap().execute_batch(older).unwrap();
+    Connection::open(&file).unwrap().execute_batch(&format!("{WITHOUT_LAUNCHES} {older}")).unwrap();
     let before = everything(folder.path());
     let refused = SqliteStore::open_read_only(&file).unwrap_err();
     assert!(matches!(refused, StoreError::Older { found: 1, .. }), "{refused}");
@@ -109,9 +134,8 @@ async fn a_store_whose_content_is_not_in_pieces_is_read_as_it_is_and_goes_on() {
     let content = Bytes::from("a prompt of an older version. ".repeat(200));
     let digest = Digest::of_parts(&[&content]);
     let older = Connection::open(&file).unwrap();
-    older
-        .execute_batch("ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; PRAGMA user_version = 2")
-        .unwrap();
+    let without_pieces = "ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; PRAGMA user_version = 2";
+    older.execute_batch(&format!("{WITHOUT_LAUNCHES} {without_pieces}")).unwrap();
     older
         .execute(
             "INSERT INTO blobs (run, digest, content) VALUES (1, ?1, ?2)",
