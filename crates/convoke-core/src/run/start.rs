@@ -118,7 +118,7 @@ impl<S: State> Start<S> {
         self
     }
 
-    /// Says all at once that the run is started with. It is kept with the run, and holds whenever somebody goes on with it.
+    /// Says everything at once that the run is started with. It is kept with the run, and holds whenever somebody goes on with it.
     pub fn launch(mut self, launch: Launch) -> Self {
         self.options.launch = launch;
         self

@@ -22,7 +22,7 @@ impl Time {
         let work = run.launch.timeout.map(|limit| (limit.saturating_sub(run.worked), limit));
         let end = run.launch.deadline.map(|end| (end.since(Timestamp::now()), end.since(run.created)));
         let narrowest = work.into_iter().chain(end).min();
-        let deadline = narrowest.map(|(left, limit)| Deadline::of_run(left, limit));
+        let deadline = narrowest.and_then(|(left, limit)| Deadline::of_run(left, limit));
         Self { begun: Instant::now(), before: run.worked, deadline }
     }
 

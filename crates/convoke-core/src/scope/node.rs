@@ -64,9 +64,9 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// The end of a whole run: so much time is left of its limit.
-    pub(crate) fn of_run(left: Duration, limit: Duration) -> Self {
-        Self { at: Instant::now() + left, limit, owner_depth: 0 }
+    /// The end of a whole run: so much time is left of its limit. What is further away than clocks go is none.
+    pub(crate) fn of_run(left: Duration, limit: Duration) -> Option<Self> {
+        Some(Self { at: Instant::now().checked_add(left)?, limit, owner_depth: 0 })
     }
 }
 
