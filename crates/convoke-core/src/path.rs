@@ -61,13 +61,9 @@ impl Path {
         Path(names.collect::<Vec<_>>().join("/").into())
     }
 
-    /// The name that a segment without a number stands for.
-    pub(crate) fn name_of(segment: &str) -> String {
-        if segment == "%00" {
-            String::new()
-        } else {
-            segment.replace("%2f", "/").replace("%23", "#").replace("%25", "%")
-        }
+    /// What a segment stands for: a step's name as the user wrote it, with the number of its repetition if it has one.
+    pub(crate) fn unescaped(segment: &str) -> String {
+        segment.replace("%00", "").replace("%2f", "/").replace("%23", "#").replace("%25", "%")
     }
 
     /// Those of sorted paths that lie below this one.

@@ -72,8 +72,10 @@ async fn limits_hold_whoever_goes_on() {
         assert_eq!(outcome.status, RunStatus::BudgetExhausted);
     }
     // More is given once, and holds from then on.
-    let more = home.runtime().resume(&workflow(), run.clone()).limits(Limits::default().model_calls(2));
-    assert_eq!(more.await.unwrap().completed().unwrap().steps, ["a!", "well", "b!"]);
+    let mut more = RunOptions::default();
+    more.launch = more.launch.limits(Limits::default().model_calls(2));
+    let done = home.runtime().go_on(&registry([workflow()]), run.clone()).options(more).await.unwrap();
+    assert_eq!(steps(&done.completed().unwrap()), ["a!", "well", "b!"]);
     let record = home.store().run(&run).await.unwrap().unwrap();
     assert_eq!(record.launch.limits, Some(Limits::default().model_calls(2)));
 }

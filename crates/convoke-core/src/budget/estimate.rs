@@ -20,21 +20,7 @@ pub(crate) fn tokens_asked(request: &ModelRequest) -> u64 {
 }
 
 fn encoded_len(value: &serde_json::Value) -> u64 {
-    struct Counter(u64);
-    impl std::io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len() as u64;
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = Counter(0);
-    // Counting does not fail.
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.0
+    value.to_string().len() as u64
 }
 
 /// What was heard of a reply so far.
@@ -59,21 +45,18 @@ impl Heard {
 }
 
 /// What a call used that failed: what the model said; if it did not, and had begun to answer, an estimate. Of one that never
-/// answered nobody knows, unless the model costs nothing. What is estimated has no known cost.
+/// answered nobody knows, unless the model costs nothing.
 pub(crate) fn broken_off(heard: &Heard, asked: u64, price: Option<Price>) -> Option<Usage> {
-    let is_free = price == Some(Price::FREE);
     let estimate = || Usage { is_estimated: true, ..Usage::tokens(asked, heard.bytes / BYTES_PER_TOKEN + 1) };
     let begun = (heard.bytes > 0).then(estimate);
-    let usage = heard.usage.or(begun).or(is_free.then(Usage::default))?;
-    let price = price.filter(|_| !usage.is_estimated || is_free);
-    Some(Usage { cost: usage.cost.or_else(|| price.map(|price| price.of(&usage))), ..usage })
+    let usage = heard.usage.or(begun).or((price == Some(Price::FREE)).then(Usage::default))?;
+    Some(priced(usage, price))
 }
 
 /// What a reply used, to a request of about so many tokens: what the model said, and an estimate of what it did not say.
 /// Otherwise a model that never says it would never come to the end of a budget.
 ///
-/// What is estimated has no known cost, unless the model costs nothing. Nothing used at no cost is said by whoever gives a
-/// reply again that was paid for before.
+/// Nothing used at no cost is said by whoever gives a reply again that was paid for before.
 pub(crate) fn completed(said: Option<Usage>, asked: u64, reply: &ModelReply, price: Option<Price>) -> Usage {
     let said = said.unwrap_or_default();
     let was_free = said.total_tokens() == 0 && said.cost == Some(Money::ZERO);
@@ -91,6 +74,11 @@ pub(crate) fn completed(said: Option<Usage>, asked: u64, reply: &ModelReply, pri
             ..said
         }
     };
+    priced(usage, price)
+}
+
+/// The same with its cost: what is estimated has none, unless it costs nothing.
+fn priced(usage: Usage, price: Option<Price>) -> Usage {
     let price = price.filter(|price| !usage.is_estimated || *price == Price::FREE);
     Usage { cost: usage.cost.or_else(|| price.map(|price| price.of(&usage))), ..usage }
 }

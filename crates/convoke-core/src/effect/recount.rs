@@ -80,7 +80,7 @@ impl Scope {
             },
             Some(EffectKind::Tool) if slot.finished.is_some_and(Entry::was_made) => {
                 if let Ok(Called { tool }) = serde_json::from_slice(request) {
-                    self.count_tool_call(&Charge::tool(&tool));
+                    self.count_attempts(slot.attempts, &Charge::tool(&tool));
                 }
             }
             _ => {}

@@ -165,7 +165,7 @@ impl Scope {
                 let unmade = matches!(outcome, Err(Error::Budget(_)) | Ok(Outcome { refused: true, .. }));
                 if !unmade {
                     self.tell_fate(call, outcome.as_ref().ok(), true).await;
-                    self.count_attempts(effect, &charge);
+                    self.count_attempts(effect.attempts(), &charge);
                 }
                 let may_have_more =
                     spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty();
@@ -198,7 +198,7 @@ impl Scope {
             }
         };
         if in_doubt {
-            self.count_attempts(effect, &charge);
+            self.count_attempts(effect.attempts(), &charge);
             if let Some(outcome) = self.reconcile(tool, call, effect).await? {
                 self.withdraw_asked_by_call();
                 self.tell_fate(call, Some(&outcome), false).await;
@@ -335,11 +335,11 @@ impl Scope {
     }
 
     /// Counts a call as often as it was made: one that was interrupted may have taken effect, and been made again.
-    fn count_attempts(&self, effect: &Numbered<'_>, charge: &Charge<'_>) {
-        (0..effect.attempts().max(1)).for_each(|_| self.count_tool_call(charge));
+    pub(super) fn count_attempts(&self, attempts: u32, charge: &Charge<'_>) {
+        (0..attempts.max(1)).for_each(|_| self.count_tool_call(charge));
     }
 
-    pub(super) fn count_tool_call(&self, charge: &Charge<'_>) {
+    fn count_tool_call(&self, charge: &Charge<'_>) {
         self.node.run.count_tool_call();
         if let Some(budget) = &self.node.budget {
             budget.charge(charge);

@@ -111,7 +111,7 @@ impl Builder {
                 Some(known) => *known,
                 None => {
                     let new = self.drafts.len();
-                    self.drafts.push(Draft::new(unescaped(segment), Path::from(&*at), place));
+                    self.drafts.push(Draft::new(Path::unescaped(segment), Path::from(&*at), place));
                     self.drafts[place].node.items.push(Item::Node(new));
                     self.places.insert(at.clone(), new);
                     new
@@ -181,9 +181,4 @@ impl Span {
 /// Whether an effect takes no time, so that its end is its beginning.
 fn is_instant(effect: &Effect) -> bool {
     matches!(effect.kind, crate::EffectKind::Now)
-}
-
-/// A step's name as the user wrote it.
-fn unescaped(segment: &str) -> String {
-    segment.replace("%00", "").replace("%2f", "/").replace("%23", "#").replace("%25", "%")
 }

@@ -7,9 +7,8 @@ use serde_json::Value;
 
 use super::attend::{attended, watched};
 use super::start::EVENT_BUFFER;
-use super::{Outcome, Polls, Registry, Replay, RunOptions, RunStream, Runner, Runtime, WhenBusy, drive};
+use super::{Outcome, Polls, Registry, Replay, RunOptions, RunStream, Runner, Runtime, drive};
 use crate::event::{EventSender, event_channel};
-use crate::scope::Canceller;
 use crate::step::BoxFuture;
 use crate::store::StoreError;
 use crate::{Error, RunId};
@@ -52,15 +51,9 @@ impl Runtime {
 }
 
 impl GoOn {
-    /// Says what to do if somebody else is working on the run.
-    pub fn when_busy(mut self, when_busy: WhenBusy) -> Self {
-        self.options.when_busy = when_busy;
-        self
-    }
-
-    /// Lets the run be ended from outside.
-    pub fn canceller(mut self, canceller: &Canceller) -> Self {
-        self.options.canceller = canceller.clone();
+    /// Goes on like this: what to do if somebody else is working on the run, what ends it, and what holds from now on.
+    pub fn options(mut self, options: RunOptions) -> Self {
+        self.options = options;
         self
     }
 

@@ -43,8 +43,8 @@ pub(super) struct Ready<S> {
 
 impl<S> Ready<S> {
     /// A run that begins.
-    fn fresh(id: RunId, state: S, journal: Option<RunJournal>, options: &RunOptions) -> Self {
-        Self {
+    fn fresh(id: RunId, state: S, journal: Option<RunJournal>, options: &RunOptions) -> Box<Self> {
+        Box::new(Self {
             seed: seed_of(&id),
             id,
             state,
@@ -55,7 +55,7 @@ impl<S> Ready<S> {
             created: Timestamp::now(),
             worked: Duration::ZERO,
             names: Names::default(),
-        }
+        })
     }
 }
 
@@ -73,19 +73,19 @@ pub(super) async fn prepare<S: State>(
     options: &RunOptions,
 ) -> Result<Prepared<S>, Error> {
     let Some(store) = store else {
-        return unstored(id, beginning, options).map(|ready| Prepared::Ready(Box::new(ready)));
+        return unstored(id, beginning, options).map(Prepared::Ready);
     };
     match (beginning, id) {
-        (Beginning::Fresh(state), None) => create(store, workflow, RunId::mint(), state, options)
-            .await
-            .map(|ready| Prepared::Ready(Box::new(ready))),
+        (Beginning::Fresh(state), None) => {
+            create(store, workflow, RunId::mint(), state, options).await.map(Prepared::Ready)
+        }
         (Beginning::Fresh(state), Some(id)) => {
             let input = json::to_value(&state)?;
             match create(store, workflow, id.clone(), state, options).await {
                 Err(Error::Store(StoreError::Exists { .. })) => {
                     resume(store, workflow, id, Some(&input), options).await
                 }
-                created => created.map(|ready| Prepared::Ready(Box::new(ready))),
+                created => created.map(Prepared::Ready),
             }
         }
         (Beginning::Stored, Some(id)) => resume(store, workflow, id, None, options).await,
@@ -93,7 +93,11 @@ pub(super) async fn prepare<S: State>(
     }
 }
 
-fn unstored<S>(id: Option<RunId>, beginning: Beginning<S>, options: &RunOptions) -> Result<Ready<S>, Error> {
+fn unstored<S>(
+    id: Option<RunId>,
+    beginning: Beginning<S>,
+    options: &RunOptions,
+) -> Result<Box<Ready<S>>, Error> {
     let Beginning::Fresh(state) = beginning else {
         return Err(Error::Refused(
             "resuming needs a store: give the runtime one with `Runtime::builder().store(…)`".into(),
@@ -109,7 +113,7 @@ async fn create<S: State>(
     id: RunId,
     state: S,
     options: &RunOptions,
-) -> Result<Ready<S>, Error> {
+) -> Result<Box<Ready<S>>, Error> {
     let run = workflow.new_run(id.clone(), json::to_value(&state)?.to_string());
     let lease = store.create(NewRun { launch: options.launch.clone(), ..run }).await?;
     let journal = RunJournal::new(Arc::clone(store), Some(lease), JournalIndex::default(), HashSet::new());
@@ -147,7 +151,7 @@ async fn resume<S: State>(
     }
     let ready = continue_run(store, workflow, id, record, &claimed, options).await?;
     claimed.keep();
-    Ok(Prepared::Ready(Box::new(ready)))
+    Ok(Prepared::Ready(ready))
 }
 
 async fn find(store: &Arc<dyn Store>, id: &RunId) -> Result<RunRecord, Error> {
@@ -161,7 +165,7 @@ async fn continue_run<S: State>(
     record: RunRecord,
     claimed: &Claimed,
     options: &RunOptions,
-) -> Result<Ready<S>, Error> {
+) -> Result<Box<Ready<S>>, Error> {
     must_not_be_cancelled(&record)?;
     let state = workflow.restore(&record)?;
     let entries = read_entries(&**store, &id).await?;
@@ -186,7 +190,8 @@ async fn continue_run<S: State>(
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
     journal.change(retried.iter().map(again::draft), changes);
     let (seed, created) = (record.seed, record.created);
-    Ok(Ready { id, seed, state, journal: Some(journal), grants, resumed, launch, created, worked, names })
+    let journal = Some(journal);
+    Ok(Box::new(Ready { id, seed, state, journal, grants, resumed, launch, created, worked, names }))
 }
 
 /// How long a run has been at work. Of one that was killed nobody has said so: it was as long as it wrote.

@@ -60,7 +60,7 @@ impl Names {
 
     /// Where a step is in the journal's own names, and what it is called there or was when it changed.
     fn place(&self, step: &Path) -> (Path, String) {
-        let mut names: Vec<String> = step.segments().map(Path::name_of).collect();
+        let mut names: Vec<String> = step.segments().map(Path::unescaped).collect();
         let name = names.pop().unwrap_or_default();
         let parent =
             names.iter().fold(Path::from(""), |parent, name| Path::join(&parent, self.of(&parent, name), 1));

@@ -54,14 +54,9 @@ trait Erased: Send + Sync {
 
 /// A run that is asked for.
 struct Request {
-    from: From,
+    beginning: Beginning<Option<Value>>,
     id: Option<RunId>,
     options: RunOptions,
-}
-
-enum From {
-    Input(Option<Value>),
-    Store,
 }
 
 impl Runner {
@@ -117,7 +112,7 @@ impl Runner {
         let (canceller, polls) = (options.own_canceller(), Arc::default());
         let work = self.inner.drive(
             runtime,
-            Request { from: From::Input(input), id, options },
+            Request { beginning: Beginning::Fresh(input), id, options },
             None,
             Arc::clone(&polls),
         );
@@ -135,7 +130,7 @@ impl Runner {
     ) -> RunStream<Value> {
         let (sender, receiver) = event_channel(EVENT_BUFFER);
         let (canceller, polls) = (options.own_canceller(), Arc::default());
-        let request = Request { from: From::Input(input), id, options };
+        let request = Request { beginning: Beginning::Fresh(input), id, options };
         let task = tokio::spawn(self.inner.drive(runtime, request, Some(sender), Arc::clone(&polls)));
         RunStream::new(receiver, watched(task, polls, canceller.clone()), canceller)
     }
@@ -149,7 +144,12 @@ impl Runner {
         reader: Option<EventSender>,
         polls: Arc<Polls>,
     ) -> BoxFuture<'static, Result<Outcome<Value>, Error>> {
-        self.inner.drive(runtime, Request { from: From::Store, id: Some(run), options }, reader, polls)
+        self.inner.drive(
+            runtime,
+            Request { beginning: Beginning::Stored, id: Some(run), options },
+            reader,
+            polls,
+        )
     }
 
     /// Runs a stored run of it again with the journal answering every effect, as [`Runtime::replay`] does.
@@ -180,10 +180,10 @@ impl<S: State> Erased for Typed<S> {
         let (runtime, workflow, factory) =
             (runtime.clone(), self.workflow.clone(), Arc::clone(&self.factory));
         Box::pin(async move {
-            let Request { from, id, options } = request;
-            let made = match from {
-                From::Store => Ok(Beginning::Stored),
-                From::Input(input) => catch_unwind(AssertUnwindSafe(|| factory(input)))
+            let Request { beginning, id, options } = request;
+            let made = match beginning {
+                Beginning::Stored => Ok(Beginning::Stored),
+                Beginning::Fresh(input) => catch_unwind(AssertUnwindSafe(|| factory(input)))
                     .unwrap_or_else(|panic| Err(Error::panicked(&Path::from(""), &*panic)))
                     .map(Beginning::Fresh),
             };
