@@ -99,16 +99,13 @@ impl<'a> Session<'a> {
 
     /// The command that goes on with a run of an Agentfile. What was named for it is to be named again.
     pub(crate) fn resume(&self, run: &RunId, kept: &Manifest) -> String {
-        let named = kept.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
-        self.command(&format!("resume {}{named}{}", shell::quoted(run.as_str()), kept.secrets()))
+        self.command(&resume_words(run, kept))
     }
 
     /// The same, for whoever is in another folder.
     pub(crate) fn resume_from(&self, run: &RunId, kept: &Manifest) -> String {
         let store = std::path::absolute(&self.place).unwrap_or_else(|_| self.place.clone().into());
-        let store = shell::quoted(&store.display().to_string());
-        let named = kept.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
-        format!("convoke --store {store} resume {}{named}{}", shell::quoted(run.as_str()), kept.secrets())
+        format!("convoke --store {} {}", shell::quoted(&store.display().to_string()), resume_words(run, kept))
     }
 
     /// How to let a run go on.
@@ -130,6 +127,11 @@ impl<'a> Session<'a> {
             "resume it with the program that runs workflow `{workflow}`: `runtime.resume(&workflow, \"{run}\".parse()?)`"
         )
     }
+}
+
+fn resume_words(run: &RunId, kept: &Manifest) -> String {
+    let named = kept.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
+    format!("resume {}{named}{}", shell::quoted(run.as_str()), kept.secrets())
 }
 
 fn must_exist(path: &Path, place: &str) -> Result<(), Failure> {

@@ -8,11 +8,10 @@ use convoke_core::{Answer, Decision, History, PendingQuestion, StoreError};
 
 use super::resume;
 use crate::arguments::{self, Arguments};
-use crate::configuration;
 use crate::failure::Failure;
 use crate::human;
 use crate::render;
-use crate::run::{Manifest, Place, ResumeArguments, must_be_where_it_was};
+use crate::run::ResumeArguments;
 use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
@@ -40,10 +39,7 @@ pub(super) async fn run(
     wanted.common.policy.clone_from(&arguments.policy);
     if arguments.resume {
         // Otherwise the answer would be kept, and whoever gave it told that something went wrong.
-        resume::must_have_what_it_takes(session, &record, &wanted)?;
-        if let Some(kept) = Manifest::of(&record).filter(|_| record.holder.is_none()) {
-            must_be_where_it_was(session, &record, &kept, &Place::here(all, &configuration::load(all)?))?;
-        }
+        resume::must_have_what_it_takes(session, &record, &wanted, all)?;
     }
     warn_outsiders(session, &pending, &answer);
     session.store.answer(&record.id, &pending.id, answer.clone()).await.map_err(|error| match error {

@@ -71,7 +71,7 @@ pub(super) async fn go_on(
     let again = session.resume(&record.id, &source.manifest);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
     let values = given.secrets(&source.file.inputs, &how)?;
-    for name in source.manifest.secrets.differing(&values) {
+    for name in source.manifest.fingerprints.differing(&values) {
         session.output.note(&format!("`{name}` is not the value this run began with"));
     }
     let policy = source.manifest.policy.clone();
@@ -84,18 +84,20 @@ pub(super) async fn go_on(
     job.go_on(session, record.id.clone(), &wanted.common, when_busy, prompt, arguments.color).await
 }
 
-/// Refuses to go on at once with a run that is answered if it needs what cannot be given with an answer: before the answer is
-/// kept. A run that is no run of an Agentfile is refused when it is to go on.
+/// Refuses to go on at once with a run that is answered if it needs what cannot be given with an answer, or another folder: before
+/// the answer is kept. A run that is no run of an Agentfile is refused when it is to go on.
 pub(super) fn must_have_what_it_takes(
     session: &Session<'_>,
     record: &RunRecord,
     wanted: &ResumeArguments,
+    arguments: &Arguments,
 ) -> Result<(), Failure> {
     // Whoever works on it has it all.
     let Some(kept) = Manifest::of(record).filter(|_| record.holder.is_none()) else { return Ok(()) };
     if wanted.common.policy.is_none() {
         must_name_policy(session, record, &kept)?;
     }
+    must_be_where_it_was(session, record, &kept, &Place::here(arguments, &configuration::load(arguments)?))?;
     if kept.secrets().is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
         return Ok(());
     }

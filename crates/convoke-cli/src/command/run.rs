@@ -42,7 +42,7 @@ pub(crate) async fn run(
     let missing: Vec<Input> = given.missing(&source.file.inputs).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
     let values = given.values(&source.file.inputs, HOW_TO_GIVE)?;
-    source.manifest.secrets = Fingerprints::of(&values, &source.file.inputs);
+    source.manifest.fingerprints = Fingerprints::of(&values, &source.file.inputs);
     let servers = if wanted.dry_run { Servers::LeaveAlone } else { Servers::Start };
     let hands = Hands::prepare(arguments, &config, wanted.common.policy.as_deref(), servers, output);
     let hands = prompt.unless_interrupted(hands).await?;
@@ -93,7 +93,7 @@ fn source(
         policy: wanted.common.policy.clone(),
         limits: wanted.common.budget.clone(),
         timeout: wanted.common.timeout,
-        secrets: Fingerprints::default(),
+        fingerprints: Fingerprints::default(),
     };
     Ok(Source { file, manifest })
 }

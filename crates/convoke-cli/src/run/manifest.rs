@@ -61,7 +61,7 @@ pub(crate) struct Manifest {
     pub(crate) timeout: Option<Duration>,
     /// What its secrets are known by.
     #[serde(default, skip_serializing_if = "Fingerprints::is_empty")]
-    pub(crate) secrets: Fingerprints,
+    pub(crate) fingerprints: Fingerprints,
 }
 
 /// Who may answer, and until when.
@@ -141,7 +141,7 @@ mod tests {
             policy: Some("policy.toml".into()),
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),
-            secrets: Fingerprints::default(),
+            fingerprints: Fingerprints::default(),
         };
         let mut record = RunRecord {
             id: "r1".parse().unwrap(),

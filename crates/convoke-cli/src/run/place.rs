@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use convoke_config::Config;
+use convoke_config::{Config, is_there};
 use convoke_core::store::RunRecord;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +44,9 @@ impl Place {
     /// Whether what was begun there is the same when it goes on here. A policy that is gone cannot hold any more; one that is named
     /// instead is named anew.
     fn is_like(&self, other: &Self, names_policy: bool) -> bool {
+        // One that cannot be looked at is not gone.
         let holds =
-            |policy: &PathBuf| names_policy || other.policy.as_ref() == Some(policy) || !policy.exists();
+            |policy: &PathBuf| names_policy || other.policy.as_ref() == Some(policy) || !is_there(policy);
         self.workspace == other.workspace && self.policy.as_ref().is_none_or(holds)
     }
 }

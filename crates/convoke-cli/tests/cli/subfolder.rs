@@ -131,6 +131,7 @@ fn a_run_works_in_another_folder_if_its_user_says_so() {
     assert_eq!(stdout(&shown), "Made.\n", "a result is shown anywhere: {}", stderr(&shown));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_run_does_not_leave_its_folders_policy_behind() {
     let place = Place::empty();
@@ -152,6 +153,12 @@ fn a_run_does_not_leave_its_folders_policy_behind() {
     let told = stderr(&resumed);
     assert_eq!(resumed.status.code(), Some(2), "{told}");
     assert!(told.contains("policy.toml") && told.contains("does not hold in this folder"), "{told}");
+    // One that cannot be looked at is not gone.
+    let policy = place.path().join("policy.toml");
+    std::fs::remove_file(&policy).unwrap();
+    std::os::unix::fs::symlink("nowhere", &policy).unwrap();
+    let resumed = below(&elsewhere, ".", &["--store", &store, "resume", "n-1"]);
+    assert_eq!(resumed.status.code(), Some(2), "{}", stderr(&resumed));
     assert!(!place.path().join("sub/made").exists());
 }
 
