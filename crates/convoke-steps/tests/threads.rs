@@ -58,8 +58,12 @@ async fn events_stay_well_formed_and_a_replay_comes_to_the_same_end() {
     }
 }
 
-/// More events than wait for a reader.
+/// Told when a step blocks.
+static BLOCKED: Notify = Notify::const_new();
+
+/// More events than wait for a reader. A full buffer would keep the other step from beginning, so that one comes first.
 async fn talk(scope: &Scope, _: &mut Trail) -> Result<(), Error> {
+    BLOCKED.notified().await;
     for number in 0..1_000 {
         let (name, value) = ("said".to_owned(), number.into());
         scope.emit(EventKind::Custom { name, value }).await;
@@ -72,6 +76,8 @@ async fn the_last_events_are_not_lost_when_a_step_blocks_and_the_buffer_is_full(
     let (end_block, block) = channel::<()>();
     let block = std::sync::Mutex::new(block);
     let blocks = func("blocks", move |_: &mut Trail| {
+        // Whom this thread woke would wait for this thread.
+        std::thread::spawn(|| BLOCKED.notify_one());
         let _ = block.lock().unwrap().recv();
         Ok::<_, Error>(())
     });
@@ -94,6 +100,7 @@ async fn the_last_events_are_not_lost_when_a_step_blocks_and_the_buffer_is_full(
     given_up.notified().await;
     let (events, outcome) = stream.collect().await;
     must_be_well_formed(&events);
+    assert!(events.len() > 256, "the buffer was full");
     assert!(matches!(outcome, Err(Error::Blocked { .. })));
     assert!(end(&events).error.as_ref().is_some_and(|error| error.contains("blocks its thread")));
     drop(end_block);
