@@ -135,8 +135,10 @@ async fn hooks_and_programs_of_the_repository_are_not_run() {
         hands.put(".git/hooks/pre-commit", "#!/bin/sh\ntouch ran\n");
         let path = hands.inside(".git/hooks/pre-commit");
         std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let config =
-            format!("{}[core]\n\tfsmonitor = touch ran\n\tpager = touch ran\n", hands.content(".git/config"));
+        let config = format!(
+            "{}[core]\n\tfsmonitor = touch ran\n\tpager = touch ran\n[user]\n\tname = Ann\n\temail = ann@example.org\n",
+            hands.content(".git/config")
+        );
         hands.put(".git/config", &config);
         hands.put("src/new.rs", "// new\n");
         assert!(git(&hands, &["add", "--", "src/new.rs"]).await.unwrap().ends_with("Exit code: 0"));
