@@ -25,7 +25,8 @@ fn aimock() -> Option<Running> {
     let place = place()?;
     let answers = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/counterparts/answers.json");
     Some(Running::start(|port| {
-        let mut command = Command::new("node");
+        // The one that was installed with it: that of the system may be too old.
+        let mut command = Command::new(place.join("node_modules/.bin/node"));
         command.arg(place.join("node_modules/.bin/llmock"));
         command.args(["-p", &port.to_string(), "-f", answers, "--strict", "--chunk-size", "7"]);
         command
