@@ -143,6 +143,8 @@ pub(crate) enum Stored {
     Answer(Answer),
     /// List all open questions.
     Questions,
+    /// Send a run something on one of its channels, whether it waits for it yet or not.
+    Send(Send),
     /// Stop a run for good, wherever it is: its questions are withdrawn, and nothing goes on with it.
     Cancel(Cancel),
     /// Watch a run that another process works on.
@@ -159,7 +161,12 @@ impl Stored {
         match self {
             Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions | Self::Attach(_) => true,
             Self::Purge(purge) => purge.dry_run,
-            Self::Fork(_) | Self::Answer(_) | Self::Resume(_) | Self::Cancel(_) | Self::Rm(_) => false,
+            Self::Fork(_)
+            | Self::Answer(_)
+            | Self::Resume(_)
+            | Self::Send(_)
+            | Self::Cancel(_)
+            | Self::Rm(_) => false,
         }
     }
 }
@@ -493,6 +500,27 @@ pub(crate) struct Answer {
     #[arg(long, value_name = "FILE", requires = "resume")]
     pub(crate) policy: Option<PathBuf>,
     /// Who answers; without it, the name this user is logged in with.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) by: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("said").required(true)))]
+pub(crate) struct Send {
+    /// The run.
+    pub(crate) run: String,
+    /// The channel: the program that the run is of says which ones it looks at.
+    pub(crate) channel: String,
+    /// What to send, as JSON.
+    #[arg(value_name = "JSON", group = "said")]
+    pub(crate) payload: Option<String>,
+    /// What to send, as plain text.
+    #[arg(long, value_name = "TEXT", group = "said")]
+    pub(crate) text: Option<String>,
+    /// What it is known by: sent again with the same key, it is not sent twice.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// Who sends it; without it, the name this user is logged in with.
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
 }

@@ -9,7 +9,7 @@ use crate::terminal::text;
 
 /// The commands, by what they are for. A command that is in no group comes last.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Run", &["run", "chat", "resume", "answer", "questions", "attach", "cancel"]),
+    ("Run", &["run", "chat", "resume", "answer", "questions", "send", "attach", "cancel"]),
     ("Look", &["runs", "show", "replay", "fork", "rm", "purge"]),
     ("Agentfiles", &["init", "validate", "fmt", "inspect"]),
     ("Packages", &["packages", "install", "uninstall", "pack", "verify", "keygen", "trust"]),

@@ -40,7 +40,6 @@
 //! | `local`, `weights` | models that run in this process, and their files |
 //! | `session` | what every command has at hand: the store, the output |
 //! | `standing` | where a run stands, in one word |
-//! | `holder`, `cancelling` | the process that works on a run, and why it is asked to stop |
 //! | `who` | who sits here |
 //! | `onward` | what can be done with a run that did not complete |
 //! | `gist` | what a run was given and what it came to, as text |
@@ -54,7 +53,6 @@
 
 mod agentfiles;
 mod arguments;
-mod cancelling;
 mod chat;
 mod command;
 mod configuration;
@@ -62,7 +60,6 @@ mod failure;
 mod files;
 mod gist;
 mod help;
-mod holder;
 mod human;
 mod init;
 mod local;

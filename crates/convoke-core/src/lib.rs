@@ -45,7 +45,7 @@ mod tool;
 pub use ask::{Answer, Decision, PendingQuestion, Question, QuestionId, QuestionKind, Responder};
 pub use budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Exhausted, Limits, Resource};
 pub use digest::{Digest, InvalidDigest};
-pub use effect::{CustomEffect, OnDoubt, PendingDecision, Visibility};
+pub use effect::{CustomEffect, OnDoubt, PendingDecision, Received, Visibility};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
@@ -65,12 +65,13 @@ pub use model::{
 };
 pub use path::Path;
 pub use run::{
-    FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay, RetryPolicy, RunOptions,
-    RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow, cancel_for_good,
+    Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay,
+    RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow,
+    cancel_for_good,
 };
 pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
-pub use store::{Launch, RunStatus, Store, StoreError};
+pub use store::{Launch, Mail, NewMail, RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
     Access, AccessMode, DuplicateTool, Execution, Gate, GateRequest, Invocation, Origin, Permission,

@@ -6,6 +6,8 @@
 
 mod acting_once;
 mod agent_step;
+mod asleep;
+mod attendant;
 mod bounds;
 mod budgets;
 mod chain;
@@ -21,6 +23,7 @@ mod joins_and_resume;
 mod leaf_steps;
 mod limits_and_resume;
 mod loops;
+mod mail;
 mod merge_and_map;
 mod objections;
 mod observers;

@@ -71,6 +71,7 @@ async fn forget_why(home: &Home, run: &RunId) {
     assert!(outcome.as_object_mut().unwrap().remove("unusable").is_some());
     let outcome = Some(outcome.to_string().into());
     let change = Some(RunChange {
+        waits: Default::default(),
         worked: std::time::Duration::ZERO,
         status: record.status,
         outcome,

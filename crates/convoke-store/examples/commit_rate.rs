@@ -153,6 +153,7 @@ async fn park(store: SqliteStore) -> Outcome<()> {
             .about(serde_json::json!({"order": 17, "amount": "30.00"})),
     };
     let change = RunChange {
+        waits: Default::default(),
         worked: std::time::Duration::ZERO,
         status: RunStatus::Suspended,
         outcome: None,

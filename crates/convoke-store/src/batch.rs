@@ -1,7 +1,7 @@
 //! What both stores demand of a batch, and how they refuse one.
 
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::Batch;
+use convoke_core::store::{Batch, NewMail};
 use convoke_core::{Answer, RunId, StoreError};
 
 /// Everything that can be wrong with a batch, found before any of it is written. Gives the number that would come next.
@@ -23,11 +23,7 @@ pub(crate) fn check(run: &RunId, next_seq: u64, batch: &Batch) -> Result<u64, St
 }
 
 /// Refuses an answer that does not fit, and one to a question that the answers it has, or time, have settled.
-pub(crate) fn must_take(
-    pending: &PendingQuestion,
-    given: &[Answer],
-    answer: &Answer,
-) -> Result<(), StoreError> {
+fn must_take(pending: &PendingQuestion, given: &[Answer], answer: &Answer) -> Result<(), StoreError> {
     pending.question.check(&answer.decision)?;
     match pending.settled(given, answer.at) {
         None => Ok(()),
@@ -37,6 +33,18 @@ pub(crate) fn must_take(
             verdict: Box::new(verdict),
         }),
     }
+}
+
+/// Refuses mail that answers an open question if it is no answer that the question takes.
+pub(crate) fn must_take_reply(
+    pending: &PendingQuestion,
+    given: &[Answer],
+    mail: &NewMail,
+) -> Result<(), StoreError> {
+    let answer: Answer = serde_json::from_slice(&mail.payload).map_err(|error| {
+        StoreError::Failed(format!("what was sent to question `{}` is no answer: {error}", pending.id))
+    })?;
+    must_take(pending, given, &answer)
 }
 
 /// The error for a lease that was given back.

@@ -1,12 +1,21 @@
 //! Who holds a run, and whether they are still there.
 //!
 //! A holder is a host, a process and a store handle within it. A process is told from a later one with the same
-//! number by when it started. In doubt a holder counts as alive: taking over is then the user's decision, never ours.
+//! number by when it started. One that cannot be looked for from here, on another host or in another container, counts as
+//! alive as long as it renews its leases. In doubt a holder counts as alive: taking over is then the user's decision, never ours.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use convoke_core::Timestamp;
+
+/// For how long a lease holds that is not renewed, where nobody can look for its holder.
+pub(crate) const LEASE: Duration = Duration::from_secs(60);
+/// How often leases are renewed.
+pub(crate) const RENEWAL: Duration = Duration::from_secs(20);
 
 /// A holder of leases as a store writes it down.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,13 +76,12 @@ impl Holder {
         format!("{} {} {} {}{namespace}", self.process, self.started, self.handle, self.host)
     }
 
-    /// Whether the holder may still write.
-    pub(crate) fn is_alive(&self) -> bool {
-        if self.host != host() {
-            return true;
-        }
-        if self.is_elsewhere() && !platform::ended_with_the_machine(&self.started) {
-            return true;
+    /// Whether the holder may still write; its leases were last renewed until then. Those of older versions do not say.
+    pub(crate) fn is_alive(&self, until: Option<Timestamp>) -> bool {
+        let is_out_of_sight =
+            self.host != host() || self.is_elsewhere() && !platform::ended_with_the_machine(&self.started);
+        if is_out_of_sight {
+            return until.is_none_or(|until| Timestamp::now() < until);
         }
         let same_process = platform::started(self.process).as_deref() == Some(&*self.started);
         if same_process && self.process == std::process::id() {
@@ -189,19 +197,24 @@ mod tests {
     #[test]
     fn a_handle_of_this_process_is_alive_until_it_ends() {
         let holder = Holder::begin();
-        assert!(holder.is_alive());
+        assert!(holder.is_alive(None));
         holder.end();
-        assert!(!holder.is_alive());
+        assert!(!holder.is_alive(None));
     }
 
     #[test]
     fn another_host_counts_as_alive_and_an_earlier_process_with_our_number_as_dead() {
         let holder = Holder::begin();
         let elsewhere = Holder { host: "another host".to_owned(), process: u32::MAX, ..holder.clone() };
-        assert!(elsewhere.is_alive());
+        assert!(elsewhere.is_alive(None));
+        let now = Timestamp::now();
+        assert!(
+            elsewhere.is_alive(Some(now + LEASE)) && !elsewhere.is_alive(Some(now)),
+            "until its leases are not renewed"
+        );
         assert_eq!(Holder::parse(&elsewhere.text()), Some(elsewhere));
         if cfg!(target_os = "linux") {
-            assert!(!Holder { started: "1-0".to_owned(), ..holder.clone() }.is_alive());
+            assert!(!Holder { started: "1-0".to_owned(), ..holder.clone() }.is_alive(None));
         }
         holder.end();
     }
@@ -211,13 +224,13 @@ mod tests {
     fn a_process_in_another_namespace_counts_as_alive_until_the_machine_is_started_again() {
         let holder = Holder::begin();
         let elsewhere = Holder { namespace: Some("1".to_owned()), process: u32::MAX, ..holder.clone() };
-        assert!(elsewhere.is_alive());
+        assert!(elsewhere.is_alive(None));
         assert!(elsewhere.to_string().ends_with("(in another container)"), "{elsewhere}");
         assert_eq!(Holder::parse(&elsewhere.text()), Some(elsewhere.clone()));
-        assert!(!Holder { started: "1-0".to_owned(), ..elsewhere }.is_alive());
+        assert!(!Holder { started: "1-0".to_owned(), ..elsewhere }.is_alive(None));
         // What older versions wrote.
         let older = Holder::parse(&format!("{} 1-0 7 {}", u32::MAX, host())).unwrap();
-        assert_eq!((older.namespace.clone(), older.is_alive()), (None, false));
+        assert_eq!((older.namespace.clone(), older.is_alive(None)), (None, false));
         holder.end();
     }
 
@@ -228,12 +241,12 @@ mod tests {
         let started = platform::started(child.id()).unwrap();
         let namespace = platform::namespace();
         let holder = Holder { process: child.id(), started, handle: 1, host: host().to_owned(), namespace };
-        assert!(holder.is_alive());
+        assert!(holder.is_alive(None));
         child.kill().unwrap();
-        while cfg!(target_os = "linux") && holder.is_alive() {
+        while cfg!(target_os = "linux") && holder.is_alive(None) {
             std::thread::yield_now();
         }
         child.wait().unwrap();
-        assert!(!holder.is_alive());
+        assert!(!holder.is_alive(None));
     }
 }

@@ -25,6 +25,7 @@
 //! no run.
 
 mod batch;
+mod board;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod holder;

@@ -43,6 +43,7 @@ fn the_second_process_appends_until_it_is_killed() {
 fn whole_batch(seq: u64) -> Batch {
     let content = Bytes::from(vec![u8::try_from(seq % 251).unwrap(); 3_000]);
     let change = RunChange {
+        waits: Default::default(),
         worked: Duration::ZERO,
         status: RunStatus::Running,
         outcome: Some(Bytes::from(seq.to_string())),

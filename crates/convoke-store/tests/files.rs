@@ -79,7 +79,7 @@ fn a_newer_store_is_refused() {
     Connection::open(&file).unwrap().execute_batch("PRAGMA user_version = 9; PRAGMA wal_checkpoint").unwrap();
     let error = refused(&file);
     let store = file.display().to_string();
-    assert_eq!(error, StoreError::Newer { store, found: 9, supported: 4 });
+    assert_eq!(error, StoreError::Newer { store, found: 9, supported: 5 });
 }
 
 #[test]
@@ -186,6 +186,7 @@ async fn space_of_deleted_runs_goes_back_to_the_file_system() {
         run.input = vec![7; 1 << 20].into();
         run.past = batch(1..=50);
         run.past.change = Some(convoke_core::store::RunChange {
+            waits: Default::default(),
             worked: std::time::Duration::ZERO,
             status: convoke_core::RunStatus::Completed,
             outcome: None,

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use common::{entry, id};
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunChange, RunQuery, Totals};
+use convoke_core::store::{
+    AwaitedChannel, Batch, Lease, NewMail, NewRun, OnBusy, Retention, RunChange, RunQuery, Totals, Waits,
+};
 use convoke_core::{
     Answer, Blob, Digest, IdempotencyKey, Path, Question, RunId, RunStatus, Store, Timestamp,
 };
@@ -24,8 +26,16 @@ enum Operation {
     Append { lease: u8, batch: SomeBatch },
     Release { lease: u8 },
     Answer { run: u8, question: u8, fits: bool },
+    Post { run: u8, mail: SomeMail },
     Delete { run: u8 },
     Purge { keep: usize },
+}
+
+#[derive(Debug, Clone, Copy)]
+enum SomeMail {
+    On { channel: u8, key: Option<u8> },
+    Reply { question: u8 },
+    Cancel,
 }
 
 #[derive(Debug, Clone)]
@@ -46,7 +56,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
         optional(0..4),
         questions(),
         optional(0..3),
-        optional(0..9),
+        prop::option::weighted(0.3, prop_oneof![2 => 0..9_u8, 1 => Just(1)]),
     )
         .prop_map(|(entries, off, blob, opened, closed, status)| SomeBatch {
             entries,
@@ -62,10 +72,19 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
         8 => (any::<u8>(), batch).prop_map(|(lease, batch)| Operation::Append { lease, batch }),
         2 => any::<u8>().prop_map(|lease| Operation::Release { lease }),
         3 => (0..4_u8, 0..3_u8, prop::bool::weighted(0.8)).prop_map(|(run, question, fits)| Operation::Answer { run, question, fits }),
+        3 => (0..4_u8, mail()).prop_map(|(run, mail)| Operation::Post { run, mail }),
         1 => (0..4_u8).prop_map(|run| Operation::Delete { run }),
         1 => (0..3_usize).prop_map(|keep| Operation::Purge { keep }),
     ];
     prop::collection::vec(operation, 1..40)
+}
+
+fn mail() -> impl Strategy<Value = SomeMail> {
+    prop_oneof![
+        6 => (0..2_u8, optional(0..2)).prop_map(|(channel, key)| SomeMail::On { channel, key }),
+        2 => (0..3_u8).prop_map(|question| SomeMail::Reply { question }),
+        1 => Just(SomeMail::Cancel),
+    ]
 }
 
 fn optional(range: std::ops::Range<u8>) -> impl Strategy<Value = Option<u8>> {
@@ -133,6 +152,23 @@ async fn perform(store: &dyn Store, operation: &Operation, leases: &[Lease]) -> 
             let question = pending(&run, *question, 0).id;
             (format!("{:?}", store.answer(&run, &question, answer).await), None)
         }
+        Operation::Post { run, mail } => {
+            let run = run_id(*run);
+            let mut new = match mail {
+                SomeMail::On { channel, .. } => NewMail::json(channel_name(*channel), channel),
+                SomeMail::Reply { question } => {
+                    let answer = Answer { at: Timestamp::from_micros(7), ..Answer::approve() };
+                    NewMail::reply(&pending(&run, *question, 0).id, &answer)
+                }
+                SomeMail::Cancel => NewMail::cancel("enough"),
+            }
+            .unwrap();
+            new.at = Timestamp::from_micros(7);
+            if let SomeMail::On { key, .. } = mail {
+                new.key = key.map(|key| key.to_string());
+            }
+            (format!("{:?}", store.post(&run, new).await), None)
+        }
         Operation::Delete { run } => (format!("{:?}", store.delete(&run_id(*run)).await), None),
         Operation::Purge { keep } => {
             let retention = Retention { keep_per_workflow: Some(*keep), ..Retention::default() };
@@ -146,6 +182,8 @@ async fn everything(store: &dyn Store) -> Vec<String> {
     let mut found = Vec::new();
     for mut record in store.runs(&RunQuery::default()).await.unwrap() {
         (record.created, record.updated) = (Timestamp::default(), Timestamp::default());
+        // One that is due now is so from some moment on.
+        record.wake = record.wake.map(|wake| wake.min(Timestamp::from_micros(1_000)));
         let run = record.id.clone();
         let mut digests = store.blob_digests(&run).await.unwrap();
         digests.sort();
@@ -155,14 +193,25 @@ async fn everything(store: &dyn Store) -> Vec<String> {
         for question in 0..3 {
             found.push(format!("{:?}", store.answers(&run, &pending(&run, question, 0).id).await));
         }
+        for channel in 0..2 {
+            found.push(format!("{:?}", store.mail(&run, &channel_name(channel), 0, 99).await));
+        }
     }
     found.push(format!("{:?}", store.questions(None).await));
+    let mut due: Vec<_> =
+        store.due(Timestamp::now(), 99).await.unwrap().into_iter().map(|due| due.run).collect();
+    due.sort();
+    found.push(format!("{due:?}"));
     for status in RunStatus::ALL {
         let query = RunQuery { status: Some(status), limit: Some(2), ..RunQuery::default() };
         let runs = store.runs(&query).await.unwrap();
         found.push(format!("{status} {:?}", runs.iter().map(|run| &run.id).collect::<Vec<_>>()));
     }
     found
+}
+
+fn channel_name(number: u8) -> String {
+    format!("channel {number}")
 }
 
 fn run_id(number: u8) -> RunId {
@@ -186,6 +235,13 @@ fn some_batch(run: &RunId, next_seq: u64, batch: &SomeBatch) -> Batch {
         opened: batch.opened.iter().map(|(question, asked)| pending(run, *question, *asked)).collect(),
         closed: batch.closed.iter().map(|question| pending(run, *question, 0).id).collect(),
         change: batch.status.map(|status| RunChange {
+            waits: Waits {
+                until: (status % 3 == 0).then(|| Timestamp::from_micros(9)),
+                channels: vec![AwaitedChannel {
+                    name: channel_name(status % 2),
+                    after: u64::from(batch.off),
+                }],
+            },
             worked: std::time::Duration::ZERO,
             status: RunStatus::ALL[usize::from(status)],
             outcome: (status % 2 == 0).then(|| Bytes::from(vec![status])),

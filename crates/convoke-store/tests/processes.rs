@@ -7,9 +7,10 @@ mod common;
 use std::io::{BufRead, Write};
 
 use common::{ROLE, batch, id, lines, new_run, say, second_process};
-use convoke_core::store::OnBusy;
-use convoke_core::{Store, StoreError};
+use convoke_core::store::{NewMail, OnBusy};
+use convoke_core::{Store, StoreError, Timestamp};
 use convoke_store::SqliteStore;
+use futures_util::StreamExt;
 
 /// The other process: does what it is told, and says what came of it.
 #[tokio::test]
@@ -33,6 +34,10 @@ async fn the_second_process_obeys() {
                 let result = store.append(lease, batch([lease.next_seq])).await;
                 say(format!("{result:?}"));
                 lease.next_seq += 1;
+            }
+            "post" => {
+                let mail = NewMail::json("letters", &1).unwrap();
+                say(store.post(&run, mail).await.unwrap().is_new);
             }
             "release" => store.release(lease.as_ref().unwrap()),
             "close" => return,
@@ -131,6 +136,69 @@ async fn a_process_that_closes_its_store_gives_its_leases_back() {
     assert_eq!(other.ask("claim"), "claimed 2", "although this process is alive");
     other.tell("close");
     assert!(other.child.wait().unwrap().success());
+}
+
+#[tokio::test]
+async fn a_lease_of_another_host_holds_as_long_as_it_is_renewed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    let store = SqliteStore::open(&file).unwrap();
+    let theirs = store.create(new_run("shared")).await.unwrap();
+    store.append(&theirs, batch([1])).await.unwrap();
+    // As if this handle were on another machine.
+    let elsewhere = |until: Timestamp| {
+        let raw = rusqlite::Connection::open(&file).unwrap();
+        raw.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+        raw.execute("UPDATE runs SET holder = '7 1-0 1 another-machine'", []).unwrap();
+        let row = ("7 1-0 1 another-machine", until.as_micros());
+        raw.execute("INSERT OR REPLACE INTO holders (holder, until) VALUES (?1, ?2)", row).unwrap();
+    };
+    elsewhere(Timestamp::now() + std::time::Duration::from_secs(60));
+    let other = SqliteStore::open(&file).unwrap();
+    let busy = other.claim(&theirs.run, OnBusy::Refuse).await.unwrap_err();
+    assert!(matches!(&busy, StoreError::Busy { holder, .. } if holder.contains("another-machine")), "{busy}");
+    assert!(other.run(&theirs.run).await.unwrap().unwrap().holder.is_some());
+    elsewhere(Timestamp::now());
+    assert_eq!(other.run(&theirs.run).await.unwrap().unwrap().holder, None, "it was not renewed");
+    let ours = other.claim(&theirs.run, OnBusy::Refuse).await.unwrap();
+    assert_eq!(ours.epoch, 2);
+    let lost = store.append(&theirs, batch([2])).await.unwrap_err();
+    assert!(matches!(lost, StoreError::Fenced { ours: 1, current: 2, .. }), "{lost}");
+}
+
+#[tokio::test]
+async fn whoever_holds_a_run_says_until_when_and_says_so_no_longer_when_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    let store = SqliteStore::open(&file).unwrap();
+    let lease = store.create(new_run("shared")).await.unwrap();
+    let held = || {
+        let raw = rusqlite::Connection::open(&file).unwrap();
+        let sql = "SELECT until FROM runs JOIN holders USING (holder)";
+        raw.query_row(sql, [], |row| row.get::<_, i64>(0)).ok().map(Timestamp::from_micros)
+    };
+    assert!(held().is_some_and(|until| until > Timestamp::now()));
+    store.append(&lease, batch([1])).await.unwrap();
+    drop(store);
+    assert_eq!(held(), None);
+}
+
+#[tokio::test]
+async fn mail_of_another_process_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    let store = SqliteStore::open(&file).unwrap();
+    let lease = store.create(new_run("shared")).await.unwrap();
+    let mut other = Other::start(&file);
+    let (mut watch, mut reading) =
+        (store.watch(Some(&lease.run)), SqliteStore::open_read_only(&file).unwrap().watch(Some(&lease.run)));
+    let mail = || store.mail(&lease.run, "letters", 0, 9);
+    assert_eq!(mail().await.unwrap(), []);
+    assert_eq!(other.ask("post"), "true");
+    while mail().await.unwrap().is_empty() {
+        watch.next().await.unwrap();
+    }
+    reading.next().await.unwrap();
 }
 
 #[test]

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use common::{entry, new_run};
-use convoke_core::store::{Batch, OnBusy, Retention, RunQuery};
-use convoke_core::{Blob, Digest, Store, StoreError};
+use convoke_core::ask::PendingQuestion;
+use convoke_core::store::{Batch, OnBusy, Retention, RunChange, RunQuery, Waits};
+use convoke_core::{Answer, Blob, Digest, IdempotencyKey, Question, RunStatus, Store, StoreError, Timestamp};
 use convoke_store::SqliteStore;
 use rusqlite::Connection;
 
@@ -84,16 +85,74 @@ async fn what_others_write_meanwhile_is_seen() {
     assert_eq!(held, None);
 }
 
-/// Takes away what version 4 has added.
+/// Takes away what version 5 has added.
+const WITHOUT_MAIL: &str = "DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; \
+     ALTER TABLE runs DROP COLUMN wake; PRAGMA user_version = 4; CREATE TABLE answers (run INTEGER NOT NULL, \
+     question TEXT NOT NULL, number INTEGER NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (run, question, number)) \
+     STRICT, WITHOUT ROWID;";
+
+/// Takes away what version 4 has added as well.
 const WITHOUT_LAUNCHES: &str = "DROP TABLE launches; DROP TABLE labels; DROP INDEX runs_by_parent; DROP INDEX runs_by_thread; \
      ALTER TABLE runs DROP COLUMN parent; ALTER TABLE runs DROP COLUMN thread; ALTER TABLE runs DROP COLUMN latest; \
      ALTER TABLE runs DROP COLUMN worked; PRAGMA user_version = 3;";
 
 #[tokio::test]
+async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    let store = SqliteStore::open(&file).unwrap();
+    let lease = store.create(new_run("one")).await.unwrap();
+    let asked = |path: &str, question| PendingQuestion {
+        run: lease.run.clone(),
+        id: IdempotencyKey::derive(&lease.run, &path.into(), 0),
+        path: path.into(),
+        asked: Timestamp::now(),
+        question,
+    };
+    let open = asked("open", Question::text("open?").quorum(2));
+    let closed = asked("closed", Question::text("closed?"));
+    let waits = Waits::default();
+    let (status, totals) = (RunStatus::Suspended, Default::default());
+    let change = Some(RunChange { status, outcome: None, totals, worked: Default::default(), waits });
+    store.append(&lease, Batch { opened: vec![open.clone()], change, ..Batch::default() }).await.unwrap();
+    store.release(&lease);
+    drop(store);
+    let older = Connection::open(&file).unwrap();
+    older.execute_batch(WITHOUT_MAIL).unwrap();
+    let answer = |question: &PendingQuestion, number: u32, by: &str| {
+        let answer = Answer::text(by).by(by);
+        let json = serde_json::to_string(&answer).unwrap();
+        let row = (question.id.as_str(), number, json);
+        older.execute("INSERT INTO answers VALUES (1, ?1, ?2, ?3)", row).unwrap();
+        answer
+    };
+    let given = [answer(&open, 1, "ann"), answer(&open, 2, "bob")];
+    let before_closed = [answer(&closed, 1, "cat")];
+    drop(older);
+
+    let before = everything(folder.path());
+    let reader = SqliteStore::open_read_only(&file).unwrap();
+    assert_eq!(reader.answers(&lease.run, &open.id).await.unwrap(), given);
+    assert_eq!(reader.mail(&lease.run, "others", 0, 9).await.unwrap(), []);
+    assert_eq!(reader.due(Timestamp::now(), 9).await.unwrap(), []);
+    let record = reader.run(&lease.run).await.unwrap().unwrap();
+    assert_eq!((record.wake, record.channels), (None, vec![]));
+    assert_eq!(everything(folder.path()), before, "reading changes nothing");
+
+    let store = SqliteStore::open(&file).unwrap();
+    assert_eq!(store.answers(&lease.run, &open.id).await.unwrap(), given);
+    assert_eq!(store.answers(&lease.run, &closed.id).await.unwrap(), before_closed);
+    assert_eq!(store.due(Timestamp::now(), 9).await.unwrap().len(), 1, "somebody has answered");
+    let lease = store.claim(&lease.run, OnBusy::Refuse).await.unwrap();
+    store.append(&lease, Batch { opened: vec![closed.clone()], ..Batch::default() }).await.unwrap();
+    assert_eq!(store.answers(&lease.run, &closed.id).await.unwrap(), [], "that was another time");
+}
+
+#[tokio::test]
 async fn a_store_without_launches_is_read_as_it_is_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let file = closed_store(folder.path()).await;
-    Connection::open(&file).unwrap().execute_batch(WITHOUT_LAUNCHES).unwrap();
+    Connection::open(&file).unwrap().execute_batch(&format!("{WITHOUT_MAIL} {WITHOUT_LAUNCHES}")).unwrap();
     let before = everything(folder.path());
     let one = "one".parse().unwrap();
     let reader = SqliteStore::open_read_only(&file).unwrap();
@@ -115,7 +174,10 @@ async fn a_store_of_an_older_version_is_not_brought_up_to_date_by_looking() {
     let file = closed_store(folder.path()).await;
     let older = "ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; \
                  ALTER TABLE runs DROP COLUMN outline; DROP TABLE outlines; PRAGMA user_version = 1";
-    Connection::open(&file).unwrap().execute_batch(&format!("{WITHOUT_LAUNCHES} {older}")).unwrap();
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch(&format!("{WITHOUT_MAIL} {WITHOUT_LAUNCHES} {older}"))
+        .unwrap();
     let before = everything(folder.path());
     let refused = SqliteStore::open_read_only(&file).unwrap_err();
     assert!(matches!(refused, StoreError::Older { found: 1, .. }), "{refused}");
@@ -135,7 +197,7 @@ async fn a_store_whose_content_is_not_in_pieces_is_read_as_it_is_and_goes_on() {
     let digest = Digest::of_parts(&[&content]);
     let older = Connection::open(&file).unwrap();
     let without_pieces = "ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; PRAGMA user_version = 2";
-    older.execute_batch(&format!("{WITHOUT_LAUNCHES} {without_pieces}")).unwrap();
+    older.execute_batch(&format!("{WITHOUT_MAIL} {WITHOUT_LAUNCHES} {without_pieces}")).unwrap();
     older
         .execute(
             "INSERT INTO blobs (run, digest, content) VALUES (1, ?1, ?2)",

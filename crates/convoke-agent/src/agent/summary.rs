@@ -35,11 +35,11 @@ pub(super) async fn sum_up(
     calls: &[ToolCall],
     ends: Vec<Result<Settled, Error>>,
 ) -> Result<Made, Error> {
-    let mut questions = Vec::new();
+    let mut suspended = Vec::new();
     let (mut stop, mut failure) = (None, None);
     for error in ends.iter().filter_map(|end| end.as_ref().err()) {
         match error.root() {
-            Error::Suspended(suspension) => questions.extend(suspension.questions.iter().cloned()),
+            Error::Suspended(suspension) => suspended.push(&**suspension),
             Error::Budget(_) => {}
             _ if own_time_up(scope, error).is_some() => {}
             _ if error.is_stop() => {
@@ -53,8 +53,8 @@ pub(super) async fn sum_up(
     if let Some(stop) = stop {
         return Err(stop);
     }
-    if !questions.is_empty() {
-        return Err(Error::Suspended(Box::new(Suspension { questions })));
+    if !suspended.is_empty() {
+        return Err(Error::Suspended(Box::new(Suspension::together(suspended))));
     }
     if let Some(failure) = failure {
         return Err(failure);

@@ -4,17 +4,15 @@
 //! leaving does nothing to it.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::time::Duration;
 
 use convoke_core::history::{Detail, Moment, OpenQuestion};
-use convoke_core::store::RunRecord;
+use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
 use convoke_core::{EffectKind, History, Phase, QuestionId, RunStatus, Timestamp};
 use serde_json::{Value, json};
 
 use super::questions::write_questions;
 use crate::arguments::Attach;
-use crate::cancelling;
 use crate::failure::{Exit, Failure};
 use crate::gist::Gist;
 use crate::human;
@@ -42,12 +40,12 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Attach) -> Result
     let mut watched = Watched::default();
     loop {
         // Asked before and after: in between it may have been stopped, or cancelled.
-        let was_being_cancelled = is_being_cancelled(session, &record);
+        let was_being_cancelled = is_being_cancelled(session, &record).await?;
         let history = watched.look(session, &record).await?;
         if let Some(history) = history.filter(|history| is_over(&history.record)) {
             let is_stopped = history.record.status == RunStatus::Cancelled;
             let is_for_good = onward::is_cancelled_for_good(&history.record);
-            let more_comes = was_being_cancelled || is_being_cancelled(session, &record);
+            let more_comes = was_being_cancelled || is_being_cancelled(session, &record).await?;
             if !is_stopped || is_for_good || !more_comes {
                 return finish(session, &history);
             }
@@ -67,9 +65,9 @@ fn is_over(record: &RunRecord) -> bool {
     RunStanding::of(record) != RunStanding::Status(RunStatus::Running)
 }
 
-/// Whether somebody is cancelling it for good, for which it is stopped first.
-fn is_being_cancelled(session: &Session<'_>, record: &RunRecord) -> bool {
-    cancelling::reason(Path::new(&session.place), &record.id).is_some()
+/// Whether somebody has told it to end for good.
+async fn is_being_cancelled(session: &Session<'_>, record: &RunRecord) -> Result<bool, Failure> {
+    Ok(!session.store.mail(&record.id, CANCEL_CHANNEL, 0, 1).await?.is_empty())
 }
 
 /// What was told of a run so far.

@@ -1,107 +1,76 @@
 //! `convoke cancel`
 //!
-//! A run that nobody works on is ended in the store. One that a process of this machine works on is ended by asking that
-//! process to stop, as Ctrl-C does; any other is left alone, and it is said who has it.
+//! Whoever works on the run, wherever that is, is told through the store and ends it. A run that nobody works on is ended there.
 
-use std::path::Path;
 use std::time::Duration;
 
-use convoke_core::store::{RunQuery, RunRecord};
-use convoke_core::{Error, History, RunStatus, StoreError, cancel_for_good};
+use convoke_core::store::RunRecord;
+use convoke_core::{Cancelling, Error, RunStatus, StoreError, cancel_for_good};
+use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::arguments::Cancel;
-use crate::cancelling::Notice;
 use crate::failure::Failure;
-use crate::holder::Holder;
+use crate::onward;
 use crate::select;
 use crate::session::Session;
 use crate::shell;
 use crate::who;
 
-/// How often to look whether the other process has let go.
-const LOOK: Duration = Duration::from_millis(100);
+/// How long to wait at most before looking again: a process that was killed says nothing.
+const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a process that was asked to stop is waited for: it may have a command to end, and a call to give up.
+/// How long a process that was told is waited for: it may have a command to end, and a call to give up.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result<(), Failure> {
-    let mut record = select::run(session, &arguments.run).await?;
+    let record = select::run(session, &arguments.run).await?;
     let by = who::name();
     let reason = if by.is_empty() { "with `convoke cancel`".to_owned() } else { format!("by {by}") };
-    // Taken away when the run is cancelled, or cannot be.
-    let mut _notice = None;
-    if let Some(holder) = record.holder.clone() {
-        _notice = Some(stop(session, &record, &holder, &reason).await?);
-        record = let_go(session, &record, &holder).await?;
-    }
-    let ending = History::load(&*session.store, &record.id).await?.ending.unwrap_or_default();
-    if record.status.is_final() && record.status != RunStatus::Cancelled {
-        return Err(Failure::failed(format!("run `{}` is over already: it is {}", record.id, record.status))
-            .hint(format!(
-                "`{}` deletes it",
-                session.command(&format!("rm {}", shell::quoted(record.id.as_str())))
-            )));
-    }
-    if !ending.for_good {
-        cancel_for_good(&*session.store, &record.id, &reason).await.map_err(busy)?;
-    }
-    if session.json {
-        return session.output.json(&json!({"run": record.id, "status": RunStatus::Cancelled}));
-    }
-    session.output.plain(&format!("cancelled {}", record.id))
-}
-
-fn busy(error: Error) -> Failure {
-    match error {
-        Error::Store(StoreError::Busy { run, holder }) => {
-            Failure::failed(format!("run `{run}` was taken up by {holder} at this moment: cancel it again"))
+    let waiting = async {
+        let mut record = record;
+        while !onward::is_cancelled_for_good(&record) {
+            must_not_be_over(session, &record)?;
+            match cancel_for_good(&*session.store, &record.id, &reason).await {
+                Ok(Cancelling::Done) => break,
+                Ok(Cancelling::Told { holder }) => {
+                    session.output.note(&format!("{holder} works on it, and was told to stop"));
+                }
+                // It has ended since it was looked at.
+                Err(Error::Refused(_) | Error::Store(StoreError::Over { .. })) => {}
+                Err(error) => return Err(error.into()),
+            }
+            record = let_go(session, &record).await?;
         }
-        other => other.into(),
+        Ok(record.id)
+    };
+    let run = tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| {
+        Err(Failure::failed("whoever works on the run was told to stop, and still does")
+            .hint("it ends before it does anything else; `convoke runs` says when it has"))
+    })?;
+    if session.json {
+        return session.output.json(&json!({"run": run, "status": RunStatus::Cancelled}));
     }
+    session.output.plain(&format!("cancelled {run}"))
 }
 
-/// Asks the process that works on a run to stop, and says why as long as what this gives is kept.
-async fn stop(
-    session: &mut Session<'_>,
-    record: &RunRecord,
-    holder: &str,
-    reason: &str,
-) -> Result<Notice, Failure> {
-    let run = &record.id;
-    let elsewhere = |what: &str| {
-        Failure::failed(format!("run `{run}` is being worked on by {holder}, {what}"))
-            .hint("stop that process there, with Ctrl-C or SIGINT; then cancel the run")
-    };
-    let Some(process) = Holder::parse(holder).filter(Holder::is_here) else {
-        return Err(elsewhere("which cannot be reached from here"));
-    };
-    let runs =
-        session.store.runs(&RunQuery { status: Some(RunStatus::Running), ..RunQuery::default() }).await?;
-    let others =
-        runs.iter().filter(|other| other.id != *run && other.holder.as_deref() == Some(holder)).count();
-    if others > 0 {
-        return Err(elsewhere("which works on other runs too, and would stop them all"));
+fn must_not_be_over(session: &Session<'_>, record: &RunRecord) -> Result<(), Failure> {
+    if !record.status.is_final() || record.status == RunStatus::Cancelled {
+        return Ok(());
     }
-    let notice = Notice::leave(Path::new(&session.place), run, reason);
-    process.interrupt().map_err(|error| elsewhere(&format!("which cannot be told to stop ({error})")))?;
-    session.output.note(&format!("{holder} has it, and was asked to stop"));
-    Ok(notice)
+    let delete = session.command(&format!("rm {}", shell::quoted(record.id.as_str())));
+    Err(Failure::failed(format!("run `{}` is over already: it is {}", record.id, record.status))
+        .hint(format!("`{delete}` deletes it")))
 }
 
 /// Waits until nobody works on the run any more.
-async fn let_go(session: &Session<'_>, record: &RunRecord, holder: &str) -> Result<RunRecord, Failure> {
-    let waiting = async {
-        loop {
-            match session.store.run(&record.id).await? {
-                Some(now) if now.holder.is_some() => tokio::time::sleep(LOOK).await,
-                Some(now) => return Ok(now),
-                None => return Err(Failure::from(StoreError::NotFound { run: record.id.clone() })),
-            }
+async fn let_go(session: &Session<'_>, record: &RunRecord) -> Result<RunRecord, Failure> {
+    let mut watch = session.store.watch(Some(&record.id));
+    loop {
+        match session.store.run(&record.id).await? {
+            Some(now) if now.holder.is_none() => return Ok(now),
+            Some(_) => drop(tokio::time::timeout(LOOK, watch.next()).await),
+            None => return Err(StoreError::NotFound { run: record.id.clone() }.into()),
         }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| {
-        Err(Failure::failed(format!("{holder} was asked to stop and still works on run `{}`", record.id))
-            .hint("once more ends it at once; a call of a tool that it is making may then be in doubt"))
-    })
+    }
 }

@@ -22,6 +22,7 @@ mod resume;
 mod rm;
 mod run;
 mod runs;
+mod send;
 mod show;
 mod stats;
 mod validate;
@@ -54,6 +55,7 @@ pub(crate) async fn run(session: &mut Session<'_>, command: &Stored, all: &Argum
         Stored::Answer(arguments) => answer::run(session, arguments, all).await,
         Stored::Resume(arguments) => resume::run(session, arguments, all).await,
         Stored::Questions => questions::run(session).await,
+        Stored::Send(arguments) => send::run(session, arguments).await,
         Stored::Cancel(arguments) => cancel::run(session, arguments).await,
         Stored::Attach(arguments) => attach::run(session, arguments).await,
         Stored::Rm(arguments) => rm::run(session, arguments, &all.store).await,

@@ -13,7 +13,7 @@ use crate::select;
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::{Ink, Rich};
-use crate::view::{EffectView, EndingView, NodeView, QuestionView, RunView};
+use crate::view::{EffectView, EndingView, NodeView, QuestionView, RunView, time};
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
@@ -108,16 +108,39 @@ fn next_step(session: &Session<'_>, history: &History) -> Option<String> {
     let resume = || session.resuming(record);
     match record.status {
         RunStatus::Running if record.holder.is_none() => Some(format!("to let it go on, {}", resume())),
-        RunStatus::Suspended if history.questions.iter().all(|open| open.settled(session.now).is_some()) => {
-            Some(format!("nothing is left to answer: {}", resume()))
-        }
-        RunStatus::Suspended | RunStatus::Running | RunStatus::Completed => None,
+        RunStatus::Suspended => waits_for(session, history),
+        RunStatus::Running | RunStatus::Completed => None,
         _ if !onward::can_go_on(record) => onward::otherwise(session, history),
         _ => {
             let id = shell::quoted(record.id.as_str());
             let fork = session.command(&format!("fork {id} --at N"));
             Some(format!("to try again what failed, {}; to try something else, `{fork}`", resume()))
         }
+    }
+}
+
+/// What can be done about a suspended run. What its questions say is said by them.
+fn waits_for(session: &Session<'_>, history: &History) -> Option<String> {
+    let record = &history.record;
+    let resume = || session.resuming(record);
+    let is_settled = history.questions.iter().all(|open| open.settled(session.now).is_some());
+    if !history.questions.is_empty() && is_settled {
+        return Some(format!("nothing is left to answer: {}", resume()));
+    }
+    if record.wake.is_some_and(|wake| wake <= session.now) {
+        return Some(format!("what it waited for is there: {}", resume()));
+    }
+    if !history.questions.is_empty() {
+        return None;
+    }
+    if let Some(channel) = record.channels.first() {
+        let (id, channel) = (shell::quoted(record.id.as_str()), shell::quoted(channel));
+        let send = session.command(&format!("send {id} {channel} JSON"));
+        return Some(format!("it waits to be sent something: `{send}`"));
+    }
+    match record.wake {
+        Some(wake) => Some(format!("it sleeps until {}; then {}", time(wake), resume())),
+        None => Some(format!("it can go on: {}", resume())),
     }
 }
 

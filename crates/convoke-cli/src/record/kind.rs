@@ -20,6 +20,8 @@ pub(crate) enum Kind {
     Question,
     /// Waits.
     Sleep,
+    /// What the run was sent.
+    Mail,
     /// Looks at the clock.
     Now,
     /// What the program itself did to the world.
@@ -35,12 +37,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Run,
         Self::Model,
         Self::Tool,
         Self::Question,
         Self::Sleep,
+        Self::Mail,
         Self::Now,
         Self::Custom,
         Self::Decision,
@@ -56,6 +59,7 @@ impl Kind {
             Self::Tool => "tool",
             Self::Question => "question",
             Self::Sleep => "sleep",
+            Self::Mail => "mail",
             Self::Now => "now",
             Self::Custom => "custom",
             Self::Decision => "decision",
@@ -72,6 +76,7 @@ impl Kind {
             EffectKind::Tool => Self::Tool,
             EffectKind::Ask => Self::Question,
             EffectKind::Sleep => Self::Sleep,
+            EffectKind::Receive => Self::Mail,
             EffectKind::Now => Self::Now,
             EffectKind::Custom => Self::Custom,
             _ => Self::Decision,

@@ -62,7 +62,11 @@ fn shortened(asked: &str, columns: usize) -> String {
 fn label(effect: &Effect) -> String {
     match effect.current().detail {
         Detail::Fate => "step".to_owned(),
-        Detail::Tool { .. } | Detail::Ask { .. } | Detail::Sleep { .. } | Detail::Custom { .. } => {
+        Detail::Tool { .. }
+        | Detail::Ask { .. }
+        | Detail::Sleep { .. }
+        | Detail::Receive { .. }
+        | Detail::Custom { .. } => {
             format!("{} ", effect.kind)
         }
         _ => effect.kind.to_string(),
@@ -76,6 +80,7 @@ fn asked(detail: &Detail, models: &[&str]) -> String {
         Detail::Tool { tool, arguments, .. } => call(tool, arguments),
         Detail::Ask { question, .. } => text::one_line(&question.title),
         Detail::Sleep { duration } => human::duration(*duration),
+        Detail::Receive { channel, .. } => text::one_line(channel),
         Detail::Custom { name, request, .. } => call(name, request),
         _ => String::new(),
     }
@@ -114,6 +119,7 @@ fn given(history: &History, effect: &Effect) -> Option<(Ink, String)> {
         Detail::Tool { result: Some(result), .. } => (Ink::Plain, text::one_line(&result.content)),
         Detail::Ask { answer: Some(answer), .. } => (Ink::Plain, text::one_line(&question::answer(answer))),
         Detail::Now { time: Some(time) } => (Ink::Plain, time.to_string()),
+        Detail::Receive { received: Some(received), .. } => (Ink::Plain, compact(&received.payload)),
         Detail::Custom { value: Some(value), .. } | Detail::Decision { choice: Some(value) } => {
             (Ink::Plain, compact(value))
         }
@@ -129,6 +135,7 @@ pub(crate) fn begun(history: &History, effect: &Effect) -> (Ink, String) {
         EffectKind::Ask => "no longer asked",
         _ if history.is_in_doubt(effect) => "in doubt",
         EffectKind::Sleep => "not over yet",
+        EffectKind::Receive => "waiting for mail",
         _ => "not finished",
     };
     (Ink::Caution, text.to_owned())

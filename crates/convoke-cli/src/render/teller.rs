@@ -63,6 +63,7 @@ impl<'a> Teller<'a> {
                 blocks.push(Block::new("call", format!("{tool} {}", pretty(arguments))));
             }
             Detail::Ask { question, .. } => blocks.extend(question::blocks(question)),
+            Detail::Receive { channel, .. } => blocks.push(Block::new("channel", channel.clone())),
             Detail::Sleep { duration } => blocks.push(Block::new("wait", human::duration(*duration))),
             Detail::Custom { name, request, .. } => {
                 let request = if request.is_null() { String::new() } else { format!(" {}", pretty(request)) };

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use convoke_config::Config;
 use convoke_core::store::NewRun;
 use convoke_core::{
-    Error, FORBID_LIVE_MODELS, History, Limits, Model, RunId, RunStatus, Runtime, StoreError, WhenBusy,
+    Error, FORBID_LIVE_MODELS, History, Limits, Model, Outcome, RunId, RunStatus, Runtime, StoreError,
+    WhenBusy,
 };
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{GoalState, NodeRef, Prepared, Problem, ProblemKind, Secrets, SkillShelf, Values};
@@ -26,7 +27,6 @@ use super::signals::Signals;
 use super::tools::Hands;
 use super::watch::Watch;
 use crate::arguments::Color;
-use crate::cancelling;
 use crate::failure::Failure;
 use crate::models::Models;
 use crate::observe::Watchers;
@@ -205,7 +205,9 @@ impl Job {
         let loudness = if shows_events { Loudness::Quiet } else { common.loudness() };
         let telling = Telling::default();
         let (person, questions) = person();
-        let builder = Runtime::builder().shared_store(Arc::clone(&session.store)).observer(telling.clone());
+        // Whoever began it here waits for it here.
+        let builder = Runtime::builder().shared_store(Arc::clone(&session.store)).patience(Duration::MAX);
+        let builder = builder.observer(telling.clone());
         let watchers = Watchers::start(&self.models.config, session.output);
         let builder = self.hands.guard(watchers.watch(builder));
         let runtime = if prompt.is_there { builder.responder(person) } else { builder }.build();
@@ -227,8 +229,6 @@ impl Job {
         let Prompt { keyboard, is_there, .. } = prompt;
         let take_over = format!("{} --take-over", session.resume(&run, manifest));
         let history = History::load(&*session.store, &run).await?;
-        let (store, own) = (PathBuf::from(&session.place), run.clone());
-        let cancelled = Arc::new(move || cancelling::reason(&store, &own));
         let watch = Watch {
             telling,
             progress: Progress::new(&self.planned).remembering(&history),
@@ -239,7 +239,6 @@ impl Job {
             by: who::name(),
             always: self.hands.always(),
             granted: HashSet::new(),
-            cancelled: cancelled.clone(),
             take_over,
             gives_events: format == Format::Ndjson,
             output: &mut *session.output,
@@ -258,7 +257,7 @@ impl Job {
                     _ => None,
                 };
                 let cancelled = match outcome.status {
-                    RunStatus::Cancelled => why_cancelled(session, &run, cancelled()).await?,
+                    RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
                     _ => None,
                 };
                 let about = About { policys, cancelled, notes, is_quiet: common.quiet };
@@ -272,17 +271,14 @@ impl Job {
     }
 }
 
-/// Why a run was cancelled for good, if it was: whoever does that says so as long as it takes, and then the run does.
-async fn why_cancelled(
-    session: &Session<'_>,
-    run: &RunId,
-    said: Option<String>,
-) -> Result<Option<String>, Failure> {
-    if said.is_some() {
-        return Ok(said);
-    }
-    let record = session.store.run(run).await?;
-    Ok(record.filter(onward::is_cancelled_for_good).map(|_| "for good".to_owned()))
+/// Why a run was cancelled for good, if it was.
+async fn why_cancelled<S>(session: &Session<'_>, outcome: &Outcome<S>) -> Result<Option<String>, Failure> {
+    let record = session.store.run(&outcome.run).await?;
+    let reason = match outcome.error.as_ref().map(Error::root) {
+        Some(Error::Cancelled(reason)) => reason.to_string(),
+        _ => "for good".to_owned(),
+    };
+    Ok(record.filter(onward::is_cancelled_for_good).map(|_| reason))
 }
 
 /// The workflow with this model for whatever names none.

@@ -161,6 +161,8 @@ mod tests {
             forked_from: None,
             totals: Totals::default(),
             worked: Duration::ZERO,
+            wake: None,
+            channels: Vec::new(),
         };
         assert_eq!(Manifest::of(&record), Some(manifest.clone()));
         record.launch = Launch::default();

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::future::pending;
-use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{Answer, Error, Event, Outcome, Start, State, StoreError};
@@ -43,8 +42,6 @@ pub(crate) struct Watch<'a> {
     pub(crate) always: Option<Always>,
     /// What was approved for the whole run.
     pub(crate) granted: HashSet<String>,
-    /// Why the run is being cancelled, if it is that and no Ctrl-C.
-    pub(crate) cancelled: Arc<dyn Fn() -> Option<String>>,
     /// The command that takes the run over from whoever works on it.
     pub(crate) take_over: String,
     /// Whether every event is a result.
@@ -82,16 +79,10 @@ impl Watch<'_> {
                         drop(stream);
                         std::process::exit(INTERRUPTED);
                     }
-                    let (reason, note) = match (self.cancelled)() {
-                        Some(reason) => (reason.clone(), format!("cancelled {reason}: stopping")),
-                        None => {
-                            (format!("stopped by {by}"), format!("{by}: stopping; once more to stop at once"))
-                        }
-                    };
-                    stream.canceller().cancel(reason);
+                    stream.canceller().cancel(format!("stopped by {by}"));
                     broken_off = conversation.take();
                     is_stopping = true;
-                    self.output.note(&note);
+                    self.output.note(&format!("{by}: stopping; once more to stop at once"));
                 }
                 event = stream.next() => {
                     if let Err(failure) = self.hear() {

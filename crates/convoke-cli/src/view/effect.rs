@@ -138,6 +138,10 @@ enum DetailView<'a> {
     Sleep {
         sleep_seconds: f64,
     },
+    Receive {
+        channel: &'a str,
+        received: Option<ReceivedView<'a>>,
+    },
     Now {
         time: Option<String>,
     },
@@ -154,6 +158,13 @@ enum DetailView<'a> {
         outcome: Option<&'a Value>,
     },
     Nothing {},
+}
+
+#[derive(Debug, Serialize)]
+struct ReceivedView<'a> {
+    payload: &'a Value,
+    sender: &'a str,
+    at: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -186,6 +197,14 @@ impl<'a> DetailView<'a> {
                 Self::Ask { question: question_json(question), answer: answer.as_ref().map(AnswerView::from) }
             }
             Detail::Sleep { duration } => Self::Sleep { sleep_seconds: seconds(*duration) },
+            Detail::Receive { channel, received } => {
+                let received = received.as_ref().map(|it| ReceivedView {
+                    payload: &it.payload,
+                    sender: &it.sender,
+                    at: time(it.at),
+                });
+                Self::Receive { channel, received }
+            }
             Detail::Now { time: seen } => Self::Now { time: seen.map(time) },
             Detail::Custom { name, request, value } => Self::Custom { name, request, value: value.as_ref() },
             Detail::Decision { choice } => Self::Decision { choice: choice.as_ref() },

@@ -22,6 +22,12 @@ pub(crate) struct RunView<'a> {
     spent: SpentView,
     held_by: Option<&'a str>,
     forked_from: Option<&'a ForkPoint>,
+    /// From when on a suspended run can go on by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goes_on: Option<String>,
+    /// The channels a suspended run waits for mail on.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    channels: &'a [String],
 }
 
 impl<'a> RunView<'a> {
@@ -37,6 +43,8 @@ impl<'a> RunView<'a> {
             spent,
             held_by: record.holder.as_deref(),
             forked_from: record.forked_from.as_ref(),
+            goes_on: record.wake.map(time),
+            channels: &record.channels,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, ForkPoint, NewRun, RunChange, Totals};
+use convoke_core::store::{Batch, ForkPoint, NewRun, RunChange, Totals, Waits};
 use convoke_core::{
     Answer, Blob, Digest, EffectKind, Entry, IdempotencyKey, Message, Path, Phase, Question, RunId,
     RunStatus, Timestamp, ToolCall, Usage,
@@ -170,7 +170,19 @@ impl Run {
     /// How it ended.
     pub(crate) fn ends(mut self, status: RunStatus, outcome: Value) -> Self {
         let outcome = Some(Bytes::from(outcome.to_string()));
-        self.change = Some(RunChange { worked: Duration::ZERO, status, outcome, totals: self.totals });
+        self.change = Some(RunChange {
+            worked: Duration::ZERO,
+            status,
+            outcome,
+            totals: self.totals,
+            waits: Default::default(),
+        });
+        self
+    }
+
+    /// What it waits for beside answers, now that it is suspended.
+    pub(crate) fn waits(mut self, waits: Waits) -> Self {
+        self.change.iter_mut().for_each(|change| change.waits = waits.clone());
         self
     }
 

@@ -54,6 +54,7 @@ mod run_tools_chains;
 mod run_tools_more;
 mod run_tools_stop;
 mod runs;
+mod send;
 mod session_log;
 mod show;
 mod sink;

@@ -50,6 +50,16 @@ impl PendingQuestion {
         })
     }
 
+    /// When it next changes by itself, after this moment: others are asked as well, or its time is over.
+    #[must_use]
+    pub fn next_change(&self, now: Timestamp) -> Option<Timestamp> {
+        let Question { expiry, escalation, .. } = &self.question;
+        let escalated = escalation.as_ref().map(|escalation| self.asked + escalation.after);
+        let expired = expiry.as_ref().map(|expiry| self.asked + expiry.after);
+        // What is over and was not looked at since holds at once.
+        escalated.filter(|at| *at > now).into_iter().chain(expired).min()
+    }
+
     fn has_expired(&self, now: Timestamp) -> bool {
         self.question.expiry.as_ref().is_some_and(|expiry| now >= self.asked + expiry.after)
     }

@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+
 use super::Past;
 use crate::ask::{Answer, PendingQuestion, Question};
 use crate::event::EventKind;
 use crate::journal::Attached;
-use crate::{Digest, EffectKind, Error, Phase, Scope, Suspension, Timestamp};
-
-/// How often a waiting run looks whether somebody answered through the store.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+use crate::run::{Awaited, suspension};
+use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
 
 /// How often a responder may answer with something that does not count before it counts as not being there itself.
 const PATIENCE: u32 = 3;
@@ -105,12 +105,12 @@ impl Scope {
             let answer = match self.respond(&shown, &given).await? {
                 Response::Given(answer) => answer,
                 Response::DecidedElsewhere => continue,
-                Response::NobodyThere => return Err(self.suspend(pending)),
+                Response::NobodyThere => return Err(self.suspend(Awaited::answer(pending))),
             };
             match pending.objection_to(&answer, &answers) {
                 None => given.push(answer),
                 // Whoever answers like this again and again is not there.
-                Some(_) if patience == 1 => return Err(self.suspend(pending)),
+                Some(_) if patience == 1 => return Err(self.suspend(Awaited::answer(pending))),
                 Some(objection) => {
                     patience -= 1;
                     shown = pending.noting(&objection);
@@ -129,20 +129,24 @@ impl Scope {
         let _pause = self.pause();
         let response = responder.respond(shown);
         tokio::pin!(response);
+        let mut elsewhere = match self.journal() {
+            Some(journal) => journal.store().watch(Some(self.run_id())),
+            None => Box::pin(futures_util::stream::pending()),
+        };
         // Whoever is being asked must not be interrupted only because we look elsewhere too.
         loop {
+            let answers = self.answers(shown, given).await?;
+            if shown.settled(&answers, Timestamp::now()).is_some() {
+                return Ok(Response::DecidedElsewhere);
+            }
             tokio::select! {
                 biased;
                 response = &mut response => {
                     return Ok(response.map_or(Response::NobodyThere, Response::Given));
                 }
                 stop = self.out_of_time() => return Err(stop),
-                () = tokio::time::sleep(self.next_look(shown)) => {
-                    let answers = self.answers(shown, given).await?;
-                    if shown.settled(&answers, Timestamp::now()).is_some() {
-                        return Ok(Response::DecidedElsewhere);
-                    }
-                }
+                _ = elsewhere.next() => {}
+                () = expiry(shown) => {}
             }
         }
     }
@@ -157,18 +161,22 @@ impl Scope {
         Ok(answers)
     }
 
-    fn next_look(&self, pending: &PendingQuestion) -> Duration {
-        let expiry = pending.question.expiry.as_ref();
-        let left = expiry.map(|expiry| (pending.asked + expiry.after).since(Timestamp::now()));
-        left.map_or(LOOK_INTERVAL, |left| left.min(LOOK_INTERVAL)).max(Duration::from_millis(1))
-    }
-
-    fn suspend(&self, pending: &PendingQuestion) -> Error {
+    /// Lets the run be suspended: it waits for something that nobody is here to wait for.
+    pub(super) fn suspend(&self, awaited: Awaited) -> Error {
         for node in self.node.ancestry() {
             node.suspended.store(true, Ordering::Relaxed);
         }
-        self.node.run.waiting.add(pending.clone());
-        Error::Suspended(Box::new(Suspension { questions: vec![pending.clone()] }))
+        let suspension = suspension(std::iter::once(&awaited));
+        self.node.run.waiting.add(awaited);
+        Error::Suspended(Box::new(suspension))
+    }
+}
+
+/// Waits until a question changes by itself.
+async fn expiry(pending: &PendingQuestion) {
+    match pending.next_change(Timestamp::now()) {
+        Some(at) => tokio::time::sleep(at.since(Timestamp::now()).max(Duration::from_millis(1))).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Past;
 use crate::journal::Attached;
+use crate::run::Awaited;
 use crate::{Digest, EffectKind, Error, Path, Scope, Timestamp};
 
 impl Scope {
@@ -32,8 +33,11 @@ impl Scope {
 
     /// Waits. **Durable**: a resumed run waits only for what is left, and not at all for a wait that was over.
     ///
+    /// A wait that is longer than the runtime has [patience](crate::RuntimeBuilder::patience) suspends a run that has a store:
+    /// the store knows when it goes on, and no process is needed until then.
+    ///
     /// # Errors
-    /// Stops, and [`Error::TimedOut`] if this scope's time is up first.
+    /// [`Error::Suspended`] if the wait is long, other stops, and [`Error::TimedOut`] if this scope's time is up first.
     pub async fn sleep(&self, duration: Duration) -> Result<(), Error> {
         let digest = Digest::of_parts(&[&duration.as_micros().to_le_bytes()]);
         let effect = self.number(EffectKind::Sleep, digest);
@@ -47,6 +51,9 @@ impl Scope {
             }
         };
         let left = until.since(Timestamp::now());
+        if left > self.node.run.services.patience && self.journal().is_some() && self.node.outlasts(left) {
+            return Err(self.suspend(Awaited::time(effect.path, until)));
+        }
         let outcome = tokio::select! {
             biased;
             () = tokio::time::sleep(left.min(duration)) => Ok(()),

@@ -11,6 +11,7 @@ mod custom;
 mod decision;
 mod doubt;
 mod model;
+mod receive;
 mod recount;
 mod told_call;
 mod tool;
@@ -28,6 +29,7 @@ pub use decision::PendingDecision;
 pub(crate) use decision::{Fate, Reached};
 pub use doubt::OnDoubt;
 pub use model::Visibility;
+pub use receive::Received;
 
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};
@@ -260,10 +262,11 @@ impl<'a> Numbered<'a> {
         self.scope.check().or_else(|stop| self.finish(request.cloned(), Err(stop), Attached::default()))
     }
 
-    /// Makes everything learnt so far durable: the last thing before the world is touched.
+    /// Makes everything learnt so far durable, and makes sure that the run is still ours: the last thing before the world is
+    /// touched.
     async fn settle(&self) -> Result<(), Error> {
         match self.scope.journal() {
-            Some(journal) => Ok(journal.settle().await?),
+            Some(journal) => Ok(journal.settle_and_confirm().await?),
             None => Ok(()),
         }
     }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use crate::Path;
 use crate::ask::PendingQuestion;
 use crate::journal::EffectKind;
+use crate::{Path, Timestamp};
 
 /// A step failed, seen from its parent. One that was only stopped has not failed, and is not said to have.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -79,17 +79,42 @@ pub struct TimedOut {
     pub limit: Duration,
 }
 
-/// The run waits for answers.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("waiting for {} answer(s): {}", self.questions.len(), self.titles())]
+/// The run waits for answers, for mail, or for time to pass.
+#[derive(Debug, Clone, Default, thiserror::Error)]
+#[error("{}", self.words())]
+#[non_exhaustive]
 pub struct Suspension {
     /// The open questions, in the order they were asked.
     pub questions: Vec<PendingQuestion>,
+    /// The channels it waits for mail on.
+    pub channels: Vec<String>,
+    /// When what sleeps in it goes on.
+    pub until: Option<Timestamp>,
 }
 
 impl Suspension {
-    fn titles(&self) -> String {
-        self.questions.iter().map(|pending| pending.question.title.as_str()).collect::<Vec<_>>().join("; ")
+    /// Everything that several wait for.
+    #[must_use]
+    pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut together = Self::default();
+        for one in all {
+            together.questions.extend(one.questions.iter().cloned());
+            let channels = one.channels.iter().filter(|channel| !together.channels.contains(channel));
+            let channels: Vec<String> = channels.cloned().collect();
+            together.channels.extend(channels);
+            together.until = together.until.into_iter().chain(one.until).min();
+        }
+        together
+    }
+
+    fn words(&self) -> String {
+        let titles: Vec<&str> = self.questions.iter().map(|pending| &*pending.question.title).collect();
+        let answers = (!titles.is_empty())
+            .then(|| format!("waiting for {} answer(s): {}", titles.len(), titles.join("; ")));
+        let mail = (!self.channels.is_empty())
+            .then(|| format!("waiting for mail on `{}`", self.channels.join("`, `")));
+        let time = self.until.map(|until| format!("sleeping until {until}"));
+        answers.into_iter().chain(mail).chain(time).collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -41,7 +41,7 @@ mod tests {
         let errors = [
             Error::Halted("by its supervisor: W-O-R-D-S".into()),
             Error::Denied("W-O-R-D-S".into()),
-            Error::Suspended(Box::new(Suspension { questions: vec![pending] })),
+            Error::Suspended(Box::new(Suspension { questions: vec![pending], ..Suspension::default() })),
         ];
         for error in errors {
             let branch =

@@ -144,6 +144,16 @@ pub enum EventKind {
         answer: Answer,
     },
 
+    /// Mail was taken.
+    MailReceived {
+        /// The channel.
+        channel: String,
+        /// Who sent it; empty if nobody said.
+        sender: String,
+        /// What it says.
+        payload: Value,
+    },
+
     /// A router chose.
     RouteSelected {
         /// The route's name.

@@ -10,7 +10,7 @@ use super::Conversations;
 use crate::ask::{Answer, Question};
 use crate::journal::{FATE, RecordedCall};
 use crate::model::{ModelReply, StoredRequest};
-use crate::{Digest, EffectKind, Entry, RecordedError, Timestamp, Usage};
+use crate::{Digest, EffectKind, Entry, Received, RecordedError, Timestamp, Usage};
 
 /// What an effect was asked for and what it gave. What is not there (yet) is `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +47,13 @@ pub enum Detail {
     Sleep {
         /// How long.
         duration: Duration,
+    },
+    /// Mail that was taken.
+    Receive {
+        /// The channel.
+        channel: String,
+        /// What was taken.
+        received: Option<Received>,
     },
     /// A look at the clock.
     Now {
@@ -136,6 +143,7 @@ fn read(
         }
         EffectKind::Ask => Detail::Ask { question: Box::new(typed(request)??), answer: typed(given)? },
         EffectKind::Sleep => Detail::Sleep { duration: typed(request)?? },
+        EffectKind::Receive => Detail::Receive { channel: typed(request)??, received: typed(given)? },
         EffectKind::Now => Detail::Now { time: typed(given)? },
         EffectKind::Custom => {
             let CustomRequest { name, request } = typed(request)??;

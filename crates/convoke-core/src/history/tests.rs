@@ -35,6 +35,8 @@ fn record(status: RunStatus) -> RunRecord {
         holder: None,
         forked_from: None,
         totals: Totals::default(),
+        wake: None,
+        channels: Vec::new(),
     }
 }
 

@@ -27,12 +27,22 @@ pub enum EffectKind {
     Custom,
     /// A choice that depended on timing (which branch won, whether a step timed out).
     Decision,
+    /// Mail that was taken.
+    Receive,
 }
 
 impl EffectKind {
     /// Every kind, in the order of [`code`](Self::code).
-    pub const ALL: [Self; 7] =
-        [Self::Model, Self::Tool, Self::Ask, Self::Sleep, Self::Now, Self::Custom, Self::Decision];
+    pub const ALL: [Self; 8] = [
+        Self::Model,
+        Self::Tool,
+        Self::Ask,
+        Self::Sleep,
+        Self::Now,
+        Self::Custom,
+        Self::Decision,
+        Self::Receive,
+    ];
 
     /// The kind's name as users see it.
     #[must_use]
@@ -45,6 +55,7 @@ impl EffectKind {
             Self::Now => "now",
             Self::Custom => "custom",
             Self::Decision => "decision",
+            Self::Receive => "receive",
         }
     }
 

@@ -7,10 +7,12 @@
 mod call;
 mod entry;
 mod index;
+mod mailbox;
 pub(crate) mod replies;
 mod writer;
 
 pub(crate) use call::{FailedCall, RecordedCall, is_priced};
 pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub(crate) use index::{FATE, JournalIndex, Slot};
+pub(crate) use mailbox::Mailbox;
 pub(crate) use writer::{Attached, Draft, Kept, RunJournal};

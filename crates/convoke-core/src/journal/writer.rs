@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::{Blob, EffectKind, Entry, JournalIndex, Phase, replies};
+use super::{Blob, EffectKind, Entry, JournalIndex, Mailbox, Phase, replies};
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::store::{Batch, Lease, Store, StoreError, Ticket};
 use crate::{Digest, Message, Path, Timestamp};
@@ -45,6 +45,7 @@ pub(crate) struct Attached<'a> {
 pub(crate) struct RunJournal {
     store: Arc<dyn Store>,
     pub(crate) index: JournalIndex,
+    pub(crate) mailbox: Mailbox,
     /// `None` while a run is only replayed: nothing may be written then.
     lease: Option<Lease>,
     state: Mutex<State>,
@@ -61,11 +62,12 @@ impl RunJournal {
         store: Arc<dyn Store>,
         lease: Option<Lease>,
         index: JournalIndex,
+        mailbox: Mailbox,
         stored: HashSet<Digest>,
     ) -> Self {
         let next_seq = lease.as_ref().map_or(1, |lease| lease.next_seq);
         let kept = Kept { stored, ..Kept::default() };
-        Self { store, index, lease, state: Mutex::new(State { next_seq, kept, last: None }) }
+        Self { store, index, mailbox, lease, state: Mutex::new(State { next_seq, kept, last: None }) }
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -143,6 +145,20 @@ impl RunJournal {
         match last {
             Some(ticket) => ticket.await,
             None => Ok(()),
+        }
+    }
+
+    /// Waits as [`settle`](Self::settle) does, and makes sure that nobody has taken the run over: a run that is not ours any more
+    /// must not spend or change anything.
+    pub(crate) async fn settle_and_confirm(&self) -> Result<(), StoreError> {
+        let last = self.lock().last.clone();
+        match last.filter(|ticket| !ticket.is_known_done()) {
+            // What is written now is written by whoever has the run.
+            Some(ticket) => ticket.await,
+            None => match &self.lease {
+                Some(lease) => self.store.confirm(lease).await,
+                None => Ok(()),
+            },
         }
     }
 

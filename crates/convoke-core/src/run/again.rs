@@ -105,15 +105,15 @@ fn refused_replies<'a>(
     refused.flatten().collect()
 }
 
-/// A reply and everything after it; nothing if anything in it has touched the world or come from a person: that is not to
+/// A reply and everything after it; nothing if anything in it has touched the world or come from outside: that is not to
 /// happen twice, and would not fit another reply.
 fn from_reply_on<'a>(index: &'a JournalIndex, reply: &'a Entry, told: &Path) -> Vec<&'a Entry> {
     let later: Vec<&Entry> = index.known_within(told).filter(|entry| entry.seq >= reply.seq).collect();
     let is_harmless = |entry: &&Entry| {
-        use EffectKind::{Ask, Custom, Decision, Model, Now, Sleep, Tool};
+        use EffectKind::{Ask, Custom, Decision, Model, Now, Receive, Sleep, Tool};
         match entry.effect {
             Model | Sleep | Now | Decision => true,
-            Tool | Ask | Custom => false,
+            Tool | Ask | Custom | Receive => false,
         }
     };
     if later.iter().all(is_harmless) { later } else { Vec::new() }

@@ -1,28 +1,57 @@
-//! Ending a stored run for good, without running it.
+//! Ending a stored run for good.
 //!
 //! A run that was stopped can go on; one that was cancelled here cannot: whoever resumes it is refused. Only a fork goes on
-//! from where it was. It must never touch a run that somebody works on.
+//! from where it was. A run that somebody works on is not touched, only told.
 
 use super::outcome::StoredOutcome;
-use crate::store::{Batch, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Totals};
+use crate::store::{
+    Batch, NewMail, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Totals, Waits,
+};
 use crate::{Error, History, RunId};
 
-/// Cancels a run that nobody works on, for good: its questions are withdrawn, and it is never resumed.
+/// How far the cancelling of a run has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cancelling {
+    /// The run is cancelled.
+    Done,
+    /// This process works on it, and was told. It stops what it is doing, and ends the run.
+    Told {
+        /// Host and process.
+        holder: String,
+    },
+}
+
+/// Cancels a run for good, wherever it is: its questions are withdrawn, and it is never resumed. Whoever works on it is told.
 ///
 /// # Errors
-/// [`StoreError::Busy`] while somebody works on it, [`Error::Refused`] if it has ended otherwise, and failures of the store.
-pub async fn cancel_for_good(store: &dyn Store, run: &RunId, reason: &str) -> Result<(), Error> {
-    let lease = store.claim(run, OnBusy::Refuse).await?;
-    let done = end(store, run, reason, &lease).await;
-    store.release(&lease);
-    done
+/// [`Error::Refused`] if it has ended otherwise, and failures of the store.
+pub async fn cancel_for_good(store: &dyn Store, run: &RunId, reason: &str) -> Result<Cancelling, Error> {
+    let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
+    must_not_have_ended(&record)?;
+    // First, so that whoever takes the run up at this moment finds it.
+    store.post(run, NewMail::cancel(reason)?).await?;
+    match store.claim(run, OnBusy::Refuse).await {
+        Ok(lease) => {
+            let done = end(store, run, reason, &lease).await;
+            store.release(&lease);
+            done.map(|()| Cancelling::Done)
+        }
+        Err(StoreError::Busy { holder, .. }) => Ok(Cancelling::Told { holder }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn must_not_have_ended(record: &RunRecord) -> Result<(), Error> {
+    let RunRecord { id, status, .. } = record;
+    match status.is_final() && *status != RunStatus::Cancelled {
+        true => Err(Error::Refused(format!("run `{id}` is over already: it is {status}").into())),
+        false => Ok(()),
+    }
 }
 
 async fn end(store: &dyn Store, run: &RunId, reason: &str, lease: &crate::store::Lease) -> Result<(), Error> {
     let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
-    if record.status.is_final() && record.status != RunStatus::Cancelled {
-        return Err(Error::Refused(format!("run `{run}` is over already: it is {}", record.status).into()));
-    }
+    must_not_have_ended(&record)?;
     let spent = History::spent_so_far(store, run).await?;
     let totals = Totals {
         model_calls: spent.model_calls,
@@ -37,7 +66,8 @@ async fn end(store: &dyn Store, run: &RunId, reason: &str, lease: &crate::store:
         ..StoredOutcome::default()
     };
     let outcome = Some(serde_json::to_vec(&outcome)?.into());
-    let change = RunChange { status: RunStatus::Cancelled, outcome, totals, worked: record.worked };
+    let (status, worked, waits) = (RunStatus::Cancelled, record.worked, Waits::default());
+    let change = RunChange { status, outcome, totals, worked, waits };
     let closed = store.questions(Some(run)).await?.into_iter().map(|pending| pending.id).collect();
     store.append(lease, Batch { closed, change: Some(change), ..Batch::default() }).await?;
     Ok(())

@@ -6,6 +6,7 @@ use super::again::stored_outcome;
 use super::prepare::{Prepared, Ready, prepare};
 use super::start::Start;
 use super::time_limit::Time;
+use super::told::Listener;
 use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
 use crate::event::{EventKind, EventSender, RunEnd, Sequencer};
@@ -52,7 +53,20 @@ pub(super) async fn drive<S: State>(
 
     let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
     run.events.emit(&Path::from(""), false, started, None).await;
-    let result = scope.run(&**workflow.root(), &mut state).await;
+    let listener = Listener::of(&run, &options.canceller);
+    if let Some(listener) = listener.as_ref().filter(|_| resumed) {
+        // It may have been told while nobody worked on it.
+        listener.look().await;
+    }
+    let work = scope.run(&**workflow.root(), &mut state);
+    let result = match listener {
+        None => work.await,
+        Some(listener) => tokio::select! {
+            biased;
+            result = work => result,
+            never = listener.listen() => match never {},
+        },
+    };
     let outcome = conclude(&run, state, result.err(), &time).await;
     guard.finished();
     Ok(outcome)
@@ -69,12 +83,20 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>, time
     let json = json.ok();
     if let Some(journal) = &run.journal {
         let state = json.clone().filter(|_| status != RunStatus::Suspended);
-        let stored = stored_outcome(error.as_ref(), state, &run.lacking);
+        let mut stored = stored_outcome(error.as_ref(), state, &run.lacking);
+        stored.for_good = status == RunStatus::Cancelled && run.ended_for_good.get().is_some();
+        let mut waits = run.waiting.waits();
+        waits.until = waits.until.into_iter().chain(time.end()).min();
         // Plain data; and if it could not be written the run would still have its journal.
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
         if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {
-            let change = RunChange { status, outcome, totals: run.totals(), worked: time.worked() };
-            journal.change(std::iter::empty(), Batch { change: Some(change), ..Batch::default() });
+            let closed = match stored.for_good {
+                true => journal.store().questions(Some(&run.id)).await.unwrap_or_default(),
+                false => Vec::new(),
+            };
+            let closed = closed.into_iter().map(|pending| pending.id).collect();
+            let change = RunChange { status, outcome, totals: run.totals(), worked: time.worked(), waits };
+            journal.change(std::iter::empty(), Batch { closed, change: Some(change), ..Batch::default() });
         }
         if let Err(failure) = journal.settle().await {
             error.get_or_insert(Error::Store(failure));

@@ -142,7 +142,7 @@ fn without_dangling(mut entries: Vec<Entry>) -> Vec<Entry> {
     let mut begun = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {
         let address = (entry.path.clone(), entry.ordinal);
-        let goes_on = matches!(entry.effect, EffectKind::Ask | EffectKind::Sleep);
+        let goes_on = matches!(entry.effect, EffectKind::Ask | EffectKind::Sleep | EffectKind::Receive);
         match entry.phase {
             Phase::Started if !goes_on => begun.insert(address, index),
             _ => begun.remove(&address),

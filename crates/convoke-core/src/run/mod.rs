@@ -4,6 +4,7 @@ mod again;
 mod approvals;
 mod attempted;
 mod attend;
+mod attendant;
 mod cancel;
 mod drive;
 mod fit;
@@ -25,14 +26,17 @@ mod settings_methods;
 mod start;
 mod stream;
 mod time_limit;
+mod told;
 mod waiting;
 mod watchdog;
 mod workflow;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 pub(crate) use attempted::{Attempted, Earlier, Likeness};
-pub use cancel::cancel_for_good;
+pub use attendant::Attendant;
+pub use cancel::{Cancelling, cancel_for_good};
 pub use fork::Fork;
 pub use go_on::GoOn;
 pub(crate) use grants::Grants;
@@ -48,7 +52,7 @@ pub use runner::Runner;
 pub use runtime::{FORBID_LIVE_MODELS, Runtime, RuntimeBuilder};
 pub use start::{RunOptions, Start, WhenBusy};
 pub use stream::RunStream;
-pub(crate) use waiting::Waiting;
+pub(crate) use waiting::{Awaited, Waiting, suspension};
 pub use workflow::{State, Workflow};
 
 use crate::event::{EventKind, RunEnd, Sequencer};
@@ -71,6 +75,8 @@ pub(crate) struct Run {
     pub(crate) lacking: Lacking,
     pub(crate) names: Names,
     pub(crate) polls: Arc<Polls>,
+    /// Set when somebody has told it to end for good.
+    pub(crate) ended_for_good: OnceLock<()>,
     totals: Mutex<Totals>,
 }
 
@@ -82,6 +88,8 @@ pub(crate) struct Services {
     pub(crate) gates: Vec<Arc<dyn Gate>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) on_doubt: OnDoubt,
+    /// How long a run waits for time to pass or mail to come before it is suspended.
+    pub(crate) patience: Duration,
     pub(crate) forbid_live_models: bool,
 }
 
@@ -107,6 +115,7 @@ impl Run {
             lacking: Lacking::default(),
             names: Names::default(),
             polls,
+            ended_for_good: OnceLock::new(),
             totals: Mutex::default(),
         }
     }

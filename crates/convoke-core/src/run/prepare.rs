@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::again::{self, forget_failures};
@@ -13,14 +14,15 @@ use super::fit::{called_before, must_fit};
 use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Grants, Names, Outcome, State, Workflow};
-use crate::journal::{JournalIndex, RunJournal};
+use crate::journal::{JournalIndex, Mailbox, RunJournal};
 use crate::store::{
-    Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, read_entries,
+    Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Waits,
+    read_entries,
 };
 use crate::{Entry, Error, RunId, Timestamp, json};
 
-/// How often to look whether another has finished with a run.
-const BUSY_INTERVAL: Duration = Duration::from_millis(50);
+/// How long to wait at most before looking again whether another has finished with a run: one that was killed says nothing.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// A run that can go.
 pub(super) struct Ready<S> {
@@ -116,7 +118,8 @@ async fn create<S: State>(
 ) -> Result<Box<Ready<S>>, Error> {
     let run = workflow.new_run(id.clone(), json::to_value(&state)?.to_string());
     let lease = store.create(NewRun { launch: options.launch.clone(), ..run }).await?;
-    let journal = RunJournal::new(Arc::clone(store), Some(lease), JournalIndex::default(), HashSet::new());
+    let (index, mailbox) = (JournalIndex::default(), Mailbox::default());
+    let journal = RunJournal::new(Arc::clone(store), Some(lease), index, mailbox, HashSet::new());
     Ok(Ready::fresh(id, state, Some(journal), options))
 }
 
@@ -128,6 +131,7 @@ async fn resume<S: State>(
     options: &RunOptions,
 ) -> Result<Prepared<S>, Error> {
     let when_busy = options.when_busy;
+    let mut watch = (when_busy == WhenBusy::Wait).then(|| store.watch(Some(&id)));
     let lease = loop {
         let record = find(store, &id).await?;
         must_begin_alike(&record, workflow, input)?;
@@ -137,9 +141,10 @@ async fn resume<S: State>(
         let on_busy = if when_busy == WhenBusy::TakeOver { OnBusy::TakeOver } else { OnBusy::Refuse };
         match store.claim(&id, on_busy).await {
             Ok(lease) => break lease,
-            Err(StoreError::Busy { .. }) if when_busy == WhenBusy::Wait => {
-                tokio::time::sleep(BUSY_INTERVAL).await;
-            }
+            Err(busy @ StoreError::Busy { .. }) => match &mut watch {
+                Some(watch) => drop(tokio::time::timeout(LONGEST_LOOK, watch.next()).await),
+                None => return Err(busy.into()),
+            },
             Err(error) => return Err(error.into()),
         }
     };
@@ -175,11 +180,13 @@ async fn continue_run<S: State>(
     let grants = Grants::of(&record, &entries);
     let worked = worked(&record, entries.last());
     let launch = record.launch.clone().changed_by(options.launch.clone());
+    let mailbox = Mailbox::of(entries.iter());
     let (index, retried) = forget_failures(&record, entries);
     let names = workflow.names_since(record.version);
     let outline = reshaped(workflow, &record, &index, &names)?;
-    let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, stored);
-    let goes_on = RunChange { status: RunStatus::Running, outcome: None, totals: record.totals, worked };
+    let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, mailbox, stored);
+    let (status, totals, waits) = (RunStatus::Running, record.totals, Waits::default());
+    let goes_on = RunChange { status, outcome: None, totals, worked, waits };
     let changes = Batch {
         change: Some(goes_on),
         outline,

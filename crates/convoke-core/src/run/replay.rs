@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Run, Runtime, State, Workflow};
 use crate::event::{Event, Sequencer};
-use crate::journal::{JournalIndex, RunJournal};
+use crate::journal::{JournalIndex, Mailbox, RunJournal};
 use crate::scope::{Cancel, Node};
 use crate::store::{StoreError, read_entries};
 use crate::{Error, RunId, Scope};
@@ -34,7 +34,7 @@ impl Runtime {
         let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
         let mut state = workflow.restore(&record)?;
         let index = JournalIndex::new(read_entries(&**store, run).await?);
-        let journal = RunJournal::new(Arc::clone(store), None, index, HashSet::new());
+        let journal = RunJournal::new(Arc::clone(store), None, index, Mailbox::default(), HashSet::new());
         let events = Sequencer::keeping(run.clone());
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);

@@ -1,6 +1,7 @@
 //! What runs need from outside: a store, a model, somebody to answer, somebody to watch.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::settings_methods::settings_methods;
 use super::start::Start;
@@ -14,6 +15,9 @@ use crate::{Error, OnDoubt, RunId};
 
 /// Set to anything but `0` or nothing, real models are refused. For test suites.
 pub const FORBID_LIVE_MODELS: &str = "CONVOKE_FORBID_LIVE_MODELS";
+
+/// How long a run waits for time or mail before it is suspended, unless said otherwise.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Runs workflows. Cheap to clone.
 ///
@@ -61,6 +65,7 @@ impl Runtime {
             gates: Vec::new(),
             settings: Settings::default(),
             on_doubt: OnDoubt::default(),
+            patience: PATIENCE,
             forbid_live_models: std::env::var(FORBID_LIVE_MODELS)
                 .is_ok_and(|value| !value.is_empty() && value != "0"),
         }
@@ -111,6 +116,7 @@ pub struct RuntimeBuilder {
     gates: Vec<Arc<dyn Gate>>,
     settings: Settings,
     on_doubt: OnDoubt,
+    patience: Duration,
     forbid_live_models: bool,
 }
 
@@ -158,6 +164,14 @@ impl RuntimeBuilder {
         self
     }
 
+    /// How long a run with a store waits here for time to pass or mail to come; five minutes unless said otherwise. Then it is
+    /// suspended, and whoever goes on with it, an [`Attendant`](crate::Attendant) above all, does so when what it waits for is
+    /// there.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// Refuses real models, as the environment variable [`FORBID_LIVE_MODELS`] does for a whole process.
     pub fn forbid_live_models(mut self) -> Self {
         self.forbid_live_models = true;
@@ -174,6 +188,7 @@ impl RuntimeBuilder {
             gates: self.gates,
             settings: Arc::new(self.settings),
             on_doubt: self.on_doubt,
+            patience: self.patience,
             forbid_live_models: self.forbid_live_models,
         };
         Runtime { services: Arc::new(services) }

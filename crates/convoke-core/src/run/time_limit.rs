@@ -14,6 +14,8 @@ pub(super) struct Time {
     before: Duration,
     /// When its time is up.
     pub(super) deadline: Option<Deadline>,
+    /// When it must be over, suspended or not.
+    end: Option<Timestamp>,
 }
 
 impl Time {
@@ -23,7 +25,12 @@ impl Time {
         let end = run.launch.deadline.map(|end| (end.since(Timestamp::now()), end.since(run.created)));
         let narrowest = work.into_iter().chain(end).min();
         let deadline = narrowest.and_then(|(left, limit)| Deadline::of_run(left, limit));
-        Self { begun: Instant::now(), before: run.worked, deadline }
+        Self { begun: Instant::now(), before: run.worked, deadline, end: run.launch.deadline }
+    }
+
+    /// When it must be over, suspended or not.
+    pub(super) fn end(&self) -> Option<Timestamp> {
+        self.end
     }
 
     /// How long it has been at work in all.

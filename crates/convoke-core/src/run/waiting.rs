@@ -1,29 +1,93 @@
-//! The questions a run could not get answered.
+//! What a run could not wait for: answers, mail, time.
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::Path;
 use crate::ask::PendingQuestion;
+use crate::store::{AwaitedChannel, Waits};
+use crate::{Path, Suspension, Timestamp};
+
+/// Something that a suspended run waits for.
+#[derive(Debug, Clone)]
+pub(crate) struct Awaited {
+    path: Path,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    Answer(Box<PendingQuestion>),
+    Mail(AwaitedChannel),
+    Time(Timestamp),
+}
+
+impl Awaited {
+    pub(crate) fn answer(question: &PendingQuestion) -> Self {
+        Self { path: question.path.clone(), what: What::Answer(Box::new(question.clone())) }
+    }
+
+    pub(crate) fn mail(path: &Path, channel: &str, after: u64) -> Self {
+        Self { path: path.clone(), what: What::Mail(AwaitedChannel { name: channel.to_owned(), after }) }
+    }
+
+    pub(crate) fn time(path: &Path, until: Timestamp) -> Self {
+        Self { path: path.clone(), what: What::Time(until) }
+    }
+}
 
 #[derive(Default)]
-pub(crate) struct Waiting(Mutex<Vec<PendingQuestion>>);
+pub(crate) struct Waiting(Mutex<Vec<Awaited>>);
 
 impl Waiting {
-    pub(crate) fn add(&self, question: PendingQuestion) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(question);
+    pub(crate) fn add(&self, awaited: Awaited) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(awaited);
     }
 
-    /// Takes out those asked at or below a path.
+    /// No longer waits for what is awaited at or below a path. Gives the questions among it.
     pub(crate) fn withdraw(&self, path: &Path) -> Vec<PendingQuestion> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (withdrawn, kept) = waiting.drain(..).partition(|pending| pending.path.is_within(path));
+        let (withdrawn, kept): (Vec<_>, _) =
+            waiting.drain(..).partition(|awaited| awaited.path.is_within(path));
         *waiting = kept;
-        withdrawn
+        suspension(withdrawn.iter()).questions
     }
 
-    /// Those asked at or below a path, in the order they were asked.
-    pub(crate) fn within(&self, path: &Path) -> Vec<PendingQuestion> {
+    /// What is awaited at or below a path, in the order it began; nothing if there is nothing.
+    pub(crate) fn within(&self, path: &Path) -> Option<Suspension> {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.iter().filter(|pending| pending.path.is_within(path)).cloned().collect()
+        let mut within = waiting.iter().filter(|awaited| awaited.path.is_within(path)).peekable();
+        within.peek().is_some().then(|| suspension(within))
     }
+
+    /// What the store is told of all of it.
+    pub(crate) fn waits(&self) -> Waits {
+        let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Timestamp::now();
+        let times = waiting.iter().filter_map(|awaited| match &awaited.what {
+            What::Answer(question) => question.next_change(now),
+            What::Time(until) => Some(*until),
+            What::Mail(_) => None,
+        });
+        let until = times.min();
+        let channels = waiting.iter().filter_map(|awaited| match &awaited.what {
+            What::Mail(channel) => Some(channel.clone()),
+            _ => None,
+        });
+        Waits { until, channels: channels.collect() }
+    }
+}
+
+/// One suspension, for whoever is told.
+pub(crate) fn suspension<'a>(waiting: impl Iterator<Item = &'a Awaited>) -> Suspension {
+    let mut suspension = Suspension::default();
+    for awaited in waiting {
+        match &awaited.what {
+            What::Answer(question) => suspension.questions.push((**question).clone()),
+            What::Mail(channel) if suspension.channels.contains(&channel.name) => {}
+            What::Mail(channel) => suspension.channels.push(channel.name.clone()),
+            What::Time(until) => {
+                suspension.until = Some(suspension.until.map_or(*until, |other| other.min(*until)));
+            }
+        }
+    }
+    suspension
 }

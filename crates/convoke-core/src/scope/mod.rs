@@ -231,7 +231,7 @@ impl Scope {
             journal.close_questions(withdrawn.into_iter().map(|pending| pending.id));
         }
         for node in branch.node.ancestry() {
-            let still = !self.node.run.waiting.within(node.path()).is_empty();
+            let still = self.node.run.waiting.within(node.path()).is_some();
             node.suspended.store(still, Ordering::Relaxed);
         }
     }

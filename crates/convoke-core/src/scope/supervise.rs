@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::{Canceller, Child, Place, Scope};
+use crate::Error;
 use crate::effect::{Fate, Reached};
 use crate::event::{EventKind, StepEnd};
 use crate::run::Polled;
 use crate::step::{Nature, Step};
-use crate::{Error, Suspension};
 
 /// How long a leaf may take to wind up after its time is up or it was cancelled, before it is dropped.
 const GRACE: Duration = Duration::from_millis(50);
@@ -243,9 +243,10 @@ impl Scope {
                 self.withdraw_questions(self);
                 result
             }
-            _ => Err(Error::Suspended(Box::new(Suspension {
-                questions: self.node.run.waiting.within(self.path()),
-            }))),
+            _ => match self.node.run.waiting.within(self.path()) {
+                Some(suspension) => Err(Error::Suspended(Box::new(suspension))),
+                None => result,
+            },
         }
     }
 }

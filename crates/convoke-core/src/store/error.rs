@@ -1,5 +1,6 @@
 //! What can go wrong with a store.
 
+use super::RunStatus;
 use crate::{Answer, RunId};
 
 /// Why a store could not do what it was asked.
@@ -67,6 +68,23 @@ pub enum StoreError {
         question: String,
         /// What counts.
         verdict: Box<Answer>,
+    },
+    /// A run that is over for good takes no mail.
+    #[error("run `{run}` is {status} and takes no mail")]
+    Over {
+        /// The run.
+        run: RunId,
+        /// How it ended.
+        status: RunStatus,
+    },
+    /// No channel has such a name.
+    #[error(
+        "`{name}` cannot be the name of a channel: take 1 to 200 bytes without control characters that do not begin with \
+         `convoke:`"
+    )]
+    NoChannel {
+        /// The name, as far as one may be long.
+        name: String,
     },
     /// The answer does not fit the question.
     #[error(transparent)]

@@ -1,12 +1,13 @@
 //! Where runs are kept.
 //!
-//! A [`Store`] holds, for every run: its record, its journal, the content its journal refers to, and the questions
-//! it waits on. It must be atomic (a [`Batch`] is written whole or not at all), ordered (entries are numbered without
+//! A [`Store`] holds, for every run: its record, its journal, the content its journal refers to, the questions
+//! it waits on, and the mail it was sent. It must be atomic (a [`Batch`] is written whole or not at all), ordered (entries are numbered without
 //! gaps) and fenced (one writer per run: a later [`claim`](Store::claim) makes every earlier [`Lease`] useless).
 //! `convoke-store` has the implementations, and a public contract suite that any further one must pass.
 
 mod error;
 mod launch;
+mod mail;
 mod read;
 mod record;
 mod ticket;
@@ -15,7 +16,10 @@ use std::collections::HashMap;
 
 pub use bytes::Bytes;
 pub use error::StoreError;
+use futures_util::stream::BoxStream;
 pub use launch::Launch;
+pub(crate) use mail::must_be_channel;
+pub use mail::{AwaitedChannel, CANCEL_CHANNEL, Due, Mail, NewMail, Posted, Waits, reply_channel};
 pub(crate) use read::read_entries;
 pub use record::{
     Batch, ForkPoint, Lease, NewRun, OnBusy, Retention, RunChange, RunQuery, RunRecord, RunStatus, Totals,
@@ -80,6 +84,40 @@ pub trait Store: Send + Sync + 'static {
         run: Option<&'a RunId>,
     ) -> BoxFuture<'a, Result<Vec<PendingQuestion>, StoreError>>;
 
+    /// Keeps something for a run. Needs no lease: whoever may reach the store may send. A suspended run that waits for it can go
+    /// on from then on.
+    ///
+    /// What [answers](NewMail::reply) an open question must fit it, and is refused with [`StoreError::Answered`] if those before
+    /// it, or time, have settled the question. A run that is completed takes nothing: [`StoreError::Over`].
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>>;
+
+    /// What a run was sent on a channel, numbered higher than `after`, in order, at most `limit`.
+    fn mail<'a>(
+        &'a self,
+        run: &'a RunId,
+        channel: &'a str,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>>;
+
+    /// Suspended runs that can go on by a time and that nobody holds, the earliest first, at most `limit`: what they
+    /// [wait](Waits) for has come, or their question is settled, or the time is there.
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>>;
+
+    /// Says something whenever it is worth looking again: at one run's mail, or at what is [due](Self::due). Whoever else writes
+    /// to the store, also from another process, is noticed within about a second. What happens between two looks is one.
+    fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()>;
+
+    /// Whether a lease is still in force: [`StoreError::Fenced`] if somebody else has the run by now.
+    fn confirm<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            match self.run(&lease.run).await? {
+                None => Err(StoreError::NotFound { run: lease.run.clone() }),
+                Some(record) => lease.must_be(record.epoch),
+            }
+        })
+    }
+
     /// Records an answer to a pending question. Needs no lease: whoever may reach the store may answer.
     ///
     /// Fails with [`StoreError::NoSuchQuestion`] if the question is not (or no longer) open, and with
@@ -89,14 +127,28 @@ pub trait Store: Send + Sync + 'static {
         run: &'a RunId,
         question: &'a QuestionId,
         answer: Answer,
-    ) -> BoxFuture<'a, Result<(), StoreError>>;
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            if !self.questions(Some(run)).await?.iter().any(|open| open.id == *question) {
+                let question = question.to_string();
+                return Err(StoreError::NoSuchQuestion { run: run.clone(), question });
+            }
+            self.post(run, NewMail::reply(question, &answer)?).await.map(|_| ())
+        })
+    }
 
     /// The answers given to a question so far, in the order they came.
     fn answers<'a>(
         &'a self,
         run: &'a RunId,
         question: &'a QuestionId,
-    ) -> BoxFuture<'a, Result<Vec<Answer>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<Answer>, StoreError>> {
+        Box::pin(async move {
+            let replies = self.mail(run, &reply_channel(question), 0, usize::MAX).await?;
+            // What cannot be read is no answer.
+            Ok(replies.iter().filter_map(|reply| reply.read().ok()).collect())
+        })
+    }
 
     /// Deletes a run with all it has. Says whether there was one. A run whose holder is alive is refused as busy.
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>>;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::Launch;
+use super::{Launch, StoreError, Waits};
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::{Blob, Entry};
 use crate::message::{Money, Usage};
@@ -51,7 +51,7 @@ pub enum OnBusy {
     /// Leave it alone.
     #[default]
     Refuse,
-    /// Take it over; the other's next write fails with [`StoreError::Fenced`](super::StoreError::Fenced).
+    /// Take it over; the other's next write fails with [`StoreError::Fenced`].
     TakeOver,
 }
 
@@ -64,6 +64,19 @@ pub struct Lease {
     pub epoch: u64,
     /// The number the next entry must have.
     pub next_seq: u64,
+}
+
+impl Lease {
+    /// Refuses a lease that is not the claim in force.
+    ///
+    /// # Errors
+    /// [`StoreError::Fenced`].
+    pub fn must_be(&self, current: u64) -> Result<(), StoreError> {
+        match self.epoch == current {
+            true => Ok(()),
+            false => Err(StoreError::Fenced { run: self.run.clone(), ours: self.epoch, current }),
+        }
+    }
 }
 
 /// Things that are written together or not at all.
@@ -98,6 +111,8 @@ pub struct RunChange {
     pub totals: Totals,
     /// How long it has been at work so far.
     pub worked: Duration,
+    /// What it waits for, if it is suspended, beside answers to its questions.
+    pub waits: Waits,
 }
 
 /// What a run has used.
@@ -237,6 +252,10 @@ pub struct RunRecord {
     pub totals: Totals,
     /// How long it has been at work, as of its last change of status.
     pub worked: Duration,
+    /// From when on it can go on by itself, if it is suspended: it sleeps until then, or what it waited for came then.
+    pub wake: Option<Timestamp>,
+    /// The channels it waits for mail on, if it is suspended.
+    pub channels: Vec<String>,
 }
 
 /// Which runs to list.

@@ -182,13 +182,13 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 }
 
-/// All open questions of all branches, together.
+/// Everything that the branches wait for, together.
 fn suspended<'a>(stops: impl Iterator<Item = &'a Error>) -> Error {
-    let questions = stops.filter_map(|stop| match stop.root() {
-        Error::Suspended(suspension) => Some(suspension.questions.clone()),
+    let suspensions = stops.filter_map(|stop| match stop.root() {
+        Error::Suspended(suspension) => Some(&**suspension),
         _ => None,
     });
-    Error::Suspended(Box::new(Suspension { questions: questions.flatten().collect() }))
+    Error::Suspended(Box::new(Suspension::together(suspensions)))
 }
 
 fn failures<T>(ended: &[Ended<T>]) -> Vec<BranchFailure> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use convoke_core::store::{Batch, ForkPoint, NewRun, Retention, RunQuery};
+use convoke_core::store::{Batch, ForkPoint, NewMail, NewRun, Retention, RunQuery};
 use convoke_core::{Answer, Question, RunStatus, Store, StoreError};
 
 use super::Backend;
@@ -120,9 +120,11 @@ pub async fn a_deleted_run_leaves_nothing<B: Backend>(backend: &B) {
         entries: vec![entry(1)],
         blobs: vec![blob(b"content")],
         opened: vec![asked.clone()],
-        ..change(RunStatus::Completed)
+        ..change(RunStatus::Failed)
     };
     store.append(&lease, batch).await.expect("writable");
+    let mail = || NewMail::json("a", &1).expect("a number is JSON").key("k");
+    store.post(&lease.run, mail()).await.expect("it can go on");
     store.answer(&lease.run, &asked.id, Answer::approve()).await.expect("it fits");
     refused(store.delete(&lease.run).await, "a held run is not deleted", |error| {
         matches!(error, StoreError::Busy { .. })
@@ -136,11 +138,13 @@ pub async fn a_deleted_run_leaves_nothing<B: Backend>(backend: &B) {
         assert_eq!(store.blobs(&lease.run, &[blob(b"content").digest]).await, Ok(HashMap::new()));
         assert_eq!(store.questions(None).await, Ok(vec![]));
         assert_eq!(store.answers(&lease.run, &asked.id).await, Ok(vec![]));
+        assert_eq!(store.mail(&lease.run, "a", 0, 9).await, Ok(vec![]));
         // A new run with the same id must not inherit anything either.
         let _ = store.create(new_run("deleted")).await;
     }
     let record = store.run(&lease.run).await.expect("readable").expect("the new run is there");
     assert_eq!((record.status, record.outcome), (RunStatus::Running, None));
+    assert!(store.post(&lease.run, mail()).await.is_ok_and(|posted| posted.is_new));
 }
 
 async fn list(store: &dyn Store) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals};
+use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals, Waits};
 use convoke_core::{
     Blob, Digest, EffectKind, Entry, IdempotencyKey, Path, Phase, Question, RunId, RunStatus, Store,
     StoreError, Timestamp,
@@ -78,6 +78,7 @@ pub(super) fn change(status: RunStatus) -> Batch {
             status,
             outcome,
             totals: Totals::default(),
+            waits: Waits::default(),
         }),
         ..Batch::default()
     }

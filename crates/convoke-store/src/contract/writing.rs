@@ -1,9 +1,10 @@
 //! Appends are atomic, ordered, and give back what was put in.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use convoke_core::store::{Batch, OnBusy, RunChange, Totals};
+use convoke_core::store::{Batch, OnBusy, RunChange, Totals, Waits};
 use convoke_core::{Digest, Money, Path, Question, RunStatus, Store, StoreError, Usage};
 
 use super::Backend;
@@ -106,7 +107,8 @@ pub async fn large_payloads_come_back_as_they_were<B: Backend>(backend: &B) {
     batch.entries[0].outcome = Some(large.clone());
     let outcome = Some(large.clone());
     batch.change = Some(RunChange {
-        worked: std::time::Duration::ZERO,
+        waits: Waits::default(),
+        worked: Duration::ZERO,
         status: RunStatus::Completed,
         outcome,
         totals: Totals::default(),
@@ -175,8 +177,13 @@ pub async fn a_change_replaces_what_the_record_says<B: Backend>(backend: &B) {
     let totals = Totals { model_calls: 3, unpriced_calls: 1, tool_calls: 2, usage };
     for status in RunStatus::ALL {
         let outcome = Some(Bytes::from(format!("\"{status}\"")));
-        let change =
-            RunChange { worked: std::time::Duration::ZERO, status, outcome: outcome.clone(), totals };
+        let change = RunChange {
+            worked: Duration::ZERO,
+            status,
+            outcome: outcome.clone(),
+            totals,
+            waits: Waits::default(),
+        };
         store
             .append(&lease, Batch { change: Some(change), ..Batch::default() })
             .await

@@ -12,14 +12,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Ticket};
-use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, StoreError};
+use convoke_core::store::{
+    Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, Ticket,
+};
+use convoke_core::{BoxFuture, Digest, Entry, RunId, Store, StoreError, Timestamp};
+use futures_util::stream::BoxStream;
 use state::State;
+
+use crate::board::Board;
 
 /// Runs in memory. A clone is the same store.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
+    board: Arc<Board>,
 }
 
 impl MemoryStore {
@@ -50,11 +56,17 @@ impl Store for MemoryStore {
     }
 
     fn append(&self, lease: &Lease, batch: Batch) -> Ticket {
-        Ticket::done(self.state().append(lease, batch))
+        let is_change = batch.change.is_some();
+        let appended = self.state().append(lease, batch);
+        if is_change {
+            self.board.tell(&lease.run);
+        }
+        Ticket::done(appended)
     }
 
     fn release(&self, lease: &Lease) {
         self.state().release(lease);
+        self.board.tell(&lease.run);
     }
 
     fn run<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
@@ -93,21 +105,28 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(self.state().questions(run))))
     }
 
-    fn answer<'a>(
-        &'a self,
-        run: &'a RunId,
-        question: &'a QuestionId,
-        answer: Answer,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(ready(self.state().answer(run, question, answer)))
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+        let posted = self.state().post(run, mail);
+        self.board.tell(run);
+        Box::pin(ready(posted))
     }
 
-    fn answers<'a>(
+    fn mail<'a>(
         &'a self,
         run: &'a RunId,
-        question: &'a QuestionId,
-    ) -> BoxFuture<'a, Result<Vec<Answer>, StoreError>> {
-        Box::pin(ready(Ok(self.state().answers(run, question))))
+        channel: &'a str,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>> {
+        Box::pin(ready(Ok(self.state().mail(run, channel, after, limit))))
+    }
+
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+        Box::pin(ready(Ok(self.state().due(by, limit))))
+    }
+
+    fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
+        self.board.watch(run).0
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

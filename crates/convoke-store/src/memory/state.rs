@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Launch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Totals};
+use convoke_core::store::{
+    Batch, CANCEL_CHANNEL, Due, Launch, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery,
+    RunRecord, Totals, Waits, reply_channel,
+};
 use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, StoreError, Timestamp};
 
 use crate::batch;
@@ -17,6 +20,7 @@ pub(super) struct State {
     keys: HashMap<RunId, u64>,
     runs: BTreeMap<u64, Run>,
     last_key: u64,
+    last_mail: u64,
 }
 
 struct Run {
@@ -24,9 +28,17 @@ struct Run {
     entries: Vec<Entry>,
     blobs: BTreeMap<Digest, Bytes>,
     open: HashMap<QuestionId, PendingQuestion>,
-    answers: HashMap<QuestionId, Vec<Answer>>,
+    mail: Vec<Kept>,
     /// Why the lease in force cannot write any more.
     failed: Option<StoreError>,
+}
+
+/// Mail, and what it was known by.
+struct Kept {
+    mail: Mail,
+    key: Option<String>,
+    /// An answer whose question was settled.
+    is_taken: bool,
 }
 
 impl State {
@@ -134,27 +146,30 @@ impl State {
         open.into_iter().map(|(_, question)| question.clone()).collect()
     }
 
-    pub(super) fn answer(
-        &mut self,
-        id: &RunId,
-        question: &QuestionId,
-        answer: Answer,
-    ) -> Result<(), StoreError> {
-        let run = self.find_mut(id).ok();
-        let Some((run, pending)) = run.and_then(|run| {
-            let pending = run.open.get(question)?.clone();
-            Some((run, pending))
-        }) else {
-            return Err(StoreError::NoSuchQuestion { run: id.clone(), question: question.to_string() });
-        };
-        let given = run.answers.entry(question.clone()).or_default();
-        batch::must_take(&pending, given, &answer)?;
-        given.push(answer);
-        Ok(())
+    pub(super) fn post(&mut self, id: &RunId, mail: NewMail) -> Result<Posted, StoreError> {
+        let number = self.last_mail + 1;
+        let run = self.find_mut(id)?;
+        let posted = run.post(number, mail)?;
+        if posted.is_new {
+            self.last_mail = number;
+        }
+        Ok(posted)
     }
 
-    pub(super) fn answers(&self, id: &RunId, question: &QuestionId) -> Vec<Answer> {
-        self.find(id).and_then(|run| run.answers.get(question).cloned()).unwrap_or_default()
+    pub(super) fn mail(&self, id: &RunId, channel: &str, after: u64, limit: usize) -> Vec<Mail> {
+        let Some(run) = self.find(id) else { return Vec::new() };
+        run.on(channel).filter(|mail| mail.number > after).take(limit).cloned().collect()
+    }
+
+    pub(super) fn due(&self, by: Timestamp, limit: usize) -> Vec<Due> {
+        let free = self.runs.values().map(|run| &run.record).filter(|record| record.holder.is_none());
+        let mut due: Vec<Due> = free
+            .filter_map(|record| Some(Due { run: record.id.clone(), at: record.wake? }))
+            .filter(|due| due.at <= by)
+            .collect();
+        due.sort_by_key(|due| due.at);
+        due.truncate(limit);
+        due
     }
 
     pub(super) fn delete(&mut self, id: &RunId) -> Result<bool, StoreError> {
@@ -208,13 +223,15 @@ impl Run {
             forked_from: None,
             totals: Totals::default(),
             worked: Duration::ZERO,
+            wake: None,
+            channels: Vec::new(),
         };
         Self {
             record,
             entries: Vec::new(),
             blobs: BTreeMap::new(),
             open: HashMap::new(),
-            answers: HashMap::new(),
+            mail: Vec::new(),
             failed: None,
         }
     }
@@ -238,12 +255,17 @@ impl Run {
         }
         for question in batch.opened {
             if !self.open.contains_key(&question.id) {
-                self.answers.remove(&question.id);
+                let channel = reply_channel(&question.id);
+                // Those it had when it was settled before are void.
+                self.mail.retain(|kept| !(kept.is_taken && kept.mail.channel == channel));
                 self.open.insert(question.id.clone(), question);
             }
         }
         for question in &batch.closed {
             self.open.remove(question);
+            let channel = reply_channel(question);
+            let answers = self.mail.iter_mut().filter(|kept| kept.mail.channel == channel);
+            answers.for_each(|kept| kept.is_taken = true);
         }
         if batch.outline.is_some() {
             self.record.outline = batch.outline;
@@ -260,6 +282,73 @@ impl Run {
             self.record.totals = change.totals;
             self.record.worked = change.worked;
             self.record.updated = Timestamp::now();
+            self.wait(change.waits);
         }
+    }
+
+    fn on(&self, channel: &str) -> impl Iterator<Item = &Mail> {
+        self.mail.iter().map(|kept| &kept.mail).filter(move |mail| mail.channel == channel)
+    }
+
+    fn answers(&self, question: &QuestionId) -> Vec<Answer> {
+        self.on(&reply_channel(question)).filter_map(|mail| mail.read().ok()).collect()
+    }
+
+    fn post(&mut self, number: u64, new: NewMail) -> Result<Posted, StoreError> {
+        let same =
+            |kept: &&Kept| new.key.is_some() && kept.key == new.key && kept.mail.channel == new.channel;
+        if let Some(earlier) = self.mail.iter().find(same) {
+            return Ok(Posted { number: earlier.mail.number, is_new: false });
+        }
+        let status = self.record.status;
+        if status == RunStatus::Completed {
+            return Err(StoreError::Over { run: self.record.id.clone(), status });
+        }
+        let open = new.question().and_then(|question| self.open.get(&question)).cloned();
+        if let Some(open) = &open {
+            batch::must_take_reply(open, &self.answers(&open.id), &new)?;
+        }
+        let is_cancel = new.is_cancel();
+        let NewMail { channel, key, sender, payload, at, .. } = new;
+        let is_awaited = self.record.channels.contains(&channel);
+        self.mail.push(Kept { mail: Mail { number, channel, sender, at, payload }, key, is_taken: false });
+        let can_go_on = match &open {
+            Some(open) => open.verdict(&self.answers(&open.id)).is_some(),
+            None => is_cancel || is_awaited,
+        };
+        if can_go_on && status == RunStatus::Suspended {
+            self.wake();
+        }
+        Ok(Posted { number, is_new: true })
+    }
+
+    /// Takes down what it waits for, if it is suspended now. What has come meanwhile lets it go on at once.
+    fn wait(&mut self, waits: Waits) {
+        (self.record.wake, self.record.channels) = (None, Vec::new());
+        if self.record.status != RunStatus::Suspended {
+            return;
+        }
+        self.record.wake = waits.until;
+        let has_come = |waits: &Waits| {
+            waits
+                .channels
+                .iter()
+                .any(|awaited| self.on(&awaited.name).any(|mail| mail.number > awaited.after))
+        };
+        let now = Timestamp::now();
+        let is_settled = |open: &PendingQuestion| open.settled(&self.answers(&open.id), now).is_some();
+        let is_cancelled = self.on(CANCEL_CHANNEL).next().is_some();
+        if has_come(&waits) || self.open.values().any(is_settled) || is_cancelled {
+            self.wake();
+        }
+        let mut channels: Vec<String> = waits.channels.into_iter().map(|awaited| awaited.name).collect();
+        channels.sort_unstable();
+        channels.dedup();
+        self.record.channels = channels;
+    }
+
+    fn wake(&mut self) {
+        let now = Timestamp::now();
+        self.record.wake = Some(self.record.wake.map_or(now, |wake| wake.min(now)));
     }
 }

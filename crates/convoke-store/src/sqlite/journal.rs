@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::Fault;
 use super::lease::Held;
 use super::writer::Writer;
-use super::{launch, outline, pieces, place, question, row};
+use super::{launch, mail, outline, pieces, place, question, row};
 use crate::batch;
 
 /// Writes a batch under a lease, and remembers how the lease goes on.
@@ -20,6 +20,9 @@ pub(super) fn append(writer: &mut Writer, lease: &Lease, batch: &Batch) -> Resul
         Err(error) => Err(error.clone()),
     };
     writer.leases.appended(lease, remembered);
+    if batch.change.is_some() {
+        writer.tell(&lease.run);
+    }
     next_seq.map(|_| ()).map_err(Fault::from)
 }
 
@@ -73,7 +76,7 @@ pub(super) fn write(
     batch.blobs.iter().try_for_each(|blob| insert_blob(connection, key, blob))?;
     batch.opened.iter().try_for_each(|opened| question::open(connection, key, opened))?;
     batch.closed.iter().try_for_each(|closed| question::close(connection, key, closed))?;
-    batch.change.iter().try_for_each(|change| change_run(connection, key, change))?;
+    batch.change.iter().try_for_each(|change| change_run(connection, run, key, change))?;
     batch.outline.iter().try_for_each(|outline| change_outline(connection, key, outline))?;
     batch.version.iter().try_for_each(|version| change_version(connection, key, *version))?;
     batch.launch.iter().try_for_each(|launch| launch::keep(connection, key, launch))?;
@@ -127,7 +130,7 @@ fn change_version(connection: &Connection, key: i64, version: u32) -> Result<(),
     Ok(())
 }
 
-fn change_run(connection: &Connection, key: i64, change: &RunChange) -> Result<(), Fault> {
+fn change_run(connection: &Connection, run: &RunId, key: i64, change: &RunChange) -> Result<(), Fault> {
     connection
         .prepare_cached("UPDATE runs SET status = ?2, updated = ?3, totals = ?4, worked = ?5 WHERE key = ?1")?
         .execute(params![
@@ -143,5 +146,5 @@ fn change_run(connection: &Connection, key: i64, change: &RunChange) -> Result<(
             .execute(params![key, &outcome[..]])?,
         None => connection.prepare_cached("DELETE FROM outcomes WHERE run = ?1")?.execute([key])?,
     };
-    Ok(())
+    mail::wait(connection, key, run, change)
 }

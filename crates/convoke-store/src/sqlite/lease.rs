@@ -34,6 +34,11 @@ impl Leases {
         self.held.insert(lease.run.clone(), Held { key, epoch: lease.epoch, next_seq: Ok(lease.next_seq) });
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
     /// The lease, if it is one of ours.
     pub(super) fn find(&self, lease: &Lease) -> Option<&Held> {
         self.held.get(&lease.run).filter(|held| held.epoch == lease.epoch)

@@ -12,10 +12,10 @@
 //! | [`open`] | opening it and bringing it up to date |
 //! | [`schema`] | the tables and their versions |
 //! | [`threads`] | the threads of one handle, and their end |
-//! | [`writer`] | the thread that commits |
+//! | [`writer`], [`rounds`] | the thread that commits, and what it does from time to time |
 //! | [`job`], [`promise`], [`traffic`] | one piece of work for the writer, and how to wait for it |
 //! | [`lease`] | which leases this handle has given, and whether they may still write |
-//! | [`journal`], [`run`], [`question`], [`outline`] | what jobs write: batches, runs, answers, outlines |
+//! | [`journal`], [`run`], [`question`], [`mail`], [`launch`], [`outline`] | what jobs write: batches, runs, questions, mail, outlines |
 //! | [`reader`], [`glance`] | the threads that read, and reading without leaving a trace |
 //! | [`query`] | what they read |
 //! | [`row`], [`place`] | how values and addresses look in the tables |
@@ -28,6 +28,7 @@ mod job;
 mod journal;
 mod launch;
 mod lease;
+mod mail;
 mod open;
 mod outline;
 mod pieces;
@@ -37,6 +38,7 @@ mod query;
 mod question;
 mod reader;
 mod real;
+mod rounds;
 mod row;
 mod run;
 mod schema;

@@ -4,15 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Retention, RunQuery, RunRecord};
-use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, Timestamp};
+use convoke_core::store::{Due, Mail, Retention, RunQuery, RunRecord};
+use convoke_core::{Answer, Digest, Entry, RunId, RunStatus, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
 use super::failure::Fault;
 use super::outline::Outlines;
 use super::pieces::PieceReader;
 use super::row::{self, ENTRY_COLUMNS, EntryReader, QUESTION_COLUMNS, run_columns};
-use super::{place, schema};
+use super::{mail, place, schema};
 
 /// So many contents are looked for one by one.
 const MANY: usize = 32;
@@ -144,24 +144,47 @@ pub(super) fn questions(connection: &Connection, run: Option<&RunId>) -> Result<
     }
 }
 
-/// A question's answers, in order.
-pub(super) fn answers(
+/// What a run was sent on a channel, after a number. What stores of earlier versions have are answers to questions.
+pub(super) fn mail(
     connection: &Connection,
     run: &RunId,
-    question: &QuestionId,
-) -> Result<Vec<Answer>, Fault> {
+    channel: &str,
+    after: u64,
+    most: usize,
+) -> Result<Vec<Mail>, Fault> {
     let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
-    answers_of(connection, key, question)
+    if schema::version(connection)? >= schema::WITH_MAIL {
+        return mail::read(connection, key, channel, after, limit(most));
+    }
+    let sql = "SELECT number, answer FROM answers \
+               WHERE run = ?1 AND 'convoke:reply:' || question = ?2 AND number > ?3 ORDER BY number LIMIT ?4";
+    all(connection, sql, params![key, channel, limit(after), limit(most)], |row| {
+        let payload: String = row.get(1)?;
+        let answer: Answer = row::json(&payload)?;
+        let (number, channel) = (row::unsigned(row, 0)?, channel.to_owned());
+        Ok(Mail { number, channel, sender: answer.by, at: answer.at, payload: payload.into() })
+    })
 }
 
-/// A question's answers, in order, of the run with this number.
-pub(super) fn answers_of(
-    connection: &Connection,
-    key: i64,
-    question: &QuestionId,
-) -> Result<Vec<Answer>, Fault> {
-    let sql = "SELECT answer FROM answers WHERE run = ?1 AND question = ?2 ORDER BY number";
-    all(connection, sql, params![key, question.as_str()], row::answer)
+/// Suspended runs that can go on by a time, and that nobody holds.
+pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result<Vec<Due>, Fault> {
+    if schema::version(connection)? < schema::WITH_MAIL {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT id, wake, runs.holder, until FROM runs LEFT JOIN holders ON holders.holder = runs.holder \
+               WHERE wake <= ?1 ORDER BY wake, key LIMIT ?2";
+    let found = all(connection, sql, params![by.as_micros(), limit(most)], |row| {
+        let due =
+            Due { run: row::run_id(&row.get::<_, String>(0)?)?, at: Timestamp::from_micros(row.get(1)?) };
+        Ok((due, row::living_holder(row.get(2)?, row.get(3)?).is_some()))
+    })?;
+    Ok(found.into_iter().filter(|(_, is_held)| !is_held).map(|(due, _)| due).collect())
+}
+
+/// The claim on a run that is in force.
+pub(super) fn epoch(connection: &Connection, run: &RunId) -> Result<Option<u64>, Fault> {
+    let sql = "SELECT epoch FROM runs WHERE id = ?1";
+    Ok(all(connection, sql, [run.as_str()], |row| row::unsigned(row, 0))?.pop())
 }
 
 /// The finished runs that a retention does not keep, newest first, and whether somebody holds them. The same rule as
@@ -172,17 +195,18 @@ pub(super) fn outdated(connection: &Connection, retention: &Retention) -> Result
         .filter(|status| status.is_final())
         .map(|status| row::status_code(status).to_string())
         .collect();
+    let (until, holders) = row::holders(schema::version(connection)?);
     let sql = format!(
-        "SELECT id, holder FROM (SELECT key, id, updated, holder, \
-         row_number() OVER (PARTITION BY workflow ORDER BY key DESC) AS place FROM runs WHERE status IN ({})) \
+        "SELECT id, old.holder, {until} FROM (SELECT key, id, updated, holder, \
+         row_number() OVER (PARTITION BY workflow ORDER BY key DESC) AS place FROM runs WHERE status IN ({})) AS old{} \
          WHERE coalesce(?1, ?2) IS NOT NULL AND updated <= ifnull(?1, updated) AND place > ifnull(?2, 0) ORDER BY key DESC",
-        finished.join(", ")
+        finished.join(", "),
+        holders.replace("runs.", "old.")
     );
     let ended_by = retention.max_age.map(|age| (Timestamp::now() - age).as_micros());
     let keep = retention.keep_per_workflow.map(limit);
     all(connection, &sql, params![ended_by, keep], |row| {
-        let holder: Option<String> = row.get(1)?;
-        let is_held = holder.is_some_and(|text| row::living_holder(&text).is_some());
+        let is_held = row::living_holder(row.get(1)?, row.get(2)?).is_some();
         Ok((row::run_id(&row.get::<_, String>(0)?)?, is_held))
     })
 }
@@ -194,7 +218,7 @@ fn key(connection: &Connection, run: &RunId) -> Result<Option<i64>, Fault> {
         .optional()?)
 }
 
-fn all<T>(
+pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
     values: impl Params,
@@ -209,6 +233,6 @@ fn all<T>(
     Ok(found)
 }
 
-fn limit(most: usize) -> i64 {
-    i64::try_from(most).unwrap_or(i64::MAX)
+fn limit(most: impl TryInto<i64>) -> i64 {
+    most.try_into().unwrap_or(i64::MAX)
 }

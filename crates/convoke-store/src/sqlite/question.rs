@@ -1,14 +1,11 @@
-//! What jobs do to questions: open, answer, close.
+//! What jobs do to questions: open and close them.
 
+use convoke_core::QuestionId;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::{Answer, Path, QuestionId, RunId, StoreError, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::failure::Fault;
-use super::query::answers_of;
-use super::row;
-use super::writer::Writer;
-use crate::batch;
+use super::{mail, row};
 
 /// Lets a question wait. One that waits already goes on waiting, with the answers it has; one that was settled begins
 /// anew, without those it had.
@@ -25,9 +22,7 @@ pub(super) fn open(connection: &Connection, run: i64, question: &PendingQuestion
             row::json_text(&question.question)?,
         ])?;
     if opened > 0 {
-        connection
-            .prepare_cached("DELETE FROM answers WHERE run = ?1 AND question = ?2")?
-            .execute(params![run, question.id.as_str()])?;
+        mail::forget_taken(connection, run, &question.id)?;
     }
     Ok(())
 }
@@ -37,44 +32,5 @@ pub(super) fn close(connection: &Connection, run: i64, question: &QuestionId) ->
     connection
         .prepare_cached("DELETE FROM questions WHERE run = ?1 AND id = ?2")?
         .execute(params![run, question.as_str()])?;
-    Ok(())
-}
-
-/// Adds an answer to an open question, unless those it has settle it: of several at once, one is told that it counts.
-pub(super) fn answer(
-    writer: &Writer,
-    run: &RunId,
-    question: &QuestionId,
-    answer: &Answer,
-) -> Result<(), Fault> {
-    let found: Option<(i64, String, i64, String)> = writer
-        .connection
-        .prepare_cached(
-            "SELECT key, path, asked, question FROM runs JOIN questions ON questions.run = key \
-             WHERE runs.id = ?1 AND questions.id = ?2",
-        )?
-        .query_row(params![run.as_str(), question.as_str()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
-        })
-        .optional()?;
-    let Some((key, path, asked, text)) = found else {
-        let question = question.to_string();
-        return Err(StoreError::NoSuchQuestion { run: run.clone(), question }.into());
-    };
-    let pending = PendingQuestion {
-        run: run.clone(),
-        id: question.clone(),
-        path: Path::from(path.as_str()),
-        asked: Timestamp::from_micros(asked),
-        question: row::json(&text)?,
-    };
-    batch::must_take(&pending, &answers_of(&writer.connection, key, question)?, answer)?;
-    writer
-        .connection
-        .prepare_cached(
-            "INSERT INTO answers (run, question, number, answer) \
-             SELECT ?1, ?2, coalesce(max(number), 0) + 1, ?3 FROM answers WHERE run = ?1 AND question = ?2",
-        )?
-        .execute(params![key, question.as_str(), row::json_text(answer)?])?;
-    Ok(())
+    mail::take(connection, run, question)
 }

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{ForkPoint, RunRecord, Totals};
 use convoke_core::{
-    Answer, Digest, EffectKind, Entry, Path, Phase, QuestionId, RunId, RunStatus, StoreError, Timestamp,
+    Digest, EffectKind, Entry, Path, Phase, QuestionId, RunId, RunStatus, StoreError, Timestamp,
 };
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
@@ -22,17 +22,29 @@ pub(super) fn run_columns(version: i64) -> String {
         true => ("launches.content, worked, latest", " LEFT JOIN launches ON launches.run = runs.key"),
         false => ("NULL, 0, NULL", ""),
     };
+    let waits = match version >= schema::WITH_MAIL {
+        true => "wake, (SELECT json_group_array(channel) FROM waits WHERE waits.run = runs.key)",
+        false => "NULL, '[]'",
+    };
+    let (until, holders) = holders(version);
     format!(
-        "runs.id, workflow, version, status, created, updated, seed, epoch, holder, forked_from, forked_at, totals, \
-         inputs.content, outcomes.content, outline, {columns} \
-         FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key{launches}"
+        "runs.id, workflow, version, status, created, updated, seed, epoch, runs.holder, forked_from, forked_at, totals, \
+         inputs.content, outcomes.content, outline, {columns}, {until}, {waits} \
+         FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key{launches}{holders}"
     )
+}
+
+/// Until when the holder of a run counts as alive, and where that is read, from a database of this version.
+pub(super) fn holders(version: i64) -> (&'static str, &'static str) {
+    match version >= schema::WITH_MAIL {
+        true => ("holders.until", " LEFT JOIN holders ON holders.holder = runs.holder"),
+        false => ("NULL", ""),
+    }
 }
 
 /// A run's record.
 pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecord, Fault> {
     let forked_from: Option<String> = row.get(9)?;
-    let holder: Option<String> = row.get(8)?;
     let totals: Option<String> = row.get(11)?;
     let version: u32 = row.get(2)?;
     let launch: Option<String> = row.get(15)?;
@@ -46,7 +58,7 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
         updated: Timestamp::from_micros(row.get(5)?),
         seed: unsigned(row, 6)?,
         epoch: unsigned(row, 7)?,
-        holder: holder.and_then(|text| living_holder(&text)),
+        holder: living_holder(row.get(8)?, row.get(18)?),
         forked_from: match forked_from {
             Some(id) => Some(ForkPoint { run: run_id(&id)?, at: unsigned(row, 10)? }),
             None => None,
@@ -57,6 +69,8 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
         outline: outlines.get(row.get(14)?)?,
         launch: launch.as_deref().map(json).transpose()?.unwrap_or_default(),
         worked: Duration::from_micros(unsigned(row, 16)?),
+        wake: row.get::<_, Option<i64>>(19)?.map(Timestamp::from_micros),
+        channels: json(&text(row, 20)?)?,
     })
 }
 
@@ -135,11 +149,6 @@ pub(super) fn question(row: &Row<'_>) -> Result<PendingQuestion, Fault> {
     })
 }
 
-/// An answer, from its only column.
-pub(super) fn answer(row: &Row<'_>) -> Result<Answer, Fault> {
-    json(&text(row, 0)?)
-}
-
 /// A digest.
 pub(super) fn digest(row: &Row<'_>, column: usize) -> Result<Digest, Fault> {
     Ok(Digest::from_bytes(row.get(column)?))
@@ -158,10 +167,13 @@ pub(super) fn run_id(text: &str) -> Result<RunId, Fault> {
     text.parse().map_err(|error| Fault::Damaged(format!("{error}")))
 }
 
-/// A holder that may still write, as people read it. One whose process is gone holds nothing any more.
-pub(super) fn living_holder(text: &str) -> Option<String> {
-    let is_gone = Holder::parse(text).is_some_and(|holder| !holder.is_alive());
-    (!is_gone).then(|| describe_holder(text))
+/// A holder that may still write, as people read it. One whose process is gone, or that has not renewed its lease in time,
+/// holds nothing any more.
+pub(super) fn living_holder(text: Option<String>, until: Option<i64>) -> Option<String> {
+    let text = text?;
+    let until = until.map(Timestamp::from_micros);
+    let is_gone = Holder::parse(&text).is_some_and(|holder| !holder.is_alive(until));
+    (!is_gone).then(|| describe_holder(&text))
 }
 
 /// A holder, as people read it.

@@ -46,6 +46,7 @@ pub(super) fn create(writer: &mut Writer, run: &NewRun) -> Result<Lease, Fault> 
     let next_seq = journal::write(connection, &run.id, key, 1, &run.past)?;
     let lease = Lease { run: run.id.clone(), epoch: 1, next_seq };
     writer.leases.give(&lease, key);
+    writer.renew_if_due()?;
     Ok(lease)
 }
 
@@ -67,6 +68,7 @@ pub(super) fn claim(writer: &mut Writer, run: &RunId, busy: OnBusy) -> Result<Le
     let next_seq = last.map_or(0, place::seq) + 1;
     let lease = Lease { run: run.clone(), epoch, next_seq };
     writer.leases.give(&lease, found.key);
+    writer.renew_if_due()?;
     Ok(lease)
 }
 
@@ -78,6 +80,7 @@ pub(super) fn release(writer: &mut Writer, lease: &Lease) -> Result<(), Fault> {
             .connection
             .prepare_cached("UPDATE runs SET holder = NULL WHERE key = ?1 AND epoch = ?2 AND holder = ?3")?
             .execute(params![key, lease.epoch.cast_signed(), writer.holder_text])?;
+        writer.tell(&lease.run);
     }
     Ok(())
 }
@@ -116,11 +119,14 @@ struct Found {
     key: i64,
     epoch: u64,
     holder: Option<String>,
+    /// Until when the holder renewed its leases.
+    until: Option<Timestamp>,
     is_final: bool,
 }
 
 fn find(writer: &Writer, run: &RunId) -> Result<Option<Found>, Fault> {
-    let sql = "SELECT key, epoch, holder, status FROM runs WHERE id = ?1";
+    let sql = "SELECT key, epoch, runs.holder, status, until \
+               FROM runs LEFT JOIN holders ON holders.holder = runs.holder WHERE id = ?1";
     let mut statement = writer.connection.prepare_cached(sql)?;
     let mut rows = statement.query([run.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
@@ -128,6 +134,7 @@ fn find(writer: &Writer, run: &RunId) -> Result<Option<Found>, Fault> {
         key: row.get(0)?,
         epoch: row::unsigned(row, 1)?,
         holder: row.get(2)?,
+        until: row.get::<_, Option<i64>>(4)?.map(Timestamp::from_micros),
         is_final: row::status_of(row.get(3)?)?.is_final(),
     }))
 }
@@ -137,14 +144,15 @@ fn refuse_if_held(writer: &Writer, run: &RunId, found: &Found) -> Result<(), Sto
     let held = if *text == writer.holder_text {
         writer.leases.holds(run, found.epoch)
     } else {
-        Holder::parse(text).is_none_or(|holder| holder.is_alive())
+        Holder::parse(text).is_none_or(|holder| holder.is_alive(found.until))
     };
     if held { Err(StoreError::Busy { run: run.clone(), holder: row::describe_holder(text) }) } else { Ok(()) }
 }
 
 fn remove(writer: &mut Writer, run: &RunId, key: i64) -> Result<(), Fault> {
     for sql in [
-        "DELETE FROM answers WHERE run = ?1",
+        "DELETE FROM mail WHERE run = ?1",
+        "DELETE FROM waits WHERE run = ?1",
         "DELETE FROM questions WHERE run = ?1",
         "DELETE FROM blobs WHERE run = ?1",
         "DELETE FROM pieces WHERE run = ?1",

@@ -14,6 +14,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 
 /// The oldest version that can be read as it is.
@@ -24,6 +25,9 @@ pub(super) const WITH_PIECES: i64 = 3;
 
 /// The first version that keeps what runs were started with.
 pub(super) const WITH_LAUNCHES: i64 = 4;
+
+/// The first version that keeps mail, and answers in it.
+pub(super) const WITH_MAIL: i64 = 5;
 
 /// The newest version this crate understands.
 pub(super) fn newest() -> i64 {

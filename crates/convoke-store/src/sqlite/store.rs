@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, Ticket};
-use convoke_core::{Answer, BoxFuture, Digest, Entry, QuestionId, RunId, Store, StoreError};
+use convoke_core::store::{
+    Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, Ticket,
+};
+use convoke_core::{BoxFuture, Digest, Entry, RunId, Store, StoreError, Timestamp};
+use futures_util::stream::BoxStream;
 use rusqlite::Connection;
 
 use super::failure::Fault;
@@ -16,7 +19,8 @@ use super::inspect::{Found, inspect};
 use super::job::{Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
-use super::{journal, open, outline, query, question, run};
+use super::{journal, mail, open, outline, query, run};
+use crate::board::IsFirst;
 
 /// What a job writes besides the bytes it was given.
 const OVERHEAD: usize = 128;
@@ -73,7 +77,7 @@ impl SqliteStore {
     }
 
     fn start(path: PathBuf, place: Arc<str>, connection: Connection) -> Result<Self, StoreError> {
-        let writer = Writer::new(connection, &path, Arc::clone(&place));
+        let writer = Writer::new(connection, &path, Arc::clone(&place), Arc::default());
         Ok(Self { threads: Arc::new(Threads::start(path, place, writer)?) })
     }
 
@@ -184,23 +188,43 @@ impl Store for SqliteStore {
         Box::pin(self.threads.readers.ask(move |connection| query::questions(connection, run.as_ref())))
     }
 
-    fn answer<'a>(
-        &'a self,
-        run: &'a RunId,
-        question: &'a QuestionId,
-        answer: Answer,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        let (run, question) = (run.clone(), question.clone());
-        Box::pin(self.write(None, 0, move |writer| question::answer(writer, &run, &question, &answer)))
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+        let (run, weight) = (run.clone(), mail.payload.len());
+        Box::pin(self.write(None, weight, move |writer| mail::post(writer, &run, &mail)))
     }
 
-    fn answers<'a>(
+    fn mail<'a>(
         &'a self,
         run: &'a RunId,
-        question: &'a QuestionId,
-    ) -> BoxFuture<'a, Result<Vec<Answer>, StoreError>> {
-        let (run, question) = (run.clone(), question.clone());
-        Box::pin(self.threads.readers.ask(move |connection| query::answers(connection, &run, &question)))
+        channel: &'a str,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>> {
+        let (run, channel) = (run.clone(), channel.to_owned());
+        let read = move |connection: &Connection| query::mail(connection, &run, &channel, after, limit);
+        Box::pin(self.threads.readers.ask(read))
+    }
+
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+        Box::pin(self.threads.readers.ask(move |connection| query::due(connection, by, limit)))
+    }
+
+    fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
+        let (watch, is_first) = self.threads.board.watch(run);
+        if is_first == IsFirst(true) {
+            self.threads.look_out();
+        }
+        watch
+    }
+
+    fn confirm<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let run = lease.run.clone();
+            match self.threads.readers.ask(move |connection| query::epoch(connection, &run)).await? {
+                Some(current) => lease.must_be(current),
+                None => Err(StoreError::NotFound { run: lease.run.clone() }),
+            }
+        })
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

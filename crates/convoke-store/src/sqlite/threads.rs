@@ -4,14 +4,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use convoke_core::StoreError;
 
 use super::failure::{read_only, stopped};
-use super::job::Job;
+use super::job::{Job, Task};
 use super::reader::{Readers, Source};
 use super::traffic::Traffic;
 use super::writer::Writer;
+use crate::board::Board;
+
+/// How often those look who may only read.
+const GLANCE: Duration = Duration::from_secs(1);
 
 /// One writer and some readers.
 pub(super) struct Threads {
@@ -19,6 +24,7 @@ pub(super) struct Threads {
     pub(super) place: Arc<str>,
     pub(super) traffic: Arc<Traffic>,
     pub(super) readers: Readers,
+    pub(super) board: Arc<Board>,
     jobs: Option<Sender<Box<dyn Job>>>,
     writer: Option<JoinHandle<()>>,
 }
@@ -26,6 +32,7 @@ pub(super) struct Threads {
 impl Threads {
     /// Starts them.
     pub(super) fn start(path: PathBuf, place: Arc<str>, writer: Writer) -> Result<Self, StoreError> {
+        let board = Arc::clone(&writer.board);
         let fail = |error| no_thread(&place, &error);
         let (jobs, queue) = channel();
         let traffic = writer.traffic();
@@ -34,14 +41,32 @@ impl Threads {
             .name("convoke-store-writer".to_owned())
             .spawn(move || writer.work(&queue))
             .map_err(fail)?;
-        Ok(Self { path, place, traffic, readers, jobs: Some(jobs), writer: Some(writer) })
+        Ok(Self { path, place, traffic, readers, board, jobs: Some(jobs), writer: Some(writer) })
     }
 
     /// Starts those that read. There is no writer.
     pub(super) fn reading(path: PathBuf, place: Arc<str>) -> Result<Self, StoreError> {
         let readers = Readers::start(&Source::fleeting(&path, &place));
         let readers = readers.map_err(|error| no_thread(&place, &error))?;
-        Ok(Self { path, place, traffic: Arc::default(), readers, jobs: None, writer: None })
+        let (traffic, board) = (Arc::default(), Arc::default());
+        Ok(Self { path, place, traffic, readers, board, jobs: None, writer: None })
+    }
+
+    /// Looks for what others write from now on, as long as somebody waits for it.
+    pub(super) fn look_out(&self) {
+        if self.writer.is_some() {
+            // Whoever sleeps until there is a job notices that there are rounds to make.
+            self.perform(Task::queue(&self.traffic, None, 0, |_| Ok(())).0);
+        } else {
+            let board = Arc::clone(&self.board);
+            // Should there be no thread, nothing is noticed: whoever waits has other things to wait for, too.
+            let _ = std::thread::Builder::new().name("convoke-store-look".to_owned()).spawn(move || {
+                while board.is_watched() {
+                    std::thread::sleep(GLANCE);
+                    board.tell_everybody();
+                }
+            });
+        }
     }
 
     /// Why a job was not done, should it not be.

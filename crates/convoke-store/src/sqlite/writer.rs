@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use convoke_core::StoreError;
@@ -15,9 +15,11 @@ use rusqlite::Connection;
 use super::failure::explain;
 use super::job::Job;
 use super::lease::Leases;
+use super::rounds::Rounds;
 use super::run;
 use super::still_there::StillThere;
 use super::traffic::{Observer, Traffic};
+use crate::board::Board;
 use crate::holder::Holder;
 
 /// No more jobs than this share a transaction, so that the first of them does not wait too long.
@@ -41,13 +43,16 @@ pub(super) struct Writer {
     traffic: Arc<Traffic>,
     observer: Observer,
     still_there: StillThere,
+    /// Those who wait for something to happen.
+    pub(super) board: Arc<Board>,
+    pub(super) rounds: Rounds,
     /// When the last commit began, if it was for one task alone.
     began_alone: Option<Instant>,
     has_free_pages: bool,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, path: &Path, place: Arc<str>) -> Self {
+    pub(super) fn new(connection: Connection, path: &Path, place: Arc<str>, board: Arc<Board>) -> Self {
         let holder = Holder::begin();
         let holder_text = holder.text();
         Self {
@@ -57,6 +62,8 @@ impl Writer {
             holder,
             still_there: StillThere::of(path, &place),
             place,
+            board,
+            rounds: Rounds::default(),
             traffic: Arc::default(),
             observer: Observer::default(),
             began_alone: None,
@@ -83,6 +90,8 @@ impl Writer {
     pub(super) fn work(mut self, jobs: &Receiver<Box<dyn Job>>) {
         while let Some(first) = self.next_job(jobs) {
             self.commit_together(first, jobs);
+            // One who is never idle makes rounds too.
+            self.make_round();
         }
         self.give_back_leases();
     }
@@ -99,10 +108,21 @@ impl Writer {
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) if began.elapsed() > VIGIL => {
                     self.began_alone = None;
-                    return jobs.recv().ok();
+                    return self.wait_for_job(jobs);
                 }
                 // Not a bare loop: the task we have just woken may be waiting for this very core.
                 Err(TryRecvError::Empty) => std::thread::yield_now(),
+            }
+        }
+    }
+
+    /// Sleeps until there is a job, and wakes for rounds only if there are any to make.
+    fn wait_for_job(&mut self, jobs: &Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
+        loop {
+            let Some(pause) = self.next_round() else { return jobs.recv().ok() };
+            match jobs.recv_timeout(pause) {
+                Err(RecvTimeoutError::Timeout) => self.make_round(),
+                received => return received.ok(),
             }
         }
     }
@@ -123,6 +143,7 @@ impl Writer {
             self.lose(&group, cause);
         }
         self.began_alone = (group.len() == 1).then_some(began);
+        self.tell_waiting(result.is_ok());
         for job in group {
             job.finish(&result);
         }
@@ -206,6 +227,7 @@ impl Writer {
         }
         let given_back = self.execute("BEGIN IMMEDIATE").and_then(|()| {
             keys.iter().try_for_each(|key| run::clear_holder(self, *key))?;
+            self.connection.execute("DELETE FROM holders WHERE holder = ?1", [&self.holder_text])?;
             self.execute("COMMIT")
         });
         // If this fails other processes wait until this one ends; within it the holder ends in any case.
@@ -217,7 +239,7 @@ impl Writer {
         statements.try_for_each(|sql| self.execute(sql)).map_err(|error| explain(&self.place, &error))
     }
 
-    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+    pub(super) fn execute(&self, sql: &str) -> rusqlite::Result<()> {
         self.connection.prepare_cached(sql)?.execute([]).map(|_| ())
     }
 }

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use convoke::core::store::{
-    Batch, Lease, NewRun, OnBusy, Retention, RunQuery, RunRecord, StoreError, Ticket,
+    Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, StoreError,
+    Ticket,
 };
-use convoke::core::{BoxFuture, Digest, Entry, PendingQuestion, QuestionId};
+use convoke::core::{BoxFuture, Digest, Entry, PendingQuestion, Timestamp};
 use convoke::prelude::*;
 use futures_util::FutureExt;
+use futures_util::stream::BoxStream;
 
 use crate::points::{die, is_due, point, report};
 use crate::workflow::{Report, build, runtime_model};
@@ -107,21 +109,26 @@ impl Store for Watched {
         self.0.questions(run)
     }
 
-    fn answer<'a>(
-        &'a self,
-        run: &'a RunId,
-        question: &'a QuestionId,
-        answer: Answer,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.0.answer(run, question, answer)
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+        self.0.post(run, mail)
     }
 
-    fn answers<'a>(
+    fn mail<'a>(
         &'a self,
         run: &'a RunId,
-        question: &'a QuestionId,
-    ) -> BoxFuture<'a, Result<Vec<Answer>, StoreError>> {
-        self.0.answers(run, question)
+        channel: &'a str,
+        after: u64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>> {
+        self.0.mail(run, channel, after, limit)
+    }
+
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+        self.0.due(by, limit)
+    }
+
+    fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
+        self.0.watch(run)
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

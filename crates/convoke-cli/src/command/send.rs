@@ -1,0 +1,59 @@
+//! `convoke send`
+
+use convoke_core::store::{NewMail, RunRecord};
+use convoke_core::{RunStatus, StoreError, Timestamp};
+use serde_json::{Value, json};
+
+use crate::arguments::Send;
+use crate::failure::Failure;
+use crate::select;
+use crate::session::Session;
+use crate::who;
+
+pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(), Failure> {
+    let payload = payload(arguments)?;
+    let record = select::run(session, &arguments.run).await?;
+    let by = arguments.by.clone().unwrap_or_else(who::name);
+    let mut mail = NewMail::json(&*arguments.channel, &payload)
+        .map_err(|error| Failure::usage(error.to_string()))?
+        .sender(by.trim());
+    mail.key.clone_from(&arguments.key);
+    let posted = session.store.post(&record.id, mail).await.map_err(|error| match error {
+        StoreError::Over { .. } => Failure::failed(format!("{error}: nothing was sent")),
+        error => error.into(),
+    })?;
+    if session.json {
+        let (run, channel) = (&record.id, &arguments.channel);
+        session.output.json(
+            &json!({"run": run, "channel": channel, "number": posted.number, "is_new": posted.is_new}),
+        )?;
+    }
+    if !posted.is_new {
+        session.output.note("the run was sent this before: there is one with the same key, and it is kept");
+        return Ok(());
+    }
+    let now = session.store.run(&record.id).await?.unwrap_or(record);
+    session.output.note(&format!("sent on `{}`: {}", arguments.channel, what_next(session, &now)));
+    Ok(())
+}
+
+fn payload(arguments: &Send) -> Result<Value, Failure> {
+    match (&arguments.payload, &arguments.text) {
+        (_, Some(text)) => Ok(Value::String(text.clone())),
+        (Some(json), None) => serde_json::from_str(json).map_err(|error| {
+            Failure::usage(format!("what is to be sent is not JSON: {error}"))
+                .hint("a plain text is sent with `--text TEXT`")
+        }),
+        (None, None) => Ok(Value::Null),
+    }
+}
+
+fn what_next(session: &Session<'_>, record: &RunRecord) -> String {
+    match (&record.holder, record.status) {
+        (Some(holder), _) => format!("{holder} works on the run"),
+        (None, RunStatus::Suspended) if record.wake.is_some_and(|wake| wake <= Timestamp::now()) => {
+            format!("the run can go on; {}", session.resuming(record))
+        }
+        _ => "it is kept until the run looks for it".to_owned(),
+    }
+}

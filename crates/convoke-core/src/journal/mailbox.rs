@@ -1,0 +1,52 @@
+//! How much of its mail a run has taken.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::{EffectKind, Entry, Phase};
+use crate::Recorded;
+use crate::effect::Received;
+
+/// The number of the last mail that was taken, by channel. Mail is taken in order.
+#[derive(Default)]
+pub(crate) struct Mailbox(Mutex<HashMap<String, u64>>);
+
+impl Mailbox {
+    /// What the entries of a journal say.
+    pub(crate) fn of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Self {
+        let mut taken = HashMap::new();
+        let mut channels = HashMap::new();
+        for entry in entries.filter(|entry| entry.effect == EffectKind::Receive) {
+            let address = (&entry.path, entry.ordinal);
+            let read = |json: &[u8]| serde_json::from_slice::<String>(json).ok();
+            if let Some(channel) = entry.request.as_deref().and_then(read) {
+                channels.insert(address, channel);
+            }
+            let outcome = entry.outcome.as_deref().filter(|_| entry.phase == Phase::Finished);
+            let outcome = outcome.and_then(|json| serde_json::from_slice::<Recorded<Received>>(json).ok());
+            if let (Some(Recorded::Ok(received)), Some(channel)) = (outcome, channels.get(&address)) {
+                let last = taken.entry(channel.clone()).or_insert(0);
+                *last = received.number.max(*last);
+            }
+        }
+        Self(Mutex::new(taken))
+    }
+
+    /// Everything on the channel up to this number was taken.
+    pub(crate) fn seen(&self, channel: &str) -> u64 {
+        self.lock().get(channel).copied().unwrap_or(0)
+    }
+
+    /// Takes mail. Says no if somebody has taken it, or something later.
+    pub(crate) fn take(&self, channel: &str, number: u64) -> bool {
+        let mut taken = self.lock();
+        let last = taken.entry(channel.to_owned()).or_insert(0);
+        let is_next = number > *last;
+        *last = number.max(*last);
+        is_next
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

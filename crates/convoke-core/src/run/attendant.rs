@@ -1,0 +1,161 @@
+//! Goes on with runs that were suspended, as soon as they can.
+//!
+//! It asks the store which runs are due, goes on with some of them at a time, and sleeps until the next one is, or until the
+//! store says that something has happened. It never polls a run, and owns every run it goes on with: when it is dropped, they
+//! are stopped, and whoever attends to the store next goes on with them.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
+
+use super::{Outcome, Registry, Runtime};
+use crate::step::BoxFuture;
+use crate::store::{Due, Store};
+use crate::{Error, RunId, Timestamp};
+
+/// How many runs are gone on with at once, unless said otherwise.
+const AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not zero");
+/// How long a run is left alone that could not go on, or that somebody else had: something must change first.
+const PAUSE: Duration = Duration::from_secs(30);
+/// The longest sleep: what nobody says is noticed then.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+
+/// Told of every run that was gone on with.
+type Report = dyn Fn(&RunId, &Result<Outcome<Value>, Error>) + Send + Sync;
+
+/// Goes on with suspended runs of known workflows as soon as what they wait for is there: an answer, mail, or the time.
+///
+/// ```
+/// # use convoke_core::{Attendant, Error, Registry, Runtime};
+/// # async fn example(runtime: Runtime, registry: Registry) -> Result<(), Error> {
+/// let attendant = Attendant::new(&runtime, &registry);
+/// tokio::select! {
+///     ended = attendant.attend() => ended?,
+///     _ = tokio::time::sleep(std::time::Duration::from_secs(3600)) => {}
+/// }
+/// # Ok(()) }
+/// ```
+#[must_use = "an attendant does nothing until it attends"]
+pub struct Attendant {
+    runtime: Runtime,
+    registry: Registry,
+    at_once: NonZeroUsize,
+    report: Arc<Report>,
+}
+
+impl Attendant {
+    /// Attends to the runs in a runtime's store whose workflows a registry has.
+    pub fn new(runtime: &Runtime, registry: &Registry) -> Self {
+        let (runtime, registry) = (runtime.clone(), registry.clone());
+        Self { runtime, registry, at_once: AT_ONCE, report: Arc::new(|_, _| {}) }
+    }
+
+    /// Goes on with at most so many at once.
+    pub fn at_once(mut self, runs: NonZeroUsize) -> Self {
+        self.at_once = runs;
+        self
+    }
+
+    /// Tells somebody what became of every run that was gone on with.
+    pub fn report(
+        mut self,
+        report: impl Fn(&RunId, &Result<Outcome<Value>, Error>) + Send + Sync + 'static,
+    ) -> Self {
+        self.report = Arc::new(report);
+        self
+    }
+
+    /// Goes on with whatever is due, until it is dropped.
+    ///
+    /// # Errors
+    /// If there is no store, or it fails.
+    pub async fn attend(&self) -> Result<(), Error> {
+        let store = Arc::clone(self.runtime.store()?);
+        let mut watch = store.watch(None);
+        let mut hands = Hands::default();
+        loop {
+            let next = self.take_due(&*store, &mut hands).await?;
+            let sleep = next.map_or(LONGEST_SLEEP, |at| at.since(Timestamp::now()).min(LONGEST_SLEEP));
+            tokio::select! {
+                Some((run, outcome)) = hands.under_way.next(), if !hands.under_way.is_empty() => {
+                    self.put_down(&mut hands, run, &outcome);
+                }
+                _ = watch.next() => {}
+                () = tokio::time::sleep(sleep) => {}
+            }
+        }
+    }
+
+    /// Goes on with what is due now, and with whatever becomes due by that, until nothing is.
+    ///
+    /// # Errors
+    /// If there is no store, or it fails.
+    pub async fn attend_once(&self) -> Result<(), Error> {
+        let store = Arc::clone(self.runtime.store()?);
+        let mut hands = Hands::default();
+        loop {
+            self.take_due(&*store, &mut hands).await?;
+            match hands.under_way.next().await {
+                Some((run, outcome)) => self.put_down(&mut hands, run, &outcome),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Goes on with as many as there are hands for. Gives when there will be more, as far as that is known.
+    async fn take_due(&self, store: &dyn Store, hands: &mut Hands) -> Result<Option<Timestamp>, Error> {
+        let now = Timestamp::now();
+        hands.left_alone.retain(|_, until| *until > now);
+        let free = self.at_once.get().saturating_sub(hands.under_way.len());
+        if free == 0 {
+            return Ok(None);
+        }
+        // Those that are in hand or left alone may come first.
+        let limit = self.at_once.get() + hands.left_alone.len() + 1;
+        let due = store.due(now + LONGEST_SLEEP, limit).await?;
+        let (now_due, later): (Vec<Due>, Vec<Due>) = due.into_iter().partition(|due| due.at <= now);
+        let mut fresh = now_due.into_iter().filter(|due| !hands.has(&due.run)).map(|due| due.run);
+        let taken: Vec<RunId> = fresh.by_ref().take(free).collect();
+        for run in taken {
+            hands.in_hand.push(run.clone());
+            let going_on = self.runtime.go_on(&self.registry, run.clone());
+            hands.under_way.push(Box::pin(async move { (run, going_on.await) }));
+        }
+        Ok(later.first().map(|due| due.at).into_iter().chain(hands.left_alone.values().min().copied()).min())
+    }
+
+    fn put_down(&self, hands: &mut Hands, run: RunId, outcome: &Result<Outcome<Value>, Error>) {
+        hands.in_hand.retain(|other| *other != run);
+        (self.report)(&run, outcome);
+        if outcome.is_err() {
+            hands.left_alone.insert(run, Timestamp::now() + PAUSE);
+        }
+    }
+}
+
+impl std::fmt::Debug for Attendant {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Attendant").field("at_once", &self.at_once).finish_non_exhaustive()
+    }
+}
+
+type GoingOn = BoxFuture<'static, (RunId, Result<Outcome<Value>, Error>)>;
+
+/// What an attendant has in hand.
+#[derive(Default)]
+struct Hands {
+    under_way: FuturesUnordered<GoingOn>,
+    in_hand: Vec<RunId>,
+    left_alone: HashMap<RunId, Timestamp>,
+}
+
+impl Hands {
+    fn has(&self, run: &RunId) -> bool {
+        self.in_hand.contains(run) || self.left_alone.contains_key(run)
+    }
+}

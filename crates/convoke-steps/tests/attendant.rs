@@ -1,0 +1,143 @@
+//! Somebody who goes on with whatever can go on.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::common::stored::{Home, asks, echo, says};
+use crate::common::{Trail, millis};
+use convoke_core::store::NewMail;
+use convoke_core::{Answer, Attendant, Registry, RunId, RunStatus, Runner, Runtime, Workflow};
+use convoke_steps::{Chain, task_boxed};
+
+fn impatient(home: &Home) -> Runtime {
+    home.builder().patience(Duration::ZERO).build()
+}
+
+fn registry(workflow: &Workflow<Trail>) -> Registry {
+    let registry = Registry::new();
+    registry.register(Runner::new(workflow));
+    registry
+}
+
+fn everything() -> Workflow<Trail> {
+    let sleeps =
+        task_boxed("sleeps", |scope, _: &mut Trail| Box::pin(async move { scope.sleep(millis(40)).await }));
+    let takes = task_boxed("takes", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            trail.steps.push(scope.receive::<String>("letters").await?.payload);
+            Ok(())
+        })
+    });
+    Workflow::new(Chain::new("main").then(sleeps).then(asks("well?")).then(takes).then(says("b")))
+}
+
+/// Attends until a run has ended; gives how often it was gone on with.
+async fn attend_until_over(home: &Home, attendant: Attendant, run: &RunId) -> usize {
+    let rounds = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&rounds);
+    let attendant = attendant.report(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let over = async {
+        while home.store().run(run).await.unwrap().unwrap().status != RunStatus::Completed {
+            tokio::time::sleep(millis(2)).await;
+        }
+    };
+    tokio::select! {
+        ended = attendant.attend() => panic!("it attends for ever: {ended:?}"),
+        () = over => {}
+    }
+    rounds.load(Ordering::Relaxed)
+}
+
+#[tokio::test]
+async fn a_run_goes_on_by_itself_when_time_answers_and_mail_come() {
+    let home = Home::new(echo());
+    let workflow = everything();
+    let run = impatient(&home).start(&workflow, Trail::default()).await.unwrap().run;
+    let attendant = Attendant::new(&impatient(&home), &registry(&workflow));
+    let others = async {
+        while home.asked(&run).await.is_empty() {
+            tokio::time::sleep(millis(2)).await;
+        }
+        home.answer(&run, "well?", Answer::text("well")).await;
+        tokio::time::sleep(millis(20)).await;
+        home.store().post(&run, NewMail::json("letters", "x").unwrap()).await.unwrap();
+    };
+    let (rounds, ()) = tokio::join!(attend_until_over(&home, attendant, &run), others);
+    assert!(rounds <= 3, "it is gone on with when there is something to do, not {rounds} times");
+    let done = home.resume(&workflow, &run).await.completed().unwrap();
+    assert_eq!(done.steps, ["well", "x", "b!"]);
+}
+
+#[tokio::test]
+async fn no_more_are_gone_on_with_at_once_than_there_are_hands_and_none_is_forgotten() {
+    let home = Home::new(echo());
+    let under_way = Arc::new(AtomicUsize::new(0));
+    let most = Arc::new(AtomicUsize::new(0));
+    let (now, peak) = (Arc::clone(&under_way), Arc::clone(&most));
+    let works = task_boxed("works", move |scope, trail: &mut Trail| {
+        let (now, peak) = (Arc::clone(&now), Arc::clone(&peak));
+        Box::pin(async move {
+            trail.steps.push(scope.receive::<String>("letters").await?.payload);
+            peak.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(millis(3)).await;
+            now.fetch_sub(1, Ordering::SeqCst);
+            Ok(())
+        })
+    });
+    let workflow = Workflow::new(Chain::new("main").then(works));
+    let mut runs = Vec::new();
+    for _ in 0..30 {
+        let run = impatient(&home).start(&workflow, Trail::default()).await.unwrap().run;
+        home.store().post(&run, NewMail::json("letters", "x").unwrap()).await.unwrap();
+        runs.push(run);
+    }
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&ended);
+    let attendant = Attendant::new(&impatient(&home), &registry(&workflow))
+        .at_once(NonZeroUsize::new(4).unwrap())
+        .report(move |run, outcome| {
+            assert_eq!(outcome.as_ref().unwrap().status, RunStatus::Completed);
+            seen.lock().unwrap().push(run.clone());
+        });
+    attendant.attend_once().await.unwrap();
+    let mut ended = ended.lock().unwrap().clone();
+    ended.sort();
+    runs.sort();
+    assert_eq!(ended, runs);
+    assert_eq!(most.load(Ordering::SeqCst), 4);
+}
+
+#[tokio::test]
+async fn a_run_of_an_unknown_workflow_is_left_alone_and_stops_nobody() {
+    let home = Home::new(echo());
+    let other = Workflow::new(Chain::new("other").then(asks("well?")));
+    let stranger = home.start(&other, Trail::default()).await.run;
+    home.answer(&stranger, "well?", Answer::text("well")).await;
+    let workflow = everything();
+    let run = impatient(&home).start(&workflow, Trail::default()).await.unwrap().run;
+    home.store().post(&run, NewMail::json("letters", "x").unwrap()).await.unwrap();
+    let failures = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&failures);
+    let attendant = Attendant::new(&impatient(&home), &registry(&workflow)).report(move |_, outcome| {
+        counted.fetch_add(usize::from(outcome.is_err()), Ordering::Relaxed);
+    });
+    let work = async {
+        while home.asked(&run).await.is_empty() {
+            tokio::time::sleep(millis(2)).await;
+        }
+        home.answer(&run, "well?", Answer::text("well")).await;
+        while home.store().run(&run).await.unwrap().unwrap().status != RunStatus::Completed {
+            tokio::time::sleep(millis(2)).await;
+        }
+    };
+    tokio::select! {
+        ended = attendant.attend() => panic!("it attends for ever: {ended:?}"),
+        () = work => {}
+    }
+    assert_eq!(failures.load(Ordering::Relaxed), 1, "it was tried once, and is left alone for a while");
+    assert_eq!(home.store().run(&stranger).await.unwrap().unwrap().status, RunStatus::Suspended);
+}
