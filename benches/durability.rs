@@ -1,6 +1,6 @@
 //! What durability costs: commits, bytes, memory. Prints the tables of `docs/performance.md`.
 //!
-//! `cargo bench -p convoke --bench durability [-- commits|bytes|parked|agent]`
+//! `cargo bench -p convoke --bench durability [-- commits|bytes|parked|asleep|agent]`
 //!
 //! Not a criterion benchmark: the interesting figures are rates against a raw SQLite loop in the same process, and sizes.
 #![allow(missing_docs, clippy::print_stdout)]
@@ -9,6 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use convoke::core::Attendant;
+use convoke::core::store::NewMail;
 use convoke::prelude::*;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -24,8 +26,13 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let sections: [(&str, Section); 4] =
-        [("commits", commits), ("bytes", bytes), ("parked", parked), ("agent", long_agent)];
+    let sections: [(&str, Section); 5] = [
+        ("commits", commits),
+        ("bytes", bytes),
+        ("parked", parked),
+        ("asleep", asleep),
+        ("agent", long_agent),
+    ];
     for (name, section) in sections {
         if wanted.as_deref().is_none_or(|wanted| wanted == name) {
             section(&tokio);
@@ -215,6 +222,70 @@ fn parked(tokio: &tokio::runtime::Runtime) {
 }
 
 /// Bytes of memory this process has.
+async fn take_and_sleep(scope: &Scope, letters: &mut u64) -> Result<(), Error> {
+    *letters += scope.receive::<u64>("letters").await?.payload;
+    scope.sleep(Duration::from_secs(86_400)).await
+}
+
+/// Runs that wait for mail, and then sleep for a day, while somebody attends to them.
+fn asleep(tokio: &tokio::runtime::Runtime) {
+    const RUNS: usize = 100_000;
+    const WOKEN: usize = 1_000;
+    const LOOK: Duration = Duration::from_secs(20);
+    let folder = folder();
+    let store = SqliteStore::open(folder.path().join("runs.db")).expect("the store opens");
+    let runtime = Runtime::builder().store(store.clone()).patience(Duration::ZERO).build();
+    let workflow = Workflow::new(task("take", take_and_sleep));
+    let registry = Registry::new();
+    registry.register(Runner::new(&workflow));
+    let before = resident();
+    let runs: Vec<RunId> = tokio.block_on(async {
+        let starts = futures_util::stream::iter(0..RUNS).map(|_| runtime.start(&workflow, 0).into_future());
+        starts.buffer_unordered(1_000).map(|outcome| outcome.expect("it starts").run).collect().await
+    });
+    let memory = resident().saturating_sub(before);
+    let woken = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&woken);
+    let attendant = Attendant::new(&runtime, &registry).report(move |_, outcome| {
+        assert_eq!(outcome.as_ref().expect("it goes on").status, RunStatus::Suspended, "it sleeps now");
+        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    });
+    let measured = async {
+        let begun = processor_time();
+        tokio::time::sleep(LOOK).await;
+        let idle = processor_time().saturating_sub(begun);
+        let begun = Instant::now();
+        for run in runs.iter().take(WOKEN) {
+            let mail = NewMail::json("letters", &1).expect("a number is JSON");
+            store.post(run, mail).await.expect("it is taken");
+        }
+        while woken.load(std::sync::atomic::Ordering::Relaxed) < WOKEN {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        (idle, begun.elapsed())
+    };
+    let (idle, waking) = tokio.block_on(async {
+        tokio::select! {
+            ended = attendant.attend() => panic!("it attends for ever: {ended:?}"),
+            measured = measured => measured,
+        }
+    });
+    println!("\n### Runs that wait for mail, attended to\n\n| | |\n| --- | --- |");
+    println!("| runs | {RUNS} |");
+    println!("| memory per run | {} bytes |", memory / RUNS as u64);
+    println!("| processor time of the whole process in {LOOK:?} | {} ms |", idle.as_millis());
+    println!("| {WOKEN} sent something, gone on with, and asleep again | {:.2} s |", waking.as_secs_f64());
+}
+
+/// What the process has used of processors so far.
+fn processor_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default();
+    let ticks: u64 = fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    // A tick is a hundredth of a second on every Linux there is.
+    Duration::from_millis(ticks * 10)
+}
+
 fn resident() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
