@@ -493,6 +493,12 @@ pub(crate) struct Answer {
     /// Any text.
     #[arg(long, group = "decision", value_name = "TEXT")]
     pub(crate) text: Option<String>,
+    /// A value, as JSON.
+    #[arg(long, group = "decision", value_name = "JSON")]
+    pub(crate) value: Option<String>,
+    /// A picture or document; several times for several.
+    #[arg(long, group = "decision", value_name = "PATH")]
+    pub(crate) file: Vec<PathBuf>,
     /// Let the run go on at once, if it is a run of an Agentfile.
     #[arg(long)]
     pub(crate) resume: bool,

@@ -43,6 +43,7 @@
 //! | `who` | who sits here |
 //! | `onward` | what can be done with a run that did not complete |
 //! | `gist` | what a run was given and what it came to, as text |
+//! | `given` | answers that are values or files |
 //! | `select` | which run or question is meant |
 //! | `record` | everything that happened in a run: as text, JSON, a page, a session log |
 //! | `view` | the JSON form of everything |
@@ -59,6 +60,7 @@ mod configuration;
 mod failure;
 mod files;
 mod gist;
+mod given;
 mod help;
 mod human;
 mod init;

@@ -62,7 +62,7 @@ fn decisive(history: &History) -> Option<&Effect> {
         Detail::Ask { answer: Some(answer), .. } => match &answer.decision {
             Decision::Reject { .. } | Decision::Revise { .. } => true,
             Decision::Choose { option } => option == "stop",
-            Decision::Approve | Decision::Text { .. } => false,
+            _ => false,
         },
         _ => false,
     };

@@ -93,6 +93,8 @@ impl<'a> Session<'a> {
                 options.iter().map(|option| command(format!("--choose {}", shell::quoted(option)))).collect()
             }
             QuestionKind::Text => vec![command("--text 'YOUR ANSWER'".to_owned())],
+            QuestionKind::Json => vec![command("--value 'JSON'".to_owned()), reject()],
+            QuestionKind::Media => vec![command("--file PATH".to_owned()), reject()],
             _ => vec![command("--approve".to_owned()), reject()],
         }
     }

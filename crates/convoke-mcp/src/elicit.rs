@@ -148,7 +148,7 @@ impl Field<'_> {
                 default => Ok(default),
             },
             Decision::Text { text } => self.typed(text.trim()).map(Filled::With),
-            Decision::Approve | Decision::Revise { .. } | Decision::Reject { .. } => Ok(Filled::Declined),
+            _ => Ok(Filled::Declined),
         }
     }
 

@@ -72,8 +72,8 @@ pub(super) async fn ask(scope: &Scope, agent: &str, call: &ToolCall) -> Result<V
     let reason = match scope.ask(question).await?.decision {
         Decision::Approve => return Ok(Verdict::Approved),
         Decision::Reject { reason } | Decision::Revise { text: reason } => reason,
-        // Neither answers a question for approval; the kernel does not let them through.
-        Decision::Choose { .. } | Decision::Text { .. } => String::new(),
+        // Nothing else answers a question for approval; the kernel does not let it through.
+        _ => String::new(),
     };
     Ok(Verdict::Rejected { reason: if reason.is_empty() { NO_REASON.to_owned() } else { reason } })
 }

@@ -9,6 +9,7 @@ use convoke_core::{Answer, Decision, History, PendingQuestion, StoreError};
 use super::resume;
 use crate::arguments::{self, Arguments};
 use crate::failure::Failure;
+use crate::given;
 use crate::human;
 use crate::render;
 use crate::run::ResumeArguments;
@@ -116,13 +117,19 @@ fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestio
 }
 
 fn decision(arguments: &arguments::Answer) -> Result<Decision, Failure> {
-    let arguments::Answer { approve, revise, reject, choose, text, .. } = arguments;
+    let arguments::Answer { approve, revise, reject, choose, text, value, file, .. } = arguments;
     for (option, said) in [("--revise", revise), ("--reject", reject), ("--choose", choose), ("--text", text)]
     {
         if said.as_ref().is_some_and(|said| said.trim().is_empty()) {
             return Err(Failure::usage(format!("`{option}` says nothing: nothing was answered"))
                 .hint("a shell variable that is not set is empty, too"));
         }
+    }
+    if let Some(value) = value {
+        return given::value(value);
+    }
+    if !file.is_empty() {
+        return given::media(file);
     }
     let given = match (revise, reject, choose, text) {
         _ if *approve => Some(Decision::Approve),

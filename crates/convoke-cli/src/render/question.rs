@@ -1,7 +1,7 @@
 //! Questions and answers for people to read.
 
 use convoke_core::history::OpenQuestion;
-use convoke_core::{Answer, Decision, Question, QuestionKind};
+use convoke_core::{Answer, Decision, Media, Question, QuestionKind};
 use serde_json::Value;
 
 use super::Block;
@@ -24,6 +24,12 @@ pub(crate) fn answer(answer: &Answer) -> String {
         Decision::Reject { reason } => format!("rejected: {reason}"),
         Decision::Choose { option } => option.clone(),
         Decision::Text { text } => text.clone(),
+        Decision::Json { value } => value.to_string(),
+        Decision::Media { media } => {
+            let named = |media: &Media| media.name.clone().unwrap_or_else(|| media.media_type.clone());
+            media.iter().map(named).collect::<Vec<_>>().join(", ")
+        }
+        _ => "in a way that this version does not know".to_owned(),
     };
     if answer.by.is_empty() { decision } else { format!("{decision} (by {})", answer.by) }
 }

@@ -2,8 +2,11 @@
 //!
 //! It neither reads nor writes. Whoever does gives it lines and shows what it says.
 
+use std::path::PathBuf;
+
 use convoke_core::{Answer, Decision, PendingQuestion, QuestionKind};
 
+use crate::given;
 use crate::render;
 use crate::terminal::{Ink, Rich, text};
 
@@ -91,6 +94,8 @@ impl Dialog {
                     .collect();
                 format!("  {}, [v]iew all, [l]ater? ", options.join(", "))
             }
+            (_, QuestionKind::Json) => "  a value, as JSON (an empty line for later): ".to_owned(),
+            (_, QuestionKind::Media) => "  the path of a file (an empty line for later): ".to_owned(),
             _ => "  your answer (an empty line for later): ".to_owned(),
         }
     }
@@ -113,10 +118,21 @@ impl Dialog {
     fn decide(&mut self, line: &str) -> Heard {
         let word = line.to_lowercase();
         let is = |words: &[&str]| words.contains(&word.as_str());
-        if self.question.question.kind == QuestionKind::Text {
-            return match line.is_empty() {
-                true => Heard::Later,
-                false => self.answered(Decision::Text { text: line.to_owned() }),
+        let kind = &self.question.question.kind;
+        if matches!(kind, QuestionKind::Text | QuestionKind::Json | QuestionKind::Media) {
+            if line.is_empty() {
+                return Heard::Later;
+            }
+            let decision = match kind {
+                QuestionKind::Json => given::value(line),
+                QuestionKind::Media => given::media(std::slice::from_ref(&PathBuf::from(line))),
+                _ => Ok(Decision::Text { text: line.to_owned() }),
+            };
+            return match decision {
+                Ok(decision) => self.answered(decision),
+                Err(failure) => {
+                    Heard::More(vec![Rich::new(Ink::Caution, format!("  {}", failure.message()))])
+                }
             };
         }
         if is(&["v", "view", "view all"]) {

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use crate::examples::{letter, refund, release};
 use crate::journal::Run;
-use crate::place::{Place, stderr, stdout};
+use crate::place::{Place, stderr, stdout, wait};
 
 #[test]
 fn the_only_open_question_needs_no_id() {
@@ -119,4 +119,31 @@ fn who_answers_is_known_by_the_login_name_or_the_users_id() {
     let own = users.lines().find(|line| line.split(':').nth(2) == Some(&id));
     let own = own.and_then(|line| line.split(':').next()).map(str::to_owned);
     assert_eq!(by(&[("USER", "")]), serde_json::json!(own));
+}
+
+#[test]
+fn values_and_files_are_answers_too() {
+    let asked = |question| Place::with([Run::new("form-1", "forms").ask(("main", 0), question).suspends()]);
+    let place = asked(Question::json("How many?"));
+    let shown = place.seen(&["show", "form-1"]);
+    assert!(shown.contains("--value 'JSON'"), "{shown}");
+    let wrong = place.convoke(&["answer", "form-1", "--value", "{7"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("that is not JSON"), "{}", stderr(&wrong));
+    let unfit = place.convoke(&["answer", "form-1", "--text", "seven"]);
+    assert!(stderr(&unfit).contains("a value, as JSON"), "{}", stderr(&unfit));
+    let given = place.convoke(&["answer", "form-1", "--value", r#"{"count": 7}"#, "--by", "ann"]);
+    assert!(stderr(&given).contains(r#"answered `How many?`: {"count":7} (by ann)"#), "{}", stderr(&given));
+
+    let place = asked(Question::media("A photo?"));
+    place.write("photo.png", [0_u8, 1, 2]);
+    let missing = place.convoke(&["answer", "form-1", "--file", "other.png"]);
+    assert!(stderr(&missing).contains("other.png cannot be read"), "{}", stderr(&missing));
+    let given = place.convoke(&["answer", "form-1", "--file", "photo.png"]);
+    assert!(stderr(&given).contains("answered `A photo?`: photo.png"), "{}", stderr(&given));
+    let run = "form-1".parse().unwrap();
+    let open = wait(place.store().questions(Some(&run))).unwrap();
+    let answers = wait(place.store().answers(&run, &open[0].id)).unwrap();
+    let json = serde_json::to_value(&answers[0].decision).unwrap();
+    assert_eq!(json["media"][0]["source"], serde_json::json!({"base64": "AAEC"}), "{json}");
 }

@@ -1,8 +1,11 @@
 //! What people answer.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::Timestamp;
+use crate::message::Media;
 
 /// An answer of the wrong kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,6 +17,7 @@ pub struct UnfitAnswer {
 /// What a person decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Decision {
     /// Yes.
     Approve,
@@ -36,6 +40,16 @@ pub enum Decision {
     Text {
         /// The text.
         text: String,
+    },
+    /// This value.
+    Json {
+        /// The value.
+        value: Value,
+    },
+    /// These pictures or documents.
+    Media {
+        /// At least one.
+        media: Vec<Media>,
     },
 }
 
@@ -89,6 +103,29 @@ impl Answer {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Decision::Text { text: text.into() })
+    }
+
+    /// This value.
+    #[must_use]
+    pub fn json(value: Value) -> Self {
+        Self::new(Decision::Json { value })
+    }
+
+    /// These pictures or documents.
+    #[must_use]
+    pub fn media(media: impl IntoIterator<Item = Media>) -> Self {
+        Self::new(Decision::Media { media: media.into_iter().collect() })
+    }
+
+    /// The value that was given, as a type of yours; `None` if it was no value that was decided for.
+    ///
+    /// # Errors
+    /// If the value is of another type.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
+        match &self.decision {
+            Decision::Json { value } => T::deserialize(value).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// Says who decided.

@@ -24,6 +24,10 @@ pub enum QuestionKind {
     },
     /// Any text.
     Text,
+    /// A value; the question's details, or its subject, say of what kind.
+    Json,
+    /// Pictures or documents.
+    Media,
 }
 
 /// A question for a person.
@@ -133,6 +137,18 @@ impl Question {
         Self::new(QuestionKind::Text, title)
     }
 
+    /// A value: a form that somebody fills in, what another program computes.
+    #[must_use]
+    pub fn json(title: impl Into<String>) -> Self {
+        Self::new(QuestionKind::Json, title)
+    }
+
+    /// Pictures or documents.
+    #[must_use]
+    pub fn media(title: impl Into<String>) -> Self {
+        Self::new(QuestionKind::Media, title)
+    }
+
     /// Adds text for the person who decides.
     #[must_use]
     pub fn details(mut self, details: impl Into<String>) -> Self {
@@ -212,7 +228,10 @@ impl Question {
                 Decision::Approve | Decision::Revise { .. } | Decision::Reject { .. },
             )
             | (QuestionKind::Confirm, Decision::Approve | Decision::Reject { .. })
-            | (QuestionKind::Text, Decision::Text { .. } | Decision::Reject { .. }) => true,
+            | (QuestionKind::Text, Decision::Text { .. } | Decision::Reject { .. })
+            | (QuestionKind::Json, Decision::Json { .. } | Decision::Reject { .. })
+            | (QuestionKind::Media, Decision::Reject { .. }) => true,
+            (QuestionKind::Media, Decision::Media { media }) => !media.is_empty(),
             (QuestionKind::Choice { options }, Decision::Choose { option }) => options.contains(option),
             (QuestionKind::Choice { .. }, Decision::Reject { .. }) => true,
             _ => false,
@@ -226,6 +245,8 @@ impl Question {
             QuestionKind::Confirm => "approve (yes) or reject (no)".to_owned(),
             QuestionKind::Choice { options } => format!("one of: {}", options.join(", ")),
             QuestionKind::Text => "a text".to_owned(),
+            QuestionKind::Json => "a value, as JSON".to_owned(),
+            QuestionKind::Media => "at least one picture or document".to_owned(),
         }
     }
 
@@ -248,6 +269,28 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Media;
+
+    #[test]
+    fn values_and_documents_are_answers_too() {
+        let (form, photo) = (Question::json("How many?"), Question::media("A photo?"));
+        let picture = Media {
+            media_type: "image/png".to_owned(),
+            name: None,
+            source: crate::message::MediaSource::Base64("AAEC".to_owned()),
+        };
+        let seven = Answer::json(serde_json::json!(7));
+        assert_eq!(seven.read::<u32>().unwrap(), Some(7));
+        assert!(seven.read::<String>().is_err());
+        assert_eq!(Answer::approve().read::<u32>().unwrap(), None);
+        assert!(form.check(&seven.decision).is_ok() && photo.check(&seven.decision).is_err());
+        let given = Answer::media([picture]);
+        assert!(photo.check(&given.decision).is_ok() && form.check(&given.decision).is_err());
+        let nothing = photo.check(&Answer::media([]).decision).unwrap_err().to_string();
+        assert!(nothing.contains("at least one picture or document"), "{nothing}");
+        let json = serde_json::to_string(&given).unwrap();
+        assert_eq!(serde_json::from_str::<Answer>(&json).unwrap(), given);
+    }
 
     #[test]
     fn a_quorum_counts_people_not_answers() {

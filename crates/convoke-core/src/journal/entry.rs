@@ -245,11 +245,11 @@ mod tests {
     #[test]
     fn codes_are_stable_and_round_trip() {
         let codes: Vec<u8> = EffectKind::ALL.iter().map(|kind| kind.code()).collect();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7]);
         assert!(EffectKind::ALL.iter().all(|kind| EffectKind::from_code(kind.code()) == Some(*kind)));
         for phase in [Phase::Started, Phase::Finished, Phase::Superseded] {
             assert_eq!(Phase::from_code(phase.code()), Some(phase));
         }
-        assert_eq!(EffectKind::from_code(7), None);
+        assert_eq!(EffectKind::from_code(8), None);
     }
 }

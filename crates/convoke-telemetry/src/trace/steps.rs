@@ -213,5 +213,8 @@ fn decision_name(decision: &Decision) -> &'static str {
         Decision::Reject { .. } => "reject",
         Decision::Choose { .. } => "choose",
         Decision::Text { .. } => "text",
+        Decision::Json { .. } => "json",
+        Decision::Media { .. } => "media",
+        _ => "other",
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use convoke::core::store::{
     Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, StoreError,
@@ -27,7 +28,11 @@ pub(crate) fn run_if_asked() {
     let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     tokio.expect("a runtime").block_on(async {
         let store = Arc::new(SqliteStore::open(folder.join("runs.db")).expect("the store opens"));
-        let runtime = Runtime::builder().store(Watched(store)).model(runtime_model(&world)).build();
+        let runtime = Runtime::builder()
+            .store(Watched(store))
+            .model(runtime_model(&world))
+            .patience(Duration::ZERO)
+            .build();
         let run: RunId = "trial".parse().expect("a valid id");
         let outcome = runtime.start(&build(&world), Report::default()).id(run).await.expect("the run begins");
         match outcome.status {

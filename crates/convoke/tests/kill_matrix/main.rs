@@ -31,7 +31,7 @@ fn a_run_killed_at_any_labelled_point_ends_as_if_it_had_not_been() {
     let undisturbed = Trial::new().run(None);
     assert!(undisturbed.effects >= 30, "the workflow must have at least 30 effects: {}", undisturbed.effects);
     let mut table = Table::new();
-    // The first process comes as far as the question, the second to the end.
+    // The first process comes as far as the question, the second to the sleep, the third to the end.
     for (process, points) in (1..).zip(&undisturbed.points) {
         for (label, reached) in points {
             for occurrence in 1..=*reached {

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use convoke::core::QuestionKind;
+use convoke::core::store::NewMail;
 use convoke::prelude::*;
 use tempfile::TempDir;
 
@@ -163,6 +164,13 @@ impl Trial {
                     _ => Answer::approve(),
                 };
                 store.answer(&pending.run, &pending.id, answer).await.expect("the answer is taken");
+            }
+            let run: RunId = "trial".parse().expect("a valid id");
+            for letter in [1_u32, 2] {
+                let mail =
+                    NewMail::json("letters", &letter).expect("a number is JSON").key(letter.to_string());
+                // Killed before it was made, there is nobody to send it to; it is sent again before every start.
+                let _ = store.post(&run, mail).await;
             }
             doubts
         })

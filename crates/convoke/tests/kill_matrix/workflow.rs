@@ -1,5 +1,7 @@
 //! A workflow with a bit of everything that can go wrong in a crash.
 
+use std::time::Duration;
+
 use convoke::core::{
     BoxFuture, CallContext, Invocation, Model, ModelRequest, Reality, Reconciled, Repeat, ReplyStream, Tool,
     ToolSpec,
@@ -24,6 +26,7 @@ pub(crate) struct Report {
     rounds: u32,
     approved: bool,
     summary: String,
+    letters: Vec<u32>,
 }
 
 /// What a tool does when nobody knows whether it has acted.
@@ -212,5 +215,9 @@ async fn count(scope: &Scope, report: &mut Report) -> Result<(), Error> {
 
 async fn approve(scope: &Scope, report: &mut Report) -> Result<(), Error> {
     report.approved = scope.ask(Question::approval("Finish?")).await?.is_approval();
-    Ok(())
+    for _ in 0..2 {
+        report.letters.push(scope.receive::<u32>("letters").await?.payload);
+    }
+    // Over by the time that another process begins.
+    scope.sleep(Duration::from_millis(1)).await
 }

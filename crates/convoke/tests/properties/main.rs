@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke::core::Observer;
+use convoke::core::store::NewMail;
 use convoke::prelude::*;
 use proptest::prelude::*;
 
@@ -46,7 +47,9 @@ impl From<Outcome<Log>> for Ended {
 }
 
 fn runtime(store: &Arc<MemoryStore>) -> Runtime {
-    Runtime::builder().shared_store(Arc::clone(store) as Arc<dyn Store>).model(echo()).build()
+    let builder = Runtime::builder().shared_store(Arc::clone(store) as Arc<dyn Store>).model(echo());
+    // Longer than any sleep in the trees, shorter than any limit.
+    builder.patience(Duration::from_secs(50)).build()
 }
 
 /// Runs, and answers questions, until the run is over. Gives the events of the last start, which tells everything from
@@ -57,13 +60,20 @@ async fn to_the_end(store: &Arc<MemoryStore>, workflow: &Workflow<Log>, run: &Ru
         for pending in store.questions(Some(run)).await.expect("questions can be listed") {
             store.answer(run, &pending.id, Answer::approve()).await.expect("an answer is taken");
         }
+        let record = store.run(run).await.expect("it can be read").expect("it is there");
+        for channel in record.channels {
+            let letter = NewMail::json(channel, "a letter").expect("words are JSON").sender("ann");
+            store.post(run, letter).await.expect("mail is taken");
+        }
         let (events, outcome) = runtime(store).resume(workflow, run.clone()).stream().collect().await;
         let outcome = outcome.expect("the run can be resumed");
         well_formed(&events);
         if outcome.status != RunStatus::Suspended {
             return (events, outcome.into());
         }
-        assert!(!outcome.questions().is_empty(), "a suspended run says what it waits for");
+        let record = store.run(run).await.expect("it can be read").expect("it is there");
+        let waits = !outcome.questions().is_empty() || !record.channels.is_empty();
+        assert!(waits, "a suspended run says what it waits for");
     }
 }
 

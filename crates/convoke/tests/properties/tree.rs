@@ -27,6 +27,7 @@ pub(crate) enum Tree {
     Clock,
     Sleep,
     Ask,
+    Mail,
     Flaky,
     Chain(Vec<Tree>),
     Forgiving(Vec<Tree>),
@@ -38,7 +39,7 @@ pub(crate) enum Tree {
 }
 
 impl Tree {
-    pub(crate) const KINDS: usize = 17;
+    pub(crate) const KINDS: usize = 18;
 
     /// The step, with a name of its own.
     pub(crate) fn step(&self, name: &str) -> Box<dyn Step<Log>> {
@@ -60,6 +61,7 @@ impl Tree {
             Self::Clock => Box::new(task(name, clock)),
             Self::Sleep => Box::new(task(name, sleep)),
             Self::Ask => Box::new(task(name, ask)),
+            Self::Mail => Box::new(task(name, mail)),
             Self::Flaky => {
                 let flaky = func("flaky", |log: &mut Log| {
                     log.attempts += 1;
@@ -91,7 +93,7 @@ impl Tree {
     }
 
     fn asks(&self) -> bool {
-        matches!(self, Self::Ask) || self.children().iter().any(Self::asks)
+        matches!(self, Self::Ask | Self::Mail) || self.children().iter().any(Self::asks)
     }
 
     /// Whether the time of an answer may decide what another branch's failure does.
@@ -167,6 +169,12 @@ async fn ask(scope: &Scope, log: &mut Log) -> Result<(), Error> {
     Ok(())
 }
 
+async fn mail(scope: &Scope, log: &mut Log) -> Result<(), Error> {
+    let letter = scope.receive::<String>("letters").await?;
+    log.lines.push(format!("{} by {}", letter.payload, letter.sender));
+    Ok(())
+}
+
 /// A model that says what it was asked.
 pub(crate) fn echo() -> ScriptedModel {
     let reply = Reply::with(|request: &ModelRequest| {
@@ -177,7 +185,7 @@ pub(crate) fn echo() -> ScriptedModel {
 }
 
 fn leaf() -> impl Strategy<Value = Tree> {
-    use Tree::{Ask, Clock, Custom, Fail, Flaky, Hang, Model, Panic, Sleep, Write};
+    use Tree::{Ask, Clock, Custom, Fail, Flaky, Hang, Mail, Model, Panic, Sleep, Write};
     prop_oneof![
         3 => Just(Write),
         3 => Just(Model),
@@ -188,6 +196,7 @@ fn leaf() -> impl Strategy<Value = Tree> {
         1 => Just(Clock),
         1 => Just(Sleep),
         1 => Just(Ask),
+        1 => Just(Mail),
         1 => Just(Flaky),
     ]
 }

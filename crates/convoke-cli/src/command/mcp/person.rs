@@ -43,6 +43,7 @@ fn asked(question: &Question) -> Option<Answer> {
             format!("one of: {}; `!` declines\n> ", text::clean(&options.join(", ")))
         }
         QuestionKind::Text => "a text; `!` declines\n> ".to_owned(),
+        QuestionKind::Json => "a value, as JSON; `!` declines\n> ".to_owned(),
         _ => "yes or no\n> ".to_owned(),
     });
     let mut error = std::io::stderr();
@@ -61,6 +62,7 @@ fn read(question: &Question, line: &str) -> Answer {
         _ if line == "!" => Answer::reject("declined"),
         QuestionKind::Choice { .. } => Answer::choose(line),
         QuestionKind::Text => Answer::text(line),
+        QuestionKind::Json => serde_json::from_str(line).map_or_else(|_| Answer::text(line), Answer::json),
         _ if matches!(line, "y" | "yes") => Answer::approve(),
         _ => Answer::reject(line),
     }

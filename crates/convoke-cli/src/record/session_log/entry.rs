@@ -164,6 +164,8 @@ impl<'a> Log<'a> {
             Decision::Reject { reason } => ("reject", Some(reason)),
             Decision::Choose { option } => ("choose", Some(option)),
             Decision::Text { text } => ("text", Some(text)),
+            // Goals are not decided about by values.
+            _ => return,
         };
         let mut meta = Map::new();
         meta.insert("human".to_owned(), true.into());
