@@ -63,7 +63,7 @@ pub use model::{
     CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelParams, ModelReply, ModelRequest,
     OutputSchema, Price, Reality, ReasoningEffort, ReplyBuilder, ReplyDelta, ReplyStream, ToolChoice,
 };
-pub use path::Path;
+pub use path::{Path, Segment};
 pub use run::{
     Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay,
     RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow,

@@ -25,6 +25,20 @@ impl Path {
         self.0.split('/').filter(|segment| !segment.is_empty())
     }
 
+    /// The innermost part of the path; `None` for the run itself.
+    ///
+    /// ```
+    /// use convoke_core::Path;
+    ///
+    /// let path = Path::from("main/a%2fb#2");
+    /// let last = path.last().unwrap();
+    /// assert_eq!((last.name(), last.repetition()), ("a/b".to_owned(), 2));
+    /// ```
+    #[must_use]
+    pub fn last(&self) -> Option<Segment<'_>> {
+        self.segments().next_back().map(Segment::of)
+    }
+
     /// Whose it is, in a sentence: the path in quotes, or the run.
     pub(crate) fn in_words(&self) -> String {
         if self.0.is_empty() { "the run".to_owned() } else { format!("`{self}`") }
@@ -56,14 +70,8 @@ impl Path {
         if !self.0.contains('#') {
             return self.clone();
         }
-        let names =
-            self.0.split('/').map(|segment| segment.split_once('#').map_or(segment, |(name, _)| name));
+        let names = self.0.split('/').map(|segment| Segment::of(segment).written);
         Path(names.collect::<Vec<_>>().join("/").into())
-    }
-
-    /// What a segment stands for: a step's name as the user wrote it, with the number of its repetition if it has one.
-    pub(crate) fn unescaped(segment: &str) -> String {
-        segment.replace("%00", "").replace("%2f", "/").replace("%23", "#").replace("%25", "%")
     }
 
     /// Those of sorted paths that lie below this one.
@@ -93,6 +101,49 @@ impl Path {
             text.push_str(&repetition.to_string());
         }
         Path(text.into())
+    }
+}
+
+/// One part of a path: a step's name, and which of those with that name it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment<'a> {
+    written: &'a str,
+    repetition: u32,
+}
+
+impl<'a> Segment<'a> {
+    /// The part of a path that is written like this.
+    #[must_use]
+    pub fn of(text: &'a str) -> Self {
+        let numbered = text.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?)));
+        let (written, repetition) = numbered.unwrap_or((text, 1));
+        Self { written, repetition }
+    }
+
+    /// The name as it stands in paths.
+    #[must_use]
+    pub fn written(&self) -> &'a str {
+        self.written
+    }
+
+    /// The name as its author wrote it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.written.replace("%00", "").replace("%2f", "/").replace("%23", "#").replace("%25", "%")
+    }
+
+    /// Which one it is, from 1.
+    #[must_use]
+    pub fn repetition(&self) -> u32 {
+        self.repetition
+    }
+}
+
+/// As people read it: the name, and which one it is if it is not the first.
+impl fmt::Display for Segment<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name())?;
+        if self.repetition > 1 { write!(formatter, "#{}", self.repetition) } else { Ok(()) }
     }
 }
 

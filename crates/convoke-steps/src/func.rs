@@ -20,7 +20,7 @@ pub struct Func<S> {
 /// A step that computes: a pure function of the state.
 ///
 /// It runs again when a run is resumed, so whatever it does besides changing the state belongs into a [`task`], through
-/// its scope. It may fail with any error.
+/// its scope. It may fail with any error, or not at all.
 ///
 /// ```
 /// use convoke_core::Error;
@@ -30,15 +30,38 @@ pub struct Func<S> {
 ///     *number = number.checked_mul(2).ok_or("too large")?;
 ///     Ok::<_, Error>(())
 /// });
+/// let forget = func("forget", |number: &mut u64| *number = 0);
 /// ```
-pub fn func<S, E>(
+pub fn func<S, R: Ending>(
     name: impl Into<String>,
-    function: impl Fn(&mut S) -> Result<(), E> + Send + Sync + 'static,
-) -> Func<S>
-where
-    E: Into<Boxed>,
-{
-    Func { name: name.into(), function: Box::new(move |state| function(state).map_err(Error::failed)) }
+    function: impl Fn(&mut S) -> R + Send + Sync + 'static,
+) -> Func<S> {
+    Func { name: name.into(), function: Box::new(move |state| function(state).into_result()) }
+}
+
+/// What a step's function gives back: nothing, or whether it went well. Never implemented by hand.
+#[diagnostic::on_unimplemented(
+    message = "a step's function gives back nothing, or a `Result<(), E>`, not `{Self}`",
+    note = "what a step comes to is kept in its state: put it there"
+)]
+pub trait Ending {
+    /// Whether it went well.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn into_result(self) -> Result<(), Error>;
+}
+
+impl Ending for () {
+    fn into_result(self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+impl<E: Into<Boxed>> Ending for Result<(), E> {
+    fn into_result(self) -> Result<(), Error> {
+        self.map_err(Error::failed)
+    }
 }
 
 impl<S: Send> Step<S> for Func<S> {
@@ -67,16 +90,15 @@ pub trait AsyncFunction<'a, S: 'a>: Send + Sync {
     fn call(&self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>>;
 }
 
-impl<'a, S, F, Fut, E> AsyncFunction<'a, S> for F
+impl<'a, S, F, Fut> AsyncFunction<'a, S> for F
 where
     S: 'a,
     F: Fn(&'a Scope, &'a mut S) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<(), E>> + Send + 'a,
-    E: Into<Boxed>,
+    Fut: Future<Output: Ending> + Send + 'a,
 {
     fn call(&self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
         let future = self(scope, state);
-        Box::pin(async move { future.await.map_err(Error::failed) })
+        Box::pin(async move { future.await.into_result() })
     }
 }
 

@@ -64,7 +64,7 @@ pub use chain::Chain;
 pub use classifier::{Classifier, ClassifierBuilder};
 pub use error::{ArgumentsError, BuildError, StepsError};
 pub use fan::{BranchEnd, Progress};
-pub use func::{AsyncFunc, AsyncFunction, Func, func, task, task_boxed};
+pub use func::{AsyncFunc, AsyncFunction, Ending, Func, func, task, task_boxed};
 pub use join::{Join, JoinWithoutRest, Rest};
 pub use map::{Map, Mapped};
 pub use merge::{Merge, MergeBuilder, Merged};

@@ -238,8 +238,7 @@ impl Progress {
 
 /// The number of a repetition, from 1.
 fn repetition(path: &Path) -> u64 {
-    let last = path.segments().next_back().unwrap_or_default();
-    last.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
+    path.last().map_or(1, |last| last.repetition().into())
 }
 
 /// An error without the requests that a divergence has in it, which say nothing to people.

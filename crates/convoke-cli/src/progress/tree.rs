@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use convoke_core::{EffectKind, History, Path, RunStatus, Timestamp};
+use convoke_core::{EffectKind, History, Path, RunStatus, Segment, Timestamp};
 use convoke_goals::Kind;
 
 use super::planned::Planned;
@@ -132,7 +132,7 @@ impl Progress {
         let children = &self.rows[parent].children;
         let is = |row: &&usize, segment: &str| self.rows[**row].segment == segment;
         let once = || {
-            let base = segment.split('#').next().unwrap_or_default();
+            let base = Segment::of(segment).written();
             children.iter().find(|row| self.rows[**row].planned && is(row, base))
         };
         children.iter().find(|row| is(row, segment)).or_else(once).copied()

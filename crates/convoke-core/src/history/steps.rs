@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::Path;
+use crate::{Path, Segment};
 
 /// The kinds of a run's steps. A run without an outline has none: then nothing is known, and nothing is guessed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,7 +60,8 @@ impl Steps {
                 end += 1;
             }
             end += segment.len();
-            let (name, repetition) = split(segment);
+            let segment = Segment::of(segment);
+            let (name, repetition) = (segment.written(), segment.repetition());
             plain.push_str(name);
             let kind = self.kinds.get(&plain).map(String::as_str);
             stops.push(Stop { path: path.as_str().get(..end).unwrap_or_default(), name, repetition, kind });
@@ -83,11 +84,6 @@ struct Shape {
     kind: String,
     #[serde(default)]
     children: Vec<Shape>,
-}
-
-fn split(segment: &str) -> (&str, u32) {
-    let numbered = segment.rsplit_once('#').and_then(|(name, number)| Some((name, number.parse().ok()?)));
-    numbered.unwrap_or((segment, 1))
 }
 
 #[cfg(test)]

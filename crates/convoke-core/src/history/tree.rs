@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Effect, Mark, Spent, fork};
 use crate::store::RunRecord;
-use crate::{Path, RunStatus};
+use crate::{Path, RunStatus, Segment};
 
 /// All parts of a run that left something in the journal. Steps without effects leave nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +111,7 @@ impl Builder {
                 Some(known) => *known,
                 None => {
                     let new = self.drafts.len();
-                    self.drafts.push(Draft::new(Path::unescaped(segment), Path::from(&*at), place));
+                    self.drafts.push(Draft::new(Segment::of(segment).to_string(), Path::from(&*at), place));
                     self.drafts[place].node.items.push(Item::Node(new));
                     self.places.insert(at.clone(), new);
                     new

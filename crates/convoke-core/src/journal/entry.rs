@@ -146,6 +146,25 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Whether it says that the effect failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.says(b"{\"err\"")
+    }
+
+    /// Whether it says that the effect gave something.
+    #[must_use]
+    pub fn has_succeeded(&self) -> bool {
+        self.says(b"{\"ok\"")
+    }
+
+    /// How [`Recorded`] begins. Many entries are asked; to read all of them would take longer than anything else.
+    fn says(&self, beginning: &[u8]) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(beginning))
+    }
+}
+
 /// What the journal keeps of a tool's outcome, as far as it says whether the call was made.
 #[derive(Deserialize)]
 struct Refusable {

@@ -209,12 +209,10 @@ impl JournalIndex {
 }
 
 fn is_reply(entry: &Entry) -> bool {
-    let has_reply = entry.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(b"{\"ok\""));
-    has_reply && entry.effect == EffectKind::Model
+    entry.has_succeeded() && entry.effect == EffectKind::Model
 }
 
 fn failed(entry: &Entry) -> bool {
-    let is_error = entry.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(b"{\"err\""));
     // A fate is a failure by itself; other decisions are not.
-    is_error && (entry.effect != EffectKind::Decision || entry.ordinal == FATE)
+    entry.has_failed() && (entry.effect != EffectKind::Decision || entry.ordinal == FATE)
 }

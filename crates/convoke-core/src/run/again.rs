@@ -165,8 +165,9 @@ fn limit_of(entry: &Entry) -> Option<crate::Path> {
 
 /// Whether it ended because the run as a whole was out of time, which nobody in the run can cope with.
 fn is_out_of_the_run_s_time(entry: &Entry) -> bool {
-    let may_be = entry.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(b"{\"err\""));
-    may_be && is_out_of_time(entry) && limit_of(entry).is_some_and(|owner| owner.as_str().is_empty())
+    entry.has_failed()
+        && is_out_of_time(entry)
+        && limit_of(entry).is_some_and(|owner| owner.as_str().is_empty())
 }
 
 fn is_out_of_time(entry: &Entry) -> bool {

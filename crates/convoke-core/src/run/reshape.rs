@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::Path;
+use crate::{Path, Segment};
 
 /// A change of a workflow's steps, from the version it is noted with to the next.
 #[derive(Debug, Clone)]
@@ -60,7 +60,8 @@ impl Names {
 
     /// Where a step is in the journal's own names, and what it is called there or was when it changed.
     fn place(&self, step: &Path) -> (Path, String) {
-        let mut names: Vec<String> = step.segments().map(Path::unescaped).collect();
+        let mut names: Vec<String> =
+            step.segments().map(|segment| Segment::of(segment).to_string()).collect();
         let name = names.pop().unwrap_or_default();
         let parent =
             names.iter().fold(Path::from(""), |parent, name| Path::join(&parent, self.of(&parent, name), 1));

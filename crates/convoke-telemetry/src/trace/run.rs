@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use convoke_core::{Event, RunEnd, RunStatus, Timestamp};
+use convoke_core::{Event, Path, RunEnd, RunStatus, Timestamp};
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
@@ -294,12 +294,7 @@ fn ancestry(path: &str) -> impl Iterator<Item = &str> {
 
 /// The step's own name in its path, as it was given.
 pub(super) fn name_in(path: &str) -> String {
-    let last = path.rsplit('/').next().unwrap_or_default();
-    let name = last.split('#').next().unwrap_or_default();
-    if name == "%00" {
-        return String::new();
-    }
-    name.replace("%2f", "/").replace("%23", "#").replace("%25", "%")
+    Path::from(path).last().map(|last| last.name()).unwrap_or_default()
 }
 
 /// An agent's name, shared by all spans below it.
