@@ -511,7 +511,10 @@ pub(crate) struct Answer {
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("said").required(true)))]
+#[command(
+    group(ArgGroup::new("said").required(true)),
+    override_usage = "convoke send [OPTIONS] <RUN> <CHANNEL> <JSON | --text <TEXT>>"
+)]
 pub(crate) struct Send {
     /// The run.
     pub(crate) run: String,

@@ -66,8 +66,8 @@ pub use model::{
 pub use path::{Path, Segment};
 pub use run::{
     Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay,
-    RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, Workflow,
-    cancel_for_good,
+    RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, WhenDropped,
+    Workflow, cancel_for_good,
 };
 pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};

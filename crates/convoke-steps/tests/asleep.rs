@@ -95,6 +95,11 @@ async fn a_limit_set_within_the_run_ends_a_sleep_that_is_longer() {
     let sleeper = sleeps("s", Duration::from_secs(3_600)).timeout(millis(20));
     let outcome = home.start(&Workflow::new(Chain::new("main").then(sleeper)), Trail::default()).await;
     assert_eq!(outcome.status, RunStatus::TimedOut);
+    // Also if each of several is shorter: a clock that begins anew whenever the run is suspended would never get there.
+    let naps = (0..6).fold(Chain::new("naps"), |naps, _| naps.then(sleeps("nap", millis(20))));
+    let workflow = Workflow::new(Chain::new("main").then(naps.timeout(millis(50))));
+    let outcome = impatient(&home).start(&workflow, Trail::default()).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::TimedOut);
     // What limits the run as a whole does not count while nobody works on it.
     let workflow = Workflow::new(Chain::new("main").then(sleeps("s", Duration::from_secs(3_600))));
     let outcome = home.runtime().start(&workflow, Trail::default()).timeout(Duration::from_secs(600));

@@ -141,3 +141,49 @@ async fn a_run_of_an_unknown_workflow_is_left_alone_and_stops_nobody() {
     assert_eq!(failures.load(Ordering::Relaxed), 1, "it was tried once, and is left alone for a while");
     assert_eq!(home.store().run(&stranger).await.unwrap().unwrap().status, RunStatus::Suspended);
 }
+
+/// A step that takes a while, and says when it has begun.
+fn slow(begun: &Arc<tokio::sync::Notify>) -> Workflow<Trail> {
+    let begun = Arc::clone(begun);
+    let works = task_boxed("works", move |scope, trail: &mut Trail| {
+        let begun = Arc::clone(&begun);
+        Box::pin(async move {
+            scope.receive::<String>("letters").await?;
+            begun.notify_one();
+            tokio::time::sleep(millis(50)).await;
+            trail.steps.push("done".to_owned());
+            Ok(())
+        })
+    });
+    Workflow::new(Chain::new("main").then(works))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_attendant_has_in_hand_when_it_is_dropped_is_left_to_the_next() {
+    let home = Home::new(echo());
+    let begun = Arc::new(tokio::sync::Notify::new());
+    let workflow = slow(&begun);
+    let run = impatient(&home).start(&workflow, Trail::default()).await.unwrap().run;
+    home.store().post(&run, NewMail::json("letters", "x").unwrap()).await.unwrap();
+    let first = Attendant::new(&impatient(&home), &registry(&workflow));
+    tokio::select! {
+        ended = first.attend() => panic!("{ended:?}"),
+        () = begun.notified() => {}
+    }
+    let next = Attendant::new(&impatient(&home), &registry(&workflow));
+    attend_until_over(&home, next, &run).await;
+    assert_eq!(home.resume(&workflow, &run).await.completed().unwrap().steps, ["done"]);
+}
+
+#[tokio::test]
+async fn a_run_that_was_left_in_the_middle_is_gone_on_with() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")));
+    // As a process leaves it that was killed before it came to anything.
+    let input = serde_json::to_string(&Trail::default()).unwrap();
+    let lease = home.store().create(workflow.new_run("left".parse().unwrap(), input)).await.unwrap();
+    home.store().release(&lease);
+    Attendant::new(&impatient(&home), &registry(&workflow)).attend_once().await.unwrap();
+    let record = home.store().run(&lease.run).await.unwrap().unwrap();
+    assert_eq!((record.status, home.model.calls()), (RunStatus::Completed, 1));
+}

@@ -7,10 +7,10 @@ use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, millis};
 use convoke_core::store::{NewMail, StoreError};
 use convoke_core::{
-    Answer, Cancelling, Error, EventKind, Fork, IdempotencyKey, RunId, RunStatus, Runtime, Workflow,
-    cancel_for_good,
+    Answer, Cancelling, Error, EventKind, Fork, IdempotencyKey, Question, RetryPolicy, RunId, RunStatus,
+    Runtime, Workflow, cancel_for_good,
 };
-use convoke_steps::{AsyncFunc, Chain, Join, Parallel, StepExt, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, StepExt, task_boxed};
 use serde_json::{Value, json};
 
 /// A step that takes something from a channel, and leaves it with its sender.
@@ -137,14 +137,48 @@ async fn mail_that_is_not_what_is_expected_fails_the_step_and_says_whose_it_is()
     assert_eq!(failed.status, RunStatus::Failed);
     let words = failed.error.unwrap().to_string();
     assert!(words.contains("on `letters` by bob is not what is expected there"), "{words}");
+    // It was taken all the same: whoever goes on takes the next.
+    send(&home, &failed.run, "letters", "x").await;
+    send(&home, &failed.run, "letters", "y").await;
+    let done = impatient(&home).resume(&two(), failed.run.clone()).await.unwrap().completed().unwrap();
+    assert_eq!(done.steps, ["a!", "ann:x", "ann:y"]);
+    let replay = home.runtime().replay(&two(), &failed.run).await.unwrap();
+    assert_eq!((replay.state, replay.error.is_none()), (done, true));
 }
 
 #[tokio::test]
-async fn a_wait_for_mail_ends_with_its_time() {
+async fn a_wait_for_mail_ends_with_its_time_however_little_patience_there_is() {
     let home = Home::new(echo());
-    let workflow = || Workflow::new(Chain::new("main").then(takes("one", "letters").timeout(millis(20))));
-    let outcome = home.start(&workflow(), Trail::default()).await;
-    assert_eq!(outcome.status, RunStatus::TimedOut);
+    let workflow = Workflow::new(Chain::new("main").then(takes("one", "letters").timeout(millis(20))));
+    for runtime in [home.runtime(), impatient(&home)] {
+        let outcome = runtime.start(&workflow, Trail::default()).await.unwrap();
+        assert_eq!(outcome.status, RunStatus::TimedOut);
+    }
+}
+
+#[tokio::test]
+async fn another_attempt_is_given_the_letter_that_the_first_one_took() {
+    let home = Home::new(echo());
+    let handles = task_boxed("handles", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            let letter = scope.receive::<String>("letters").await?.payload;
+            // The state of a failed attempt is gone; which attempt it is can be seen by the path only.
+            if scope.path().as_str().ends_with("handles") {
+                return Err(Error::transient("the printer is busy"));
+            }
+            trail.steps.push(letter);
+            Ok(())
+        })
+    });
+    let policy = RetryPolicy::attempts(3).unwrap().initial(millis(1));
+    let workflow = Workflow::new(Chain::new("main").then(Retry::new(handles, policy).named("retry")));
+    let run = impatient(&home).start(&workflow, Trail::default()).await.unwrap().run;
+    send(&home, &run, "letters", "first").await;
+    send(&home, &run, "letters", "second").await;
+    let done = home.runtime().resume(&workflow, run.clone()).await.unwrap().completed().unwrap();
+    assert_eq!(done.steps, ["first"]);
+    let replay = home.runtime().replay(&workflow, &run).await.unwrap();
+    assert_eq!((replay.state, replay.unused), (done, 0));
 }
 
 #[tokio::test]
@@ -194,6 +228,84 @@ async fn an_answer_that_comes_before_its_question_is_taken_when_it_is_asked() {
     send(&home, &run, "letters", "x").await;
     let done = impatient(&home).resume(&workflow(), run).await.unwrap().completed().unwrap();
     assert_eq!(done.steps, ["ann:x", "well, early"]);
+}
+
+#[tokio::test]
+async fn an_early_answer_that_does_not_fit_is_none() {
+    let home = Home::new(echo());
+    let question = Question::choice("which?", ["a", "b"]);
+    let asks = task_boxed("asks", move |scope, trail: &mut Trail| {
+        let question = question.clone();
+        Box::pin(async move {
+            trail.steps.push(format!("{:?}", scope.ask(question).await?.decision));
+            Ok(())
+        })
+    });
+    let workflow = Workflow::new(Chain::new("main").then(takes("one", "letters")).then(asks));
+    let run = impatient(&home).start(&workflow, Trail::default()).await.unwrap().run;
+    let question = IdempotencyKey::derive(&run, &"main/asks".into(), 0);
+    for answer in [Answer::text("blah"), Answer::choose("zzz"), Answer::choose("b").by("ben")] {
+        home.store().post(&run, NewMail::reply(&question, &answer).unwrap()).await.unwrap();
+    }
+    send(&home, &run, "letters", "x").await;
+    let done = impatient(&home).resume(&workflow, run).await.unwrap().completed().unwrap();
+    assert_eq!(done.steps, ["ann:x", "Choose { option: \"b\" }"]);
+}
+
+#[tokio::test]
+async fn mail_that_is_too_large_or_no_json_does_no_harm() {
+    assert!(NewMail::json("letters", &"x".repeat(17 << 20)).is_err());
+    let home = Home::new(echo());
+    let run = impatient(&home).start(&two(), Trail::default()).await.unwrap().run;
+    let mut odd = NewMail::json("letters", "").unwrap();
+    odd.payload = "no json".into();
+    home.store().post(&run, odd).await.unwrap();
+    let failed = impatient(&home).resume(&two(), run.clone()).await.unwrap();
+    assert!(failed.error.unwrap().to_string().contains("is not what is expected there"));
+    for words in ["x", "y"] {
+        send(&home, &run, "letters", words).await;
+    }
+    let done = impatient(&home).resume(&two(), run).await.unwrap().completed().unwrap();
+    assert_eq!(done.steps, ["a!", "ann:x", "ann:y"]);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_twice_keeps_who_did_it_first_and_what_it_came_to() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(asks("well?")));
+    let id: RunId = "twice".parse().unwrap();
+    let canceller = convoke_core::Canceller::new();
+    let thinks = home.builder().responder(Nobody).build();
+    let running = thinks.start(&workflow, Trail::default()).id(id.clone()).canceller(&canceller);
+    let stopping = async {
+        while home.asked(&id).await.is_empty() {
+            tokio::time::sleep(millis(1)).await;
+        }
+        canceller.cancel("stopped by Ctrl-C");
+    };
+    let (stopped, ()) = tokio::join!(running.into_future(), stopping);
+    assert_eq!(stopped.unwrap().status, RunStatus::Cancelled);
+    for by in ["by ann", "by ben"] {
+        assert_eq!(cancel_for_good(&**home.store(), &id, by).await.unwrap(), Cancelling::Done);
+    }
+    let outcome = home.store().run(&id).await.unwrap().unwrap().outcome.unwrap();
+    let outcome: Value = serde_json::from_slice(&outcome).unwrap();
+    assert_eq!(
+        (&outcome["error"], &outcome["state"]["steps"]),
+        (&json!("cancelled: by ann"), &json!(["a!"]))
+    );
+}
+
+/// Somebody who never answers.
+struct Nobody;
+
+impl convoke_core::Responder for Nobody {
+    fn respond<'a>(
+        &'a self,
+        _: &'a convoke_core::PendingQuestion,
+    ) -> convoke_core::BoxFuture<'a, Option<Answer>> {
+        Box::pin(std::future::pending())
+    }
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ async fn what_others_write_meanwhile_is_seen() {
 }
 
 /// Takes away what version 5 has added.
-const WITHOUT_MAIL: &str = "DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; \
+const WITHOUT_MAIL: &str = "DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; DROP INDEX runs_under_way; \
      ALTER TABLE runs DROP COLUMN wake; PRAGMA user_version = 4; CREATE TABLE answers (run INTEGER NOT NULL, \
      question TEXT NOT NULL, number INTEGER NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (run, question, number)) \
      STRICT, WITHOUT ROWID;";

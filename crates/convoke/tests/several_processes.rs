@@ -89,7 +89,7 @@ async fn child() {
     registry.register(Runner::new(&workflow(&folder)));
     match &*role {
         "start" => start(&runtime, &workflow(&folder)).await,
-        "attend" => attend(&runtime, &registry, &store).await,
+        "attend" => Attendant::new(&runtime, &registry).attend().await.unwrap(),
         "answer" => answer(&store).await,
         "cancel" => cancel(&store).await,
         role => panic!("nobody is a {role}"),
@@ -103,25 +103,6 @@ async fn start(runtime: &Runtime, workflow: &Workflow<Order>) {
         tokio::time::sleep(Duration::from_millis(3)).await;
     }
     std::future::pending().await
-}
-
-/// Goes on with what can go on, and with what was left by those who were killed.
-async fn attend(runtime: &Runtime, registry: &Registry, store: &SqliteStore) {
-    let left = async {
-        loop {
-            let running = RunQuery { status: Some(RunStatus::Running), ..RunQuery::default() };
-            let left = store.runs(&running).await.unwrap();
-            for run in left.into_iter().filter(|run| run.holder.is_none()) {
-                let _ = runtime.go_on(registry, run.id).await;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let attendant = Attendant::new(runtime, registry);
-    tokio::select! {
-        ended = attendant.attend() => ended.unwrap(),
-        () = left => {}
-    }
 }
 
 async fn answer(store: &SqliteStore) {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Send;
 use crate::failure::Failure;
+use crate::onward;
 use crate::select;
 use crate::session::Session;
 use crate::who;
@@ -13,6 +14,9 @@ use crate::who;
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Send) -> Result<(), Failure> {
     let payload = payload(arguments)?;
     let record = select::run(session, &arguments.run).await?;
+    if onward::is_cancelled_for_good(&record) {
+        return Err(Failure::failed(format!("run `{}` was cancelled for good: nothing was sent", record.id)));
+    }
     let by = arguments.by.clone().unwrap_or_else(who::name);
     let mut mail = NewMail::json(&*arguments.channel, &payload)
         .map_err(|error| Failure::usage(error.to_string()))?

@@ -64,10 +64,10 @@ impl PendingQuestion {
         self.question.expiry.as_ref().is_some_and(|expiry| now >= self.asked + expiry.after)
     }
 
-    /// Whether an answer counts: it came in time, and is by somebody the question was for then, or the question is for anyone.
+    /// Whether an answer counts: it fits, came in time, and is by somebody the question was for then, or the question is for anyone.
     #[must_use]
     pub fn heeds(&self, answer: &Answer) -> bool {
-        if self.has_expired(answer.at) {
+        if self.has_expired(answer.at) || self.question.check(&answer.decision).is_err() {
             return false;
         }
         let addressees = self.question.addressees(self.asked, answer.at);

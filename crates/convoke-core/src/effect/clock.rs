@@ -34,7 +34,8 @@ impl Scope {
     /// Waits. **Durable**: a resumed run waits only for what is left, and not at all for a wait that was over.
     ///
     /// A wait that is longer than the runtime has [patience](crate::RuntimeBuilder::patience) suspends a run that has a store:
-    /// the store knows when it goes on, and no process is needed until then.
+    /// the store knows when it goes on, and no process is needed until then. Within a step that has a time limit of its own it never
+    /// does: that clock would stand still.
     ///
     /// # Errors
     /// [`Error::Suspended`] if the wait is long, other stops, and [`Error::TimedOut`] if this scope's time is up first.
@@ -51,7 +52,7 @@ impl Scope {
             }
         };
         let left = until.since(Timestamp::now());
-        if left > self.node.run.services.patience && self.journal().is_some() && self.node.outlasts(left) {
+        if left > self.patience() && self.journal().is_some() {
             return Err(self.suspend(Awaited::time(effect.path, until)));
         }
         let outcome = tokio::select! {
@@ -60,6 +61,11 @@ impl Scope {
             stop = self.out_of_time() => Err(stop),
         };
         effect.finish(None, outcome, Attached::default())
+    }
+
+    /// How long to wait here before the run is suspended. The clock of a limit would stand still while it is.
+    pub(super) fn patience(&self) -> Duration {
+        if self.node.is_timed() { Duration::MAX } else { self.node.run.services.patience }
     }
 
     fn started_at(&self, effect: &super::Numbered<'_>) -> Option<Timestamp> {

@@ -30,6 +30,7 @@ pub(crate) use decision::{Fate, Reached};
 pub use doubt::OnDoubt;
 pub use model::Visibility;
 pub use receive::Received;
+pub(crate) use receive::Refused;
 
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::{Numbered, Past};
 use crate::event::EventKind;
 use crate::journal::{Attached, RunJournal};
-use crate::run::Awaited;
-use crate::store::must_be_channel;
+use crate::run::{Awaited, Earlier};
+use crate::store::{Mail, must_be_channel};
 use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
 
 /// Something a run was sent, and has taken.
@@ -34,7 +34,10 @@ impl Scope {
     /// everything that is sent is taken once, in the order it came, and a resumed run takes what the first one took.
     ///
     /// If nothing comes for as long as the runtime has [patience](crate::RuntimeBuilder::patience), the run is suspended: it can
-    /// go on as soon as something is sent.
+    /// go on as soon as something is sent. Within a step that has a time limit of its own it waits until that is reached.
+    ///
+    /// Another attempt at the same, under a `Retry`, is given what the first one took. What is not a `T` fails the step; a run that is
+    /// resumed after that goes on with what was sent next.
     ///
     /// ```
     /// # use convoke_core::{Error, Scope};
@@ -47,7 +50,7 @@ impl Scope {
     /// # Errors
     /// If what was sent is not a `T`, [`Error::Suspended`] while there is nothing, and other stops.
     pub async fn receive<T: DeserializeOwned>(&self, channel: &str) -> Result<Received<T>, Error> {
-        let effect = self.number(EffectKind::Receive, Digest::of_parts(&[channel.as_bytes()]));
+        let effect = self.number_act(EffectKind::Receive, Digest::of_parts(&[channel.as_bytes()]));
         let past = effect.past::<Received>(|| channel.to_owned())?;
         let replayed = matches!(past, Past::Finished(_));
         let received = match past {
@@ -62,25 +65,29 @@ impl Scope {
                     let request = serde_json::to_vec(channel)?;
                     effect.append(Phase::Started, Some(request.into()), None, Attached::default());
                 }
-                self.await_mail(journal, &effect, channel).await?
+                match effect.earlier() {
+                    Earlier::Done(received) => {
+                        effect.finish(None, Ok(serde_json::from_slice(&received)?), Attached::default())?
+                    }
+                    _ => self.await_mail::<T>(journal, &effect, channel).await?,
+                }
             }
         };
+        effect.keep_for_later(Earlier::Done(serde_json::to_vec(&received)?.into()));
         if self.is_heard() {
             let Received { payload, sender, .. } = received.clone();
             self.emit_as(EventKind::MailReceived { channel: channel.to_owned(), sender, payload }, replayed)
                 .await;
         }
         let Received { payload, sender, at, number } = received;
-        let payload = serde_json::from_value(payload).map_err(|error| {
-            let by = if sender.is_empty() { String::new() } else { format!(" by {sender}") };
-            Error::permanent(format!(
-                "mail {number} on `{channel}`{by} is not what is expected there: {error}"
-            ))
-        })?;
-        Ok(Received { payload, sender, at, number })
+        match T::deserialize(payload) {
+            Ok(payload) => Ok(Received { payload, sender, at, number }),
+            // It was something else that was expected when it was taken.
+            Err(error) => Err(unexpected(channel, number, &sender, &error)),
+        }
     }
 
-    async fn await_mail(
+    async fn await_mail<T: DeserializeOwned>(
         &self,
         journal: &RunJournal,
         effect: &Numbered<'_>,
@@ -88,7 +95,7 @@ impl Scope {
     ) -> Result<Received, Error> {
         let store = journal.store();
         let mut watch = store.watch(Some(self.run_id()));
-        let patience = self.node.run.services.patience;
+        let patience = self.patience();
         let impatient = tokio::time::sleep(patience.min(LONGEST_WAIT));
         tokio::pin!(impatient);
         let _pause = self.pause();
@@ -97,9 +104,7 @@ impl Scope {
             let next = store.mail(self.run_id(), channel, seen, 1).await?.pop();
             // Somebody else in this run may have been faster; nothing comes between taking it and writing that down.
             if let Some(mail) = next.filter(|mail| journal.mailbox.take(channel, mail.number)) {
-                let payload = mail.read().unwrap_or(Value::Null);
-                let received = Received { payload, sender: mail.sender, at: mail.at, number: mail.number };
-                return effect.finish(None, Ok(received), Attached::default());
+                return take::<T>(effect, channel, mail);
             }
             if journal.mailbox.seen(channel) != seen {
                 continue;
@@ -117,6 +122,35 @@ impl Scope {
             }
         }
     }
+}
+
+/// Takes mail down as taken. What is not what is expected is taken too, and is what the effect failed by: a run that is resumed
+/// goes on with the next.
+fn take<T: DeserializeOwned>(effect: &Numbered<'_>, channel: &str, mail: Mail) -> Result<Received, Error> {
+    let number = mail.number;
+    match mail.read::<T>().and_then(|_| mail.read::<Value>()) {
+        Ok(payload) => {
+            let received = Received { payload, sender: mail.sender, at: mail.at, number };
+            effect.finish(None, Ok(received), Attached::default())
+        }
+        Err(error) => {
+            let refused = serde_json::to_vec(&Refused { channel: channel.to_owned(), number })?;
+            let error = unexpected(channel, number, &mail.sender, &error);
+            effect.finish(Some(refused.into()), Err(error), Attached::default())
+        }
+    }
+}
+
+fn unexpected(channel: &str, number: u64, sender: &str, error: &serde_json::Error) -> Error {
+    let by = if sender.is_empty() { String::new() } else { format!(" by {sender}") };
+    Error::permanent(format!("mail {number} on `{channel}`{by} is not what is expected there: {error}"))
+}
+
+/// What the journal keeps of mail that was not what was expected.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Refused {
+    pub(crate) channel: String,
+    pub(crate) number: u64,
 }
 
 /// What is longer than this is for ever.

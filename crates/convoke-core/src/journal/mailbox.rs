@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{EffectKind, Entry, Phase};
 use crate::Recorded;
-use crate::effect::Received;
+use crate::effect::{Received, Refused};
 
 /// The number of the last mail that was taken, by channel. Mail is taken in order.
 #[derive(Default)]
@@ -22,11 +22,21 @@ impl Mailbox {
             if let Some(channel) = entry.request.as_deref().and_then(read) {
                 channels.insert(address, channel);
             }
-            let outcome = entry.outcome.as_deref().filter(|_| entry.phase == Phase::Finished);
-            let outcome = outcome.and_then(|json| serde_json::from_slice::<Recorded<Received>>(json).ok());
-            if let (Some(Recorded::Ok(received)), Some(channel)) = (outcome, channels.get(&address)) {
+            if entry.phase != Phase::Finished {
+                continue;
+            }
+            let outcome = entry.outcome.as_deref().unwrap_or_default();
+            let request = entry.request.as_deref().unwrap_or_default();
+            let number = match serde_json::from_slice::<Recorded<Received>>(outcome) {
+                Ok(Recorded::Ok(received)) => Some(received.number),
+                _ => serde_json::from_slice::<Refused>(request).ok().map(|refused| {
+                    channels.insert(address, refused.channel);
+                    refused.number
+                }),
+            };
+            if let (Some(number), Some(channel)) = (number, channels.get(&address)) {
                 let last = taken.entry(channel.clone()).or_insert(0);
-                *last = received.number.max(*last);
+                *last = number.max(*last);
             }
         }
         Self(Mutex::new(taken))

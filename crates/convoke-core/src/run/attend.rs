@@ -60,7 +60,7 @@ impl Unheard {
 impl Drop for Unheard {
     fn drop(&mut self) {
         if let Some(canceller) = &self.0 {
-            canceller.cancel("nobody waits for the run any more");
+            canceller.leave("nobody waits for the run any more");
         }
     }
 }

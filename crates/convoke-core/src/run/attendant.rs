@@ -2,33 +2,36 @@
 //!
 //! It asks the store which runs are due, goes on with some of them at a time, and sleeps until the next one is, or until the
 //! store says that something has happened. It never polls a run, and owns every run it goes on with: when it is dropped, they
-//! are stopped, and whoever attends to the store next goes on with them.
+//! are left where they are, and whoever attends to the store next goes on with them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use serde_json::Value;
 
-use super::{Outcome, Registry, Runtime};
+use super::{Outcome, Registry, RunOptions, Runtime, WhenDropped};
 use crate::step::BoxFuture;
-use crate::store::{Due, Store};
+use crate::store::{Due, Store, StoreError};
 use crate::{Error, RunId, Timestamp};
 
 /// How many runs are gone on with at once, unless said otherwise.
 const AT_ONCE: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not zero");
-/// How long a run is left alone that could not go on, or that somebody else had: something must change first.
+/// How long a run is left alone that could not go on: something must change first.
 const PAUSE: Duration = Duration::from_secs(30);
-/// The longest sleep: what nobody says is noticed then.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// How long if it is not ours to go on with: it is of another program, or was ended for good.
+const LONG_PAUSE: Duration = Duration::from_secs(600);
+/// The longest sleep. That a process has ended, and left its runs in the middle, is said by nobody.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
 /// Told of every run that was gone on with.
 type Report = dyn Fn(&RunId, &Result<Outcome<Value>, Error>) + Send + Sync;
 
-/// Goes on with suspended runs of known workflows as soon as what they wait for is there: an answer, mail, or the time.
+/// Goes on with suspended runs of known workflows as soon as what they wait for is there, an answer, mail, or the time; and with those
+/// that were left in the middle when a process ended.
 ///
 /// ```
 /// # use convoke_core::{Attendant, Error, Registry, Runtime};
@@ -84,6 +87,10 @@ impl Attendant {
             tokio::select! {
                 Some((run, outcome)) = hands.under_way.next(), if !hands.under_way.is_empty() => {
                     self.put_down(&mut hands, run, &outcome);
+                    // Those that have ended meanwhile, before the store is asked for more.
+                    while let Some(Some((run, outcome))) = hands.under_way.next().now_or_never() {
+                        self.put_down(&mut hands, run, &outcome);
+                    }
                 }
                 _ = watch.next() => {}
                 () = tokio::time::sleep(sleep) => {}
@@ -122,18 +129,26 @@ impl Attendant {
         let mut fresh = now_due.into_iter().filter(|due| !hands.has(&due.run)).map(|due| due.run);
         let taken: Vec<RunId> = fresh.by_ref().take(free).collect();
         for run in taken {
-            hands.in_hand.push(run.clone());
-            let going_on = self.runtime.go_on(&self.registry, run.clone());
+            hands.in_hand.insert(run.clone());
+            let options = RunOptions { when_dropped: WhenDropped::Leave, ..RunOptions::default() };
+            let going_on = self.runtime.go_on(&self.registry, run.clone()).options(options);
             hands.under_way.push(Box::pin(async move { (run, going_on.await) }));
         }
         Ok(later.first().map(|due| due.at).into_iter().chain(hands.left_alone.values().min().copied()).min())
     }
 
     fn put_down(&self, hands: &mut Hands, run: RunId, outcome: &Result<Outcome<Value>, Error>) {
-        hands.in_hand.retain(|other| *other != run);
+        hands.in_hand.remove(&run);
+        let pause = match outcome {
+            Ok(_) => None,
+            // Somebody was faster: the store says when it is free again.
+            Err(Error::Store(StoreError::Busy { .. })) => return,
+            Err(Error::Refused(_)) => Some(LONG_PAUSE),
+            Err(_) => Some(PAUSE),
+        };
         (self.report)(&run, outcome);
-        if outcome.is_err() {
-            hands.left_alone.insert(run, Timestamp::now() + PAUSE);
+        if let Some(pause) = pause {
+            hands.left_alone.insert(run, Timestamp::now() + pause);
         }
     }
 }
@@ -150,7 +165,7 @@ type GoingOn = BoxFuture<'static, (RunId, Result<Outcome<Value>, Error>)>;
 #[derive(Default)]
 struct Hands {
     under_way: FuturesUnordered<GoingOn>,
-    in_hand: Vec<RunId>,
+    in_hand: HashSet<RunId>,
     left_alone: HashMap<RunId, Timestamp>,
 }
 

@@ -28,6 +28,9 @@ pub enum Cancelling {
 pub async fn cancel_for_good(store: &dyn Store, run: &RunId, reason: &str) -> Result<Cancelling, Error> {
     let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
     must_not_have_ended(&record)?;
+    if must_not_be_cancelled(&record).is_err() {
+        return Ok(Cancelling::Done);
+    }
     // First, so that whoever takes the run up at this moment finds it.
     store.post(run, NewMail::cancel(reason)?).await?;
     match store.claim(run, OnBusy::Refuse).await {
@@ -59,7 +62,10 @@ async fn end(store: &dyn Store, run: &RunId, reason: &str, lease: &crate::store:
         tool_calls: spent.tool_calls,
         usage: spent.usage,
     };
+    let before =
+        record.outcome.as_deref().and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
     let outcome = StoredOutcome {
+        state: before.and_then(|before| before.state),
         error: Some(Error::Cancelled(reason.into()).to_string()),
         for_good: true,
         unusable: None,

@@ -67,13 +67,20 @@ pub(super) async fn drive<S: State>(
             never = listener.listen() => match never {},
         },
     };
-    let outcome = conclude(&run, state, result.err(), &time).await;
+    let is_left = options.canceller.is_left();
+    let outcome = conclude(&run, state, result.err(), &time, is_left).await;
     guard.finished();
     Ok(outcome)
 }
 
 /// Writes down and reports how the run ended.
-async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>, time: &Time) -> Outcome<S> {
+async fn conclude<S: State>(
+    run: &Arc<Run>,
+    state: S,
+    error: Option<Error>,
+    time: &Time,
+    is_left: bool,
+) -> Outcome<S> {
     let json = json::to_value(&state);
     let mut error = match (error, &json) {
         (None, Err(unwritable)) => Some(unwritable.clone()),
@@ -89,7 +96,10 @@ async fn conclude<S: State>(run: &Arc<Run>, state: S, error: Option<Error>, time
         waits.until = waits.until.into_iter().chain(time.end()).min();
         // Plain data; and if it could not be written the run would still have its journal.
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
-        if !matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. }))) {
+        let is_lost =
+            matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. })));
+        // One that is left is as one whose process has ended: its record says that it is under way.
+        if !is_lost && !(is_left && status == RunStatus::Cancelled) {
             let closed = match stored.for_good {
                 true => journal.store().questions(Some(&run.id)).await.unwrap_or_default(),
                 false => Vec::new(),

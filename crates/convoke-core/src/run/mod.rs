@@ -50,7 +50,7 @@ pub(crate) use reshape::Names;
 pub use retry::{InvalidRetry, RetryPolicy};
 pub use runner::Runner;
 pub use runtime::{FORBID_LIVE_MODELS, Runtime, RuntimeBuilder};
-pub use start::{RunOptions, Start, WhenBusy};
+pub use start::{RunOptions, Start, WhenBusy, WhenDropped};
 pub use stream::RunStream;
 pub(crate) use waiting::{Awaited, Waiting, suspension};
 pub use workflow::{State, Workflow};

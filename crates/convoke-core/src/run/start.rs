@@ -32,6 +32,17 @@ pub enum WhenBusy {
     TakeOver,
 }
 
+/// What becomes of a run when whoever waits for it does not any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum WhenDropped {
+    /// It is cancelled, and can be resumed.
+    #[default]
+    Cancel,
+    /// It is left where it is, as if its process had ended: whoever [attends](crate::Attendant) to the store goes on with it.
+    Leave,
+}
+
 /// What distinguishes one run from others of the same workflow.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -43,12 +54,14 @@ pub struct RunOptions {
     pub when_busy: WhenBusy,
     /// Ends the run from outside.
     pub canceller: Canceller,
+    /// What becomes of it when whoever waits for it does not any more.
+    pub when_dropped: WhenDropped,
 }
 
 impl RunOptions {
     /// A canceller for this run alone, which is ended with the user's: that one may be shared by many runs.
     pub(super) fn own_canceller(&mut self) -> Canceller {
-        self.canceller = Canceller::narrower(self.canceller.inner());
+        self.canceller = Canceller::narrower(self.canceller.inner(), self.when_dropped == WhenDropped::Leave);
         self.canceller.clone()
     }
 }

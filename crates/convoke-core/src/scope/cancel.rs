@@ -1,5 +1,6 @@
 //! Cancellation with a reason.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
@@ -37,12 +38,25 @@ impl Canceller {
     }
 
     /// One that can be ended alone, and is ended with the outer one.
-    pub(crate) fn narrower(outer: &Arc<Cancel>) -> Self {
+    pub(crate) fn narrower(outer: &Arc<Cancel>, may_be_left: bool) -> Self {
         Self(Arc::new(Cancel {
             token: outer.token.child_token(),
             reason: OnceLock::new(),
             outer: Some(Arc::clone(outer)),
+            may_be_left,
+            is_left: AtomicBool::new(false),
         }))
+    }
+
+    /// Ends it because nobody waits for it any more.
+    pub(crate) fn leave(&self, reason: &str) {
+        self.0.is_left.store(self.0.may_be_left && !self.is_cancelled(), Ordering::Relaxed);
+        self.cancel(reason);
+    }
+
+    /// Whether it ended for no other reason than that nobody waited, and others are to go on with it.
+    pub(crate) fn is_left(&self) -> bool {
+        self.0.is_left.load(Ordering::Relaxed)
     }
 
     pub(crate) fn inner(&self) -> &Arc<Cancel> {
@@ -61,6 +75,8 @@ pub(crate) struct Cancel {
     token: CancellationToken,
     reason: OnceLock<Box<str>>,
     outer: Option<Arc<Cancel>>,
+    may_be_left: bool,
+    is_left: AtomicBool,
 }
 
 impl Cancel {

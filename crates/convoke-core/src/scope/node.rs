@@ -252,11 +252,10 @@ impl Node {
         whole.into_iter().chain(self.clock.as_ref().map(|clock| clock.limit())).min()
     }
 
-    /// Whether no limit that was set within the run ends a wait of this length. What limits the run as a whole does not count
-    /// while nobody works on it.
-    pub(crate) fn outlasts(&self, wait: Duration) -> bool {
-        let own = self.deadline.filter(|deadline| deadline.owner_depth > 0);
-        self.clock.is_none() && own.is_none_or(|deadline| deadline.at.duration_since(Instant::now()) > wait)
+    /// Whether a limit that was set within the run ends what happens here. What limits the run as a whole does not count while
+    /// nobody works on it.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.clock.is_some() || self.deadline.is_some_and(|deadline| deadline.owner_depth > 0)
     }
 
     pub(crate) fn timed_out(&self, deadline: Deadline) -> TimedOut {

@@ -58,7 +58,7 @@ impl Scope {
     where
         T: Step<S> + ?Sized,
     {
-        let canceller = Canceller::narrower(&self.node.cancel);
+        let canceller = Canceller::narrower(&self.node.cancel, false);
         let cancel = Some(Arc::clone(canceller.inner()));
         let repetition = Some(place.repetition);
         let child = Child { cancel, owns_state: true, repetition, ..self.child_for(step) };

@@ -21,6 +21,9 @@ const REPLY: &str = "convoke:reply:";
 /// The longest name of a channel, in bytes.
 const LONGEST_CHANNEL: usize = 200;
 
+/// The most that is sent at once, in bytes.
+const LARGEST: usize = 16 << 20;
+
 /// Something to be sent to a run.
 ///
 /// ```
@@ -76,6 +79,12 @@ impl NewMail {
     fn on(channel: String, payload: &(impl Serialize + ?Sized)) -> Result<Self, StoreError> {
         let json = serde_json::to_vec(payload)
             .map_err(|error| StoreError::Failed(format!("mail has no JSON form: {error}")))?;
+        if json.len() > LARGEST {
+            let size = json.len();
+            return Err(StoreError::Failed(format!(
+                "mail of {size} bytes is too large: send at most 16 MiB, or where it is to be found"
+            )));
+        }
         let (sender, at) = (String::new(), Timestamp::now());
         Ok(Self { channel, key: None, sender, payload: json.into(), at })
     }

@@ -100,8 +100,9 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>>;
 
-    /// Suspended runs that can go on by a time and that nobody holds, the earliest first, at most `limit`: what they
-    /// [wait](Waits) for has come, or their question is settled, or the time is there.
+    /// Runs that can go on by a time and that nobody holds, the earliest first, at most `limit`: suspended ones, when what they
+    /// [wait](Waits) for has come, or their question is settled, or the time is there; and those that are said to be running, because
+    /// whoever worked on them is gone.
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>>;
 
     /// Says something whenever it is worth looking again: at one run's mail, or at what is [due](Self::due). Whoever else writes

@@ -114,8 +114,9 @@ pub async fn a_run_is_due_when_it_is_sent_what_it_waits_for<B: Backend>(backend:
     let lease = store.claim(&id("waits"), OnBusy::Refuse).await.expect("nobody has it");
     assert_eq!(due(&*store).await, [] as [&str; 0], "somebody has it");
     store.append(&lease, change(RunStatus::Running)).await.expect("it goes on");
+    assert_eq!(due(&*store).await, [] as [&str; 0], "it is under way");
     let_go(&*store, &lease).await;
-    assert_eq!(due(&*store).await, [] as [&str; 0], "it is not suspended");
+    assert_eq!(due(&*store).await, ["waits"], "it was left in the middle");
     let record = store.run(&id("waits")).await.expect("a record can be read").expect("there is one");
     assert_eq!((record.channels, record.wake), (vec![], None));
 

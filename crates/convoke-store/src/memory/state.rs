@@ -164,7 +164,10 @@ impl State {
     pub(super) fn due(&self, by: Timestamp, limit: usize) -> Vec<Due> {
         let free = self.runs.values().map(|run| &run.record).filter(|record| record.holder.is_none());
         let mut due: Vec<Due> = free
-            .filter_map(|record| Some(Due { run: record.id.clone(), at: record.wake? }))
+            .filter_map(|record| {
+                let left = (record.status == RunStatus::Running).then_some(record.updated);
+                Some(Due { run: record.id.clone(), at: record.wake.or(left)? })
+            })
             .filter(|due| due.at <= by)
             .collect();
         due.sort_by_key(|due| due.at);

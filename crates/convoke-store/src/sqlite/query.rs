@@ -166,13 +166,16 @@ pub(super) fn mail(
     })
 }
 
-/// Suspended runs that can go on by a time, and that nobody holds.
+/// Runs that can go on by a time, and that nobody holds.
 pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result<Vec<Due>, Fault> {
     if schema::version(connection)? < schema::WITH_MAIL {
         return Ok(Vec::new());
     }
     let sql = "SELECT id, wake, runs.holder, until FROM runs LEFT JOIN holders ON holders.holder = runs.holder \
-               WHERE wake <= ?1 ORDER BY wake, key LIMIT ?2";
+               WHERE wake <= ?1 \
+               UNION ALL \
+               SELECT id, updated, runs.holder, until FROM runs LEFT JOIN holders ON holders.holder = runs.holder \
+               WHERE status = 0 AND updated <= ?1 ORDER BY 2 LIMIT ?2";
     let found = all(connection, sql, params![by.as_micros(), limit(most)], |row| {
         let due =
             Due { run: row::run_id(&row.get::<_, String>(0)?)?, at: Timestamp::from_micros(row.get(1)?) };

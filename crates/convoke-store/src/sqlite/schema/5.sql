@@ -25,6 +25,9 @@ CREATE TABLE waits (
 ALTER TABLE runs ADD COLUMN wake INTEGER;
 CREATE INDEX runs_by_wake ON runs (wake) WHERE wake IS NOT NULL;
 
+-- Those that are under way, or were left.
+CREATE INDEX runs_under_way ON runs (updated) WHERE status = 0;
+
 -- Until when those count as alive whose processes cannot be looked for from here.
 CREATE TABLE holders (
     holder TEXT PRIMARY KEY,
