@@ -29,8 +29,8 @@ pub use decision::PendingDecision;
 pub(crate) use decision::{Fate, Reached};
 pub use doubt::OnDoubt;
 pub use model::Visibility;
+pub(crate) use receive::Asked;
 pub use receive::Received;
-pub(crate) use receive::Refused;
 
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};

@@ -12,7 +12,7 @@ use crate::event::EventKind;
 use crate::journal::{Attached, RunJournal};
 use crate::run::{Awaited, Earlier};
 use crate::store::{Mail, must_be_channel};
-use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
+use crate::{Digest, EffectKind, Error, Path, Phase, Scope, Timestamp};
 
 /// Something a run was sent, and has taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,8 @@ impl Scope {
                     return Err(Error::Refused(words.into()));
                 };
                 if matches!(unfinished, Past::Unknown) {
-                    let request = serde_json::to_vec(channel)?;
+                    let request = Asked { keyed_as: effect.keyed_as.clone(), ..Asked::for_mail_on(channel) };
+                    let request = serde_json::to_vec(&request)?;
                     effect.append(Phase::Started, Some(request.into()), None, Attached::default());
                 }
                 match effect.earlier() {
@@ -110,15 +111,13 @@ impl Scope {
                 continue;
             }
             if patience.is_zero() {
-                return Err(self.suspend(Awaited::mail(effect.path, channel, seen)));
+                return Err(self.suspend(Awaited::mail(effect.path, channel)));
             }
             tokio::select! {
                 biased;
                 _ = watch.next() => {}
                 stop = self.out_of_time() => return effect.finish(None, Err(stop), Attached::default()),
-                () = &mut impatient => {
-                    return Err(self.suspend(Awaited::mail(effect.path, channel, seen)));
-                }
+                () = &mut impatient => return Err(self.suspend(Awaited::mail(effect.path, channel))),
             }
         }
     }
@@ -134,7 +133,8 @@ fn take<T: DeserializeOwned>(effect: &Numbered<'_>, channel: &str, mail: Mail) -
             effect.finish(None, Ok(received), Attached::default())
         }
         Err(error) => {
-            let refused = serde_json::to_vec(&Refused { channel: channel.to_owned(), number })?;
+            let refused = Asked { refused: Some(number), ..Asked::for_mail_on(channel) };
+            let refused = serde_json::to_vec(&refused)?;
             let error = unexpected(channel, number, &mail.sender, &error);
             effect.finish(Some(refused.into()), Err(error), Attached::default())
         }
@@ -146,11 +146,22 @@ fn unexpected(channel: &str, number: u64, sender: &str, error: &serde_json::Erro
     Error::permanent(format!("mail {number} on `{channel}`{by} is not what is expected there: {error}"))
 }
 
-/// What the journal keeps of mail that was not what was expected.
+/// What the journal keeps of a wait for mail.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Refused {
+pub(crate) struct Asked {
     pub(crate) channel: String,
-    pub(crate) number: u64,
+    /// The number of mail that was not what was expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<u64>,
+    /// The first attempt at the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keyed_as: Option<Path>,
+}
+
+impl Asked {
+    fn for_mail_on(channel: &str) -> Self {
+        Self { channel: channel.to_owned(), refused: None, keyed_as: None }
+    }
 }
 
 /// What is longer than this is for ever.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Conversations;
 use crate::ask::{Answer, Question};
+use crate::effect::Asked;
 use crate::journal::{FATE, RecordedCall};
 use crate::model::{ModelReply, StoredRequest};
 use crate::{Digest, EffectKind, Entry, Received, RecordedError, Timestamp, Usage};
@@ -143,7 +144,10 @@ fn read(
         }
         EffectKind::Ask => Detail::Ask { question: Box::new(typed(request)??), answer: typed(given)? },
         EffectKind::Sleep => Detail::Sleep { duration: typed(request)?? },
-        EffectKind::Receive => Detail::Receive { channel: typed(request)??, received: typed(given)? },
+        EffectKind::Receive => {
+            let Asked { channel, .. } = typed(request)??;
+            Detail::Receive { channel, received: typed(given)? }
+        }
         EffectKind::Now => Detail::Now { time: typed(given)? },
         EffectKind::Custom => {
             let CustomRequest { name, request } = typed(request)??;

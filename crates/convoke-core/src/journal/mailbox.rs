@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{EffectKind, Entry, Phase};
 use crate::Recorded;
-use crate::effect::{Received, Refused};
+use crate::effect::{Asked, Received};
 
 /// The number of the last mail that was taken, by channel. Mail is taken in order.
 #[derive(Default)]
@@ -18,22 +18,18 @@ impl Mailbox {
         let mut channels = HashMap::new();
         for entry in entries.filter(|entry| entry.effect == EffectKind::Receive) {
             let address = (&entry.path, entry.ordinal);
-            let read = |json: &[u8]| serde_json::from_slice::<String>(json).ok();
-            if let Some(channel) = entry.request.as_deref().and_then(read) {
+            let asked: Option<Asked> =
+                entry.request.as_deref().and_then(|json| serde_json::from_slice(json).ok());
+            let mut number = None;
+            if let Some(Asked { channel, refused, .. }) = asked {
                 channels.insert(address, channel);
+                number = refused;
             }
-            if entry.phase != Phase::Finished {
-                continue;
+            let outcome = entry.outcome.as_deref().filter(|_| entry.phase == Phase::Finished);
+            let outcome = outcome.and_then(|json| serde_json::from_slice::<Recorded<Received>>(json).ok());
+            if let Some(Recorded::Ok(received)) = outcome {
+                number = Some(received.number);
             }
-            let outcome = entry.outcome.as_deref().unwrap_or_default();
-            let request = entry.request.as_deref().unwrap_or_default();
-            let number = match serde_json::from_slice::<Recorded<Received>>(outcome) {
-                Ok(Recorded::Ok(received)) => Some(received.number),
-                _ => serde_json::from_slice::<Refused>(request).ok().map(|refused| {
-                    channels.insert(address, refused.channel);
-                    refused.number
-                }),
-            };
             if let (Some(number), Some(channel)) = (number, channels.get(&address)) {
                 let last = taken.entry(channel.clone()).or_insert(0);
                 *last = number.max(*last);

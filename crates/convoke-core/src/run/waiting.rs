@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::ask::PendingQuestion;
+use crate::journal::Mailbox;
 use crate::store::{AwaitedChannel, Waits};
 use crate::{Path, Suspension, Timestamp};
 
@@ -16,7 +17,7 @@ pub(crate) struct Awaited {
 #[derive(Debug, Clone)]
 enum What {
     Answer(Box<PendingQuestion>),
-    Mail(AwaitedChannel),
+    Mail(String),
     Time(Timestamp),
 }
 
@@ -25,8 +26,8 @@ impl Awaited {
         Self { path: question.path.clone(), what: What::Answer(Box::new(question.clone())) }
     }
 
-    pub(crate) fn mail(path: &Path, channel: &str, after: u64) -> Self {
-        Self { path: path.clone(), what: What::Mail(AwaitedChannel { name: channel.to_owned(), after }) }
+    pub(crate) fn mail(path: &Path, channel: &str) -> Self {
+        Self { path: path.clone(), what: What::Mail(channel.to_owned()) }
     }
 
     pub(crate) fn time(path: &Path, until: Timestamp) -> Self {
@@ -58,8 +59,8 @@ impl Waiting {
         within.peek().is_some().then(|| suspension(within))
     }
 
-    /// What the store is told of all of it.
-    pub(crate) fn waits(&self) -> Waits {
+    /// What the store is told of all of it, given how much of its mail the run has taken.
+    pub(crate) fn waits(&self, mailbox: &Mailbox) -> Waits {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Timestamp::now();
         let times = waiting.iter().filter_map(|awaited| match &awaited.what {
@@ -69,7 +70,7 @@ impl Waiting {
         });
         let until = times.min();
         let channels = waiting.iter().filter_map(|awaited| match &awaited.what {
-            What::Mail(channel) => Some(channel.clone()),
+            What::Mail(name) => Some(AwaitedChannel { name: name.clone(), after: mailbox.seen(name) }),
             _ => None,
         });
         Waits { until, channels: channels.collect() }
@@ -82,8 +83,8 @@ pub(crate) fn suspension<'a>(waiting: impl Iterator<Item = &'a Awaited>) -> Susp
     for awaited in waiting {
         match &awaited.what {
             What::Answer(question) => suspension.questions.push((**question).clone()),
-            What::Mail(channel) if suspension.channels.contains(&channel.name) => {}
-            What::Mail(channel) => suspension.channels.push(channel.name.clone()),
+            What::Mail(channel) if suspension.channels.contains(channel) => {}
+            What::Mail(channel) => suspension.channels.push(channel.clone()),
             What::Time(until) => {
                 suspension.until = Some(suspension.until.map_or(*until, |other| other.min(*until)));
             }
