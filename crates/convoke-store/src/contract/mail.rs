@@ -156,6 +156,21 @@ pub async fn a_run_is_due_when_its_time_has_come<B: Backend>(backend: &B) {
     assert_eq!(record.wake, Some(now + Duration::from_secs(86_400)));
 }
 
+/// Runs that somebody works on, however many and however old, are not in the way of those that are due.
+pub async fn runs_under_way_are_not_in_the_way_of_those_that_are_due<B: Backend>(backend: &B) {
+    let (_place, store) = fresh(backend).await;
+    for number in 0..20 {
+        make(&*store, &format!("held-{number}")).await;
+    }
+    suspend(&*store, "due", Waits { until: Some(Timestamp::now()), channels: Vec::new() }).await;
+    let left = make(&*store, "left").await;
+    let_go(&*store, &left).await;
+    let due = store.due(Timestamp::now(), 2).await.expect("what is due can be asked");
+    let mut due: Vec<&str> = due.iter().map(|due| due.run.as_str()).collect();
+    due.sort_unstable();
+    assert_eq!(due, ["due", "left"]);
+}
+
 /// A suspended run is due when its question is settled, by an answer before or after it was suspended, and not by one of two
 /// that are needed.
 pub async fn a_run_is_due_when_its_question_is_settled<B: Backend>(backend: &B) {

@@ -171,17 +171,46 @@ pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result
     if schema::version(connection)? < schema::WITH_MAIL {
         return Ok(Vec::new());
     }
-    let sql = "SELECT id, wake, runs.holder, until FROM runs LEFT JOIN holders ON holders.holder = runs.holder \
-               WHERE wake <= ?1 \
-               UNION ALL \
-               SELECT id, updated, runs.holder, until FROM runs LEFT JOIN holders ON holders.holder = runs.holder \
-               WHERE status = 0 AND updated <= ?1 ORDER BY 2 LIMIT ?2";
-    let found = all(connection, sql, params![by.as_micros(), limit(most)], |row| {
-        let due =
-            Due { run: row::run_id(&row.get::<_, String>(0)?)?, at: Timestamp::from_micros(row.get(1)?) };
-        Ok((due, row::living_holder(row.get(2)?, row.get(3)?).is_some()))
-    })?;
-    Ok(found.into_iter().filter(|(_, is_held)| !is_held).map(|(due, _)| due).collect())
+    let columns = "runs.holder, until FROM runs LEFT JOIN holders ON holders.holder = runs.holder";
+    let suspended = format!("SELECT id, wake, {columns} WHERE wake <= ?1 ORDER BY wake, key LIMIT ?2");
+    // Most of these are being worked on: how many there are says nothing about how many are to be looked at.
+    let running =
+        format!("SELECT id, updated, {columns} WHERE status = 0 AND updated <= ?1 ORDER BY updated, key");
+    let mut due = free(connection, &suspended, params![by.as_micros(), limit(most)], most)?;
+    due.extend(free(connection, &running, params![by.as_micros()], most)?);
+    due.sort_by_key(|due| due.at);
+    due.truncate(most);
+    Ok(due)
+}
+
+/// The first of the runs that a query gives, with when they can go on and who holds them, that nobody holds.
+fn free(connection: &Connection, sql: &str, values: impl Params, most: usize) -> Result<Vec<Due>, Fault> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    // Many runs have one holder.
+    let mut is_alive: HashMap<String, bool> = HashMap::new();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()?
+        && found.len() < most
+    {
+        let holder: Option<String> = row.get(2)?;
+        let is_held = match holder {
+            None => false,
+            Some(holder) => match is_alive.get(&holder) {
+                Some(known) => *known,
+                None => {
+                    let is_held = row::living_holder(Some(holder.clone()), row.get(3)?).is_some();
+                    is_alive.insert(holder, is_held);
+                    is_held
+                }
+            },
+        };
+        if !is_held {
+            let (run, at) = (row::run_id(&row.get::<_, String>(0)?)?, Timestamp::from_micros(row.get(1)?));
+            found.push(Due { run, at });
+        }
+    }
+    Ok(found)
 }
 
 /// The claim on a run that is in force.
