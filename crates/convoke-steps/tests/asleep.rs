@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::stored::{Home, echo, says};
+use crate::common::stored::{Home, NeverAnswers, asks, echo, says};
 use crate::common::{Trail, millis};
 use convoke_core::store::OnBusy;
 use convoke_core::{
@@ -121,7 +121,7 @@ async fn a_question_that_expires_wakes_its_run_and_so_do_those_it_escalates_to()
         .audience(["ann"])
         .escalates(millis(50), ["bob"])
         .expires_with(millis(120), otherwise);
-    let asks = task_boxed("asks", move |scope, trail: &mut Trail| {
+    let asking = task_boxed("asks", move |scope, trail: &mut Trail| {
         let question = question.clone();
         Box::pin(async move {
             let answer = scope.ask(question).await?;
@@ -129,7 +129,7 @@ async fn a_question_that_expires_wakes_its_run_and_so_do_those_it_escalates_to()
             Ok(())
         })
     });
-    let workflow = Workflow::new(Chain::new("main").then(asks));
+    let workflow = Workflow::new(Chain::new("main").then(asking));
     let asked = Timestamp::now();
     let run = home.start(&workflow, Trail::default()).await.run;
     let escalated = wake(&home, &run).await.unwrap();
@@ -174,19 +174,10 @@ async fn a_run_that_was_taken_over_makes_no_call_of_any_kind() {
 
 #[tokio::test]
 async fn an_answer_given_through_the_store_is_heard_at_once_by_a_run_that_waits_for_a_person() {
-    struct Thinks;
-    impl convoke_core::Responder for Thinks {
-        fn respond<'a>(
-            &'a self,
-            _: &'a convoke_core::PendingQuestion,
-        ) -> convoke_core::BoxFuture<'a, Option<Answer>> {
-            Box::pin(std::future::pending())
-        }
-    }
     let home = Home::new(echo());
     let id: RunId = "asked".parse().unwrap();
-    let workflow = Workflow::new(Chain::new("main").then(crate::common::stored::asks("well?")));
-    let runtime = home.builder().responder(Thinks).build();
+    let workflow = Workflow::new(Chain::new("main").then(asks("well?")));
+    let runtime = home.builder().responder(NeverAnswers).build();
     let running =
         std::future::IntoFuture::into_future(runtime.start(&workflow, Trail::default()).id(id.clone()));
     let answering = async {

@@ -3,7 +3,7 @@
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use crate::common::stored::{Home, asks, echo, says};
+use crate::common::stored::{Home, NeverAnswers, asks, echo, says};
 use crate::common::{Trail, millis};
 use convoke_core::store::{NewMail, StoreError};
 use convoke_core::{
@@ -275,7 +275,7 @@ async fn a_run_that_is_cancelled_twice_keeps_who_did_it_first_and_what_it_came_t
     let workflow = Workflow::new(Chain::new("main").then(says("a")).then(asks("well?")));
     let id: RunId = "twice".parse().unwrap();
     let canceller = convoke_core::Canceller::new();
-    let thinks = home.builder().responder(Nobody).build();
+    let thinks = home.builder().responder(NeverAnswers).build();
     let running = thinks.start(&workflow, Trail::default()).id(id.clone()).canceller(&canceller);
     let stopping = async {
         while home.asked(&id).await.is_empty() {
@@ -294,18 +294,6 @@ async fn a_run_that_is_cancelled_twice_keeps_who_did_it_first_and_what_it_came_t
         (&outcome["error"], &outcome["state"]["steps"]),
         (&json!("cancelled: by ann"), &json!(["a!"]))
     );
-}
-
-/// Somebody who never answers.
-struct Nobody;
-
-impl convoke_core::Responder for Nobody {
-    fn respond<'a>(
-        &'a self,
-        _: &'a convoke_core::PendingQuestion,
-    ) -> convoke_core::BoxFuture<'a, Option<Answer>> {
-        Box::pin(std::future::pending())
-    }
 }
 
 #[tokio::test]

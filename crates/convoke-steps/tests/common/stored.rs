@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    Answer, Decision, Entry, ModelRequest, Outcome, Question, RunId, Runtime, RuntimeBuilder, State, Store,
-    Visibility, Workflow,
+    Answer, BoxFuture, Decision, Entry, ModelRequest, Outcome, PendingQuestion, Question, Responder, RunId,
+    Runtime, RuntimeBuilder, State, Store, Visibility, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{AsyncFunc, task_boxed};
@@ -64,6 +64,15 @@ impl Home {
 
     pub(crate) async fn entries(&self, run: &RunId) -> Vec<Entry> {
         self.store.entries(run, 1, usize::MAX).await.unwrap()
+    }
+}
+
+/// Somebody who is there and never answers.
+pub(crate) struct NeverAnswers;
+
+impl Responder for NeverAnswers {
+    fn respond<'a>(&'a self, _: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        Box::pin(std::future::pending())
     }
 }
 
