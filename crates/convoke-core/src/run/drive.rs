@@ -99,7 +99,8 @@ async fn conclude<S: State>(
         let is_lost =
             matches!(error.as_ref().map(Error::root), Some(Error::Store(StoreError::Fenced { .. })));
         // One that is left is as one whose process has ended: its record says that it is under way.
-        if !is_lost && !(is_left && status == RunStatus::Cancelled) {
+        let is_left = is_left && status == RunStatus::Cancelled;
+        if !is_lost && !is_left {
             let closed = match stored.for_good {
                 true => journal.store().questions(Some(&run.id)).await.unwrap_or_default(),
                 false => Vec::new(),
