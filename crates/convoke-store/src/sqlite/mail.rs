@@ -121,19 +121,19 @@ pub(super) fn take(connection: &Connection, key: i64, question: &QuestionId) -> 
     Ok(())
 }
 
-/// The number of the last mail, and the runs that were sent something after a number.
-pub(super) fn sent_since(connection: &Connection, number: i64) -> Result<(i64, Vec<RunId>), Fault> {
-    let last: Option<i64> = connection
+/// The number of the last mail there is or was.
+pub(super) fn last_number(connection: &Connection) -> Result<i64, Fault> {
+    let last = connection
         .prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'mail'")?
         .query_row([], |row| row.get(0))
         .optional()?;
-    let last = last.unwrap_or(0);
+    Ok(last.unwrap_or(0))
+}
+
+/// The runs that were sent something after a number.
+pub(super) fn sent_since(connection: &Connection, number: i64) -> Result<Vec<RunId>, Fault> {
     let sql = "SELECT DISTINCT runs.id FROM mail JOIN runs ON runs.key = mail.run WHERE number > ?1";
-    let runs = match last > number {
-        true => all(connection, sql, [number], |row| row::run_id(&row.get::<_, String>(0)?))?,
-        false => Vec::new(),
-    };
-    Ok((last, runs))
+    all(connection, sql, [number], |row| row::run_id(&row.get::<_, String>(0)?))
 }
 
 fn earlier(connection: &Connection, key: i64, mail: &NewMail) -> Result<Option<u64>, Fault> {

@@ -21,7 +21,7 @@ pub(super) struct Rounds {
     /// What the database says of commits by others.
     data_version: Option<i64>,
     /// The last mail that was seen.
-    last_mail: i64,
+    last_mail: Option<i64>,
     /// The runs that something happens to in the transaction under way.
     told: Vec<RunId>,
 }
@@ -87,18 +87,19 @@ impl Writer {
     /// Our own commits do not count for this connection: those who wait for them were told.
     fn look_for_others(&mut self) -> Result<(), Fault> {
         let version: i64 = self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
-        let is_first = self.rounds.data_version.is_none();
         if self.rounds.data_version.replace(version) == Some(version) {
             return Ok(());
         }
-        let (last, runs) = mail::sent_since(&self.connection, self.rounds.last_mail)?;
-        self.rounds.last_mail = last;
-        if is_first {
+        let last = mail::last_number(&self.connection)?;
+        match self.rounds.last_mail.replace(last) {
+            Some(seen) => {
+                let runs = mail::sent_since(&self.connection, seen)?;
+                runs.iter().for_each(|run| self.board.tell(run));
+                self.board.tell_those_of_any();
+            }
             // Nobody knows what has come between the beginning of the wait and this.
-            self.board.tell_everybody();
+            None => self.board.tell_everybody(),
         }
-        runs.iter().for_each(|run| self.board.tell(run));
-        self.board.tell_those_of_any();
         Ok(())
     }
 }
