@@ -93,7 +93,7 @@ async fn conclude<S: State>(
         let mut stored = stored_outcome(error.as_ref(), state, &run.lacking);
         stored.for_good = status == RunStatus::Cancelled && run.ended_for_good.get().is_some();
         let mut waits = run.waiting.waits(&journal.mailbox);
-        waits.until = waits.until.into_iter().chain(time.end()).min();
+        waits.until = waits.until.into_iter().chain(time.end).min();
         // Plain data; and if it could not be written the run would still have its journal.
         let outcome = serde_json::to_vec(&stored).ok().map(Into::into);
         let is_lost =

@@ -61,7 +61,7 @@ pub struct RunOptions {
 impl RunOptions {
     /// A canceller for this run alone, which is ended with the user's: that one may be shared by many runs.
     pub(super) fn own_canceller(&mut self) -> Canceller {
-        self.canceller = Canceller::narrower(self.canceller.inner(), self.when_dropped == WhenDropped::Leave);
+        self.canceller = Canceller::narrower(self.canceller.inner(), self.when_dropped);
         self.canceller.clone()
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Time {
     /// When its time is up.
     pub(super) deadline: Option<Deadline>,
     /// When it must be over, suspended or not.
-    end: Option<Timestamp>,
+    pub(super) end: Option<Timestamp>,
 }
 
 impl Time {
@@ -26,11 +26,6 @@ impl Time {
         let narrowest = work.into_iter().chain(end).min();
         let deadline = narrowest.and_then(|(left, limit)| Deadline::of_run(left, limit));
         Self { begun: Instant::now(), before: run.worked, deadline, end: run.launch.deadline }
-    }
-
-    /// When it must be over, suspended or not.
-    pub(super) fn end(&self) -> Option<Timestamp> {
-        self.end
     }
 
     /// How long it has been at work in all.

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 use crate::Error;
+use crate::run::WhenDropped;
 
 /// Ends a run, or a part of it, from outside.
 ///
@@ -38,19 +39,20 @@ impl Canceller {
     }
 
     /// One that can be ended alone, and is ended with the outer one.
-    pub(crate) fn narrower(outer: &Arc<Cancel>, may_be_left: bool) -> Self {
+    pub(crate) fn narrower(outer: &Arc<Cancel>, when_dropped: WhenDropped) -> Self {
         Self(Arc::new(Cancel {
             token: outer.token.child_token(),
             reason: OnceLock::new(),
             outer: Some(Arc::clone(outer)),
-            may_be_left,
+            when_dropped,
             is_left: AtomicBool::new(false),
         }))
     }
 
     /// Ends it because nobody waits for it any more.
     pub(crate) fn leave(&self, reason: &str) {
-        self.0.is_left.store(self.0.may_be_left && !self.is_cancelled(), Ordering::Relaxed);
+        let may_be_left = self.0.when_dropped == WhenDropped::Leave && !self.is_cancelled();
+        self.0.is_left.store(may_be_left, Ordering::Relaxed);
         self.cancel(reason);
     }
 
@@ -75,7 +77,7 @@ pub(crate) struct Cancel {
     token: CancellationToken,
     reason: OnceLock<Box<str>>,
     outer: Option<Arc<Cancel>>,
-    may_be_left: bool,
+    when_dropped: WhenDropped,
     is_left: AtomicBool,
 }
 

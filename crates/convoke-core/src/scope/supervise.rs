@@ -11,7 +11,7 @@ use super::{Canceller, Child, Place, Scope};
 use crate::Error;
 use crate::effect::{Fate, Reached};
 use crate::event::{EventKind, StepEnd};
-use crate::run::Polled;
+use crate::run::{Polled, WhenDropped};
 use crate::step::{Nature, Step};
 
 /// How long a leaf may take to wind up after its time is up or it was cancelled, before it is dropped.
@@ -58,7 +58,7 @@ impl Scope {
     where
         T: Step<S> + ?Sized,
     {
-        let canceller = Canceller::narrower(&self.node.cancel, false);
+        let canceller = Canceller::narrower(&self.node.cancel, WhenDropped::Cancel);
         let cancel = Some(Arc::clone(canceller.inner()));
         let repetition = Some(place.repetition);
         let child = Child { cancel, owns_state: true, repetition, ..self.child_for(step) };

@@ -79,8 +79,11 @@ impl Writer {
 
     fn renew_alone(&mut self) -> Result<(), Fault> {
         self.execute("BEGIN IMMEDIATE")?;
-        let renewed = self.renew_if_due();
-        self.execute(if renewed.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        let renewed = self.renew_if_due().and_then(|()| Ok(self.execute("COMMIT")?));
+        if !self.connection.is_autocommit() {
+            // What is written next must find no transaction of ours.
+            self.execute("ROLLBACK")?;
+        }
         renewed
     }
 
