@@ -52,7 +52,7 @@ pub use error::{
     Suspension, TimedOut, UnusableReply, without_words,
 };
 pub use event::{
-    AgentStart, CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunEnd, StepEnd,
+    Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
 };
 pub use history::History;
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
@@ -66,8 +66,8 @@ pub use model::{
 pub use path::{Path, Segment};
 pub use run::{
     Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay,
-    RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, WhenDropped,
-    Workflow, cancel_for_good,
+    RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, Subscription,
+    WhenBusy, WhenDropped, Workflow, cancel_for_good,
 };
 pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};

@@ -50,7 +50,7 @@ async fn every_place_of_every_run_draws_numbers_of_its_own_and_the_same_again() 
     let workflow = Workflow::new(Chain::new("main").then(draws("a")).then(draws("b")).then(asks("well?")));
     let home = Home::new(echo());
     let mut all = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..12 {
         let waiting = home.start(&workflow, Trail::default()).await;
         home.answer(&waiting.run, "well?", Answer::text("well")).await;
         let again = home.resume(&workflow, &waiting.run).await.completed().unwrap().steps;
@@ -64,7 +64,7 @@ async fn every_place_of_every_run_draws_numbers_of_its_own_and_the_same_again() 
     );
     numbers.sort_unstable();
     numbers.dedup();
-    assert_eq!(numbers.len(), 12);
+    assert_eq!(numbers.len(), 48);
     let bits = |pick: fn(u64, u64) -> u64| numbers.iter().copied().reduce(pick).unwrap();
     assert_eq!(
         (bits(|one, other| one | other), bits(|one, other| one & other)),

@@ -42,6 +42,7 @@ mod replies_told;
 mod resume;
 mod retry;
 mod router;
+mod subscriptions;
 mod threads;
 mod tool_ends;
 mod tool_step;

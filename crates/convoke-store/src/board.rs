@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 
@@ -14,10 +14,37 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use futures_util::task::AtomicWaker;
 
-/// Everybody who waits, by the run they wait for; `None` are those who wait for any.
+/// Everybody who waits, by what they wait for.
 #[derive(Default)]
 pub(crate) struct Board {
-    watchers: Mutex<HashMap<Option<RunId>, Vec<Weak<Watcher>>>>,
+    watchers: Mutex<Watchers>,
+    /// How many follow some run: most of the time nobody does, and whoever writes must not look for them.
+    followers: AtomicUsize,
+}
+
+type Watchers = HashMap<Topic, Vec<Weak<Watcher>>>;
+
+/// What somebody waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Topic {
+    /// Something that lets some run go on.
+    Any,
+    /// Something that lets this run go on.
+    Run(RunId),
+    /// Something that this run has done.
+    Journal(RunId),
+}
+
+impl Topic {
+    /// What whoever watches a run, or any, waits for.
+    pub(crate) fn of(run: Option<&RunId>) -> Self {
+        run.map_or(Self::Any, |run| Self::Run(run.clone()))
+    }
+
+    /// Counts as one who follows a run, or as none.
+    fn follows(&self) -> usize {
+        usize::from(matches!(self, Self::Journal(_)))
+    }
 }
 
 #[derive(Default)]
@@ -27,14 +54,15 @@ struct Watcher {
 }
 
 impl Board {
-    /// Waits for a run, or for any. It is the first one if nobody was waiting.
-    pub(crate) fn watch(self: &Arc<Self>, run: Option<&RunId>) -> (BoxStream<'static, ()>, IsFirst) {
-        let (watcher, run) = (Arc::new(Watcher::default()), run.cloned());
+    /// Waits for something. It is the first one if nobody was waiting.
+    pub(crate) fn watch(self: &Arc<Self>, topic: Topic) -> (BoxStream<'static, ()>, IsFirst) {
+        let watcher = Arc::new(Watcher::default());
         let mut watchers = self.lock();
         let is_first = watchers.is_empty();
-        watchers.entry(run.clone()).or_default().push(Arc::downgrade(&watcher));
+        self.followers.fetch_add(topic.follows(), Ordering::Relaxed);
+        watchers.entry(topic.clone()).or_default().push(Arc::downgrade(&watcher));
         drop(watchers);
-        (Box::pin(Watch { board: Arc::clone(self), run, watcher }), IsFirst(is_first))
+        (Box::pin(Watch { board: Arc::clone(self), topic, watcher }), IsFirst(is_first))
     }
 
     /// Whether anybody waits.
@@ -42,16 +70,28 @@ impl Board {
         !self.lock().is_empty()
     }
 
-    /// Tells those who wait for a run, and those who wait for any.
+    /// Tells those who wait for a run or for any, and those who follow it.
     pub(crate) fn tell(&self, run: &RunId) {
+        let topics = [Topic::Run(run.clone()), Topic::Journal(run.clone()), Topic::Any];
         let watchers = self.lock();
-        let told = [watchers.get(&Some(run.clone())), watchers.get(&None)];
-        told.into_iter().flatten().for_each(|watchers| tell_all(watchers));
+        topics.iter().filter_map(|topic| watchers.get(topic)).for_each(|watchers| tell_all(watchers));
     }
 
-    /// Tells those who wait for any run.
+    /// Whether anybody follows a run.
+    pub(crate) fn is_followed(&self, run: &RunId) -> bool {
+        self.followers.load(Ordering::Relaxed) > 0 && self.lock().contains_key(&Topic::Journal(run.clone()))
+    }
+
+    /// Tells those who follow a run.
+    pub(crate) fn tell_followers(&self, run: &RunId) {
+        self.lock().get(&Topic::Journal(run.clone())).into_iter().for_each(|watchers| tell_all(watchers));
+    }
+
+    /// Tells those who wait for any run, and those who follow one: somebody has written, and nobody knows what.
     pub(crate) fn tell_those_of_any(&self) {
-        self.lock().get(&None).into_iter().for_each(|watchers| tell_all(watchers));
+        let watchers = self.lock();
+        let any = watchers.iter().filter(|(topic, _)| !matches!(topic, Topic::Run(_)));
+        any.for_each(|(_, watchers)| tell_all(watchers));
     }
 
     /// Tells everybody.
@@ -59,7 +99,7 @@ impl Board {
         self.lock().values().for_each(|watchers| tell_all(watchers));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Option<RunId>, Vec<Weak<Watcher>>>> {
+    fn lock(&self) -> MutexGuard<'_, Watchers> {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -78,7 +118,7 @@ fn tell_all(watchers: &[Weak<Watcher>]) {
 /// Somebody who waits.
 struct Watch {
     board: Arc<Board>,
-    run: Option<RunId>,
+    topic: Topic,
     watcher: Arc<Watcher>,
 }
 
@@ -98,10 +138,11 @@ impl Stream for Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut watchers = self.board.lock();
-        if let Some(others) = watchers.get_mut(&self.run) {
+        self.board.followers.fetch_sub(self.topic.follows(), Ordering::Relaxed);
+        if let Some(others) = watchers.get_mut(&self.topic) {
             others.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(&self.watcher)));
             if others.is_empty() {
-                watchers.remove(&self.run);
+                watchers.remove(&self.topic);
             }
         }
     }
@@ -117,19 +158,24 @@ mod tests {
     fn whoever_waits_is_told_once_however_often_it_happens_and_leaves_no_trace() {
         let board = Arc::new(Board::default());
         let (one, other): (RunId, RunId) = ("one".parse().unwrap(), "other".parse().unwrap());
-        let (mut of_one, first) = board.watch(Some(&one));
-        let (mut of_any, second) = board.watch(None);
+        let (mut of_one, first) = board.watch(Topic::of(Some(&one)));
+        let (mut of_any, second) = board.watch(Topic::of(None));
+        let mut follower = board.watch(Topic::Journal(one.clone())).0;
         assert_eq!((first, second), (IsFirst(true), IsFirst(false)));
         board.tell(&other);
         assert_eq!(of_one.next().now_or_never(), None);
         assert_eq!(of_any.next().now_or_never(), Some(Some(())));
+        board.tell_followers(&one);
+        assert_eq!(of_one.next().now_or_never(), None, "it can go on no more than before");
+        assert_eq!(follower.next().now_or_never(), Some(Some(())));
         board.tell(&one);
         board.tell(&one);
+        assert_eq!(follower.next().now_or_never(), Some(Some(())));
         assert_eq!(of_one.next().now_or_never(), Some(Some(())));
         assert_eq!(of_one.next().now_or_never(), None);
         board.tell_everybody();
         assert_eq!(of_one.next().now_or_never(), Some(Some(())));
-        drop((of_one, of_any));
+        drop((of_one, of_any, follower));
         assert!(!board.is_watched());
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{AgentStart, Event, ModelCall, ModelCallEnd, Observer, RunId, RuntimeBuilder};
+use convoke_core::{Event, Observer, RunId, RuntimeBuilder};
 use opentelemetry::metrics::Meter;
 use opentelemetry_proto::tonic::resource::v1::Resource;
 
@@ -153,18 +153,6 @@ pub struct TelemetryObserver(Arc<Tracer>);
 impl Observer for TelemetryObserver {
     fn observe(&self, event: &Event) {
         self.0.observe(event);
-    }
-
-    fn agent_started(&self, agent: &AgentStart<'_>) {
-        self.0.agent_started(agent);
-    }
-
-    fn model_call_started(&self, call: &ModelCall<'_>) {
-        self.0.call_started(call);
-    }
-
-    fn model_call_ended(&self, end: &ModelCallEnd<'_>) {
-        self.0.call_ended(end);
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) async fn run(agent: &Agent, scope: &Scope, transcript: Transcript) ->
     let model = agent.model_for(scope)?;
     let mut clock = Clock::start(agent.timeout, scope)?;
     let mut progress = Progress::new(transcript, agent.repeat_limit);
-    scope.introduce_agent(agent.name());
+    scope.emit(EventKind::AgentStarted { name: agent.name().to_owned() }).await;
     let stop = loop {
         take_turn(agent, &model, scope, &mut clock, &mut progress).await?;
         if let Some(stop) = progress.stop {

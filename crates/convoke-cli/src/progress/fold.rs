@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::activity::{self, Activity, REMEMBERED};
 use super::planned::kind_of;
 use super::row::State;
-use super::told::Told;
 use super::tree::{Call, Progress, Said, name_of};
 use crate::terminal::text;
 
@@ -15,31 +14,7 @@ const HEARD: usize = 4_000;
 
 impl Progress {
     /// Takes something in.
-    pub(crate) fn take_in(&mut self, told: &Told) {
-        match told {
-            Told::Event(event) => self.event(event),
-            Told::Asked { path, call, model, .. } => {
-                let row = self.nearest(path);
-                self.is_live(row);
-                self.rows[row].does(call, Activity::Asking { model: model.clone() });
-            }
-            Told::Replied { path, call, usage, .. } => {
-                let row = self.nearest(path);
-                self.rows[row].does_no_more(call);
-                for row in self.upwards(row).collect::<Vec<_>>() {
-                    self.rows[row].used.add(*usage);
-                }
-            }
-        }
-    }
-
-    fn is_live(&mut self, row: usize) {
-        for row in self.upwards(row).collect::<Vec<_>>() {
-            self.rows[row].is_live = true;
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
+    pub(crate) fn take_in(&mut self, event: &Event) {
         let (path, at) = (&event.path, event.at);
         match &event.kind {
             EventKind::RunStarted { resumed, .. } => {
@@ -50,6 +25,19 @@ impl Progress {
             EventKind::RunEnded(end) => self.run_ended(end, at),
             EventKind::StepStarted { kind } => self.step_started(path, kind, at),
             EventKind::StepEnded(end) => self.step_ended(path, end, at),
+            // What was used before is known.
+            EventKind::ModelCallStarted(call) if !event.replayed => {
+                let row = self.nearest(path);
+                self.is_live(row);
+                self.rows[row].does(&call.id, Activity::Asking { model: call.model.clone() });
+            }
+            EventKind::ModelCallEnded { id, usage, .. } if !event.replayed => {
+                let row = self.nearest(path);
+                self.rows[row].does_no_more(id);
+                for row in self.upwards(row).collect::<Vec<_>>() {
+                    self.rows[row].used.add(*usage);
+                }
+            }
             EventKind::MessageStarted { .. }
             | EventKind::MessageDelta { .. }
             | EventKind::MessageRestarted { .. }
@@ -104,6 +92,12 @@ impl Progress {
             }
             EventKind::Custom { name, value } => self.custom(path, name, value),
             _ => {}
+        }
+    }
+
+    fn is_live(&mut self, row: usize) {
+        for row in self.upwards(row).collect::<Vec<_>>() {
+            self.rows[row].is_live = true;
         }
     }
 

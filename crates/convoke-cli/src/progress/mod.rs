@@ -13,11 +13,9 @@ mod planned;
 mod row;
 #[cfg(test)]
 mod tests;
-mod told;
 mod tree;
 
 pub(crate) use draw::{View, draw};
 pub(crate) use planned::Planned;
 pub(crate) use row::State;
-pub(crate) use told::{Telling, Told};
 pub(crate) use tree::Progress;

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use convoke_core::{Event, EventKind, StepEnd, Timestamp};
+use convoke_core::{Event, EventKind, ModelCallEnd, StepEnd, Timestamp};
 use convoke_goals::Kind;
 use serde_json::Value;
 
 use super::activity::call;
 use super::fold::{without_requests, words};
 use super::row::Row;
-use super::told::Told;
 use super::tree::Progress;
 use crate::human;
 use crate::render;
@@ -46,32 +45,14 @@ impl Plain {
     }
 
     /// The lines for something that the tree has taken in already.
-    pub(crate) fn lines(&mut self, progress: &Progress, told: &Told) -> Vec<Rich> {
-        let at = match told {
-            Told::Event(event) => event.at,
-            Told::Asked { at, .. } | Told::Replied { at, .. } => *at,
-        };
+    pub(crate) fn lines(&mut self, progress: &Progress, event: &Event) -> Vec<Rich> {
+        let at = event.at;
         let started = *self.started.get_or_insert(at);
-        if let Some(skipped) = skipped(progress, told) {
+        if let Some(skipped) = skipped(progress, event) {
             self.held.remove(&skipped);
         }
         let mut said = self.begun(progress);
-        match told {
-            Told::Event(event) => said.extend(self.event(progress, event)),
-            Told::Asked { path, model, .. } if self.verbose => {
-                let row = progress.row(path);
-                said.push((Ink::Faint, format!("{}: asks {}", row.name, text::one_line(model))));
-            }
-            Told::Replied { path, error: Some(error), .. } => {
-                let row = progress.row(path);
-                said.push((Ink::Caution, format!("{}: {}", row.name, short(error))));
-            }
-            Told::Replied { path, usage: Some(usage), .. } if self.verbose => {
-                let row = progress.row(path);
-                said.push((Ink::Faint, format!("{}: {}", row.name, human::usage(usage))));
-            }
-            _ => {}
-        }
+        said.extend(self.event(progress, event));
         let time = format!("[{:>10}] ", human::duration(at.since(started)));
         said.into_iter().map(|(ink, line)| Rich::new(Ink::Faint, time.clone()).with(ink, line)).collect()
     }
@@ -100,6 +81,18 @@ impl Plain {
             }
             EventKind::StepStarted { .. } => return self.started(progress, event),
             EventKind::StepEnded(end) => self.ended(progress, event, end),
+            EventKind::ModelCallStarted(call) if self.verbose && !event.replayed => {
+                Some((Ink::Faint, format!("{}: asks {}", row.name, text::one_line(&call.model))))
+            }
+            EventKind::ModelCallEnded { usage, end, .. } if !event.replayed => match (end, usage) {
+                (ModelCallEnd::Failed { error, .. }, _) => {
+                    Some((Ink::Caution, format!("{}: {}", row.name, short(error))))
+                }
+                (_, Some(usage)) if self.verbose => {
+                    Some((Ink::Faint, format!("{}: {}", row.name, human::usage(usage))))
+                }
+                _ => None,
+            },
             EventKind::MessageDelta { id, text } if self.says && !event.replayed => {
                 self.said.entry(id.clone()).or_default().push_str(text);
                 None
@@ -256,12 +249,10 @@ fn round(row: &Row) -> (Ink, String) {
 }
 
 /// The node that is skipped, if that is what is told.
-fn skipped(progress: &Progress, told: &Told) -> Option<usize> {
-    match told {
-        Told::Event(Event { path, kind: EventKind::Custom { name, value }, .. })
-            if name == "goal_skipped" =>
-        {
-            Some(progress.named(path, value.get("goal").and_then(Value::as_str)))
+fn skipped(progress: &Progress, event: &Event) -> Option<usize> {
+    match &event.kind {
+        EventKind::Custom { name, value } if name == "goal_skipped" => {
+            Some(progress.named(&event.path, value.get("goal").and_then(Value::as_str)))
         }
         _ => None,
     }

@@ -15,7 +15,7 @@ use crate::terminal::{Palette, Rich};
 /// A run being recorded, on a clock that is moved by hand.
 struct Recording {
     now: Timestamp,
-    told: Vec<Told>,
+    told: Vec<Event>,
 }
 
 impl Recording {
@@ -29,14 +29,15 @@ impl Recording {
     }
 
     fn event(mut self, path: &str, kind: EventKind) -> Self {
-        self.told.push(Told::Event(Event {
+        self.told.push(Event {
             run: "plan-1".parse().unwrap(),
             seq: self.told.len() as u64 + 1,
             path: Path::from(path),
             at: self.now,
             replayed: false,
+            position: None,
             kind,
-        }));
+        });
         self
     }
 
@@ -54,17 +55,18 @@ impl Recording {
         self.event(path, EventKind::StepEnded(StepEnd::Completed))
     }
 
-    fn asks(mut self, path: &str, call: &str) -> Self {
-        let (path, call) = (Path::from(path), call.to_owned());
-        self.told.push(Told::Asked { path, call, model: "sonnet".to_owned(), at: self.now });
-        self
+    fn asks(self, path: &str, call: &str) -> Self {
+        let call = json!({"type": "model_call_started", "id": call, "model": "sonnet"});
+        self.event(path, serde_json::from_value(call).unwrap())
     }
 
-    fn hears(mut self, path: &str, call: &str, tokens: (u64, u64), micros: Option<u64>) -> Self {
+    fn hears(self, path: &str, call: &str, tokens: (u64, u64), micros: Option<u64>) -> Self {
         let usage = Usage { cost: micros.map(Money::from_micros), ..Usage::tokens(tokens.0, tokens.1) };
-        let (path, call) = (Path::from(path), call.to_owned());
-        self.told.push(Told::Replied { path, call, usage: Some(usage), error: None, at: self.now });
-        self
+        let end = json!({
+            "type": "model_call_ended", "id": call, "usage": usage,
+            "result": "replied", "model": "sonnet", "finish": "stop",
+        });
+        self.event(path, serde_json::from_value(end).unwrap())
     }
 
     fn tool(self, path: &str, id: &str, tool: &str, arguments: &str) -> Self {
@@ -333,7 +335,12 @@ fn saying(text: &str) -> Recording {
 fn what_is_said_is_shown_below_while_there_is_room() {
     let recording = saying(&"Looms weave. ".repeat(40));
     assert_snapshot!(recording.picture(&usual(), 60, 24));
-    let ended = EventKind::MessageEnded { id: "m1".to_owned(), finish: None, usage: Usage::default() };
+    let ended = EventKind::MessageEnded {
+        id: "m1".to_owned(),
+        finish: None,
+        usage: Usage::default(),
+        text: String::new(),
+    };
     let lines = saying("one\ntwo\n").event("plan/main/report/turn", ended).lines(&usual(), false);
     assert!(lines.ends_with("report │ one\n[      0 ms] report │ two\n"), "{lines}");
     assert!(!recording.picture(&usual(), 60, 7).contains("weave"));

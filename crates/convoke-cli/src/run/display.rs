@@ -2,13 +2,13 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use convoke_core::Timestamp;
+use convoke_core::{Event, Timestamp};
 use convoke_telemetry::logging;
 
 use crate::arguments::Color;
 use crate::local;
 use crate::progress::plain::Plain;
-use crate::progress::{Progress, Told, View, draw};
+use crate::progress::{Progress, View, draw};
 use crate::terminal::{Palette, Rich, Screen};
 
 /// How much is shown.
@@ -56,9 +56,9 @@ impl Display {
     }
 
     /// Something has happened, and is in the tree already.
-    pub(crate) fn heard(&mut self, progress: &Progress, told: &Told) {
+    pub(crate) fn heard(&mut self, progress: &Progress, event: &Event) {
         if let Way::Lines(plain) = &mut self.way {
-            for line in plain.lines(progress, told) {
+            for line in plain.lines(progress, event) {
                 // If standard error is closed there is nobody who watches.
                 let _ = writeln!(io::stderr(), "{}", line.paint(self.palette));
             }

@@ -31,7 +31,7 @@ use crate::failure::Failure;
 use crate::models::Models;
 use crate::observe::Watchers;
 use crate::onward;
-use crate::progress::{Planned, Progress, Telling};
+use crate::progress::{Planned, Progress};
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::Output;
@@ -203,11 +203,9 @@ impl Job {
         // Where events are results, a terminal that shows them needs nothing else.
         let shows_events = format == Format::Ndjson && io::stdout().is_terminal();
         let loudness = if shows_events { Loudness::Quiet } else { common.loudness() };
-        let telling = Telling::default();
         let (person, questions) = person();
         // Whoever began it here waits for it here.
         let builder = Runtime::builder().shared_store(Arc::clone(&session.store)).patience(Duration::MAX);
-        let builder = builder.observer(telling.clone());
         let watchers = Watchers::start(&self.models.config, session.output);
         let builder = self.hands.guard(watchers.watch(builder));
         let runtime = if prompt.is_there { builder.responder(person) } else { builder }.build();
@@ -230,7 +228,6 @@ impl Job {
         let take_over = format!("{} --take-over", session.resume(&run, manifest));
         let history = History::load(&*session.store, &run).await?;
         let watch = Watch {
-            telling,
             progress: Progress::new(&self.planned).remembering(&history),
             display: Display::new(loudness, common.stream, color),
             signals: Signals::listen()?,

@@ -17,7 +17,7 @@ use super::person::Asked;
 use super::prompt::show;
 use super::signals::Signals;
 use crate::failure::Failure;
-use crate::progress::{Progress, Telling, Told};
+use crate::progress::Progress;
 use crate::terminal::{Output, Screen};
 use crate::view::event_json;
 
@@ -29,7 +29,6 @@ const INTERRUPTED: i32 = 130;
 
 /// What watches a run.
 pub(crate) struct Watch<'a> {
-    pub(crate) telling: Telling,
     pub(crate) progress: Progress,
     pub(crate) display: Display,
     pub(crate) signals: Signals,
@@ -85,13 +84,11 @@ impl Watch<'_> {
                     self.output.note(&format!("{by}: stopping; once more to stop at once"));
                 }
                 event = stream.next() => {
-                    if let Err(failure) = self.hear() {
+                    let Some(event) = event else { break };
+                    if let Err(failure) = self.hear(&event) {
                         // Events that nobody gets are not worth the money.
                         self.gives_events = false;
                         stream.canceller().cancel(failure.message());
-                    }
-                    if event.is_none() {
-                        break;
                     }
                 }
                 asked = next(self.questions.as_mut()), if is_free && !is_stopping => {
@@ -119,15 +116,10 @@ impl Watch<'_> {
         stream.outcome().await.map_err(|error| refused(error, &self.take_over))
     }
 
-    fn hear(&mut self) -> Result<(), Failure> {
-        for told in self.telling.take() {
-            self.progress.take_in(&told);
-            self.display.heard(&self.progress, &told);
-            if let Told::Event(event) = &told {
-                self.give(event)?;
-            }
-        }
-        Ok(())
+    fn hear(&mut self, event: &Event) -> Result<(), Failure> {
+        self.progress.take_in(event);
+        self.display.heard(&self.progress, event);
+        self.give(event)
     }
 
     fn give(&mut self, event: &Event) -> Result<(), Failure> {

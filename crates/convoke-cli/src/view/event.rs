@@ -14,7 +14,9 @@ pub(crate) fn event_json(event: &Event) -> serde_json::Result<Value> {
     let mut set = |key: &str, new: Value| value[key] = new;
     set("at", time(event.at).into());
     match &event.kind {
-        EventKind::MessageEnded { usage, .. } => set("usage", json!(UsageView::from(usage))),
+        EventKind::MessageEnded { usage, .. } | EventKind::ModelCallEnded { usage: Some(usage), .. } => {
+            set("usage", json!(UsageView::from(usage)));
+        }
         EventKind::QuestionAsked { question, .. } => set("question", question_json(question)),
         EventKind::QuestionAnswered { answer, .. } => set("answer", json!(AnswerView::from(answer))),
         EventKind::RetryScheduled { delay, .. } => rename(&mut value, "delay", *delay),
@@ -48,13 +50,14 @@ mod tests {
     fn shown(kind: EventKind) -> Value {
         let at = Timestamp::from_micros(1_767_603_600_000_000);
         let (run, path) = ("plan-1".parse().unwrap(), Path::from("plan"));
-        event_json(&Event { run, seq: 1, path, at, replayed: false, kind }).unwrap()
+        event_json(&Event { run, seq: 1, path, at, replayed: false, position: None, kind }).unwrap()
     }
 
     #[test]
     fn events_have_times_durations_and_money_in_the_shapes_of_every_other_document() {
         let usage = Usage { cost: Some(Money::from_micros(3_735)), ..Usage::tokens(120, 30) };
-        let said = shown(EventKind::MessageEnded { id: "m".to_owned(), finish: None, usage });
+        let said =
+            shown(EventKind::MessageEnded { id: "m".to_owned(), finish: None, usage, text: String::new() });
         assert_eq!(said["at"], "2026-01-05T09:00:00.000Z");
         assert_eq!((&said["usage"]["cost_usd"], &said["usage"]["cost"]), (&json!(0.003_735), &Value::Null));
         let totals = Totals { model_calls: 1, usage, ..Totals::default() };

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use super::Past;
 use crate::ask::{Answer, PendingQuestion, Question};
 use crate::event::EventKind;
-use crate::journal::Attached;
+use crate::journal::{Attached, Recorded};
 use crate::run::{Awaited, suspension};
 use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
 
@@ -43,15 +43,12 @@ impl Scope {
     pub(super) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
         let json = serde_json::to_value(&question)?;
         let effect = self.number(EffectKind::Ask, digest);
-        let past = effect.past::<Answer>(|| json.to_string())?;
-        let replayed = matches!(past, Past::Finished(_));
-        let asked = match &past {
-            Past::InDoubt => {
-                let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
-                slot.and_then(|slot| slot.started).map_or_else(Timestamp::now, |entry| entry.at)
-            }
-            _ => Timestamp::now(),
-        };
+        let past = effect.recorded::<Recorded<Answer>>(|| json.to_string());
+        let replayed = !matches!(past, Ok(Past::InDoubt | Past::Unknown));
+        let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
+        let begun = slot.and_then(|slot| slot.started);
+        begun.into_iter().for_each(|begun| effect.reach(begun.seq));
+        let asked = begun.map_or_else(Timestamp::now, |begun| begun.at);
         let pending = PendingQuestion {
             run: self.run_id().clone(),
             id: effect.key(),
@@ -59,10 +56,19 @@ impl Scope {
             asked,
             question,
         };
+        let past = match past {
+            // As far as the run has come, it waits for an answer.
+            Err(stop @ Error::NotRecorded { .. }) if begun.is_some() => {
+                self.tell_question(&pending, replayed).await;
+                return Err(stop);
+            }
+            past => past?,
+        };
         match past {
             Past::Unknown => {
                 let attached = Attached { opened: Some(pending.clone()), ..Attached::default() };
-                effect.append(Phase::Started, Some(json.to_string().into()), None, attached);
+                let begun = effect.append(Phase::Started, Some(json.to_string().into()), None, attached);
+                begun.into_iter().for_each(|begun| effect.reach(begun));
                 effect.settle().await?;
             }
             // It may have been withdrawn when the run failed, and is wanted again now that the run goes on.
@@ -71,7 +77,10 @@ impl Scope {
         }
         self.tell_question(&pending, replayed).await;
         let answer = match past {
-            Past::Finished(answer) => answer?,
+            Past::Finished((answer, entry)) => {
+                effect.reach(entry);
+                answer.into_result()?
+            }
             _ => {
                 let answer = self.await_answer(&pending).await;
                 let attached = Attached { closed: Some(pending.id.clone()), ..Attached::default() };

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Past, decode};
 use crate::error::TimedOut;
+use crate::event::Moment;
 use crate::journal::{Attached, Draft, FATE};
 use crate::{Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
 
@@ -45,6 +46,7 @@ impl Scope {
         let entry = journal.index.get(self.path(), FATE)?.finished?;
         match decode::<Recorded<()>>(entry.outcome.as_deref()) {
             Ok(Recorded::Err(RecordedError::TimedOut(timed_out))) if entry.digest == reached.digest() => {
+                self.node.reach(Moment::of_entry(entry.seq));
                 Some(Fate(timed_out))
             }
             _ => None,
@@ -65,7 +67,8 @@ impl Scope {
             // A path and a duration always serialise.
             outcome: serde_json::to_vec(&outcome).ok().map(Into::into),
         };
-        journal.append(draft, Attached::default());
+        let entry = journal.append(draft, Attached::default());
+        entry.into_iter().for_each(|entry| self.node.reach(Moment::of_entry(entry)));
     }
 }
 

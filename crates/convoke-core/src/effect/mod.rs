@@ -13,7 +13,6 @@ mod doubt;
 mod model;
 mod receive;
 mod recount;
-mod told_call;
 mod tool;
 mod version;
 
@@ -32,6 +31,7 @@ pub use model::Visibility;
 pub(crate) use receive::Asked;
 pub use receive::Received;
 
+use crate::event::Moment;
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};
 use crate::scope::LeafReplay;
@@ -204,14 +204,25 @@ impl<'a> Numbered<'a> {
         request: impl FnOnce() -> String,
     ) -> Result<Past<Result<T, Error>>, Error> {
         Ok(match self.recorded::<Recorded<T>>(request)? {
-            Past::Finished(recorded) => Past::Finished(recorded.into_result()),
+            Past::Finished((recorded, entry)) => {
+                self.reach(entry);
+                Past::Finished(recorded.into_result())
+            }
             Past::InDoubt => Past::InDoubt,
             Past::Unknown => Past::Unknown,
         })
     }
 
-    /// What the journal says, in the form it keeps.
-    fn recorded<O: DeserializeOwned>(&self, request: impl FnOnce() -> String) -> Result<Past<O>, Error> {
+    /// What follows in this scope follows from an entry.
+    fn reach(&self, entry: u64) {
+        self.scope.node.reach(Moment::of_entry(entry));
+    }
+
+    /// What the journal says, in the form it keeps, and the number of the entry that says it.
+    fn recorded<O: DeserializeOwned>(
+        &self,
+        request: impl FnOnce() -> String,
+    ) -> Result<Past<(O, u64)>, Error> {
         let Some(journal) = self.scope.journal() else { return Ok(Past::Unknown) };
         let past = match journal.index.get(self.path, self.ordinal) {
             Some(slot) if slot.first().is_some() => {
@@ -219,7 +230,7 @@ impl<'a> Numbered<'a> {
                 match slot.finished {
                     Some(entry) => {
                         self.scope.mark_told(journal);
-                        Past::Finished(decode(entry.outcome.as_deref())?)
+                        Past::Finished((decode(entry.outcome.as_deref())?, entry.seq))
                     }
                     None => Past::InDoubt,
                 }
@@ -308,24 +319,30 @@ impl<'a> Numbered<'a> {
     ) -> Result<(), Error> {
         if self.scope.journal().is_some() {
             let json = serde_json::to_vec(outcome)?;
-            self.append(Phase::Finished, request, Some(json.into()), attached);
+            let entry = self.append(Phase::Finished, request, Some(json.into()), attached);
+            entry.into_iter().for_each(|entry| self.reach(entry));
         }
         Ok(())
     }
 
-    fn append(&self, phase: Phase, request: Option<Bytes>, outcome: Option<Bytes>, attached: Attached<'_>) {
-        if let Some(journal) = self.scope.journal() {
-            let draft = Draft {
-                path: self.path,
-                ordinal: self.ordinal,
-                effect: self.effect,
-                phase,
-                digest: self.digest,
-                request,
-                outcome,
-            };
-            journal.append(draft, attached);
-        }
+    /// Takes an entry down. Gives its number.
+    fn append(
+        &self,
+        phase: Phase,
+        request: Option<Bytes>,
+        outcome: Option<Bytes>,
+        attached: Attached<'_>,
+    ) -> Option<u64> {
+        let draft = Draft {
+            path: self.path,
+            ordinal: self.ordinal,
+            effect: self.effect,
+            phase,
+            digest: self.digest,
+            request,
+            outcome,
+        };
+        self.scope.journal()?.append(draft, attached)
     }
 }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::told_call::ToldCall;
 use super::{Numbered, Past, shortened};
 use crate::budget::{
     ASSUMED_OUTPUT_TOKENS, Charge, Heard, Reservation, Wanted, broken_off, completed, tokens_asked,
 };
-use crate::event::EventKind;
+use crate::event::{EventKind, ModelCall, ModelCallEnd};
 use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
@@ -25,7 +25,8 @@ use crate::{Digest, EffectKind, Error, RecordedError, Scope, Timestamp};
 const KEPT_OF_MESSAGE: usize = 160;
 
 /// Who gets to see a reply while it comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Visibility {
     /// Whoever listens to the run.
     #[default]
@@ -52,14 +53,22 @@ impl Scope {
         let message_id = format!("msg-{}", &effect.key().as_str()[..12]);
         let refused = self.count_superseded_calls(&effect, model.highest_price());
         match effect.recorded::<RecordedCall>(|| describe(model.name(), &request))? {
-            Past::Finished(call) => {
+            Past::Finished((call, entry)) => {
                 self.count_model_call(&call, model.highest_price());
+                let (was_made, usage) = (call.was_made(), call.usage());
+                if was_made {
+                    self.begin_call(&message_id, model.name(), &request, visibility, true).await;
+                }
+                effect.reach(entry);
                 let outcome = call.into_result();
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
                     if visibility == Visibility::Streamed {
                         self.retell(&message_id, reply).await;
                     }
+                }
+                if was_made {
+                    self.end_call(&message_id, Some(usage), &outcome, true).await;
                 }
                 return outcome;
             }
@@ -76,7 +85,7 @@ impl Scope {
             Err(error) => return effect.finish(Some(stored), Err(error), attached()),
         };
         effect.settle().await?;
-        let told = ToldCall::begin(self, &message_id, model.name(), &request);
+        self.begin_call(&message_id, model.name(), &request, visibility, false).await;
         let asked = tokens_asked(&request);
         // Outside the stream, so that it is known however the stream ends.
         let mut heard = Heard::default();
@@ -100,12 +109,13 @@ impl Scope {
         if let Some(reservation) = reservation {
             reservation.settle(charged(usage.unwrap_or_default(), model.highest_price()));
         }
-        told.end(usage, &outcome);
         let call = match ended(outcome, usage) {
             Ok(call) => call,
             Err(stop) => {
                 self.node.run.count_model_call(usage.unwrap_or_default(), false);
-                return Err(stop);
+                let stopped = Err(stop);
+                self.end_call(&message_id, usage, &stopped, false).await;
+                return stopped;
             }
         };
         self.node.run.count_model_call(call.usage(), call.is_priced());
@@ -114,11 +124,57 @@ impl Scope {
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
         if let Ok(reply) = &outcome {
             self.note_reply(reply);
-            if visibility == Visibility::Streamed {
+            if visibility == Visibility::Streamed && self.is_heard() {
+                // What was told in passing has its moments in the account of the run, where it is told in one piece.
+                self.node.skip(retold(&message_id, reply).count() as u64);
                 self.end_message(&message_id, reply, false).await;
             }
         }
+        self.end_call(&message_id, usage, &outcome, false).await;
         outcome
+    }
+
+    async fn begin_call(
+        &self,
+        id: &str,
+        model: &str,
+        request: &ModelRequest,
+        visibility: Visibility,
+        replayed: bool,
+    ) {
+        if self.is_heard() {
+            let call = ModelCall {
+                id: id.to_owned(),
+                model: model.to_owned(),
+                visibility,
+                params: request.params.clone(),
+                has_schema: request.output.is_some(),
+                messages: request.messages.clone(),
+            };
+            self.emit_as(EventKind::ModelCallStarted(call), replayed).await;
+        }
+    }
+
+    async fn end_call(
+        &self,
+        id: &str,
+        usage: Option<Usage>,
+        outcome: &Result<ModelReply, Error>,
+        replayed: bool,
+    ) {
+        if self.is_heard() {
+            let end = match outcome {
+                Ok(reply) => ModelCallEnd::Replied {
+                    model: reply.model.clone(),
+                    finish: reply.finish,
+                    request_id: reply.request_id.clone(),
+                    message: Some(Arc::new(reply.message.clone())),
+                },
+                Err(error) => ModelCallEnd::Failed { error: error.to_string(), kind: error.kind() },
+            };
+            let kind = EventKind::ModelCallEnded { id: id.to_owned(), usage, end };
+            self.emit_as(kind, replayed).await;
+        }
     }
 
     fn note_reply(&self, reply: &ModelReply) {
@@ -155,14 +211,14 @@ impl Scope {
             if let Some(kind) = told(&delta, message_id, &builder) {
                 if !begun {
                     begun = true;
-                    self.begin_message(message_id, builder.model(), false).await;
+                    self.begin_message(message_id, builder.model()).await;
                 }
-                self.emit(kind).await;
+                self.emit_in_passing(kind).await;
             }
         }
         let reply = builder.finish()?;
         if heard && !begun {
-            self.begin_message(message_id, &reply.model, false).await;
+            self.begin_message(message_id, &reply.model).await;
         }
         Ok(reply)
     }
@@ -170,18 +226,22 @@ impl Scope {
     /// Calls of a reply that begins anew will never be made.
     async fn end_calls(&self, builder: &ReplyBuilder) {
         for id in builder.call_ids() {
-            self.emit(EventKind::ToolCallEnded { id: id.to_owned() }).await;
+            self.emit_in_passing(EventKind::ToolCallEnded { id: id.to_owned() }).await;
         }
     }
 
-    async fn begin_message(&self, id: &str, model: &str, replayed: bool) {
+    async fn begin_message(&self, id: &str, model: &str) {
         let kind = EventKind::MessageStarted { id: id.to_owned(), model: model.to_owned() };
-        self.emit_as(kind, replayed).await;
+        self.emit_in_passing(kind).await;
     }
 
     async fn end_message(&self, id: &str, reply: &ModelReply, replayed: bool) {
-        let kind =
-            EventKind::MessageEnded { id: id.to_owned(), finish: Some(reply.finish), usage: reply.usage };
+        let kind = EventKind::MessageEnded {
+            id: id.to_owned(),
+            finish: Some(reply.finish),
+            usage: reply.usage,
+            text: reply.text(),
+        };
         self.emit_as(kind, replayed).await;
     }
 
@@ -190,26 +250,8 @@ impl Scope {
         if !self.is_heard() {
             return;
         }
-        self.begin_message(id, &reply.model, true).await;
-        for part in &reply.message.parts {
-            let own = || id.to_owned();
-            match part {
-                Part::Text { text } => {
-                    self.emit_as(EventKind::MessageDelta { id: own(), text: text.clone() }, true).await;
-                }
-                Part::Reasoning { text, .. } if !text.is_empty() => {
-                    self.emit_as(EventKind::ReasoningDelta { id: own(), text: text.clone() }, true).await;
-                }
-                Part::ToolCall(call) => {
-                    let (call_id, tool) = (call.id.clone(), call.name.clone());
-                    let started =
-                        EventKind::ToolCallStarted { id: call_id.clone(), tool, message: Some(own()) };
-                    self.emit_as(started, true).await;
-                    let delta = call.arguments.to_string();
-                    self.emit_as(EventKind::ToolCallArguments { id: call_id, delta }, true).await;
-                }
-                _ => {}
-            }
+        for kind in retold(id, reply) {
+            self.emit_as(kind, true).await;
         }
         self.end_message(id, reply, true).await;
     }
@@ -334,6 +376,29 @@ fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<
         }
         _ => return None,
     })
+}
+
+/// A message as it is told from the journal, but for its end: each text in one piece.
+fn retold<'a>(id: &'a str, reply: &'a ModelReply) -> impl Iterator<Item = EventKind> + 'a {
+    let own = move || id.to_owned();
+    let started = EventKind::MessageStarted { id: own(), model: reply.model.clone() };
+    let parts = reply.message.parts.iter().flat_map(move |part| {
+        let (first, second) = match part {
+            Part::Text { text } => (Some(EventKind::MessageDelta { id: own(), text: text.clone() }), None),
+            Part::Reasoning { text, .. } if !text.is_empty() => {
+                (Some(EventKind::ReasoningDelta { id: own(), text: text.clone() }), None)
+            }
+            Part::ToolCall(call) => {
+                let (id, tool, message) = (call.id.clone(), call.name.clone(), Some(own()));
+                let arguments =
+                    EventKind::ToolCallArguments { id: id.clone(), delta: call.arguments.to_string() };
+                (Some(EventKind::ToolCallStarted { id, tool, message }), Some(arguments))
+            }
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    });
+    std::iter::once(started).chain(parts)
 }
 
 /// What the journal keeps of a request, and the content it refers to.

@@ -13,13 +13,13 @@ use super::doubt::Interrupted;
 use super::{Numbered, Past, shortened};
 use crate::ask::{Decision, Question};
 use crate::budget::Charge;
-use crate::event::EventKind;
-use crate::journal::Attached;
+use crate::event::{EventKind, Moment};
+use crate::journal::{Attached, Recorded};
 use crate::message::{ToolCall, ToolResult};
 use crate::run::Earlier;
 use crate::scope::{Child, Place};
 use crate::tool::{GateRequest, Invocation, Permission, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Digest, EffectKind, Error, RecordedError, Scope};
+use crate::{Digest, EffectKind, Entry, Error, Path, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -154,16 +154,18 @@ impl Scope {
         let spec = tool.spec();
         let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
         let mut refused = tool.check(&call.arguments).err().map(|problem| Outcome::refused(&problem));
-        let past = match effect.past(|| shortened(&asked().to_string())) {
+        let past = match effect.recorded::<Recorded<Outcome>>(|| shortened(&asked().to_string())) {
             Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
             past => past?,
         };
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
-            Past::Finished(outcome) => {
+            Past::Finished((recorded, entry)) => {
+                let outcome = recorded.into_result();
                 // A call that the budget did not allow, or that was refused, was never made.
                 let unmade = matches!(outcome, Err(Error::Budget(_)) | Ok(Outcome { refused: true, .. }));
                 if !unmade {
+                    self.reach_what_came_first();
                     self.tell_fate(call, outcome.as_ref().ok(), true).await;
                     self.count_attempts(effect.attempts(), &charge);
                 }
@@ -172,6 +174,10 @@ impl Scope {
                 if may_have_more || self.node.replay.get().is_some() {
                     self.recount_below();
                 }
+                if spec.repeat == Repeat::Reenter && self.node.run.events.tells_all() {
+                    self.tell_within(tool, call, effect).await;
+                }
+                effect.reach(entry);
                 return outcome;
             }
             Past::InDoubt => true,
@@ -252,6 +258,28 @@ impl Scope {
             None
         };
         self.call_tool(tool, call, effect, request, &prepared).await
+    }
+
+    /// What is told of a call follows from what was asked before it was made.
+    fn reach_what_came_first(&self) {
+        if let Some(journal) = self.journal().filter(|_| self.is_heard()) {
+            let asked = ["gate", "in doubt"].map(|name| Path::join(self.path(), name, 1));
+            let below = journal.index.slots_below(self.path()).filter_map(|slot| slot.finished);
+            let first = |entry: &&Entry| {
+                let place = entry.path.without_repetitions();
+                asked.iter().any(|asked| place.is_within(&asked.without_repetitions()))
+            };
+            below.filter(first).for_each(|entry| self.node.reach(Moment::of_entry(entry.seq)));
+        }
+    }
+
+    /// Tells what happened within a call that is over: it is made of effects, and all of them are known.
+    async fn tell_within(&self, tool: &Arc<dyn Tool>, call: &ToolCall, effect: &Numbered<'_>) {
+        let (key, prepared) = (effect.key(), Preparation::default());
+        let invocation =
+            Invocation { scope: self, key: &key, arguments: &call.arguments, prepared: &prepared };
+        // What it came to is known; it may have been cut short.
+        let _ = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind().await;
     }
 
     /// Lets a tool make ready for a call that it must not make twice, before the call is written down as begun; what it

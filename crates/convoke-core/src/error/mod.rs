@@ -6,6 +6,7 @@
 
 mod category;
 mod causes;
+mod kind;
 mod recorded;
 mod unusable;
 mod words;

@@ -1,13 +1,15 @@
 //! The kinds of events.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Visibility;
 use crate::ask::{Answer, Question, QuestionId};
-use crate::message::Usage;
-use crate::model::FinishReason;
+use crate::message::{Message, Transcript, Usage};
+use crate::model::{FinishReason, ModelParams};
 use crate::store::{RunStatus, Totals};
 
 /// What happened.
@@ -36,6 +38,26 @@ pub enum EventKind {
     StepSkipped {
         /// What went wrong.
         error: String,
+    },
+
+    /// An agent begins to work: what is done in this scope and below it, its turns, is its doing.
+    AgentStarted {
+        /// The agent's name.
+        name: String,
+    },
+
+    /// A model is about to be called. Told of every call, also of those whose replies nobody is shown.
+    ModelCallStarted(ModelCall),
+    /// A call of a model is over.
+    ModelCallEnded {
+        /// The call.
+        id: String,
+        /// What it used, with its cost as far as that is known; `None` if nobody knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// What became of it.
+        #[serde(flatten)]
+        end: ModelCallEnd,
     },
 
     /// A model begins to speak.
@@ -78,6 +100,9 @@ pub enum EventKind {
         /// What it used.
         #[serde(default)]
         usage: Usage,
+        /// The whole of what it said.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
     },
 
     /// A tool call begins to be known.
@@ -219,6 +244,61 @@ pub enum EventKind {
     },
 }
 
+/// A call of a model that is about to be made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ModelCall {
+    /// The call's id, unique in the run; that of its message, if it is streamed.
+    pub id: String,
+    /// The model that is asked.
+    pub model: String,
+    /// Who gets to see the reply.
+    #[serde(default)]
+    pub visibility: Visibility,
+    /// How it is to answer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub params: ModelParams,
+    /// Whether its answer must have a certain shape.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_schema: bool,
+    /// What it is told; for those who listen in this process only.
+    #[serde(skip)]
+    pub messages: Transcript,
+}
+
+/// What became of a call of a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelCallEnd {
+    /// The model replied.
+    Replied {
+        /// The model that answered.
+        model: String,
+        /// Why it stopped.
+        finish: FinishReason,
+        /// The provider's id for the request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request_id: Option<String>,
+        /// What it said; for those who listen in this process only.
+        #[serde(skip)]
+        message: Option<Arc<Message>>,
+    },
+    /// It did not.
+    Failed {
+        /// Why.
+        error: String,
+        /// One word for it: an HTTP status, or what kind of failure it is.
+        kind: String,
+    },
+    /// Nobody waits for it any more: whoever made it was dropped.
+    Dropped,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// How a step ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
@@ -248,9 +328,29 @@ pub struct RunEnd {
     /// What went wrong, if anything did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The workflow, of a run that was refused before it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
     /// The final state, as JSON, if it could be told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
     /// What the run used.
     pub totals: Totals,
+}
+
+impl EventKind {
+    /// Whether it tells of something that is under way, and that the journal knows of only when it is over.
+    pub(crate) fn is_under_way(&self) -> bool {
+        match self {
+            Self::ToolCallStarted { message, .. } => message.is_some(),
+            Self::ModelCallStarted(_)
+            | Self::MessageStarted { .. }
+            | Self::MessageDelta { .. }
+            | Self::ReasoningDelta { .. }
+            | Self::MessageRestarted { .. }
+            | Self::ToolCallArguments { .. }
+            | Self::ToolCallExecuting { .. } => true,
+            _ => false,
+        }
+    }
 }

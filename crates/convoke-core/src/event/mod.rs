@@ -6,17 +6,20 @@
 //!
 //! `step failed` is not `run failed`: a failed step whose parent goes on is a [`StepEnd::Failed`] like any other.
 
-mod call;
+mod audience;
 mod kind;
+mod position;
 mod reader;
 mod sequencer;
 
 use serde::{Deserialize, Serialize};
 
-pub use call::{AgentStart, CallOutcome, ModelCall, ModelCallEnd};
-pub use kind::{EventKind, RunEnd, StepEnd};
+pub(crate) use audience::{Audience, Seat};
+pub use kind::{EventKind, ModelCall, ModelCallEnd, RunEnd, StepEnd};
+pub(crate) use position::Moment;
+pub use position::{InvalidPosition, Position};
 pub(crate) use reader::{EventReceiver, EventSender, event_channel};
-pub(crate) use sequencer::Sequencer;
+pub(crate) use sequencer::{Sequencer, Told, Wanted};
 
 use crate::{Path, RunId, Timestamp};
 
@@ -34,6 +37,10 @@ pub struct Event {
     /// Whether it was told from the journal instead of happening now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
+    /// Where it stands in the account of the run, which is the same whoever tells it; `None` if it is of this moment only: part of what
+    /// is superseded by its end (the words of a reply as they come), or the end of something that was cut short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
@@ -45,27 +52,6 @@ pub struct Event {
 pub trait Observer: Send + Sync {
     /// Takes notice.
     fn observe(&self, event: &Event);
-
-    /// Takes notice of a run of this workflow that is refused before it begins. The event of its end comes next, and is
-    /// its only one.
-    fn run_refused(&self, run: &RunId, workflow: &str) {
-        let _ = (run, workflow);
-    }
-
-    /// Takes notice of an agent that begins to work, in order with the events.
-    fn agent_started(&self, agent: &AgentStart<'_>) {
-        let _ = agent;
-    }
-
-    /// Takes notice of a call of a model that is about to be made, in order with the events.
-    fn model_call_started(&self, call: &ModelCall<'_>) {
-        let _ = call;
-    }
-
-    /// Takes notice of the end of a call.
-    fn model_call_ended(&self, end: &ModelCallEnd<'_>) {
-        let _ = end;
-    }
 }
 
 impl<F: Fn(&Event) + Send + Sync> Observer for F {

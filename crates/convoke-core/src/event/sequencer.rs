@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::{Event, EventKind, EventSender, Observer, StepEnd};
+use super::{
+    Audience, Event, EventKind, EventSender, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
+};
 use crate::message::Usage;
 use crate::scope::WorkClock;
 use crate::{Path, RunId, Timestamp};
@@ -21,9 +23,23 @@ pub(crate) struct Sequencer {
     run: RunId,
     observers: Vec<Arc<dyn Observer>>,
     reader: Option<EventSender>,
-    /// Whether events are kept for whoever asks for them when the run is over.
-    keeps: bool,
+    audience: Arc<Audience>,
+    /// Which events are kept for whoever asks for them when the run is over.
+    keeps: Option<Wanted>,
     state: Mutex<State>,
+}
+
+/// Which events of a run that is told again somebody wants.
+pub(crate) enum Wanted {
+    /// All of them, as they come.
+    All,
+    /// Those after a position, in the order of their positions.
+    After {
+        /// The position; `None` for the beginning.
+        position: Option<Position>,
+        /// So many of them, the first.
+        most: usize,
+    },
 }
 
 #[derive(Default)]
@@ -36,58 +52,85 @@ struct State {
     places: HashMap<String, Vec<Path>>,
     over: bool,
     kept: Vec<Event>,
+    in_order: BTreeMap<Position, Event>,
 }
 
 #[derive(Clone, PartialEq)]
 enum Span {
     Step,
+    ModelCall(String),
     Message(String),
     ToolCall(String),
 }
 
 impl Sequencer {
-    pub(crate) fn new(run: RunId, observers: Vec<Arc<dyn Observer>>, reader: Option<EventSender>) -> Self {
-        Self { run, observers, reader, keeps: false, state: Mutex::new(State::default()) }
+    pub(crate) fn new(
+        run: RunId,
+        observers: Vec<Arc<dyn Observer>>,
+        audience: Arc<Audience>,
+        reader: Option<EventSender>,
+    ) -> Self {
+        Self { run, observers, reader, audience, keeps: None, state: Mutex::new(State::default()) }
     }
 
-    /// Keeps all events, for [`take_kept`](Self::take_kept).
-    pub(crate) fn keeping(run: RunId) -> Self {
-        Self { keeps: true, ..Self::new(run, Vec::new(), None) }
+    /// Keeps events, for [`take_kept`](Self::take_kept), and tells nobody.
+    pub(crate) fn keeping(run: RunId, wanted: Wanted) -> Self {
+        Self { keeps: Some(wanted), ..Self::new(run, Vec::new(), Arc::default(), None) }
     }
 
     /// The events kept so far.
     pub(crate) fn take_kept(&self) -> Vec<Event> {
-        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).kept)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_order = std::mem::take(&mut state.in_order).into_values();
+        std::mem::take(&mut state.kept).into_iter().chain(in_order).collect()
+    }
+
+    /// The end of a run that was told as far as it has come, and of everything that was cut short by it.
+    pub(crate) fn ends(&self, end: RunEnd, position: Position) -> Vec<Event> {
+        let (whole, is_final, end) = (Path::from(""), end.status.is_final(), EventKind::RunEnded(end));
+        let left = if is_final { self.left_open(&whole, &end) } else { Vec::new() };
+        let closing = left.iter().map(|left| Told::now(&left.path, left.closing()));
+        let last = Told { position: Some(position), ..Told::now(&whole, end) };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        closing.chain(std::iter::once(last)).map(|told| state.number(&self.run, told)).collect()
+    }
+
+    /// Whether what is told is the account of a run, complete with what happened within calls that are over.
+    pub(crate) fn tells_all(&self) -> bool {
+        matches!(self.keeps, Some(Wanted::After { .. }))
     }
 
     /// Whether anybody listens. If not, making events would be a waste.
     pub(crate) fn is_heard(&self) -> bool {
-        self.reader.is_some() || self.keeps || !self.observers.is_empty()
+        self.reader.is_some()
+            || self.keeps.is_some()
+            || !self.observers.is_empty()
+            || self.audience.is_there()
     }
 
     /// Reports an event. Waits while the reader's buffer is full; the clock stands still meanwhile.
-    pub(crate) async fn emit(&self, path: &Path, replayed: bool, kind: EventKind, clock: Option<&WorkClock>) {
+    pub(crate) async fn emit(&self, told: Told<'_>, clock: Option<&WorkClock>) {
         if !self.is_heard() {
             return;
         }
-        if matches!(kind, EventKind::StepEnded(_) | EventKind::RunEnded(_)) {
-            for left in self.left_open(path, &kind) {
-                let closing = left.closing();
+        if matches!(told.kind, EventKind::StepEnded(_) | EventKind::RunEnded(_)) {
+            for left in self.left_open(told.path, &told.kind) {
                 let place = self.place(clock).await;
-                self.deliver(&left.path, replayed, closing, place);
+                let (position, kind) = (None, left.closing());
+                self.deliver(Told { path: &left.path, position, replayed: told.replayed, kind }, place);
             }
         }
         let place = self.place(clock).await;
-        self.deliver(path, replayed, kind, place);
+        self.deliver(told, place);
     }
 
     /// Reports the end of a run whose task was dropped, or blocks: whoever is left cannot wait.
     pub(crate) fn emit_last_without_waiting(&self, kind: EventKind) {
         let whole = Path::from("");
         for left in self.left_open(&whole, &kind) {
-            self.tell(&left.path, false, left.closing(), |event| self.send_last(event));
+            self.tell(Told::now(&left.path, left.closing()), |event| self.send_last(event));
         }
-        self.tell(&whole, false, kind, |event| self.send_last(event));
+        self.tell(Told::now(&whole, kind), |event| self.send_last(event));
     }
 
     fn send_last(&self, event: Event) {
@@ -111,14 +154,8 @@ impl Sequencer {
     }
 
     /// Reports an event in its place.
-    pub(crate) fn deliver(
-        &self,
-        path: &Path,
-        replayed: bool,
-        kind: EventKind,
-        place: Option<EventPlace<'_>>,
-    ) {
-        self.tell(path, replayed, kind, |event| {
+    pub(crate) fn deliver(&self, told: Told<'_>, place: Option<EventPlace<'_>>) {
+        self.tell(told, |event| {
             if let Some(place) = place {
                 place.send(event);
             }
@@ -126,45 +163,23 @@ impl Sequencer {
     }
 
     /// Numbers an event and hands it on, under one lock, unless it comes too late.
-    fn tell(&self, path: &Path, replayed: bool, kind: EventKind, send: impl FnOnce(Event)) {
+    fn tell(&self, told: Told<'_>, send: impl FnOnce(Event)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.over || !state.admit(path, &kind) {
+        if state.over || !state.admit(told.path, &told.kind) {
             return;
         }
-        state.sent += 1;
-        let event = Event {
-            run: self.run.clone(),
-            seq: state.sent,
-            path: path.clone(),
-            at: Timestamp::now(),
-            replayed,
-            kind,
-        };
-        self.tell_observers(|observer| observer.observe(&event));
-        if self.keeps {
-            state.kept.push(event);
-        } else {
-            send(event);
-        }
-    }
-
-    /// Whether anybody wants to know more than the stream tells.
-    pub(crate) fn is_observed(&self) -> bool {
-        !self.observers.is_empty()
-    }
-
-    /// Tells observers what is not in the stream, unless the run is over.
-    pub(crate) fn tell_beside(&self, tell: impl Fn(&dyn Observer)) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.over {
-            self.tell_observers(tell);
-        }
-    }
-
-    /// Whoever only listens must not end what it listens to. A panic has been reported by its hook.
-    fn tell_observers(&self, tell: impl Fn(&dyn Observer)) {
+        let event = state.number(&self.run, told);
         for observer in &self.observers {
-            let _ = catch_unwind(AssertUnwindSafe(|| tell(&**observer)));
+            // Whoever only listens must not end what it listens to. A panic has been reported by its hook.
+            let _ = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
+        }
+        if self.audience.is_there() && event.kind.is_under_way() && !event.replayed {
+            self.audience.tell(&event);
+        }
+        match &self.keeps {
+            None => send(event),
+            Some(Wanted::All) => state.kept.push(event),
+            Some(Wanted::After { position, most }) => state.put_in_order(event, position.as_ref(), *most),
         }
     }
 
@@ -182,6 +197,14 @@ impl Sequencer {
 }
 
 impl State {
+    /// Gives an event its number.
+    fn number(&mut self, run: &RunId, told: Told<'_>) -> Event {
+        self.sent += 1;
+        let Told { path, position, replayed, kind } = told;
+        let (run, path) = (run.clone(), path.clone());
+        Event { run, seq: self.sent, path, at: Timestamp::now(), replayed, position, kind }
+    }
+
     /// What is open at a path.
     fn at(&self, path: &Path) -> Option<(&Path, &Vec<Span>)> {
         self.open.get_key_value(path)
@@ -202,13 +225,27 @@ impl State {
         self.open.range(bound('/')..bound('0')).collect()
     }
 
+    /// Keeps the first so many of the events after a position.
+    fn put_in_order(&mut self, event: Event, after: Option<&Position>, most: usize) {
+        if let Some(position) = event.position.clone().filter(|position| Some(position) > after) {
+            self.in_order.insert(position, event);
+            if self.in_order.len() > most {
+                self.in_order.pop_last();
+            }
+        }
+    }
+
     /// Keeps account of what is open. Says no to an end of what was never begun.
     fn admit(&mut self, path: &Path, kind: &EventKind) -> bool {
         match kind {
             EventKind::StepStarted { .. } => self.begin(path, Span::Step),
+            EventKind::ModelCallStarted(ModelCall { id, .. }) => {
+                self.begin(path, Span::ModelCall(id.clone()));
+            }
             EventKind::MessageStarted { id, .. } => self.begin(path, Span::Message(id.clone())),
             EventKind::ToolCallStarted { id, .. } => self.begin(path, Span::ToolCall(id.clone())),
             EventKind::StepEnded(_) => return self.end(path, &Span::Step),
+            EventKind::ModelCallEnded { id, .. } => return self.end(path, &Span::ModelCall(id.clone())),
             EventKind::MessageEnded { id, .. } => {
                 return self.end_by_id(path, id, &Span::Message(id.clone()));
             }
@@ -256,6 +293,21 @@ fn in_common(one: &Path, other: &Path) -> usize {
     one.zip(other).take_while(|(one, other)| one == other).count()
 }
 
+/// Something to be told.
+pub(crate) struct Told<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) position: Option<Position>,
+    pub(crate) replayed: bool,
+    pub(crate) kind: EventKind,
+}
+
+impl<'a> Told<'a> {
+    /// Something that happens now, and has no place in the account of the run.
+    pub(crate) fn now(path: &'a Path, kind: EventKind) -> Self {
+        Self { path, position: None, replayed: false, kind }
+    }
+}
+
 /// Something that was started and must be ended.
 struct Open {
     path: Path,
@@ -268,9 +320,15 @@ impl Open {
             Span::Step => {
                 EventKind::StepEnded(StepEnd::Interrupted { reason: "an outer step ended first".to_owned() })
             }
-            Span::Message(id) => {
-                EventKind::MessageEnded { id: id.clone(), finish: None, usage: Usage::default() }
+            Span::ModelCall(id) => {
+                EventKind::ModelCallEnded { id: id.clone(), usage: None, end: ModelCallEnd::Dropped }
             }
+            Span::Message(id) => EventKind::MessageEnded {
+                id: id.clone(),
+                finish: None,
+                usage: Usage::default(),
+                text: String::new(),
+            },
             Span::ToolCall(id) => EventKind::ToolCallEnded { id: id.clone() },
         }
     }

@@ -84,21 +84,29 @@ impl RunJournal {
     }
 
     /// Takes an entry down. It is on its way to the store when this returns, and durable after
-    /// [`settle`](Self::settle).
-    pub(crate) fn append(&self, draft: Draft<'_>, attached: Attached<'_>) {
-        let Some(lease) = &self.lease else { return };
+    /// [`settle`](Self::settle). Gives its number.
+    pub(crate) fn append(&self, draft: Draft<'_>, attached: Attached<'_>) -> Option<u64> {
+        let lease = self.lease.as_ref()?;
         // Numbers are given and batches handed over under one lock, so that the store sees them in order.
         let mut state = self.lock();
         let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.kept));
         state.kept.stored.extend(blobs.iter().map(|blob| blob.digest));
+        let entry = state.number(draft);
+        let number = entry.seq;
         let batch = Batch {
-            entries: vec![state.number(draft)],
+            entries: vec![entry],
             blobs,
             opened: attached.opened.into_iter().collect(),
             closed: attached.closed.into_iter().collect(),
             ..Batch::default()
         };
         state.last = Some(self.store.append(lease, batch));
+        Some(number)
+    }
+
+    /// The number of the last entry that was taken down.
+    pub(crate) fn last_number(&self) -> u64 {
+        self.lock().next_seq - 1
     }
 
     /// Takes note of a reply whose entry was appended: a conversation that goes on with it need not store it again.

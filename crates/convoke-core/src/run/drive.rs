@@ -9,7 +9,7 @@ use super::time_limit::Time;
 use super::told::Listener;
 use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
-use crate::event::{EventKind, EventSender, RunEnd, Sequencer};
+use crate::event::{EventKind, EventSender, Moment, Position, RunEnd, Told};
 use crate::scope::Node;
 use crate::store::{Batch, RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
@@ -29,6 +29,7 @@ pub(super) async fn drive<S: State>(
             let end = RunEnd {
                 status: outcome.status,
                 error: None,
+                refused: None,
                 state: Some(json::to_value(&outcome.state)?),
                 totals: outcome.totals,
             };
@@ -42,7 +43,7 @@ pub(super) async fn drive<S: State>(
     };
     let time = Time::of(&ready);
     let Ready { id, seed, mut state, journal, grants, resumed, launch, names, .. } = *ready;
-    let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
+    let events = services.sequencer(id.clone(), reader);
     let run = Arc::new(Run::new(id, seed, services, journal, events, polls).granted(grants).knowing(names));
     run.polls.belong_to(&run);
     let guard = Unfinished(Some(Arc::clone(&run)));
@@ -52,7 +53,7 @@ pub(super) async fn drive<S: State>(
     let scope = Scope::new(node);
 
     let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
-    run.events.emit(&Path::from(""), false, started, None).await;
+    scope.tell(&Path::from(""), started, false).await;
     let listener = Listener::of(&run, &options.canceller);
     if let Some(listener) = listener.as_ref().filter(|_| resumed) {
         // It may have been told while nobody worked on it.
@@ -118,8 +119,11 @@ async fn conclude<S: State>(
         }
     }
     let totals = run.totals();
-    let end = RunEnd { status, error: error.as_ref().map(ToString::to_string), state: json, totals };
-    run.events.emit(&Path::from(""), false, EventKind::RunEnded(end), None).await;
+    let error_text = error.as_ref().map(ToString::to_string);
+    let end = RunEnd { status, error: error_text, refused: None, state: json, totals };
+    let position = run.journal.as_ref().map(|journal| end_of_run(journal.last_number()));
+    let kind = EventKind::RunEnded(end);
+    run.events.emit(Told { path: &Path::from(""), position, replayed: false, kind }, None).await;
     Outcome { run: run.id.clone(), status, state, error, totals }
 }
 
@@ -132,15 +136,20 @@ pub(super) async fn report_refused(
     error: &Error,
 ) {
     let id = id.unwrap_or_else(RunId::mint);
-    let events = Sequencer::new(id.clone(), services.observers.clone(), reader);
-    events.tell_beside(|observer| observer.run_refused(&id, workflow));
+    let events = services.sequencer(id, reader);
     let end = RunEnd {
         status: RunStatus::Failed,
         error: Some(error.to_string()),
+        refused: Some(workflow.to_owned()),
         state: None,
         totals: Default::default(),
     };
-    events.emit(&Path::from(""), false, EventKind::RunEnded(end), None).await;
+    events.emit(Told::now(&Path::from(""), EventKind::RunEnded(end)), None).await;
+}
+
+/// Where the end of a run stands whose journal has so many entries. It may go on, and then more follows.
+pub(super) fn end_of_run(entries: u64) -> Position {
+    Position::new(Moment::last_of_entry(entries), Path::from(""))
 }
 
 /// A run that was completed before only tells its end again.
@@ -151,10 +160,12 @@ async fn report_completed(
     id: RunId,
     end: RunEnd,
 ) {
-    let events = Sequencer::new(id, services.observers.clone(), reader);
-    let started = EventKind::RunStarted { workflow: workflow.to_owned(), resumed: true };
-    events.emit(&Path::from(""), true, started, None).await;
-    events.emit(&Path::from(""), true, EventKind::RunEnded(end), None).await;
+    let events = services.sequencer(id, reader);
+    let (path, started) =
+        (Path::from(""), EventKind::RunStarted { workflow: workflow.to_owned(), resumed: true });
+    for kind in [started, EventKind::RunEnded(end)] {
+        events.emit(Told { replayed: true, ..Told::now(&path, kind) }, None).await;
+    }
 }
 
 /// A run whose task is dropped in the middle still has a last event, and can be resumed at once.

@@ -25,6 +25,7 @@ mod runtime;
 mod settings_methods;
 mod start;
 mod stream;
+mod subscribe;
 mod time_limit;
 mod told;
 mod waiting;
@@ -52,10 +53,11 @@ pub use runner::Runner;
 pub use runtime::{FORBID_LIVE_MODELS, Runtime, RuntimeBuilder};
 pub use start::{RunOptions, Start, WhenBusy, WhenDropped};
 pub use stream::RunStream;
+pub use subscribe::Subscription;
 pub(crate) use waiting::{Awaited, Waiting, suspension};
 pub use workflow::{State, Workflow};
 
-use crate::event::{EventKind, RunEnd, Sequencer};
+use crate::event::{Audience, EventKind, EventSender, RunEnd, Sequencer};
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
@@ -85,12 +87,20 @@ pub(crate) struct Services {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
+    pub(crate) audience: Arc<Audience>,
     pub(crate) gates: Vec<Arc<dyn Gate>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) on_doubt: OnDoubt,
     /// How long a run waits for time to pass or mail to come before it is suspended.
     pub(crate) patience: Duration,
     pub(crate) forbid_live_models: bool,
+}
+
+impl Services {
+    /// What the events of a run go through.
+    pub(crate) fn sequencer(&self, run: RunId, reader: Option<EventSender>) -> Sequencer {
+        Sequencer::new(run, self.observers.clone(), Arc::clone(&self.audience), reader)
+    }
 }
 
 impl Run {
@@ -141,6 +151,7 @@ impl Run {
         self.events.emit_last_without_waiting(EventKind::RunEnded(RunEnd {
             status: error.status(),
             error: Some(error.to_string()),
+            refused: None,
             state: None,
             totals: self.totals(),
         }));

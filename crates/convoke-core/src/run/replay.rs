@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::drive::end_of_run;
 use super::{Run, Runtime, State, Workflow};
-use crate::event::{Event, Sequencer};
+use crate::event::{Event, EventKind, Position, RunEnd, Sequencer, Wanted};
 use crate::journal::{JournalIndex, Mailbox, RunJournal};
 use crate::scope::{Cancel, Node};
-use crate::store::{StoreError, read_entries};
-use crate::{Error, RunId, Scope};
+use crate::store::{RunRecord, StoreError, read_entries};
+use crate::{Entry, Error, Path, RunId, Scope};
 
 /// What a replay came to.
 #[derive(Debug)]
@@ -23,6 +24,16 @@ pub struct Replay<S> {
     pub unused: usize,
 }
 
+/// Which part of the account of a run is wanted.
+pub(super) struct Part {
+    /// What follows this position; `None` for the beginning.
+    pub(super) after: Option<Position>,
+    /// So many events of it, the first.
+    pub(super) most: usize,
+    /// How the run has ended, if it has.
+    pub(super) end: Option<RunEnd>,
+}
+
 impl Runtime {
     /// Runs a stored run again with the journal answering every effect. Nothing is called, nothing is written, and no
     /// lease is needed: a run under way can be replayed as far as it has come.
@@ -32,19 +43,63 @@ impl Runtime {
     pub async fn replay<S: State>(&self, workflow: &Workflow<S>, run: &RunId) -> Result<Replay<S>, Error> {
         let store = self.store()?;
         let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
-        let mut state = workflow.restore(&record)?;
-        let index = JournalIndex::new(read_entries(&**store, run).await?);
-        let journal = RunJournal::new(Arc::clone(store), None, index, Mailbox::default(), HashSet::new());
-        let events = Sequencer::keeping(run.clone());
+        let state = workflow.restore(&record)?;
+        let entries = read_entries(&**store, run).await?;
+        let scope = self.replaying(workflow, &record, entries, Wanted::All)?;
+        Ok(played(workflow, state, &scope).await)
+    }
+
+    /// A part of the account of a run, as far as these entries go: its events in the order of their positions.
+    pub(super) async fn account<S: State>(
+        &self,
+        workflow: &Workflow<S>,
+        record: &RunRecord,
+        entries: &[Entry],
+        part: Part,
+    ) -> Result<Replay<S>, Error> {
+        let Part { after, most, end } = part;
+        let state = workflow.restore(record)?;
+        let wanted = Wanted::After { position: after.clone(), most };
+        let scope = self.replaying(workflow, record, entries.to_vec(), wanted)?;
+        let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed: false };
+        scope.tell(&Path::from(""), started, true).await;
+        let mut replay = played(workflow, state, &scope).await;
+        let last = end_of_run(entries.len() as u64);
+        if let Some(end) = end.filter(|_| replay.events.len() < most && after.as_ref() < Some(&last)) {
+            replay.events.extend(scope.node.run.events.ends(end, last));
+        }
+        for event in &mut replay.events {
+            // It is told when what it follows from was written down.
+            let follows_from = event.position.as_ref().and_then(|position| position.entry().checked_sub(1));
+            let entry = follows_from.and_then(|index| entries.get(usize::try_from(index).ok()?));
+            event.at = entry.map_or(record.created, |entry| entry.at);
+        }
+        Ok(replay)
+    }
+
+    /// The scope of a run that is only told again.
+    fn replaying<S: State>(
+        &self,
+        workflow: &Workflow<S>,
+        record: &RunRecord,
+        entries: Vec<Entry>,
+        wanted: Wanted,
+    ) -> Result<Scope, Error> {
+        let (store, run) = (Arc::clone(self.store()?), record.id.clone());
+        let index = JournalIndex::new(entries);
+        let journal = RunJournal::new(store, None, index, Mailbox::default(), HashSet::new());
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);
-        let replayed = Run::new(run.clone(), record.seed, services, Some(journal), events, Arc::default());
+        let events = Sequencer::keeping(run.clone(), wanted);
+        let replayed = Run::new(run, record.seed, services, Some(journal), events, Arc::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
-        let node = Node::root(Arc::clone(&replayed), settings, None, Arc::new(Cancel::default()), None);
-        let scope = Scope::new(node);
-        let error = scope.run(&**workflow.root(), &mut state).await.err();
-        let unused = replayed.journal.as_ref().map_or(0, |journal| journal.index.unused());
-        let events = replayed.events.take_kept();
-        Ok(Replay { state, error, events, unused })
+        Ok(Scope::new(Node::root(replayed, settings, None, Arc::new(Cancel::default()), None)))
     }
+}
+
+async fn played<S: State>(workflow: &Workflow<S>, mut state: S, scope: &Scope) -> Replay<S> {
+    let error = scope.run(&**workflow.root(), &mut state).await.err();
+    let run = &scope.node.run;
+    let unused = run.journal.as_ref().map_or(0, |journal| journal.index.unused());
+    Replay { state, error, events: run.events.take_kept(), unused }
 }

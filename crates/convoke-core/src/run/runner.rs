@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::attend::{attended, watched};
+use super::replay::Part;
 use super::start::{Beginning, EVENT_BUFFER, Start};
 use super::{Outcome, Polls, Replay, RunOptions, RunStream, Runtime, State, Workflow, drive};
 use crate::event::{EventSender, event_channel};
 use crate::step::{BoxFuture, Outline};
-use crate::{Error, Path, RunId, Scope, json};
+use crate::store::RunRecord;
+use crate::{Entry, Error, Path, RunId, Scope, json};
 
 /// A workflow whose state is hidden behind JSON.
 #[derive(Clone)]
@@ -48,6 +50,14 @@ trait Erased: Send + Sync {
         runtime: &'a Runtime,
         run: &'a RunId,
     ) -> BoxFuture<'a, Result<Replay<Value>, Error>>;
+
+    fn account<'a>(
+        &'a self,
+        runtime: &'a Runtime,
+        record: &'a RunRecord,
+        entries: &'a [Entry],
+        part: Part,
+    ) -> BoxFuture<'a, Result<Replay<()>, Error>>;
 
     fn outline(&self) -> Outline;
 }
@@ -160,6 +170,17 @@ impl Runner {
         self.inner.replay(runtime, run).await
     }
 
+    /// A part of the account of a stored run of it, as far as these entries go.
+    pub(super) async fn account(
+        &self,
+        runtime: &Runtime,
+        record: &RunRecord,
+        entries: &[Entry],
+        part: Part,
+    ) -> Result<Replay<()>, Error> {
+        self.inner.account(runtime, record, entries, part).await
+    }
+
     /// Runs its steps as part of another run, and gives the state they came to.
     ///
     /// # Errors
@@ -221,6 +242,20 @@ impl<S: State> Erased for Typed<S> {
         Box::pin(async move {
             let Replay { state, error, events, unused } = runtime.replay(&self.workflow, run).await?;
             Ok(Replay { state: json::to_value(&state)?, error, events, unused })
+        })
+    }
+
+    fn account<'a>(
+        &'a self,
+        runtime: &'a Runtime,
+        record: &'a RunRecord,
+        entries: &'a [Entry],
+        part: Part,
+    ) -> BoxFuture<'a, Result<Replay<()>, Error>> {
+        Box::pin(async move {
+            let replay = runtime.account(&self.workflow, record, entries, part).await?;
+            let Replay { error, events, unused, .. } = replay;
+            Ok(Replay { state: (), error, events, unused })
         })
     }
 

@@ -185,6 +185,7 @@ impl RuntimeBuilder {
             store: self.store,
             responder: self.responder,
             observers: self.observers,
+            audience: Arc::default(),
             gates: self.gates,
             settings: Arc::new(self.settings),
             on_doubt: self.on_doubt,

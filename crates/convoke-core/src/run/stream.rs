@@ -111,7 +111,8 @@ fn end_of<S>(outcome: &Result<Outcome<S>, Error>, last: Option<&(RunId, u64)>) -
         path: Path::from(""),
         at: Timestamp::now(),
         replayed: false,
-        kind: EventKind::RunEnded(RunEnd { status, error, state: None, totals }),
+        position: None,
+        kind: EventKind::RunEnded(RunEnd { status, error, refused: None, state: None, totals }),
     }
 }
 

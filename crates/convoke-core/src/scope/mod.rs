@@ -33,7 +33,7 @@ pub use veil::Veil;
 pub(crate) use work_clock::{Pause, WorkClock};
 
 use crate::budget::{Charge, Exhausted, Resource};
-use crate::event::EventKind;
+use crate::event::{EventKind, Position, Told};
 use crate::model::AbsentModel;
 use crate::{Error, Model, Path, RunId};
 
@@ -108,7 +108,8 @@ impl Scope {
     /// what starts whenever it can still has the same path every time.
     pub fn place(&self, name: &str) -> Place {
         let name = self.node.name_of(name);
-        Place { name: name.into(), repetition: self.node.count_child(name) }
+        let taken = self.node.moment();
+        Place { name: name.into(), repetition: self.node.count_child(name), taken }
     }
 
     /// A scope below this one whose events are collected, besides whoever listens to the run.
@@ -157,26 +158,28 @@ impl Scope {
         }
     }
 
+    /// Reports something that its end will supersede: it has no place in the account of the run.
+    pub(crate) async fn emit_in_passing(&self, kind: EventKind) {
+        if self.may_tell() {
+            if let Some(tap) = &self.node.tap {
+                tap.hear(self.path(), &kind);
+            }
+            self.node.run.events.emit(Told::now(self.path(), kind), self.node.clock.as_deref()).await;
+        }
+    }
+
     /// Whether somebody listens, and what is told from here does not come too late.
     fn may_tell(&self) -> bool {
         self.is_heard() && !self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed))
     }
 
-    async fn tell(&self, path: &Path, kind: EventKind, replayed: bool) {
+    pub(crate) async fn tell(&self, path: &Path, kind: EventKind, replayed: bool) {
         if let Some(tap) = &self.node.tap {
             tap.hear(path, &kind);
         }
-        self.node.run.events.emit(path, replayed, kind, self.node.clock.as_deref()).await;
-    }
-
-    /// Tells observers whose turns come in this scope. The stream says nothing of it until the agent has ended.
-    pub fn introduce_agent(&self, name: &str) {
-        let events = &self.node.run.events;
-        if events.is_observed() {
-            let (run, path, at) = (self.run_id(), self.path(), crate::Timestamp::now());
-            let agent = crate::AgentStart { run, path, name, at };
-            events.tell_beside(|observer| observer.agent_started(&agent));
-        }
+        let position = Some(Position::new(self.node.tick(), path.clone()));
+        let told = Told { path, position, replayed, kind };
+        self.node.run.events.emit(told, self.node.clock.as_deref()).await;
     }
 
     /// Reports that a failed step below this scope does no harm: its parent goes on.
@@ -202,7 +205,8 @@ impl Scope {
             if let Some(tap) = &self.node.tap {
                 tap.hear(self.path(), &kind);
             }
-            events.deliver(self.path(), false, kind, place);
+            let (path, position) = (self.path(), Some(Position::new(self.node.tick(), self.path().clone())));
+            events.deliver(Told { path, position, replayed: false, kind }, place);
         });
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use super::{LeafReplay, Settings};
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
+use crate::event::Moment;
 use crate::run::Run;
 
 pub(crate) struct Node {
@@ -51,6 +52,10 @@ pub(crate) struct Node {
     pub(crate) suspended: AtomicBool,
     /// Set if nothing new may happen here: the first time, the step was dropped for lack of time.
     pub(crate) replay: OnceLock<Arc<LeafReplay>>,
+    /// How far logical time has come here, as the number of a [`Moment`].
+    moment: AtomicU64,
+    /// A step runs in this very scope; others are part of one.
+    pub(crate) entered: AtomicBool,
     /// What a call of a tool leaves with its outcome.
     pub(crate) note: OnceLock<Box<serde_json::Value>>,
 }
@@ -76,6 +81,8 @@ impl Deadline {
 pub struct Place {
     pub(crate) name: Box<str>,
     pub(crate) repetition: u32,
+    /// When it was taken: what is opened here later follows from nothing that has happened since.
+    pub(crate) taken: Moment,
 }
 
 /// What distinguishes a child from its parent; everything else is inherited.
@@ -94,6 +101,8 @@ pub(crate) struct Child<'a> {
     pub(crate) owns_state: bool,
     /// Where keys are derived from, if that is not its own path.
     pub(crate) key_path: Option<Path>,
+    /// When its logical time begins; `None`: now.
+    pub(crate) since: Option<Moment>,
 }
 
 impl<'a> Child<'a> {
@@ -109,11 +118,12 @@ impl<'a> Child<'a> {
             tap: None,
             owns_state: false,
             key_path: None,
+            since: None,
         }
     }
 
     pub(crate) fn at(place: &'a Place) -> Self {
-        Self { repetition: Some(place.repetition), ..Self::named(&place.name) }
+        Self { repetition: Some(place.repetition), since: Some(place.taken), ..Self::named(&place.name) }
     }
 }
 
@@ -147,6 +157,8 @@ impl Node {
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
             replay: OnceLock::new(),
+            moment: AtomicU64::new(0),
+            entered: AtomicBool::new(false),
             note: OnceLock::new(),
         }
     }
@@ -192,6 +204,8 @@ impl Node {
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
             replay: self.replay.clone(),
+            moment: AtomicU64::new(child.since.unwrap_or_else(|| self.moment()).number()),
+            entered: AtomicBool::new(false),
             note: OnceLock::new(),
         }
     }
@@ -224,6 +238,34 @@ impl Node {
             }
             _ => self.path().clone(),
         })
+    }
+
+    /// How far logical time has come here.
+    pub(crate) fn moment(&self) -> Moment {
+        Moment::from_number(self.moment.load(Ordering::Relaxed))
+    }
+
+    /// Something here follows from what has happened up to a moment. So does everything of the step that this is part of; what
+    /// runs beside it is not concerned before it is over.
+    pub(crate) fn reach(&self, moment: Moment) {
+        for node in self.ancestry() {
+            node.moment.fetch_max(moment.number(), Ordering::Relaxed);
+            if node.entered.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+    }
+
+    /// The next moment: something is told.
+    pub(crate) fn tick(&self) -> Moment {
+        self.skip(1)
+    }
+
+    /// Lets as many moments pass as it takes to tell so much.
+    pub(crate) fn skip(&self, ticks: u64) -> Moment {
+        let moment = Moment::from_number(self.moment().number() + ticks);
+        self.reach(moment);
+        moment
     }
 
     /// This node and those further out.

@@ -60,8 +60,8 @@ impl Scope {
     {
         let canceller = Canceller::narrower(&self.node.cancel, WhenDropped::Cancel);
         let cancel = Some(Arc::clone(canceller.inner()));
-        let repetition = Some(place.repetition);
-        let child = Child { cancel, owns_state: true, repetition, ..self.child_for(step) };
+        let (repetition, since) = (Some(place.repetition), Some(place.taken));
+        let child = Child { cancel, owns_state: true, repetition, since, ..self.child_for(step) };
         Ok((self.admitted(child)?, canceller))
     }
 
@@ -124,15 +124,21 @@ impl Scope {
         S: Send,
         T: Step<S> + ?Sized,
     {
+        self.node.entered.store(true, Ordering::Relaxed);
         if self.is_heard() {
             self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
         }
         let result = self.supervise(step, state).await;
         let result = self.not_forgetting_questions(step.nature(), result);
-        if self.is_heard() {
+        // A run that is told as far as it has come has not come to the end of this step.
+        let is_over = !matches!(&result, Err(error) if matches!(error.root(), Error::NotRecorded { .. }));
+        if is_over && self.is_heard() {
             self.emit(EventKind::StepEnded(step_end(&result))).await;
         }
         self.node.ended.store(true, Ordering::Relaxed);
+        if let Some(parent) = &self.node.parent {
+            parent.reach(self.node.moment());
+        }
         result
     }
 

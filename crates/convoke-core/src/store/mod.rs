@@ -20,7 +20,7 @@ use futures_util::stream::BoxStream;
 pub use launch::Launch;
 pub(crate) use mail::must_be_channel;
 pub use mail::{AwaitedChannel, CANCEL_CHANNEL, Due, Mail, NewMail, Posted, Waits, reply_channel};
-pub(crate) use read::read_entries;
+pub(crate) use read::{read_entries, read_more};
 pub use record::{
     Batch, ForkPoint, Lease, NewRun, OnBusy, Retention, RunChange, RunQuery, RunRecord, RunStatus, Totals,
 };
@@ -108,6 +108,10 @@ pub trait Store: Send + Sync + 'static {
     /// Says something whenever it is worth looking again: at one run's mail, or at what is [due](Self::due). Whoever else writes
     /// to the store, also from another process, is noticed within about a second. What happens between two looks is one.
     fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()>;
+
+    /// Says something whenever a run's journal or record may be another than before. Like [`watch`](Self::watch), for those who read
+    /// what a run does.
+    fn follow(&self, run: &RunId) -> BoxStream<'static, ()>;
 
     /// Whether a lease is still in force: [`StoreError::Fenced`] if somebody else has the run by now.
     fn confirm<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {

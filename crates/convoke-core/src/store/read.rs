@@ -12,8 +12,20 @@ const PAGES: usize = 3;
 
 /// All entries of a run, in order.
 pub(crate) async fn read_entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, StoreError> {
-    let mut entries = store.entries(run, 1, PAGE).await?;
-    let mut is_last = entries.len() < PAGE;
+    let mut entries = Vec::new();
+    read_more(store, run, &mut entries).await?;
+    Ok(entries)
+}
+
+/// Adds to the first entries of a run those that follow.
+pub(crate) async fn read_more(
+    store: &dyn Store,
+    run: &RunId,
+    entries: &mut Vec<Entry>,
+) -> Result<(), StoreError> {
+    let more = store.entries(run, entries.len() as u64 + 1, PAGE).await?;
+    let mut is_last = more.len() < PAGE;
+    entries.extend(more);
     while !is_last {
         // Numbers have no gaps, so it is known where each page begins.
         let begins = (0..PAGES).map(|page| (entries.len() + page * PAGE) as u64 + 1);
@@ -27,5 +39,5 @@ pub(crate) async fn read_entries(store: &dyn Store, run: &RunId) -> Result<Vec<E
             }
         }
     }
-    Ok(entries)
+    Ok(())
 }

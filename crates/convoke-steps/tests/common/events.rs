@@ -4,12 +4,21 @@ use convoke_core::{Event, EventKind, RunEnd, StepEnd};
 
 /// What happened, in a few words each.
 pub(crate) fn told(events: &[Event]) -> Vec<String> {
-    events.iter().map(words).collect()
+    events.iter().filter(|event| !is_of_machinery(event)).map(words).collect()
+}
+
+/// Calls of models and agents as such, beside what they say.
+fn is_of_machinery(event: &Event) -> bool {
+    matches!(
+        event.kind,
+        EventKind::ModelCallStarted(_) | EventKind::ModelCallEnded { .. } | EventKind::AgentStarted { .. }
+    )
 }
 
 /// What happened to the steps, without the run itself.
 pub(crate) fn told_of_steps(events: &[Event]) -> Vec<String> {
-    events.iter().filter(|event| !event.path.as_str().is_empty()).map(words).collect()
+    let of_steps = events.iter().filter(|event| !event.path.as_str().is_empty() && !is_of_machinery(event));
+    of_steps.map(words).collect()
 }
 
 /// The last event.

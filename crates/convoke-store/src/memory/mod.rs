@@ -19,7 +19,7 @@ use convoke_core::{BoxFuture, Digest, Entry, RunId, Store, StoreError, Timestamp
 use futures_util::stream::BoxStream;
 use state::State;
 
-use crate::board::Board;
+use crate::board::{Board, Topic};
 
 /// Runs in memory. A clone is the same store.
 #[derive(Clone, Default)]
@@ -58,8 +58,10 @@ impl Store for MemoryStore {
     fn append(&self, lease: &Lease, batch: Batch) -> Ticket {
         let is_change = batch.change.is_some();
         let appended = self.state().append(lease, batch);
-        if is_change {
-            self.board.tell(&lease.run);
+        match is_change {
+            true => self.board.tell(&lease.run),
+            false if self.board.is_followed(&lease.run) => self.board.tell_followers(&lease.run),
+            false => {}
         }
         Ticket::done(appended)
     }
@@ -126,7 +128,11 @@ impl Store for MemoryStore {
     }
 
     fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
-        self.board.watch(run).0
+        self.board.watch(Topic::of(run)).0
+    }
+
+    fn follow(&self, run: &RunId) -> BoxStream<'static, ()> {
+        self.board.watch(Topic::Journal(run.clone())).0
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -20,6 +20,7 @@ pub(super) fn append(writer: &mut Writer, lease: &Lease, batch: &Batch) -> Resul
         Err(error) => Err(error.clone()),
     };
     writer.leases.appended(lease, remembered);
+    writer.tell_followers(&lease.run);
     if batch.change.is_some() {
         writer.tell(&lease.run);
     }

@@ -24,6 +24,8 @@ pub(super) struct Rounds {
     last_mail: Option<i64>,
     /// The runs that something happens to in the transaction under way.
     told: Vec<RunId>,
+    /// The runs that do something in it.
+    followed: Vec<RunId>,
 }
 
 impl Writer {
@@ -34,10 +36,19 @@ impl Writer {
         }
     }
 
+    /// Tells those who follow a run, once the transaction is durable.
+    pub(super) fn tell_followers(&mut self, run: &RunId) {
+        if self.board.is_followed(run) && self.rounds.followed.last() != Some(run) {
+            self.rounds.followed.push(run.clone());
+        }
+    }
+
     /// The transaction is durable, or lost.
     pub(super) fn tell_waiting(&mut self, is_durable: bool) {
         let told = std::mem::take(&mut self.rounds.told);
         told.iter().filter(|_| is_durable).for_each(|run| self.board.tell(run));
+        let followed = std::mem::take(&mut self.rounds.followed);
+        followed.iter().filter(|_| is_durable).for_each(|run| self.board.tell_followers(run));
     }
 
     /// How long until there is something to do; nothing if there never is.

@@ -20,7 +20,7 @@ use super::job::{Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
 use super::{journal, mail, open, outline, query, run};
-use crate::board::IsFirst;
+use crate::board::Topic;
 
 /// What a job writes besides the bytes it was given.
 const OVERHEAD: usize = 128;
@@ -210,11 +210,11 @@ impl Store for SqliteStore {
     }
 
     fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
-        let (watch, is_first) = self.threads.board.watch(run);
-        if is_first == IsFirst(true) {
-            self.threads.look_out();
-        }
-        watch
+        self.threads.watch(Topic::of(run))
+    }
+
+    fn follow(&self, run: &RunId) -> BoxStream<'static, ()> {
+        self.threads.watch(Topic::Journal(run.clone()))
     }
 
     fn confirm<'a>(&'a self, lease: &'a Lease) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -7,13 +7,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use convoke_core::StoreError;
+use futures_util::stream::BoxStream;
 
 use super::failure::{read_only, stopped};
 use super::job::{Job, Task};
 use super::reader::{Readers, Source};
 use super::traffic::Traffic;
 use super::writer::Writer;
-use crate::board::Board;
+use crate::board::{Board, IsFirst, Topic};
 
 /// How often those look who may only read.
 const GLANCE: Duration = Duration::from_secs(1);
@@ -52,8 +53,17 @@ impl Threads {
         Ok(Self { path, place, traffic, readers, board, jobs: None, writer: None })
     }
 
+    /// Says when it is worth looking again.
+    pub(super) fn watch(&self, topic: Topic) -> BoxStream<'static, ()> {
+        let (watch, is_first) = self.board.watch(topic);
+        if is_first == IsFirst(true) {
+            self.look_out();
+        }
+        watch
+    }
+
     /// Looks for what others write from now on, as long as somebody waits for it.
-    pub(super) fn look_out(&self) {
+    fn look_out(&self) {
         if self.writer.is_some() {
             // Whoever sleeps until there is a job notices that there are rounds to make.
             self.perform(Task::queue(&self.traffic, None, 0, |_| Ok(())).0);

@@ -1,8 +1,6 @@
 //! Tells what runs do, as log lines.
 
-use convoke_core::{
-    CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunStatus, StepEnd, without_words,
-};
+use convoke_core::{Event, EventKind, ModelCallEnd, Observer, RunStatus, StepEnd, without_words};
 use tracing::{debug, error, info, warn};
 
 /// Writes what runs do to the program's log: an observer for
@@ -85,23 +83,23 @@ impl Observer for RunLog {
             EventKind::RetryExhausted { attempts, error } => {
                 line!(warn, event, attempts, error = without_words(error), "not trying again");
             }
+            EventKind::ModelCallStarted(call) => {
+                line!(debug, event, call = call.id, model = call.model, "model called");
+            }
+            EventKind::ModelCallEnded { id, usage, end } => {
+                let tokens = usage.map(|usage| usage.total_tokens());
+                match end {
+                    ModelCallEnd::Replied { model, .. } => {
+                        line!(debug, event, call = id, model, tokens, "model replied");
+                    }
+                    ModelCallEnd::Failed { error, .. } => {
+                        line!(warn, event, call = id, error, "model call failed");
+                    }
+                    _ => line!(debug, event, call = id, "model call dropped"),
+                }
+            }
             EventKind::Custom { name, .. } => line!(debug, event, name, "told"),
             _ => {}
-        }
-    }
-
-    fn model_call_started(&self, call: &ModelCall<'_>) {
-        line!(debug, call, call = call.id, model = call.model, "model called");
-    }
-
-    fn model_call_ended(&self, end: &ModelCallEnd<'_>) {
-        let tokens = end.usage.map(|usage| usage.total_tokens());
-        match end.outcome {
-            CallOutcome::Replied(reply) => {
-                line!(debug, end, call = end.id, model = reply.model, tokens, "model replied");
-            }
-            CallOutcome::Failed(error) => line!(warn, end, call = end.id, %error, "model call failed"),
-            CallOutcome::Dropped => line!(debug, end, call = end.id, "model call dropped"),
         }
     }
 }

@@ -15,14 +15,8 @@ use super::{
 /// [`RuntimeBuilder::observer`](convoke_core::RuntimeBuilder::observer).
 pub struct OriginalView<S> {
     sink: S,
-    runs: Mutex<Runs>,
-}
-
-/// The workflows of runs whose end has not been told. One that is at work may be refused to somebody else meanwhile.
-#[derive(Default)]
-struct Runs {
-    begun: HashMap<RunId, String>,
-    refused: HashMap<RunId, String>,
+    /// The workflows of runs whose end has not been told.
+    runs: Mutex<HashMap<RunId, String>>,
 }
 
 impl<S: Sink> OriginalView<S> {
@@ -34,16 +28,15 @@ impl<S: Sink> OriginalView<S> {
     fn view(&self, event: &Event) -> Option<Arc<dyn Notice>> {
         match &event.kind {
             EventKind::RunStarted { workflow, .. } => {
-                self.runs().begun.insert(event.run.clone(), workflow.clone());
+                self.runs().insert(event.run.clone(), workflow.clone());
                 Some(Arc::new(WorkflowStarted { workflow: workflow.clone() }))
             }
             EventKind::RunEnded(end) => {
                 let failure = || end.error.clone().unwrap_or_else(|| end.status.name().to_owned());
-                let mut runs = self.runs();
-                if let Some(workflow) = runs.refused.remove(&event.run) {
+                if let Some(workflow) = end.refused.clone() {
                     return Some(Arc::new(PreflightFailed { workflow, failure: failure() }));
                 }
-                let workflow = runs.begun.remove(&event.run)?;
+                let workflow = self.runs().remove(&event.run)?;
                 match end.status {
                     RunStatus::Suspended => None,
                     RunStatus::Completed => Some(Arc::new(WorkflowEnded { workflow, failure: None })),
@@ -55,7 +48,7 @@ impl<S: Sink> OriginalView<S> {
         }
     }
 
-    fn runs(&self) -> MutexGuard<'_, Runs> {
+    fn runs(&self) -> MutexGuard<'_, HashMap<RunId, String>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -83,10 +76,6 @@ fn told(name: &str, value: &Value) -> Option<Arc<dyn Notice>> {
 }
 
 impl<S: Sink> Observer for OriginalView<S> {
-    fn run_refused(&self, run: &RunId, workflow: &str) {
-        self.runs().refused.insert(run.clone(), workflow.to_owned());
-    }
-
     fn observe(&self, event: &Event) {
         // Told without holding the lock: a sink may do anything.
         let notice = self.view(event);

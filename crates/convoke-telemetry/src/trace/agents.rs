@@ -1,6 +1,6 @@
 //! Agents: those that are steps, and those that work within a step or a tool of another kind.
 
-use convoke_core::{AgentStart, Timestamp};
+use convoke_core::Timestamp;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 
 use super::Outlet;
@@ -10,8 +10,7 @@ use crate::{attribute, convention};
 
 impl RunTrace {
     /// An agent begins: the step's own, or one that works within another step or a tool and has no step of its own.
-    pub(super) fn agent_started(&mut self, agent: &AgentStart<'_>) {
-        let (path, at, name) = (agent.path.as_str(), agent.at, agent.name);
+    pub(super) fn agent_started(&mut self, path: &str, at: Timestamp, name: &str) {
         if let Some(step) =
             self.find(path, |span| matches!(&span.doing, Doing::Step { kind } if **kind == *"agent"))
         {

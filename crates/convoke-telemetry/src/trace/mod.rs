@@ -15,7 +15,7 @@ mod tools;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convoke_core::{AgentStart, Event, EventKind, ModelCall, ModelCallEnd, RunId, without_words};
+use convoke_core::{Event, EventKind, RunId, without_words};
 
 use crate::courier::Courier;
 use crate::metrics::Metrics;
@@ -119,24 +119,6 @@ impl Tracer {
                     locked(&trace).observe(event, &self.outlet);
                 }
             }
-        }
-    }
-
-    pub(crate) fn agent_started(&self, agent: &AgentStart<'_>) {
-        if let Some(trace) = self.trace(agent.run) {
-            locked(&trace).agent_started(agent);
-        }
-    }
-
-    pub(crate) fn call_started(&self, call: &ModelCall<'_>) {
-        if let Some(trace) = self.trace(call.run) {
-            locked(&trace).call_started(call, &self.outlet);
-        }
-    }
-
-    pub(crate) fn call_ended(&self, end: &ModelCallEnd<'_>) {
-        if let Some(trace) = self.trace(end.run) {
-            locked(&trace).call_ended(end, &self.outlet);
         }
     }
 

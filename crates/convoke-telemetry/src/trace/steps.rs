@@ -27,6 +27,12 @@ impl RunTrace {
                     vec![attribute::text("error", cut(outlet.error(error), 512))],
                 );
             }
+            EventKind::AgentStarted { name } => self.agent_started(path, at, name),
+            // A call that a journal answers is none.
+            EventKind::ModelCallStarted(call) if !event.replayed => self.call_started(event, call, outlet),
+            EventKind::ModelCallEnded { id, usage, end } if !event.replayed => {
+                self.call_ended(event, id, *usage, end, outlet);
+            }
             EventKind::MessageStarted { id, .. } => {
                 if let Some(call) = self.open_call(path, id) {
                     call.add_event(at, "first_token", Vec::new());

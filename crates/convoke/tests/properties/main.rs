@@ -10,8 +10,8 @@ mod verify;
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::core::Observer;
 use convoke::core::store::NewMail;
+use convoke::core::{EventKind, Observer, Position, Registry, Runner};
 use convoke::prelude::*;
 use proptest::prelude::*;
 
@@ -75,6 +75,36 @@ async fn to_the_end(store: &Arc<MemoryStore>, workflow: &Workflow<Log>, run: &Ru
         let waits = !outcome.questions().is_empty() || !record.channels.is_empty();
         assert!(waits, "a suspended run says what it waits for");
     }
+}
+
+/// An event that has a place in the account of its run, as far as two accounts can be compared. The pieces of a message come in passing.
+fn placed(event: Event) -> Option<(Position, EventKind)> {
+    let kind = match event.kind {
+        EventKind::RunStarted { workflow, .. } => EventKind::RunStarted { workflow, resumed: false },
+        EventKind::MessageStarted { .. } | EventKind::MessageDelta { .. } => return None,
+        other => other,
+    };
+    event.position.map(|position| (position, kind))
+}
+
+/// What somebody else reads of a run, as far as it has come.
+async fn account(
+    store: &Arc<MemoryStore>,
+    registry: &Registry,
+    run: &RunId,
+    after: Option<Position>,
+) -> Vec<(Position, EventKind)> {
+    let mut events = runtime(store).subscribe(registry, run.clone(), after);
+    let mut read = Vec::new();
+    while let Some(event) = events.next().await {
+        let event = event.expect("it can be read");
+        let waits = matches!(&event.kind, EventKind::RunEnded(end) if end.status == RunStatus::Suspended);
+        read.extend(placed(event));
+        if waits {
+            break;
+        }
+    }
+    read
 }
 
 proptest! {
@@ -142,6 +172,36 @@ proptest! {
                 let (fork_events, fork_ended) = to_the_end(&store, &workflow, &fork).await;
                 prop_assert_eq!(&fork_ended, &ended, "forked at {}", at);
                 prop_assert_eq!(normalised(&fork_events), normalised(&events), "forked at {}", at);
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn what_is_read_of_a_run_is_what_was_heard_at_the_same_positions(tree in steady_tree()) {
+        on_virtual_time(async {
+            let store = Arc::new(MemoryStore::new());
+            let workflow = Workflow::new(tree.step("root"));
+            let registry = Registry::new();
+            registry.register(Runner::new(&workflow));
+            let run: RunId = "first".parse().expect("a valid id");
+            let (mut events, outcome) =
+                runtime(&store).start(&workflow, Log::default()).id(run.clone()).stream().collect().await;
+            if outcome.expect("it starts").status == RunStatus::Suspended {
+                let so_far = account(&store, &registry, &run, None).await;
+                events = to_the_end(&store, &workflow, &run).await.0;
+                let whole = account(&store, &registry, &run, None).await;
+                // Its last event says that it waits.
+                let so_far = &so_far[..so_far.len() - 1];
+                prop_assert_eq!(so_far, &whole[..so_far.len()], "what was read stays as it was");
+            }
+            let mut heard: Vec<_> = events.into_iter().filter_map(placed).collect();
+            heard.sort_by(|one, other| one.0.cmp(&other.0));
+            let read = account(&store, &registry, &run, None).await;
+            prop_assert_eq!(&read, &heard);
+            for at in 0..read.len() {
+                let rest = account(&store, &registry, &run, Some(read[at].0.clone())).await;
+                prop_assert_eq!(&rest[..], &read[at + 1..], "after {}", read[at].0);
             }
             Ok(())
         })?;

@@ -87,6 +87,9 @@ pub(crate) fn normalised(events: &[Event]) -> BTreeMap<String, Vec<String>> {
             EventKind::MessageEnded { id, finish, .. } => {
                 format!("said {:?}, then {finish:?}", texts.remove(id).unwrap_or_default())
             }
+            // Their ids are made of the run's.
+            EventKind::ModelCallStarted(call) => format!("{} is called", call.model),
+            EventKind::ModelCallEnded { usage, end, .. } => format!("call ended {usage:?} {end:?}"),
             EventKind::QuestionAsked { question, .. } => format!("asked {}", question.title),
             EventKind::QuestionAnswered { answer, .. } => format!("answered {:?}", answer.decision),
             // Waits differ by chance: jitter follows from the run's seed, which a fork shares, so they do not.

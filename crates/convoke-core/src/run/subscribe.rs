@@ -1,0 +1,326 @@
+//! Reading what a run does, from a position on: what is past from its journal, and then as it happens.
+//!
+//! What has happened is told by running the workflow again with the journal answering, as far as it goes. So everybody who reads is told
+//! the same, in the same order, whichever process does the work, and a reader costs the run nothing. What is under way, and not in the
+//! journal yet, is passed on beside that from runs of this process.
+
+use std::collections::{HashSet, VecDeque};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::stream::{BoxStream, unfold};
+use futures_util::{Stream, StreamExt};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::time::Instant;
+
+use super::outcome::StoredOutcome;
+use super::{Registry, Runtime, replay};
+use crate::event::{Event, EventKind, ModelCall, Position, RunEnd, Seat};
+use crate::store::{RunRecord, RunStatus, StoreError, read_more};
+use crate::{Entry, Error, Path, RunId};
+
+/// So many events are worked out at once.
+const AT_ONCE: usize = 1_024;
+
+/// A long journal takes its time to be told again. Of the time that passes, at most one part in so many is spent on that.
+const SHARE: u32 = 8;
+
+/// What takes no longer than this is not reckoned with.
+const UNNOTICED: Duration = Duration::from_millis(1);
+
+/// The events of a run after a position: those that have happened, and then those that happen, whoever works on the run.
+///
+/// Dropping it ends nothing but the reading, and whoever comes back with the position of the last event it had misses nothing and is told
+/// nothing twice. Nothing waits for a reader that is slow.
+///
+/// Events of what is still under way, such as the words of a reply as they come, have no position: their end supersedes them. They
+/// are told of runs that are at work in this process only, and may be left out.
+///
+/// A suspended run is told to have ended, and is waited for all the same. After any other end there is no more.
+pub struct Subscription(BoxStream<'static, Result<Event, Error>>);
+
+impl Runtime {
+    /// Reads what a run does, after a position or from its beginning. Any number may read the same run.
+    ///
+    /// ```
+    /// use convoke_core::{Position, Registry, RunId, Runtime};
+    ///
+    /// async fn tell(runtime: &Runtime, registry: &Registry, run: RunId, mut last: Option<Position>) -> Result<(), convoke_core::Error> {
+    ///     let mut events = runtime.subscribe(registry, run, last.clone());
+    ///     while let Some(event) = events.next().await.transpose()? {
+    ///         last = event.position.clone().or(last);
+    ///         println!("{}: {:?}", event.path, event.kind);
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    #[must_use]
+    pub fn subscribe(&self, registry: &Registry, run: RunId, after: Option<Position>) -> Subscription {
+        let seat = self.services.audience.join(&run);
+        let reading = Reading {
+            runtime: self.clone(),
+            registry: registry.clone(),
+            run,
+            after,
+            entries: Vec::new(),
+            seat,
+            follow: None,
+            ready: VecDeque::new(),
+            begun: Vec::new(),
+            shown: HashSet::new(),
+            next: Next::Look,
+            not_before: Instant::now(),
+        };
+        let events = unfold(reading, |mut reading| async move {
+            let event = reading.next().await.transpose()?;
+            if event.is_err() {
+                reading.next = Next::Nothing;
+            }
+            Some((event, reading))
+        });
+        Subscription(events.boxed())
+    }
+}
+
+impl Subscription {
+    /// The next event; waits for it. `None` after the last.
+    ///
+    /// # Errors
+    /// If there is no such run, its workflow is not known here, or the store fails. Then there is no more.
+    pub async fn next(&mut self) -> Option<Result<Event, Error>> {
+        self.0.next().await
+    }
+}
+
+impl Stream for Subscription {
+    type Item = Result<Event, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_next_unpin(context)
+    }
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Subscription").finish_non_exhaustive()
+    }
+}
+
+/// One who reads.
+struct Reading {
+    runtime: Runtime,
+    registry: Registry,
+    run: RunId,
+    /// The position of the last event that was worked out.
+    after: Option<Position>,
+    entries: Vec<Entry>,
+    seat: Seat,
+    follow: Option<BoxStream<'static, ()>>,
+    ready: VecDeque<Event>,
+    /// What was heard to begin, and is told once everything before it was.
+    begun: Vec<Event>,
+    /// What is under way and was told.
+    shown: HashSet<Part>,
+    next: Next,
+    not_before: Instant,
+}
+
+/// What there is to do once everything is told that is known.
+enum Next {
+    Look,
+    Wait,
+    Nothing,
+}
+
+/// Something that takes its time, by where it is, what it is, and its id.
+type Part = (Path, What, String);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum What {
+    Call,
+    Message,
+    ToolCall,
+    Execution,
+}
+
+impl Reading {
+    async fn next(&mut self) -> Result<Option<Event>, Error> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            match self.next {
+                Next::Nothing => return Ok(None),
+                Next::Look => self.look().await?,
+                Next::Wait => self.wait().await?,
+            }
+        }
+    }
+
+    async fn wait(&mut self) -> Result<(), Error> {
+        let follow = match &mut self.follow {
+            Some(follow) => follow,
+            None => {
+                // From now on nothing is missed; what has happened before is looked at once more.
+                let follow = self.runtime.store()?.follow(&self.run);
+                self.next = Next::Look;
+                self.follow.insert(follow)
+            }
+        };
+        if matches!(self.next, Next::Look) {
+            return Ok(());
+        }
+        tokio::select! {
+            heard = self.seat.events.recv() => match heard {
+                Ok(event) => self.hear(event),
+                // Too slow for what is under way: its end is told all the same.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => std::future::pending().await,
+            },
+            _ = follow.next() => self.next = Next::Look,
+        }
+        Ok(())
+    }
+
+    /// Takes in everything that was told until now: what of it the entries say to be over is not passed on any more.
+    fn hear_what_waits(&mut self) {
+        loop {
+            match self.seat.events.try_recv() {
+                Ok(event) => self.hear(event),
+                Err(TryRecvError::Lagged(_)) => {}
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
+            }
+        }
+    }
+
+    /// Takes in what is under way.
+    fn hear(&mut self, event: Event) {
+        let Some(Heard { part, within, begins }) = Heard::of(&event) else { return };
+        let has_begun = |part: &Part| self.begun.iter().any(|begun| Heard::is_of(begun, part));
+        let is_shown = self.shown.contains(&part);
+        let follows_shown = within.as_ref().is_some_and(|within| self.shown.contains(within));
+        if is_shown && !begins || !is_shown && begins && follows_shown {
+            self.shown.insert(part);
+            self.ready.push_back(Event { position: None, ..event });
+        } else if !is_shown && (has_begun(&part) || within.as_ref().is_some_and(has_begun)) {
+            self.begun.push(event);
+        } else if !is_shown && begins && part.1 != What::ToolCall {
+            // What comes before it may be in the journal, and not have been told.
+            self.begun.push(event);
+            self.next = Next::Look;
+        }
+    }
+
+    /// Works out what has happened since.
+    async fn look(&mut self) -> Result<(), Error> {
+        tokio::time::sleep_until(self.not_before).await;
+        let began = Instant::now();
+        let store = self.runtime.store()?;
+        let found = store.run(&self.run).await?;
+        // Read before the entries: what it says is true of them.
+        let record = found.ok_or_else(|| StoreError::NotFound { run: self.run.clone() })?;
+        read_more(&**store, &self.run, &mut self.entries).await?;
+        self.hear_what_waits();
+        let end = (record.status != RunStatus::Running).then(|| end_of(&record));
+        let part = replay::Part { after: self.after.clone(), most: AT_ONCE, end };
+        let runner = self.registry.for_run(&record)?;
+        let told = runner.account(&self.runtime, &record, &self.entries, part).await?;
+        if let Some(error @ Error::Diverged(_)) = told.error.as_ref().map(Error::root) {
+            return Err(error.clone());
+        }
+        self.next = if told.events.len() >= AT_ONCE {
+            Next::Look
+        } else if record.status.is_final() {
+            Next::Nothing
+        } else {
+            Next::Wait
+        };
+        self.take(told.events);
+        self.pass_on();
+        let took = began.elapsed();
+        let rest = if took < UNNOTICED { Duration::ZERO } else { took * SHARE };
+        self.not_before = Instant::now() + rest;
+        Ok(())
+    }
+
+    /// Takes events that were worked out, but for what was told as it came.
+    fn take(&mut self, events: Vec<Event>) {
+        for event in events {
+            self.after = event.position.clone().or(self.after.take());
+            let was_shown = Heard::of(&event).is_some_and(|heard| self.shown.contains(&heard.part));
+            if let Some((path, what, id)) = ended_by(&event) {
+                let is_over = |part: &Part| {
+                    let is_own = part.1 == what && part.2 == id;
+                    part.0 == path && (is_own || what == What::Message && part.1 == What::ToolCall)
+                };
+                self.shown.retain(|part| !is_over(part));
+                self.begun.retain(|begun| Heard::of(begun).is_none_or(|heard| !is_over(&heard.part)));
+            }
+            if !was_shown {
+                self.ready.push_back(event);
+            }
+        }
+    }
+
+    /// Passes on what has begun, and is not over.
+    fn pass_on(&mut self) {
+        for event in std::mem::take(&mut self.begun) {
+            self.shown.extend(Heard::of(&event).map(|heard| heard.part));
+            self.ready.push_back(Event { position: None, ..event });
+        }
+    }
+}
+
+/// How a run has ended, as its record says.
+fn end_of(record: &RunRecord) -> RunEnd {
+    let outcome = record.outcome.as_deref().and_then(|json| serde_json::from_slice(json).ok());
+    let StoredOutcome { state, error, .. } = outcome.unwrap_or_default();
+    RunEnd { status: record.status, error, refused: None, state, totals: record.totals }
+}
+
+/// What an event tells of that takes its time.
+struct Heard {
+    part: Part,
+    /// What it is a part of.
+    within: Option<Part>,
+    /// Whether it begins here.
+    begins: bool,
+}
+
+impl Heard {
+    fn of(event: &Event) -> Option<Self> {
+        let part = |what, id: &String| (event.path.clone(), what, id.clone());
+        let (part, within, begins) = match &event.kind {
+            EventKind::ModelCallStarted(ModelCall { id, .. }) => (part(What::Call, id), None, true),
+            EventKind::MessageStarted { id, .. } => {
+                (part(What::Message, id), Some(part(What::Call, id)), true)
+            }
+            EventKind::MessageDelta { id, .. }
+            | EventKind::ReasoningDelta { id, .. }
+            | EventKind::MessageRestarted { id, .. } => (part(What::Message, id), None, false),
+            EventKind::ToolCallStarted { id, message: Some(message), .. } => {
+                (part(What::ToolCall, id), Some(part(What::Message, message)), true)
+            }
+            EventKind::ToolCallArguments { id, .. } => (part(What::ToolCall, id), None, false),
+            EventKind::ToolCallExecuting { id } => (part(What::Execution, id), None, true),
+            _ => return None,
+        };
+        Some(Self { part, within, begins })
+    }
+
+    fn is_of(event: &Event, part: &Part) -> bool {
+        Self::of(event).is_some_and(|heard| heard.part == *part)
+    }
+}
+
+/// What an event says to be over.
+fn ended_by(event: &Event) -> Option<Part> {
+    let part = |what, id: &String| Some((event.path.clone(), what, id.clone()));
+    match &event.kind {
+        EventKind::ModelCallEnded { id, .. } => part(What::Call, id),
+        EventKind::MessageEnded { id, .. } => part(What::Message, id),
+        EventKind::ToolCallEnded { id } => part(What::Execution, id),
+        _ => None,
+    }
+}

@@ -1,0 +1,281 @@
+//! Reading what a run does, from any position, by any number of readers.
+
+use std::time::Duration;
+
+use convoke_core::{
+    Answer, Canceller, Event, EventKind, ModelCallEnd, Position, Registry, RunId, RunStatus, Runner, Runtime,
+    StepEnd, Subscription, Visibility, Workflow,
+};
+use convoke_models::{Reply, ScriptedModel};
+use convoke_steps::{Chain, Join, Loop, Parallel, task_boxed};
+use convoke_store::SqliteStore;
+
+use crate::common::stored::{Home, asks, echo, says};
+use crate::common::{Trail, add, at_once, millis, slow};
+
+fn registry(workflow: &Workflow<Trail>) -> Registry {
+    let registry = Registry::new();
+    registry.register(Runner::new(workflow));
+    registry
+}
+
+/// Steps one after another, side by side and again and again.
+fn everything() -> Workflow<Trail> {
+    let take = |trail: &mut Trail, done: Trail| trail.steps.extend(done.steps);
+    let branches = Parallel::builder("side by side", Join::all().finish_rest())
+        .branch(Chain::new("left").then(says("a")).then(says("b")), take)
+        .branch(Chain::new("right").then(slow("dawdles", 5)).then(says("c")), take)
+        .branch(says("d"), take)
+        .concurrency(at_once(2))
+        .build()
+        .unwrap();
+    let rounds = Loop::times("rounds", 2, add("round"));
+    Workflow::new(Chain::new("main").then(add("first")).then(branches).then(rounds).then(says("last")))
+}
+
+/// The events that have a place in the account of the run, in its order, but for the pieces of messages: those come in passing.
+fn placed(events: &[Event]) -> Vec<(Position, EventKind)> {
+    let is_piece = |event: &&Event| {
+        matches!(event.kind, EventKind::MessageStarted { .. } | EventKind::MessageDelta { .. })
+    };
+    let whole = events.iter().filter(|event| !is_piece(event));
+    let placed = whole.filter_map(|event| Some((event.position.clone()?, event.kind.clone())));
+    let mut placed: Vec<_> = placed.collect();
+    placed.sort_by(|one, other| one.0.cmp(&other.0));
+    placed
+}
+
+async fn read_to_the_end(mut events: Subscription) -> Vec<Event> {
+    let mut read = Vec::new();
+    while let Some(event) = events.next().await {
+        read.push(event.unwrap());
+    }
+    read
+}
+
+/// Reads until something is told.
+async fn read_until(events: &mut Subscription, is_it: impl Fn(&Event) -> bool) -> Vec<Event> {
+    let mut read = Vec::new();
+    loop {
+        let event = events.next().await.expect("there is more to come").unwrap();
+        let found = is_it(&event);
+        read.push(event);
+        if found {
+            return read;
+        }
+    }
+}
+
+fn ends_as(status: RunStatus) -> impl Fn(&Event) -> bool {
+    move |event| matches!(&event.kind, EventKind::RunEnded(end) if end.status == status)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_heard_is_read_again_at_the_same_positions_whoever_was_quicker() {
+    let (home, workflow) = (Home::new(echo()), everything());
+    for _ in 0..10 {
+        let (heard, outcome) = home.runtime().start(&workflow, Trail::default()).stream().collect().await;
+        let run = outcome.unwrap().run;
+        let read = read_to_the_end(home.runtime().subscribe(&registry(&workflow), run, None)).await;
+        assert!(read.iter().all(|event| event.position.is_some()), "nothing is under way any more");
+        assert_eq!(placed(&read), placed(&heard));
+        assert!(read.is_sorted_by(|one, other| one.position < other.position));
+        assert!(ends_as(RunStatus::Completed)(read.last().unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn whoever_comes_back_misses_nothing_and_is_told_nothing_twice() {
+    let (home, workflow) = (Home::new(echo()), everything());
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let (runtime, registry) = (home.runtime(), registry(&workflow));
+    let whole = read_to_the_end(runtime.subscribe(&registry, run.clone(), None)).await;
+    assert!(whole.len() > 40, "{}", whole.len());
+    for (at, event) in whole.iter().enumerate() {
+        // Positions are for others to keep, as texts.
+        let after: Position = event.position.as_ref().unwrap().to_string().parse().unwrap();
+        let rest = read_to_the_end(runtime.subscribe(&registry, run.clone(), Some(after))).await;
+        assert_eq!(placed(&rest), placed(&whole[at + 1..]));
+    }
+}
+
+/// A model that says a few words, one after the other.
+fn slow_speaker() -> ScriptedModel {
+    let reply = Reply::text("one two three four").delay_per_chunk(millis(20));
+    ScriptedModel::builder().otherwise(reply).build()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn words_are_told_as_they_come_and_the_end_has_all_of_them() {
+    let home = Home::new(slow_speaker());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(says("b")));
+    let (runtime, run) = (home.runtime(), RunId::mint());
+    let stream = runtime.start(&workflow, Trail::default()).id(run.clone()).stream();
+    let work = tokio::spawn(stream.outcome());
+    while home.store().run(&run).await.unwrap().is_none() {
+        tokio::time::sleep(millis(1)).await;
+    }
+    let readers = (0..3).map(|_| read_to_the_end(runtime.subscribe(&registry(&workflow), run.clone(), None)));
+    let all = futures_util::future::join_all(readers).await;
+    assert_eq!(work.await.unwrap().unwrap().status, RunStatus::Completed);
+    for read in all {
+        let of = |path: &'static str| read.iter().filter(move |event| event.path.as_str() == path);
+        for path in ["main/a", "main/b"] {
+            let words = of(path).filter_map(|event| match &event.kind {
+                EventKind::MessageDelta { text, .. } => Some((text.as_str(), event.position.is_some())),
+                _ => None,
+            });
+            let words: Vec<_> = words.collect();
+            assert!(words.len() == 4 || path == "main/a", "one by one: {words:?}");
+            assert!(words.iter().all(|(_, is_placed)| !is_placed) || words.len() == 1, "{words:?}");
+            let begun = of(path).filter(|event| matches!(event.kind, EventKind::MessageStarted { .. }));
+            assert_eq!(begun.count(), 1, "it begins once");
+            let calls = of(path).filter(|event| matches!(event.kind, EventKind::ModelCallStarted(_)));
+            assert_eq!(calls.count(), 1, "it is called once");
+            let ends = of(path).filter_map(|event| match &event.kind {
+                EventKind::MessageEnded { text, .. } => Some(text.as_str()),
+                _ => None,
+            });
+            assert_eq!(ends.collect::<Vec<_>>(), ["one two three four"]);
+        }
+        let started = read.iter().position(|event| {
+            matches!(event.kind, EventKind::StepStarted { .. }) && event.path.as_str() == "main/b"
+        });
+        let called = read.iter().position(|event| {
+            matches!(event.kind, EventKind::ModelCallStarted(_)) && event.path.as_str() == "main/b"
+        });
+        assert!(started < called, "what happened before it is told before it");
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_ends_nothing_and_one_that_does_not_read_holds_nothing_up() {
+    let home = Home::new(echo());
+    let many = (0..400).fold(Chain::new("main"), |chain, number| chain.then(says(&format!("step {number}"))));
+    let workflow = Workflow::new(many);
+    let (runtime, run) = (home.runtime(), RunId::mint());
+    let mut slow = runtime.subscribe(&registry(&workflow), run.clone(), None);
+    let gone = runtime.subscribe(&registry(&workflow), run.clone(), None);
+    drop(gone);
+    let outcome = runtime.start(&workflow, Trail::default()).id(run.clone()).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Completed);
+    let first = slow.next().await.unwrap().unwrap();
+    assert!(matches!(first.kind, EventKind::RunStarted { .. }));
+    let rest = read_to_the_end(slow).await;
+    let ended = rest.iter().filter(|event| matches!(event.kind, EventKind::StepEnded(_))).count();
+    assert_eq!(ended, 401, "nothing is lost");
+}
+
+#[tokio::test]
+async fn a_suspended_run_is_waited_for_and_told_on_from_where_it_was() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(asks("well?")).then(says("b")));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    let mut events = home.runtime().subscribe(&registry(&workflow), run.clone(), None);
+    let read = read_until(&mut events, ends_as(RunStatus::Suspended)).await;
+    let asked = read.iter().find(|event| matches!(event.kind, EventKind::QuestionAsked { .. })).unwrap();
+    assert!(asked.position.is_some(), "whoever comes back need not be told again");
+    assert!(!read.iter().any(|event| matches!(event.kind, EventKind::StepEnded(_))), "nothing is over");
+    home.answer(&run, "well?", Answer::text("well")).await;
+    let (outcome, rest) = tokio::join!(home.resume(&workflow, &run), read_to_the_end(events));
+    assert_eq!(outcome.status, RunStatus::Completed);
+    assert!(matches!(&rest[0].kind, EventKind::QuestionAnswered { .. }), "{:?}", rest[0]);
+    assert!(ends_as(RunStatus::Completed)(rest.last().unwrap()));
+    let whole = read_to_the_end(home.runtime().subscribe(&registry(&workflow), run, None)).await;
+    assert_eq!(read.len() - 1 + rest.len(), whole.len(), "but for its rest, it is told once");
+}
+
+#[tokio::test]
+async fn a_run_of_another_process_is_read_through_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || SqliteStore::open(folder.path().join("runs.db")).unwrap();
+    let (here, there) = (Home::in_store(open(), echo()), Home::in_store(open(), echo()));
+    let pauses =
+        task_boxed("pauses", |scope, _: &mut Trail| Box::pin(async move { scope.sleep(millis(600)).await }));
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(pauses).then(says("b")));
+    let run = RunId::mint();
+    let work = here.runtime().start(&workflow, Trail::default()).id(run.clone());
+    let reader = async {
+        while there.store().run(&run).await.unwrap().is_none() {
+            tokio::time::sleep(millis(5)).await;
+        }
+        let mut events = there.runtime().subscribe(&registry(&workflow), run.clone(), None);
+        let first = |event: &Event| {
+            event.path.as_str() == "main/pauses" && matches!(event.kind, EventKind::StepStarted { .. })
+        };
+        read_until(&mut events, first).await;
+        assert_eq!(there.store().run(&run).await.unwrap().unwrap().status, RunStatus::Running, "as it goes");
+        read_to_the_end(events).await
+    };
+    let (outcome, rest) = tokio::join!(work, reader);
+    assert_eq!(outcome.unwrap().status, RunStatus::Completed);
+    assert!(ends_as(RunStatus::Completed)(rest.last().unwrap()));
+}
+
+#[tokio::test]
+async fn what_a_cancelled_run_has_left_open_is_told_to_be_over() {
+    let home = Home::new(echo());
+    let hangs = task_boxed("hangs", |scope, _: &mut Trail| {
+        Box::pin(async move { scope.sleep(Duration::from_secs(3_600)).await })
+    });
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(hangs));
+    let (canceller, run) = (Canceller::new(), RunId::mint());
+    let runtime = home.builder().patience(Duration::MAX).build();
+    let work = runtime.start(&workflow, Trail::default()).id(run.clone()).canceller(&canceller);
+    let mut events = home.runtime().subscribe(&registry(&workflow), run.clone(), None);
+    let stop = async {
+        tokio::time::sleep(millis(30)).await;
+        canceller.cancel("enough");
+    };
+    let (outcome, ()) = tokio::join!(work, stop);
+    assert_eq!(outcome.unwrap().status, RunStatus::Cancelled);
+    let read = read_until(&mut events, ends_as(RunStatus::Cancelled)).await;
+    let started = read.iter().filter(|event| matches!(event.kind, EventKind::StepStarted { .. })).count();
+    let ended = read.iter().filter(|event| matches!(event.kind, EventKind::StepEnded(_))).count();
+    assert_eq!((started, ended), (3, 3));
+    let is_cut = |event: &&Event| matches!(event.kind, EventKind::StepEnded(StepEnd::Interrupted { .. }));
+    assert_eq!(read.iter().filter(is_cut).count(), 2);
+    assert!(events.next().await.is_none(), "nothing comes after the end");
+}
+
+#[tokio::test]
+async fn calls_of_models_are_told_also_if_nobody_is_shown_what_they_say() {
+    let home = Home::new(echo());
+    let classifies = task_boxed("classifies", |scope, _: &mut Trail| {
+        Box::pin(async move {
+            let model = scope.default_model()?;
+            scope.model(&model, convoke_core::ModelRequest::new("secretly"), Visibility::Hidden).await?;
+            Ok(())
+        })
+    });
+    let workflow = Workflow::new(classifies);
+    let (heard, outcome) = home.runtime().start(&workflow, Trail::default()).stream().collect().await;
+    let run = outcome.unwrap().run;
+    let read = read_to_the_end(home.runtime().subscribe(&registry(&workflow), run, None)).await;
+    for events in [&heard, &read] {
+        let call = events.iter().find_map(|event| match &event.kind {
+            EventKind::ModelCallStarted(call) => Some(call),
+            _ => None,
+        });
+        assert_eq!(call.unwrap().visibility, Visibility::Hidden);
+        let end = events.iter().find_map(|event| match &event.kind {
+            EventKind::ModelCallEnded { usage, end: ModelCallEnd::Replied { .. }, .. } => *usage,
+            _ => None,
+        });
+        assert!(end.unwrap().total_tokens() > 0);
+        assert!(!events.iter().any(|event| matches!(event.kind, EventKind::MessageStarted { .. })));
+        let json = serde_json::to_string(events).unwrap();
+        assert!(!json.contains("secretly"), "what is said in secret leaves no process: {json}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_there_is_said_to_be_missing() {
+    let home = Home::new(echo());
+    let mut events = home.runtime().subscribe(&Registry::new(), "nobody".parse().unwrap(), None);
+    let error = events.next().await.unwrap().unwrap_err();
+    assert!(error.to_string().contains("nobody"), "{error}");
+    assert!(events.next().await.is_none());
+    let without = Runtime::new().subscribe(&Registry::new(), "nobody".parse().unwrap(), None).next().await;
+    assert!(without.unwrap().unwrap_err().to_string().contains("needs a store"));
+}
