@@ -35,10 +35,13 @@ async fn gains_185_an_agent_as_a_tool_gives_its_answer_and_its_events_have_their
     below.dedup();
     let expected = [
         "helper/turn/sage tool_call_executing",
+        "helper/turn/sage agent_started",
         "helper/turn/sage/turn step_started",
+        "helper/turn/sage/turn/model model_call_started",
         "helper/turn/sage/turn/model message_started",
         "helper/turn/sage/turn/model message_delta",
         "helper/turn/sage/turn/model message_ended",
+        "helper/turn/sage/turn/model model_call_ended",
         "helper/turn/sage/turn step_ended",
         "helper/turn/sage custom",
         "helper/turn/sage tool_call_ended",

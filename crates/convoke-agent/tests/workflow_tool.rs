@@ -224,7 +224,8 @@ async fn gains_154_a_mapper_gets_all_events_in_order_and_its_error_is_the_tools(
         let kinds: Vec<String> = events.iter().map(|(_, event)| crate::common::kind(event)).collect();
         Ok(format!("{} / {}", kinds.join(" "), state["notes"]))
     });
-    let expected = "step_started state_snapshot message_started message_delta message_ended step_ended / 0";
+    let expected = "step_started state_snapshot model_call_started message_started message_delta message_ended \
+                    model_call_ended step_ended / 0";
     assert_eq!(called(listing, json!({})).await, ok(expected));
     let failing = mapped().result(|_, _| Err("nothing to show".into()));
     assert_eq!(called(failing, json!({})).await, ("nothing to show".to_owned(), true));

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use convoke_agent::FunctionTool;
 use convoke_core::{
-    Answer, CallContext, Decision, Event, EventKind, FinishReason, Model, ModelCall, ModelCallEnd,
-    ModelError, ModelErrorKind, ModelRequest, Observer, Question, QuestionKind, Reality, ReplyDelta,
-    ReplyStream, Runtime, Store, Toolset,
+    Answer, CallContext, Decision, Event, EventKind, FinishReason, Model, ModelError, ModelErrorKind,
+    ModelRequest, Observer, Question, QuestionKind, Reality, ReplyDelta, ReplyStream, Runtime, Store,
+    Toolset,
 };
 use convoke_goals::{
     Agent, Equipment, Goal, Input, InputProblem, Prepared, Secrets, Sequence, Spawning, Values, Workflow,
@@ -128,14 +128,6 @@ impl Hears {
 impl Observer for Hears {
     fn observe(&self, event: &Event) {
         self.note(event);
-    }
-
-    fn model_call_started(&self, call: &ModelCall<'_>) {
-        self.note(call);
-    }
-
-    fn model_call_ended(&self, end: &ModelCallEnd<'_>) {
-        self.note(end);
     }
 }
 
