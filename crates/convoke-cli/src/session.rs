@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use convoke_core::history::OpenQuestion;
 use convoke_core::store::RunRecord;
 use convoke_core::{QuestionKind, RunId, Store, Timestamp};
+use convoke_history::OpenQuestion;
 use convoke_store::{MemoryStore, SqliteStore};
 
 use crate::arguments::{Arguments, Stored};

@@ -17,7 +17,7 @@
 //! | why runs survive | [`Entry`] and [`store`] |
 //! | what listeners hear | [`Event`] |
 //! | how to run something | [`Runtime`] and [`Workflow`] |
-//! | how to show a stored run | [`history`] |
+//! | how to read what a run wrote | [`journal`] |
 
 pub mod ask;
 mod budget;
@@ -26,9 +26,8 @@ mod effect;
 mod embedding;
 mod error;
 mod event;
-pub mod history;
 mod id;
-mod journal;
+pub mod journal;
 mod json;
 mod message;
 mod model;
@@ -54,7 +53,6 @@ pub use error::{
 pub use event::{
     AgentStart, CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunEnd, StepEnd,
 };
-pub use history::History;
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
 pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub use json::{json_text, sort_keys};

@@ -7,9 +7,10 @@ use crate::common::stored::{Home, asks, echo};
 use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Error, History, Invocation, ModelError, ModelRequest, Outcome, Repeat,
-    RunStatus, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
+    Answer, BoxFuture, Canceller, Error, Invocation, ModelError, ModelRequest, Outcome, Repeat, RunStatus,
+    Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
 };
+use convoke_history::History;
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{AsyncFunc, Chain, OnError, StepExt, ToolStep, task_boxed};
 use serde_json::{Value, json};

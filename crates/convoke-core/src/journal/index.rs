@@ -84,7 +84,7 @@ impl JournalIndex {
             Some(effects) => effects,
             None => self.paths.entry(entry.path.clone()).or_default(),
         };
-        let places = if entry.ordinal == FATE {
+        let places = if entry.is_fate() {
             effects.fate.get_or_insert_default()
         } else {
             let ordinal = entry.ordinal as usize;
@@ -214,5 +214,5 @@ fn is_reply(entry: &Entry) -> bool {
 
 fn failed(entry: &Entry) -> bool {
     // A fate is a failure by itself; other decisions are not.
-    entry.has_failed() && (entry.effect != EffectKind::Decision || entry.ordinal == FATE)
+    entry.has_failed() && (entry.effect != EffectKind::Decision || entry.is_fate())
 }

@@ -59,7 +59,7 @@ use crate::event::{EventKind, RunEnd, Sequencer};
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
-use crate::{Error, Gate, Money, Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Gate, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -152,12 +152,7 @@ impl Run {
     }
 
     pub(crate) fn count_model_call(&self, usage: Usage, is_priced: bool) {
-        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        totals.model_calls += 1;
-        totals.unpriced_calls += u64::from(!is_priced);
-        // A call that was refused before it could cost anything has no price and no usage: it is known to have cost nothing.
-        let cost = usage.cost.or(is_priced.then_some(Money::ZERO));
-        totals.usage += Usage { cost, ..usage };
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add_model_call(usage, is_priced);
     }
 
     pub(crate) fn count_tool_call(&self) {

@@ -11,7 +11,10 @@ const PAGE: usize = 4_096;
 const PAGES: usize = 3;
 
 /// All entries of a run, in order.
-pub(crate) async fn read_entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, StoreError> {
+///
+/// # Errors
+/// Failures of the store.
+pub async fn read_entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, StoreError> {
     let mut entries = store.entries(run, 1, PAGE).await?;
     let mut is_last = entries.len() < PAGE;
     while !is_last {

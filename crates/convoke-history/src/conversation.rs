@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::{Digest, Message, Path, Transcript};
+use convoke_core::{Digest, Message, Path, Transcript};
 
 /// The content a run's journal refers to.
 #[derive(Debug, Clone, Default)]

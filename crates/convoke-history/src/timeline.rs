@@ -1,7 +1,7 @@
 //! The journal in order.
 
 use super::{Attempt, Effect, Mark};
-use crate::{Phase, Timestamp};
+use convoke_core::{Phase, Timestamp};
 
 /// One entry of the journal, and what it is about.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Effect, Mark, Spent, fork};
-use crate::store::RunRecord;
-use crate::{Path, RunStatus, Segment};
+use convoke_core::store::RunRecord;
+use convoke_core::{Path, RunStatus, Segment};
 
 /// All parts of a run that left something in the journal. Steps without effects leave nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -180,5 +180,5 @@ impl Span {
 
 /// Whether an effect takes no time, so that its end is its beginning.
 fn is_instant(effect: &Effect) -> bool {
-    matches!(effect.kind, crate::EffectKind::Now)
+    matches!(effect.kind, convoke_core::EffectKind::Now)
 }

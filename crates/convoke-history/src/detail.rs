@@ -7,11 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Conversations;
-use crate::ask::{Answer, Question};
-use crate::effect::Asked;
-use crate::journal::{FATE, RecordedCall};
-use crate::model::{ModelReply, StoredRequest};
-use crate::{Digest, EffectKind, Entry, Received, RecordedError, Timestamp, Usage};
+use convoke_core::ask::{Answer, Question};
+use convoke_core::journal::RecordedCall;
+use convoke_core::{Digest, EffectKind, Entry, ModelReply, Received, RecordedError, Timestamp, Usage};
 
 /// What an effect was asked for and what it gave. What is not there (yet) is `None`.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +132,7 @@ fn read(
 ) -> Option<Detail> {
     Some(match entry.effect {
         EffectKind::Model => {
-            let StoredRequest { model, messages, options, .. } = typed(request)??;
+            let ModelRequest { model, messages, options } = typed(request)??;
             let options = options.and_then(|digest| conversations.json(&digest));
             Detail::Model { model, messages, options, reply: typed(given)?.map(Box::new) }
         }
@@ -145,7 +143,7 @@ fn read(
         EffectKind::Ask => Detail::Ask { question: Box::new(typed(request)??), answer: typed(given)? },
         EffectKind::Sleep => Detail::Sleep { duration: typed(request)?? },
         EffectKind::Receive => {
-            let Asked { channel, .. } = typed(request)??;
+            let Channel { channel } = typed(request)??;
             Detail::Receive { channel, received: typed(given)? }
         }
         EffectKind::Now => Detail::Now { time: typed(given)? },
@@ -153,15 +151,28 @@ fn read(
             let CustomRequest { name, request } = typed(request)??;
             Detail::Custom { name, request, value: given.cloned() }
         }
-        EffectKind::Decision if entry.ordinal == FATE => Detail::Fate,
+        EffectKind::Decision if entry.is_fate() => Detail::Fate,
         EffectKind::Decision => Detail::Decision { choice: given.cloned() },
+        _ => return None,
     })
+}
+
+#[derive(Deserialize)]
+struct ModelRequest {
+    model: String,
+    messages: Digest,
+    options: Option<Digest>,
 }
 
 #[derive(Deserialize)]
 struct ToolRequest {
     tool: String,
     arguments: Value,
+}
+
+#[derive(Deserialize)]
+struct Channel {
+    channel: String,
 }
 
 #[derive(Deserialize)]

@@ -2,8 +2,8 @@
 
 use super::detail::{self, Decoded, Detail};
 use super::{Conversations, Spent};
-use crate::journal::is_priced;
-use crate::{EffectKind, Entry, Money, Phase, RecordedError, Timestamp, Usage};
+use convoke_core::journal::is_priced;
+use convoke_core::{EffectKind, Entry, Money, Phase, RecordedError, Timestamp, Usage};
 
 /// An entry of the journal: its number and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! A stored run, for whoever shows it: a command line, a page, a test.
 //!
+//! What this crate may know is what stores hand out; it must never write, take a lease or run a workflow.
+//!
 //! [`History::load`] reads a run's record, journal, content and questions, and puts them into the form a person wants
 //! to see. It only reads: no lease is taken, no workflow is needed and nothing is performed, so the history of a run
 //! under way, of a failed one and of one written by other code can be looked at alike.
@@ -43,16 +45,15 @@ pub use conversation::{Conversations, Prompt, Prompts};
 pub use detail::{Detail, ToolOutcome};
 pub use effect::{Effect, Standing};
 pub use ending::Ending;
-pub(crate) use fork::is_from_another_run;
 pub use spent::Spent;
 pub use steps::{Steps, Stop};
 pub use tally::Tally;
 pub use timeline::Moment;
 pub use tree::{Item, Node, Tree};
 
-use crate::ask::{Answer, PendingQuestion};
-use crate::store::RunRecord;
-use crate::{EffectKind, Timestamp};
+use convoke_core::ask::{Answer, PendingQuestion};
+use convoke_core::store::RunRecord;
+use convoke_core::{EffectKind, Timestamp};
 
 /// A stored run, read and put in order.
 #[derive(Debug, Clone)]
@@ -161,6 +162,6 @@ impl History {
     /// Whether an entry is from the past of the run this one branched off from.
     #[must_use]
     pub fn is_inherited(&self, mark: Mark) -> bool {
-        fork::is_inherited(&self.record, mark)
+        self.record.has_inherited(mark.seq, mark.at)
     }
 }

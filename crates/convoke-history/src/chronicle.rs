@@ -1,7 +1,7 @@
 //! Everything that happened to a run, in order, with what had been spent by then.
 
 use super::{Attempt, History, Moment, Spent};
-use crate::{Phase, RunStatus, Timestamp};
+use convoke_core::{Phase, RunStatus, Timestamp};
 
 /// Something that happened.
 #[derive(Debug, Clone, Copy)]

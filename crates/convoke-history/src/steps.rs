@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::{Path, Segment};
+use convoke_core::{Path, Segment};
 
 /// The kinds of a run's steps. A run without an outline has none: then nothing is known, and nothing is guessed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

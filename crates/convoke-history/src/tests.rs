@@ -7,10 +7,9 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ask::Question;
-use crate::journal::FATE;
-use crate::store::{ForkPoint, Totals};
-use crate::{Digest, Entry, Message, Money, Path, Phase, RunStatus, Timestamp, Transcript};
+use convoke_core::ask::Question;
+use convoke_core::store::{ForkPoint, Totals};
+use convoke_core::{Digest, Entry, Message, Money, Path, Phase, RunStatus, Timestamp, Transcript};
 
 fn second(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
@@ -195,7 +194,7 @@ fn every_kind_of_effect_is_read_and_what_cannot_be_read_is_kept() {
     add(2, EffectKind::Decision, Phase::Finished, None, Some(json!({"ok": "left"})));
     add(3, EffectKind::Model, Phase::Finished, Some(json!({"x": 1})), Some(json!({"ok": 1})));
     add(4, EffectKind::Tool, Phase::Finished, Some(json!({"tool": "t", "arguments": 1})), Some(json!("odd")));
-    add(FATE, EffectKind::Decision, Phase::Finished, None, Some(timed_out));
+    add(u32::MAX, EffectKind::Decision, Phase::Finished, None, Some(timed_out));
     let history = journal.history(record(RunStatus::Completed));
     let details: Vec<&Detail> = history.effects.iter().map(|effect| &effect.current().detail).collect();
     assert!(matches!(details[0], Detail::Ask { answer: Some(answer), .. } if answer.by == "ann"));

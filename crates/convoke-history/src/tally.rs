@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-use super::{Attempt, Conversations, Detail, Effect, Spent, effect, fork};
-use crate::Error;
-use crate::store::{RunRecord, Store, read_entries};
+use super::{Attempt, Conversations, Detail, Effect, Spent, effect};
+use convoke_core::Error;
+use convoke_core::store::{RunRecord, Store, read_entries};
 
 /// What one run did, or several did together.
 ///
@@ -35,7 +35,8 @@ impl Tally {
 
     pub(super) fn of(record: &RunRecord, effects: &[Effect]) -> Self {
         let mut tally = Self::default();
-        let is_own = |attempt: &&Attempt| !attempt.marks().all(|mark| fork::is_inherited(record, mark));
+        let is_own =
+            |attempt: &&Attempt| !attempt.marks().all(|mark| record.has_inherited(mark.seq, mark.at));
         for effect in effects {
             let spent = effect.attempts.iter().filter(is_own).map(|attempt| attempt.spent(effect.kind));
             let Some(spent) = spent.reduce(|sum, spent| sum + spent) else { continue };

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::Path;
+use convoke_core::Path;
 
 /// How a run ended, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]

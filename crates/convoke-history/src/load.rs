@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::{Conversations, Ending, History, OpenQuestion, Spent, Steps, Tree, effect};
-use crate::journal::replies;
-use crate::store::{RunRecord, Store, StoreError, read_entries};
-use crate::{Digest, Entry, Error, RunId};
+use convoke_core::journal::restore_replies;
+use convoke_core::store::{RunRecord, Store, StoreError, read_entries};
+use convoke_core::{Digest, Entry, Error, RunId};
 
 impl History {
     /// Reads a run. Nothing is written and no lease is taken.
@@ -43,7 +43,7 @@ impl History {
         mut stored: HashMap<Digest, Bytes>,
         questions: Vec<OpenQuestion>,
     ) -> Self {
-        replies::restore(&mut stored, entries);
+        restore_replies(&mut stored, entries);
         let conversations = Conversations::new(stored);
         let effects = effect::gather(entries, &conversations);
         let tree = Tree::new(&record, &effects);

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, AddAssign};
 
-use crate::{Money, Usage};
+use convoke_core::{Money, Usage};
 
 /// What a part of a run spent. Attempts that failed and were made again count too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Attempt, Conversations, Spent};
-use crate::{EffectKind, Entry, IdempotencyKey, Path, Phase, RecordedError, RunId};
+use convoke_core::{EffectKind, Entry, IdempotencyKey, Path, Phase, RecordedError, RunId};
 
 /// One effect of a run, with everything the journal has about it.
 #[derive(Debug, Clone, PartialEq)]
