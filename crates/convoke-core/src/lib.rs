@@ -37,7 +37,6 @@ mod run;
 mod scope;
 mod step;
 pub mod store;
-pub mod suggest;
 mod time;
 mod tool;
 

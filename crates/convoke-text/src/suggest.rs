@@ -9,7 +9,7 @@ const LONGEST: usize = 64;
 /// The name that was most likely meant, if there is one that is near enough.
 ///
 /// ```
-/// use convoke_core::suggest::nearest;
+/// use convoke_text::nearest;
 ///
 /// assert_eq!(nearest("modle", ["model", "fallback"]), Some("model"));
 /// assert_eq!(nearest("first-draft", ["first_draft"]), Some("first_draft"));
