@@ -100,7 +100,8 @@ impl<S: Send + 'static> Retry<S> {
             if let Some(before) = before {
                 *state = before;
             }
-            let retryable = error.category() == Category::Transient;
+            // Journals of older versions have attempts after errors whose words they went by.
+            let retryable = error.category() == Category::Transient || scope.went_on();
             if scope.is_heard() {
                 let text = error.to_string();
                 scope.emit(EventKind::RetryFailed { attempt, error: text.clone(), retryable }).await;

@@ -124,10 +124,10 @@ impl JournalIndex {
         Slot { started: entry(places.started), finished: entry(places.finished), attempts: places.attempts }
     }
 
-    /// Whether there is an effect at this very path.
-    pub(crate) fn knows(&self, path: &Path) -> bool {
+    /// Whether there is an effect at this very path, of this number or a later one.
+    pub(crate) fn knows_from(&self, path: &Path, ordinal: u32) -> bool {
         let effects = if self.paths.is_empty() { None } else { self.paths.get(path) };
-        effects.is_some_and(|effects| effects.by_ordinal.iter().any(Places::is_known))
+        effects.is_some_and(|effects| effects.by_ordinal.iter().skip(ordinal as usize).any(Places::is_known))
     }
 
     /// Where something has happened that counts.
