@@ -2,15 +2,15 @@
 //! chance.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::tools::TestTool;
 use crate::common::{Trail, add, at_once, millis};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Error, Fork, Limits, ModelError, ModelRequest, Outcome, PendingQuestion,
-    Repeat, Responder, RunStatus, Step, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
+    Answer, BoxFuture, Canceller, Error, EventKind, Fork, Limits, ModelError, ModelRequest, Outcome,
+    PendingQuestion, Repeat, Responder, RunStatus, Step, ToolEffect, ToolSpec, Toolset, Visibility, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_steps::{AsyncFunc, Chain, Join, OnError, Parallel, StepExt, ToolStep, task_boxed};
@@ -175,13 +175,16 @@ async fn a_leaf_that_was_dropped_out_of_time_gets_no_further_when_the_run_is_res
 
 #[tokio::test(start_paused = true)]
 async fn a_leaf_that_was_dropped_out_of_time_gets_as_far_again_however_long_that_takes() {
-    let counts = task_boxed("count", |scope, trail: &mut Trail| {
+    // A machine that is slower the second time.
+    let runs = AtomicU32::new(0);
+    let counts = task_boxed("count", move |scope, trail: &mut Trail| {
+        let wait = millis(1) * 1_000_u32.pow(runs.fetch_add(1, Ordering::SeqCst));
         Box::pin(async move {
             for _ in 0..200 {
                 scope.now().await?;
-                // Work that is no effect, and has to be done again.
-                tokio::time::sleep(millis(1)).await;
                 trail.count += 1;
+                // Work that is no effect, and has to be done again.
+                tokio::time::sleep(wait).await;
             }
             std::future::pending().await
         })
@@ -198,6 +201,30 @@ async fn a_leaf_that_was_dropped_out_of_time_gets_as_far_again_however_long_that
     let workflow = Workflow::new(main.then(tells).then(asks("well?")));
     let (_, after) = suspended_and_resumed(&Home::new(echo()), &workflow).await;
     assert_eq!(after.completed().unwrap().text, "200 seen!");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leaf_that_was_dropped_out_of_time_gets_as_far_again_however_slow_its_reader_is() {
+    let talks = task_boxed("talk", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            for attempt in 0..300 {
+                scope.emit(EventKind::RetryAttempt { attempt }).await;
+            }
+            let model = scope.default_model()?;
+            scope.model(&model, ModelRequest::new("hello"), Visibility::Streamed).await?;
+            trail.steps.push("half".into());
+            std::future::pending().await
+        })
+    });
+    let (home, workflow) = (Home::new(echo()), coping_with(talks.timeout(millis(50))));
+    let run = home.start(&workflow, Trail::default()).await.run;
+    home.answer(&run, "well?", Answer::text("well")).await;
+    let mut events = home.runtime().resume(&workflow, run).stream();
+    while events.next().await.is_some() {
+        tokio::time::sleep(millis(100)).await;
+    }
+    let after = events.outcome().await.unwrap();
+    assert_eq!(after.completed().unwrap().steps, ["half", "next", "well"]);
 }
 
 /// Nobody at home, but the line is open.

@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 
 pub use custom::CustomEffect;
 pub use decision::PendingDecision;
-pub(crate) use decision::{Fate, Reached};
+pub(crate) use decision::Reached;
 pub use doubt::OnDoubt;
 pub use model::Visibility;
 pub(crate) use receive::Asked;
