@@ -6,8 +6,8 @@ use convoke_core::{Error, RetryPolicy, Step, Workflow};
 use convoke_steps::{Chain, Join, Loop, OnError, Parallel, Retry, Router, StepExt, func, task_boxed};
 use proptest::prelude::*;
 
-use super::stored::{asks, says};
-use super::{Trail, add, fails, millis, waits};
+use crate::common::stored::{asks, says};
+use crate::common::{Trail, add, fails, millis, waits};
 
 /// What a workflow looks like.
 #[derive(Debug, Clone)]

@@ -2,7 +2,6 @@
 
 pub(crate) mod events;
 pub(crate) mod gauge;
-pub(crate) mod shapes;
 pub(crate) mod stored;
 pub(crate) mod tools;
 
