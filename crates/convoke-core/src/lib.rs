@@ -32,7 +32,6 @@ mod json;
 mod message;
 mod model;
 mod path;
-pub mod pieces;
 mod run;
 mod scope;
 mod step;
@@ -47,7 +46,7 @@ pub use effect::{CustomEffect, OnDoubt, PendingDecision, Received, Visibility};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
-    Suspension, TimedOut, UnusableReply, without_words,
+    Suspension, TimedOut, UnusableReply,
 };
 pub use event::{
     AgentStart, CallOutcome, Event, EventKind, ModelCall, ModelCallEnd, Observer, RunEnd, StepEnd,
@@ -62,9 +61,8 @@ pub use model::{
 };
 pub use path::{Path, Segment};
 pub use run::{
-    Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay,
-    RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, WhenDropped,
-    Workflow, cancel_for_good,
+    Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, Outcome, Registry, Replay, RunOptions, RunStream,
+    Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, WhenDropped, Workflow, cancel_for_good,
 };
 pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};

@@ -7,11 +7,10 @@ use crate::common::stored::{Home, echo, says};
 use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::{
-    Answer, Error, ModelError, Repeat, RetryPolicy, RunStatus, Scope, Tool, ToolCall, ToolEffect, ToolSpec,
-    Workflow,
+    Answer, Error, ModelError, Repeat, RunStatus, Scope, Tool, ToolCall, ToolEffect, ToolSpec, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
-use convoke_steps::{AsyncFunc, Join, Parallel, Retry, task_boxed};
+use convoke_steps::{AsyncFunc, Join, Parallel, Retry, RetryPolicy, task_boxed};
 use serde_json::json;
 
 fn payment(repeat: Repeat) -> TestTool {

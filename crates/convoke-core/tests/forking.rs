@@ -3,10 +3,10 @@
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, add, millis};
 use convoke_core::{
-    Answer, EffectKind, Error, EventKind, Fork, Outcome, Phase, Question, RetryPolicy, RunId, RunStatus,
-    Scope, Step, Workflow,
+    Answer, EffectKind, Error, EventKind, Fork, Outcome, Phase, Question, RunId, RunStatus, Scope, Step,
+    Workflow,
 };
-use convoke_steps::{AsyncFunc, Chain, Join, Loop, OnError, Parallel, task, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, Join, Loop, OnError, Parallel, RetryPolicy, task, task_boxed};
 use serde_json::json;
 
 /// Asks twice for approval, and acts each time.

@@ -7,10 +7,10 @@ use crate::common::stored::{Home, NeverAnswers, asks, echo, says};
 use crate::common::{Trail, millis};
 use convoke_core::store::{NewMail, StoreError};
 use convoke_core::{
-    Answer, Cancelling, Error, EventKind, Fork, IdempotencyKey, Question, RetryPolicy, RunId, RunStatus,
-    Runtime, Workflow, cancel_for_good,
+    Answer, Cancelling, Error, EventKind, Fork, IdempotencyKey, Question, RunId, RunStatus, Runtime,
+    Workflow, cancel_for_good,
 };
-use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, StepExt, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, RetryPolicy, StepExt, task_boxed};
 use serde_json::{Value, json};
 
 /// A step that takes something from a channel, and leaves it with its sender.

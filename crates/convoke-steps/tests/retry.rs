@@ -9,12 +9,13 @@ use crate::common::events::{end, told, told_of_steps};
 use crate::common::stored::{Home, echo};
 use crate::common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, InvalidRetry, Invocation,
-    ModelError, Repeat, RetryPolicy, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset,
-    Workflow,
+    Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, Invocation, ModelError, Repeat,
+    RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
-use convoke_steps::{Chain, Func, OnError, Retry, StepExt, ToolStep, func, prompt, task_boxed};
+use convoke_steps::{
+    Chain, Func, InvalidRetry, OnError, Retry, RetryPolicy, StepExt, ToolStep, func, prompt, task_boxed,
+};
 use serde_json::{Value, json};
 
 /// So many attempts, 10 ms after the first failure and twice as long each time.

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use convoke_core::{Error, RetryPolicy, Step, Workflow};
-use convoke_steps::{Chain, Join, Loop, OnError, Parallel, Retry, Router, StepExt, func, task_boxed};
+use convoke_core::{Error, Step, Workflow};
+use convoke_steps::{
+    Chain, Join, Loop, OnError, Parallel, Retry, RetryPolicy, Router, StepExt, func, task_boxed,
+};
 use proptest::prelude::*;
 
 use crate::common::stored::{asks, says};

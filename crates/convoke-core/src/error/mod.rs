@@ -8,7 +8,6 @@ mod category;
 mod causes;
 mod recorded;
 mod unusable;
-mod words;
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -20,7 +19,6 @@ pub use category::{Categorised, Category};
 pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
 pub use recorded::RecordedError;
 pub use unusable::UnusableReply;
-pub use words::without_words;
 
 use crate::Path;
 use crate::budget::Exhausted;
@@ -323,7 +321,6 @@ macro_rules! from_own_errors {
 from_own_errors! {
     crate::InvalidRunId,
     crate::InvalidDigest,
-    crate::InvalidRetry,
     crate::DuplicateTool,
     crate::ask::UnfitAnswer,
 }

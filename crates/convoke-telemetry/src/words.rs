@@ -7,16 +7,7 @@ const BEFORE_WORDS: [&str; 3] = ["halted: ", "denied: ", "answer(s): "];
 /// The text of an error as far as nobody else is quoted in it: what kind of end it was, and in which step.
 ///
 /// It works on texts because errors are told as texts, also by steps that put others into their own.
-///
-/// ```
-/// use convoke_core::{Error, without_words};
-///
-/// let error = Error::Halted("goal `pay`: rejected by ann: never trust Bob".into());
-/// assert_eq!(without_words(&error.to_string()), "halted");
-/// assert_eq!(without_words("the disk is full"), "the disk is full");
-/// ```
-#[must_use]
-pub fn without_words(error: &str) -> &str {
+pub(crate) fn without_words(error: &str) -> &str {
     let ends = BEFORE_WORDS.iter().filter_map(|before| Some(error.find(before)? + before.len() - ": ".len()));
     ends.min().map_or(error, |end| &error[..end])
 }
@@ -24,9 +15,10 @@ pub fn without_words(error: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ask::{PendingQuestion, Question, QuestionId};
-    use crate::error::{BranchErrors, BranchFailure, Suspension};
-    use crate::{Error, Path, RunId, Timestamp};
+    use convoke_core::{
+        BranchErrors, BranchFailure, Error, Path, PendingQuestion, Question, QuestionId, RunId, Suspension,
+        Timestamp,
+    };
 
     #[test]
     fn no_error_quotes_anybody_however_it_is_wrapped() {
@@ -38,10 +30,12 @@ mod tests {
             question: Question::approval("W-O-R-D-S"),
             asked: Timestamp::from_micros(0),
         };
+        let mut waits = Suspension::default();
+        waits.questions.push(pending);
         let errors = [
             Error::Halted("by its supervisor: W-O-R-D-S".into()),
             Error::Denied("W-O-R-D-S".into()),
-            Error::Suspended(Box::new(Suspension { questions: vec![pending], ..Suspension::default() })),
+            Error::Suspended(Box::new(waits)),
         ];
         for error in errors {
             let branch =

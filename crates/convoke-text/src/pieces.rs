@@ -28,7 +28,7 @@ pub struct Piece {
 /// where the text ends, or says that something was left out). It is as long as it can be.
 ///
 /// ```
-/// use convoke_core::pieces::first_piece;
+/// use convoke_text::pieces::first_piece;
 ///
 /// let piece = first_piece("correct-horse-battery", "it said: rect-horse-battery!", 0);
 /// assert_eq!(piece.map(|piece| piece.place), Some(9..27));

@@ -3,19 +3,20 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use convoke_core::Error;
 use serde::{Deserialize, Serialize};
 
 /// How often to try, and how long to wait in between: exponential, with jitter, never shorter than the other side asked.
 ///
 /// ```
-/// use convoke_core::RetryPolicy;
+/// use convoke_steps::RetryPolicy;
 /// use std::time::Duration;
 ///
 /// let policy = RetryPolicy::attempts(5)?.initial(Duration::from_millis(100)).jitter(0.0);
 /// assert_eq!(policy.delay(0, 0.5), Duration::from_millis(100));
 /// assert_eq!(policy.delay(3, 0.5), Duration::from_millis(800));
 /// assert!(RetryPolicy::attempts(0).is_err());
-/// # Ok::<(), convoke_core::InvalidRetry>(())
+/// # Ok::<(), convoke_steps::InvalidRetry>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetryPolicy {
@@ -30,6 +31,12 @@ pub struct RetryPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a retry needs at least one attempt; the first call counts")]
 pub struct InvalidRetry;
+
+impl From<InvalidRetry> for Error {
+    fn from(error: InvalidRetry) -> Self {
+        Self::failed(error)
+    }
+}
 
 impl Default for RetryPolicy {
     /// Ten attempts, waiting one second, then twice as long each time, one minute at most, give or take a tenth.
