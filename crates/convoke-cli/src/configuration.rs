@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use convoke_config::import::AGENT_FILE;
 use convoke_config::{Config, Environment, Loader};
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;

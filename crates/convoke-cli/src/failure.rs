@@ -180,7 +180,14 @@ impl From<StoreError> for Failure {
             | StoreError::Failed(_) => Exit::Store,
             _ => Exit::Failed,
         };
-        Self::new(exit, error.to_string())
+        let failure = Self::new(exit, error.to_string());
+        match error {
+            StoreError::NotFound { .. } => failure.hint("`convoke runs` lists the runs there are"),
+            StoreError::Older { .. } => {
+                failure.hint("`convoke answer`, `convoke fork` and `convoke resume` open it for writing")
+            }
+            _ => failure,
+        }
     }
 }
 

@@ -3,12 +3,11 @@
 //! The state of a run of an Agentfile has much in it that nobody asked for: the whole file, descriptions of tools. This
 //! takes out what the user gave and what the user gets, once for every command that shows it.
 
-use convoke_core::History;
 use convoke_core::RunStatus;
-use convoke_core::history::Ending;
 use convoke_core::store::RunRecord;
 use convoke_goals::agentfile::{self, Agentfile};
 use convoke_goals::{GoalState, Values};
+use convoke_history::{Ending, History};
 use serde_json::{Map, Value};
 
 use crate::chat::{self, Chat};

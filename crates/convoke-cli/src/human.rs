@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use convoke_core::history::Spent;
 use convoke_core::store::Totals;
 use convoke_core::{Money, Timestamp, Usage};
+use convoke_history::Spent;
 
 /// What stands where there is nothing to say.
 pub(crate) const NOTHING: &str = "–";

@@ -3,9 +3,9 @@
 //! A run that a person or a supervisor ended has that decision in its journal, and comes to the same end each time. So has
 //! one that was cancelled for good, which nothing resumes.
 
-use convoke_core::history::{Detail, Effect, Standing};
 use convoke_core::store::RunRecord;
-use convoke_core::{Decision, EffectKind, History, RunStatus};
+use convoke_core::{Decision, EffectKind, RunStatus};
+use convoke_history::{Detail, Effect, History, Standing};
 use serde::Deserialize;
 
 use crate::session::Session;

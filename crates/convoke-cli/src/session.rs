@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use convoke_core::history::OpenQuestion;
 use convoke_core::store::RunRecord;
-use convoke_core::{QuestionKind, RunId, Store, Timestamp};
+use convoke_core::{PendingQuestion, QuestionKind, RunId, Store, Timestamp};
+use convoke_history::OpenQuestion;
 use convoke_store::{MemoryStore, SqliteStore};
 
 use crate::arguments::{Arguments, Stored};
@@ -90,13 +90,22 @@ impl<'a> Session<'a> {
                 reject(),
             ],
             QuestionKind::Choice { options } => {
-                options.iter().map(|option| command(format!("--choose {}", shell::quoted(option)))).collect()
+                let choose = |option: &String| command(format!("--choose {}", shell::quoted(option)));
+                options.iter().map(choose).chain(self.forking_past(pending, options)).collect()
             }
             QuestionKind::Text => vec![command("--text 'YOUR ANSWER'".to_owned())],
             QuestionKind::Json => vec![command("--value 'JSON'".to_owned()), reject()],
             QuestionKind::Media => vec![command("--file PATH".to_owned()), reject()],
             _ => vec![command("--approve".to_owned()), reject()],
         }
+    }
+
+    /// The command for an interrupted act that took effect, where what it gave is more than that it is done.
+    fn forking_past(&self, pending: &PendingQuestion, options: &[String]) -> Option<String> {
+        let is_doubt = pending.path.last().is_some_and(|place| place.written() == "in doubt");
+        let can_be_done = options.iter().any(|option| option == "done");
+        let run = shell::quoted(pending.run.as_str());
+        (is_doubt && !can_be_done).then(|| self.command(&format!("fork {run} --at N --outcome 'JSON'")))
     }
 
     /// The command that goes on with a run of an Agentfile. What was named for it is to be named again.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use convoke_core::suggest::nearest;
 use convoke_models::choose::header;
+use convoke_text::nearest;
 
 use crate::problem::{Problem, Problems};
 use crate::section::{Profile, UnknownProfile};

@@ -17,7 +17,7 @@
 //! | why runs survive | [`Entry`] and [`store`] |
 //! | what listeners hear | [`Event`] |
 //! | how to run something | [`Runtime`] and [`Workflow`] |
-//! | how to show a stored run | [`history`] |
+//! | how to read what a run wrote | [`journal`] |
 
 pub mod ask;
 mod budget;
@@ -26,19 +26,16 @@ mod effect;
 mod embedding;
 mod error;
 mod event;
-pub mod history;
 mod id;
-mod journal;
+pub mod journal;
 mod json;
 mod message;
 mod model;
 mod path;
-pub mod pieces;
 mod run;
 mod scope;
 mod step;
 pub mod store;
-pub mod suggest;
 mod time;
 mod tool;
 
@@ -49,12 +46,11 @@ pub use effect::{CustomEffect, OnDoubt, PendingDecision, Received, Visibility};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
     BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
-    Suspension, TimedOut, UnusableReply, without_words,
+    Suspension, TimedOut, UnusableReply,
 };
 pub use event::{
     Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
 };
-pub use history::History;
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
 pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub use json::{json_text, sort_keys};
@@ -65,9 +61,9 @@ pub use model::{
 };
 pub use path::{Path, Segment};
 pub use run::{
-    Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, InvalidRetry, Outcome, Registry, Replay,
-    RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, Subscription,
-    WhenBusy, WhenDropped, Workflow, cancel_for_good,
+    Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, Outcome, Registry, Replay, RunOptions, RunStream,
+    Runner, Runtime, RuntimeBuilder, Start, State, Subscription, WhenBusy, WhenDropped, Workflow,
+    cancel_for_good,
 };
 pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};

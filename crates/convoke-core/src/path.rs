@@ -89,7 +89,8 @@ impl Path {
     }
 
     /// The path of the `repetition`-th child called `name`, counted from 1.
-    pub(crate) fn join(parent: &Path, name: &str, repetition: u32) -> Path {
+    #[must_use]
+    pub fn join(parent: &Path, name: &str, repetition: u32) -> Path {
         let mut text = String::with_capacity(parent.0.len() + name.len() + 6);
         if !parent.0.is_empty() {
             text.push_str(&parent.0);

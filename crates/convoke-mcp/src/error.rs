@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use convoke_core::{Categorised, Category, Error};
+
 /// What went wrong with a server, or with a call of one of its tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -129,6 +131,24 @@ pub enum McpError {
         /// What it did.
         reason: String,
     },
+}
+
+impl McpError {
+    /// Whether trying again may help: a server that is not ready may be so later. One that went away during a call may
+    /// have acted, so the call is not for everybody to repeat.
+    #[must_use]
+    pub fn category(&self) -> Category {
+        match self {
+            Self::NotReady { .. } | Self::StartupTimedOut { .. } => Category::Transient,
+            _ => Category::Permanent,
+        }
+    }
+}
+
+impl From<McpError> for Error {
+    fn from(error: McpError) -> Self {
+        Self::failed(Categorised::new(error.category(), error))
+    }
 }
 
 /// Two servers of one name.

@@ -234,7 +234,7 @@ impl LibraryTool {
                 self.server.prompt(text("name"), given).await
             }
         };
-        looked.map(|text| self.server.hide(&text)).map_err(Error::failed)
+        Ok(self.server.hide(&looked?))
     }
 }
 

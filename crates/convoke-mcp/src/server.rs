@@ -168,7 +168,7 @@ impl Server {
         let tool = params.name.to_string();
         let mut may_repeat = repeat == Repeat::Safe;
         loop {
-            let connection = self.connection().await.map_err(Error::failed)?;
+            let connection = self.connection().await?;
             let call = Call { connection: &connection, scope };
             let failure = match call.make(params.clone()).await {
                 Ok(result) => {
@@ -181,17 +181,21 @@ impl Server {
                 Failure::Stop(stop) => return Err(stop),
                 Failure::Service(error) => {
                     self.answered();
-                    return Err(Error::failed(self.refused(&format!("`{tool}`"), error)));
+                    return Err(self.refused(&format!("`{tool}`"), error).into());
                 }
                 Failure::Lost(reason) => {
                     let output = connection.last_words().await;
                     if self.closed.is_cancelled() {
-                        return Err(Error::failed(McpError::Closed { server: self.name().to_owned() }));
+                        return Err(McpError::Closed { server: self.name().to_owned() }.into());
                     }
                     if !may_repeat {
                         let server = self.name().to_owned();
                         let reason = connection.secrets().hide(&reason);
-                        return Err(Error::failed(McpError::Lost { server, tool, reason, output }));
+                        let lost = McpError::Lost { server, tool, reason, output };
+                        return Err(match repeat {
+                            Repeat::Safe => Error::transient(lost),
+                            _ => lost.into(),
+                        });
                     }
                     may_repeat = false;
                 }

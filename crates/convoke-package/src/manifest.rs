@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use convoke_core::suggest;
+use convoke_text::nearest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -137,7 +137,7 @@ impl Manifest {
     pub(crate) fn of_folder(bytes: &[u8]) -> Result<Self, PackageError> {
         let keys: BTreeMap<String, Value> = parse(bytes)?;
         if let Some(unknown) = keys.keys().find(|key| !Self::KEYS.contains(&key.as_str())) {
-            let meant = suggest::nearest(unknown, Self::KEYS)
+            let meant = nearest(unknown, Self::KEYS)
                 .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
             return Err(PackageError::Manifest { reason: format!("there is no key `{unknown}`{meant}") });
         }

@@ -55,6 +55,7 @@ mod parallel;
 mod prompt;
 mod repeat;
 mod retry;
+mod retry_policy;
 mod router;
 mod tool;
 
@@ -73,5 +74,6 @@ pub use parallel::{BranchReport, Parallel, ParallelBuilder};
 pub use prompt::{Prompt, PromptBuilder, prompt};
 pub use repeat::{DEFAULT_MAX_ITERATIONS, Loop};
 pub use retry::Retry;
+pub use retry_policy::{InvalidRetry, RetryPolicy};
 pub use router::Router;
 pub use tool::{ToolStep, ToolStepBuilder};

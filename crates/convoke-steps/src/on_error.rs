@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use convoke_core::{Error, Path, Recovery, RetryPolicy, Scope, SharedStep, Step};
+use convoke_core::{Error, Path, Recovery, Scope, SharedStep, Step};
 
+use crate::RetryPolicy;
 use crate::retry::Retry;
 
 /// What happens when one particular step fails. Says more than the run's policy, and is not asked about stops.

@@ -1,9 +1,9 @@
 //! A step again if it failed for a reason that may pass.
 
-use convoke_core::{
-    Bounds, BoxFuture, Category, Error, EventKind, Nature, Outline, RetryPolicy, Scope, SharedStep, Step,
-};
+use convoke_core::{Bounds, BoxFuture, Category, Error, EventKind, Nature, Outline, Scope, SharedStep, Step};
 use std::sync::Arc;
+
+use crate::RetryPolicy;
 
 /// Tries a step again when it fails for a reason that may pass, waiting longer each time, and at least as long as the
 /// other side asked.
@@ -12,12 +12,12 @@ use std::sync::Arc;
 /// did, and could not say, is not done twice by tools that heed it. The state keeps what a failed attempt wrote, unless [`with_rollback`](Self::with_rollback) is asked for.
 ///
 /// ```
-/// use convoke_core::{Error, RetryPolicy};
-/// use convoke_steps::{Retry, func};
+/// use convoke_core::Error;
+/// use convoke_steps::{Retry, RetryPolicy, func};
 ///
 /// let step = func("flaky", |_: &mut u32| Err(Error::transient("try again")));
 /// let retry = Retry::new(step, RetryPolicy::attempts(3)?);
-/// # Ok::<(), convoke_core::InvalidRetry>(())
+/// # Ok::<(), convoke_steps::InvalidRetry>(())
 /// ```
 pub struct Retry<S> {
     name: String,
@@ -100,7 +100,8 @@ impl<S: Send + 'static> Retry<S> {
             if let Some(before) = before {
                 *state = before;
             }
-            let retryable = error.category() == Category::Transient;
+            // Journals of older versions have attempts after errors whose words they went by.
+            let retryable = error.category() == Category::Transient || scope.went_on();
             if scope.is_heard() {
                 let text = error.to_string();
                 scope.emit(EventKind::RetryFailed { attempt, error: text.clone(), retryable }).await;

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Execution, IdempotencyKey, Scope, Step, Tool, ToolCall, Toolset};
+use convoke_core::{
+    BoxFuture, Categorised, Error, Execution, IdempotencyKey, RecordedError, Scope, Step, Tool, ToolCall,
+    Toolset,
+};
 use serde::Serialize;
 
 use crate::{ArgumentsError, StepsError};
@@ -109,14 +112,9 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
             let id = format!("call-{}", &key.as_str()[..12]);
             let call = ToolCall { id, name: self.parts.tool.clone(), arguments: json };
             call_scope.announce_tool_call(&call).await;
-            let result = call_scope.tool(tool, &call).await?;
-            if result.is_error {
-                return Err(Error::failed(StepsError::ToolFailed {
-                    tool: call.name,
-                    content: result.content,
-                }));
-            }
-            (self.store)(state, arguments, result.content);
+            let said = call_scope.try_tool(tool, &call).await?;
+            let content = said.map_err(|failure| failed(call.name, &failure))?;
+            (self.store)(state, arguments, content);
             Ok(())
         })
     }
@@ -124,4 +122,14 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
     fn kind(&self) -> &'static str {
         "tool"
     }
+}
+
+/// The step's error, which is tried again if the tool's failure may pass.
+fn failed(tool: String, failure: &RecordedError) -> Error {
+    let error = StepsError::ToolFailed { tool, content: failure.to_string() };
+    let error = Categorised::new(failure.category(), error);
+    Error::failed(match failure.retry_after() {
+        Some(wait) => error.with_retry_after(wait),
+        None => error,
+    })
 }

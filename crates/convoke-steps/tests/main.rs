@@ -4,50 +4,25 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod acting_once;
 mod agent_step;
-mod asleep;
-mod attendant;
-mod bounds;
-mod budgets;
 mod chain;
 mod classifier;
-mod clocks;
+#[allow(dead_code, reason = "the kernel's tests and those of steps need different parts of it")]
+#[path = "../../convoke-core/tests/common/mod.rs"]
 mod common;
-mod failure_policy;
-mod forking;
-mod go_on;
-mod interrupted;
 mod joins;
 mod joins_and_resume;
 mod leaf_steps;
-mod limits_and_resume;
 mod loops;
-mod mail;
 mod merge_and_map;
-mod objections;
-mod observers;
 mod on_error;
 mod parallel;
 mod parallel_failures;
-mod prepared_tools;
 mod prompts;
 mod property;
-mod publishing;
-mod questions;
-mod refused_replies;
-mod registry;
-mod renaming;
-mod replies_told;
-mod resume;
 mod retry;
 mod router;
-mod subscriptions;
+mod shapes;
 mod threads;
-mod tool_ends;
 mod tool_step;
 mod ui;
-mod unsaid_usage;
-mod veiled;
-mod waiting;
-mod workflow;

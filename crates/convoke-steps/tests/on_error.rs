@@ -2,8 +2,8 @@
 
 use crate::common::events::told_of_steps;
 use crate::common::{Oops, Trail, add, blamed, fails, millis, run, slow, waits, watch};
-use convoke_core::{Canceller, Error, RetryPolicy, RunStatus, Runtime, Workflow};
-use convoke_steps::{Chain, Loop, OnError, StepExt, func};
+use convoke_core::{Canceller, Error, RunStatus, Runtime, Workflow};
+use convoke_steps::{Chain, Loop, OnError, RetryPolicy, StepExt, func};
 
 fn main_chain(on_error: OnError<Trail>) -> Chain<Trail> {
     Chain::new("main").then_or(fails("b"), on_error).then(add("c"))

@@ -1,8 +1,8 @@
 //! What holds for any workflow, however it is put together.
 
 use crate::common::Trail;
-use crate::common::shapes::{Joining, shapes};
 use crate::common::stored::{Home, echo};
+use crate::shapes::{Joining, shapes};
 use convoke_core::{
     Answer, BoxFuture, Error, Fork, PendingQuestion, Recovery, Responder, RunStatus, Runtime, StepFailure,
 };

@@ -1,5 +1,6 @@
 //! A step again if it failed for a reason that may pass.
 
+use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,12 +9,13 @@ use crate::common::events::{end, told, told_of_steps};
 use crate::common::stored::{Home, echo};
 use crate::common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, InvalidRetry, Invocation,
-    ModelError, Repeat, RetryPolicy, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset,
-    Workflow,
+    Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, Invocation, ModelError, Repeat,
+    RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
-use convoke_steps::{Chain, Func, OnError, Retry, StepExt, ToolStep, func, prompt, task_boxed};
+use convoke_steps::{
+    Chain, Func, InvalidRetry, OnError, Retry, RetryPolicy, StepExt, ToolStep, func, prompt, task_boxed,
+};
 use serde_json::{Value, json};
 
 /// So many attempts, 10 ms after the first failure and twice as long each time.
@@ -213,15 +215,30 @@ async fn gains_130_what_somebody_said_about_an_error_decides() {
 }
 
 #[test]
-fn gains_131_words_decide_about_errors_nobody_categorised() {
-    let passes = |text: &str| Error::failed(text).category() == Category::Transient;
+fn gains_131_no_words_in_a_message_decide_that_it_is_tried_again() {
+    let passes = |error: Error| error.category() == Category::Transient;
     for text in ["connection reset by peer", "rate limit exceeded", "502 bad gateway", "googleapi: Error 503"]
     {
-        assert!(passes(text), "{text}");
+        assert!(!passes(Error::failed(text)), "{text}");
+        assert!(passes(Error::transient(text)), "{text}");
     }
-    for text in ["invalid input", "googleapi: Error 400"] {
-        assert!(!passes(text), "{text}");
+    for kind in [ErrorKind::ConnectionReset, ErrorKind::TimedOut] {
+        assert!(passes(io::Error::from(kind).into()), "{kind}");
     }
+    assert!(!passes(io::Error::from(ErrorKind::PermissionDenied).into()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_tried_again_before_is_tried_again_when_the_run_is_told_again() {
+    let home = Home::new(echo());
+    let then = Workflow::new(Retry::new(flaky(1, || Error::transient("connection reset")), attempts(3)));
+    let outcome = home.start(&then, Trail::default()).await;
+    assert_eq!((outcome.status, outcome.state.count), (RunStatus::Completed, 2));
+    let now = Workflow::new(Retry::new(flaky(1, || Error::failed("connection reset")), attempts(3)));
+    let replay = home.runtime().replay(&now, &outcome.run).await.unwrap();
+    assert_eq!((replay.error.is_none(), replay.state), (true, outcome.state));
+    let anew = home.start(&now, Trail::default()).await;
+    assert_eq!((anew.status, anew.state.count), (RunStatus::Failed, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -336,9 +353,9 @@ impl Tool for Lossy {
         let mut heard = self.heard.lock().unwrap();
         heard.push((call.key.to_string(), call.arguments.clone()));
         let is_lost = heard.len() <= self.losses;
-        Box::pin(
-            async move { if is_lost { Err("connection reset by peer".into()) } else { Ok("paid".into()) } },
-        )
+        Box::pin(async move {
+            if is_lost { Err(Error::transient("the reply was lost")) } else { Ok("paid".into()) }
+        })
     }
 }
 

@@ -40,6 +40,7 @@ mod parent;
 mod provider;
 mod telemetry;
 mod trace;
+mod words;
 
 pub use config::{Headers, TelemetryConfig, TelemetryError};
 pub use courier::Delivery;

@@ -5,9 +5,9 @@ mod common;
 
 use common::work::{fan_out, model, notes};
 use common::{Collector, shown};
-use convoke_core::{Error, ModelError, ModelErrorKind, RetryPolicy, Runtime, Workflow};
+use convoke_core::{Error, ModelError, ModelErrorKind, Runtime, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
-use convoke_steps::{Retry, func, prompt};
+use convoke_steps::{Retry, RetryPolicy, func, prompt};
 use convoke_telemetry::Telemetry;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::metrics::v1::Metric;

@@ -3,7 +3,7 @@
 //! One dependency, one state struct, and steps over it. This crate puts Convoke's parts together; each also stands
 //! alone: [`core`] (the kernel), [`steps`] (typed steps), [`goals`] (declared goals, supervised; Agentfiles), [`agent`]
 //! (tools and the agent loop), [`models`], [`config`], [`store`],
-//! [`tools`] and [`telemetry`].
+//! [`history`], [`tools`] and [`telemetry`].
 //!
 //! The [`guide`] starts from nothing and is compiled with the tests.
 
@@ -27,6 +27,9 @@ pub use convoke_config as config;
 /// Some of its names are those of steps too, so they are written with the module: `goals::Workflow`, `goals::Agent`. The
 /// others are in the [prelude].
 pub use convoke_goals as goals;
+
+/// Stored runs, for whoever shows them: what was done, where, in which order, for how much.
+pub use convoke_history as history;
 
 /// A model in the process.
 #[cfg(feature = "local")]

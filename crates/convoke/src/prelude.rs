@@ -8,8 +8,8 @@ pub use convoke_agent::{
 };
 pub use convoke_core::{
     Answer, Attendant, BoxFuture, Canceller, Decision, Error, Event, EventKind, Fork, Limits, Message, Model,
-    ModelParams, Money, Outcome, Question, Registry, RetryPolicy, RunId, RunStatus, Runner, Runtime, Scope,
-    Step, StepEnd, Store, ToolEffect, ToolEffects, Toolset, Transcript, Workflow,
+    ModelParams, Money, Outcome, Question, Registry, RunId, RunStatus, Runner, Runtime, Scope, Step, StepEnd,
+    Store, ToolEffect, ToolEffects, Toolset, Transcript, Workflow,
 };
 pub use convoke_goals as goals;
 pub use convoke_goals::{
@@ -17,7 +17,7 @@ pub use convoke_goals::{
 };
 pub use convoke_models::{Match, Reply, ScriptedModel};
 pub use convoke_steps::{
-    AgentStep, Chain, Classifier, Join, Loop, Map, Merge, OnError, Parallel, Retry, Router, StepExt,
-    ToolStep, func, prompt, task, task_boxed,
+    AgentStep, Chain, Classifier, Join, Loop, Map, Merge, OnError, Parallel, Retry, RetryPolicy, Router,
+    StepExt, ToolStep, func, prompt, task, task_boxed,
 };
 pub use convoke_store::{MemoryStore, SqliteStore};

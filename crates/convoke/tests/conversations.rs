@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use convoke::core::history::{Detail, History};
 use convoke::core::{Fork, ModelRequest, Store, Visibility};
+use convoke::history::{Detail, History};
 use convoke::prelude::*;
 
 /// A model that says at length how often it was asked.

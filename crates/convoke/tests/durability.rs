@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use convoke::core::store::{Batch, NewRun};
-use convoke::core::{OnDoubt, Phase, StoreError, WhenBusy};
+use convoke::core::{Digest, EffectKind, OnDoubt, Phase, StoreError, WhenBusy};
 use convoke::prelude::*;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -310,6 +310,15 @@ async fn an_effect_in_doubt_asks_a_person_or_fails_as_configured() {
         when.contains("had not ended when the run stopped") && !when.contains("the process ended"),
         "{when}"
     );
+    assert!(when.contains("say what it gave. `again`") && !when.contains("convoke"), "{when}");
+    // Journals of earlier versions know the question by the words it had then.
+    let mut as_ever = question.clone();
+    as_ever.details = when
+        .replace("and had not ended when the run stopped", "when the process ended")
+        .replace("what it gave.", "what it gave (`convoke fork RUN --at N --outcome JSON`).");
+    let entries = store.entries(&run, 1, 10).await.unwrap();
+    let asked = entries.iter().find(|entry| entry.effect == EffectKind::Ask).unwrap();
+    assert_eq!(asked.digest, Digest::of_json(&serde_json::to_value(&as_ever).unwrap()));
     answer_all(&memory, &Answer::choose("again")).await;
     assert_eq!(asking.resume(&workflow, run).await.unwrap().completed().unwrap(), 1);
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use convoke::core::store::Totals;
 use convoke::core::{
-    CallContext, FinishReason, History, ModelError, ModelErrorKind, ModelRequest, Price, Reality, ReplyDelta,
+    CallContext, FinishReason, ModelError, ModelErrorKind, ModelRequest, Price, Reality, ReplyDelta,
     ReplyStream, Usage, Visibility,
 };
+use convoke::history::History;
 use convoke::models::resilience::{Attempts, Fallback, MemoryReplies, ResponseCache, Retrying};
 use convoke::prelude::*;
 use futures_util::{StreamExt, stream};

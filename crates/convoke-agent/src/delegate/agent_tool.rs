@@ -3,8 +3,8 @@
 use std::fmt;
 
 use convoke_core::{
-    Access, BoxFuture, Error, Execution, Invocation, Repeat, Tool, ToolEffect, ToolEffects, ToolSpec,
-    Transcript,
+    Access, BoxFuture, Categorised, Error, Execution, Invocation, Repeat, Tool, ToolEffect, ToolEffects,
+    ToolSpec, Transcript,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -149,7 +149,10 @@ impl Tool for AgentTool {
             match self.agent.run(call.scope, messages).await {
                 Ok(result) => answer(&self.agent, &result),
                 Err(stop) if stop.passes(call.scope.path()) => Err(stop),
-                Err(error) => Err(Error::failed(format!("agent execution failed: {error}"))),
+                Err(error) => {
+                    let text = format!("agent execution failed: {error}");
+                    Err(Error::failed(Categorised::new(error.category(), text)))
+                }
             }
         })
     }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use convoke_core::{
-    BoxFuture, Error, EventKind, Invocation, Path, Repeat, Runner, Tool, ToolEffect, ToolEffects, ToolSpec,
+    BoxFuture, Categorised, Error, EventKind, Invocation, Path, Repeat, Runner, Tool, ToolEffect,
+    ToolEffects, ToolSpec,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -96,7 +97,10 @@ impl WorkflowTool {
             Ok(state) => state,
             // Suspended, cancelled, out of an outer limit: about the run, not about the workflow.
             Err(stop) if stop.passes(call.scope.path()) => return Err(stop),
-            Err(error) => return Err(Error::failed(format!("workflow error: {error}"))),
+            Err(error) => {
+                let text = format!("workflow error: {error}");
+                return Err(Error::failed(Categorised::new(error.category(), text)));
+            }
         };
         let events = tap.take();
         match &self.result {

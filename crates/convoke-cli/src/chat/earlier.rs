@@ -3,7 +3,8 @@
 //! One that waits for words is resumed. One that is over stays as it is: what is said now is said in a fork of it.
 
 use convoke_core::store::{RunQuery, RunRecord};
-use convoke_core::{Answer, EffectKind, Fork, History, RunId, RunStatus};
+use convoke_core::{Answer, EffectKind, Fork, RunId, RunStatus};
+use convoke_history::History;
 
 use super::workflow::{Chat, NAME, TURN};
 use crate::failure::Failure;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use convoke_core::history::OpenQuestion;
 use convoke_core::store::RunRecord;
-use convoke_core::{Answer, Decision, History, PendingQuestion, StoreError};
+use convoke_core::{Answer, Decision, PendingQuestion, StoreError};
+use convoke_history::{History, OpenQuestion};
 
 use super::resume;
 use crate::arguments::{self, Arguments};

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use convoke_core::history::{Detail, Moment, OpenQuestion};
 use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
-use convoke_core::{EffectKind, History, Phase, QuestionId, RunStatus, Timestamp};
+use convoke_core::{EffectKind, Phase, QuestionId, RunStatus, Timestamp};
+use convoke_history::{Detail, History, Moment, OpenQuestion};
 use serde_json::{Value, json};
 
 use super::questions::write_questions;

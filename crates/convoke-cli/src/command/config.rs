@@ -5,9 +5,9 @@ use std::path::Path;
 use convoke_config::import;
 use convoke_config::schema::{self, KEYS, Key};
 use convoke_config::{Config, Origin, Places, Setting, Whose};
-use convoke_core::suggest::nearest;
 use convoke_models::choose::Service;
 use convoke_models::{Credentials, choose::KeyPlace};
+use convoke_text::nearest;
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, ConfigCommand};

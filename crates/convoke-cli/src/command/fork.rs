@@ -1,9 +1,7 @@
 //! `convoke fork`
 
-use convoke_core::history::{Attempt, Detail, Effect, ToolOutcome};
-use convoke_core::{
-    Answer, EffectKind, FinishReason, Fork, History, Message, ModelReply, Money, Role, Usage,
-};
+use convoke_core::{Answer, EffectKind, FinishReason, Fork, Message, ModelReply, Money, Role, Usage};
+use convoke_history::{Attempt, Detail, Effect, History, ToolOutcome};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

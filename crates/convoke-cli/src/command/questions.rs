@@ -1,6 +1,6 @@
 //! `convoke questions`
 
-use convoke_core::history::OpenQuestion;
+use convoke_history::OpenQuestion;
 
 use crate::failure::Failure;
 use crate::render::open_question;

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use convoke_core::{History, RunStatus};
+use convoke_core::RunStatus;
+use convoke_history::History;
 
 use crate::arguments::Replay;
 use crate::failure::Failure;

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use convoke_core::store::{RunQuery, RunRecord};
-use convoke_core::{History, Outcome, RunStatus, WhenBusy};
+use convoke_core::{Outcome, RunStatus, WhenBusy};
 use convoke_goals::agentfile::model::Input;
 use convoke_goals::agentfile::{self, read};
+use convoke_history::History;
 
 use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell};
 use crate::arguments::Arguments;

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use convoke_core::History;
 use convoke_core::RunStatus;
-use convoke_core::history::Spent;
 use convoke_core::store::{RunQuery, RunRecord};
+use convoke_history::{History, Spent};
 
 use crate::arguments::Runs;
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! `convoke show`
 
-use convoke_core::{History, RunStatus};
+use convoke_core::RunStatus;
+use convoke_history::History;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

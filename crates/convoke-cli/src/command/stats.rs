@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use convoke_core::history::{Spent, Tally};
 use convoke_core::store::RunRecord;
 use convoke_core::{RunStatus, Timestamp};
+use convoke_history::{Spent, Tally};
 
 use crate::failure::Failure;
 use crate::human;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use convoke_core::suggest::nearest;
 use convoke_package::InstalledVersion;
+use convoke_text::nearest;
 use serde_json::{Value, json};
 
 use super::arguments::Uninstall;

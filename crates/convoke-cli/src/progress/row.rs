@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use convoke_core::history::Spent;
 use convoke_core::store::Totals;
 use convoke_core::{Timestamp, Usage};
 use convoke_goals::Kind;
+use convoke_history::Spent;
 
 use super::activity::Activity;
 use crate::human;

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use convoke_core::{EffectKind, History, Path, RunStatus, Segment, Timestamp};
+use convoke_core::{EffectKind, Path, RunStatus, Segment, Timestamp};
 use convoke_goals::Kind;
+use convoke_history::History;
 
 use super::planned::Planned;
 use super::row::{Row, Used};

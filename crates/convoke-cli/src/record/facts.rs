@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use convoke_core::Usage;
-use convoke_core::history::{Attempt, Detail, History, Moment, Spent};
+use convoke_history::{Attempt, Detail, History, Moment, Spent};
 
 use super::part;
 use crate::human;

@@ -1,6 +1,6 @@
 //! A run's record as one JSON document.
 
-use convoke_core::history::{Happening, History, Resumption, Spent, What};
+use convoke_history::{Happening, History, Resumption, Spent, What};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

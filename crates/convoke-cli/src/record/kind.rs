@@ -1,8 +1,8 @@
 //! What something that happened is about.
 
 use clap::ValueEnum;
-use convoke_core::history::{History, Moment, What};
 use convoke_core::{EffectKind, Phase};
+use convoke_history::{History, Moment, What};
 
 use super::part;
 use crate::terminal::Ink;

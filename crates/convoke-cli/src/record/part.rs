@@ -3,8 +3,8 @@
 //! Goals and retries make steps as they go, which no outline has: they are known by their names below a step that is
 //! declared. Elsewhere a step may be called as it likes.
 
-use convoke_core::history::{History, Moment, Steps, Stop};
 use convoke_core::{EffectKind, Path};
+use convoke_history::{History, Moment, Steps, Stop};
 
 /// What a step that watches over a goal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

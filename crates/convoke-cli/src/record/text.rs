@@ -1,6 +1,7 @@
 //! A run's record as lines for people to read.
 
-use convoke_core::{History, RunStatus};
+use convoke_core::RunStatus;
+use convoke_history::History;
 
 use super::Told;
 use crate::gist::Gist;

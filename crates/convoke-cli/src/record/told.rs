@@ -1,7 +1,7 @@
 //! An account of a run, one item for each thing that happened.
 
-use convoke_core::history::{Happening, History, Moment, Resumption, What};
 use convoke_core::{EffectKind, Phase, RunStatus, Timestamp};
+use convoke_history::{Happening, History, Moment, Resumption, What};
 
 use super::Kind;
 use super::facts::{came_of_it, circumstances};

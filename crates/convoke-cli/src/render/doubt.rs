@@ -1,7 +1,7 @@
 //! Calls of which nobody knows whether they acted.
 
-use convoke_core::history::{Detail, Effect, Standing};
-use convoke_core::{EffectKind, History};
+use convoke_core::EffectKind;
+use convoke_history::{Detail, Effect, History, Standing};
 
 use crate::session::Session;
 use crate::shell;

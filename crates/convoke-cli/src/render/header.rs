@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use convoke_core::history::History;
 use convoke_core::store::RunRecord;
 use convoke_core::{RunStatus, Timestamp, Usage};
+use convoke_history::History;
 
 use super::summary;
 use crate::human;

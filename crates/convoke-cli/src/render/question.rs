@@ -1,7 +1,7 @@
 //! Questions and answers for people to read.
 
-use convoke_core::history::OpenQuestion;
 use convoke_core::{Answer, Decision, Media, Question, QuestionKind};
+use convoke_history::OpenQuestion;
 use serde_json::Value;
 
 use super::Block;

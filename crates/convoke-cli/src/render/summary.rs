@@ -1,7 +1,7 @@
 //! An effect in one line.
 
-use convoke_core::history::{Detail, Effect, History, Standing};
 use convoke_core::{EffectKind, FinishReason, ModelReply};
+use convoke_history::{Detail, Effect, History, Standing};
 use serde_json::Value;
 
 use super::question;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use convoke_core::history::{Attempt, Detail, Effect, History, Prompt, Prompts};
 use convoke_core::{Media, MediaSource, Message, Part, Path, Role};
+use convoke_history::{Attempt, Detail, Effect, History, Prompt, Prompts};
 
 use super::Block;
 use super::question;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke_core::history::{Detail, Effect, History, Item, Node, Spent};
+use convoke_history::{Detail, Effect, History, Item, Node, Spent};
 
 use super::summary::{self, Summary};
 use super::{Side, Teller};

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use convoke_core::{Divergence, History};
+use convoke_core::Divergence;
 use convoke_goals::agentfile::model::{Persona, Text};
 use convoke_goals::agentfile::{self, Agentfile};
+use convoke_history::History;
 
 use super::job::Source;
 use super::manifest::Manifest;
@@ -44,7 +45,7 @@ pub(super) fn otherwise(
     history: &History,
     resume: &str,
 ) -> String {
-    let is_it = |effect: &&convoke_core::history::Effect| {
+    let is_it = |effect: &&convoke_history::Effect| {
         effect.path == divergence.path && effect.ordinal == divergence.ordinal
     };
     let fork = history.effects.iter().find(is_it).map(|effect| {

@@ -8,9 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use convoke_core::suggest::nearest;
 use convoke_goals::Values;
 use convoke_goals::agentfile::model::Input;
+use convoke_text::nearest;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use convoke_config::Config;
 use convoke_core::store::NewRun;
 use convoke_core::{
-    Error, FORBID_LIVE_MODELS, History, Limits, Model, Outcome, RunId, RunStatus, Runtime, StoreError,
-    WhenBusy,
+    Error, FORBID_LIVE_MODELS, Limits, Model, Outcome, RunId, RunStatus, Runtime, StoreError, WhenBusy,
 };
 use convoke_goals::agentfile::Agentfile;
 use convoke_goals::{GoalState, NodeRef, Prepared, Problem, ProblemKind, Secrets, SkillShelf, Values};
+use convoke_history::History;
 use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};

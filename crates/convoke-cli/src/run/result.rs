@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use convoke_core::history::OpenQuestion;
-use convoke_core::{Error, History, ModelErrorKind, Outcome, RunId, RunStatus, StoreError, Timestamp};
+use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError, Timestamp};
 use convoke_goals::{GoalState, Values};
+use convoke_history::{History, OpenQuestion};
 use serde::Serialize;
 use serde_json::Value;
 

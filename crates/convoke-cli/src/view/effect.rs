@@ -1,7 +1,7 @@
 //! Effects and entries, as JSON.
 
-use convoke_core::history::{Attempt, Detail, Effect, History, Moment, Prompts, Standing, ToolOutcome};
 use convoke_core::{Message, ModelReply, Phase, RecordedError};
+use convoke_history::{Attempt, Detail, Effect, History, Moment, Prompts, Standing, ToolOutcome};
 use serde::Serialize;
 use serde_json::Value;
 

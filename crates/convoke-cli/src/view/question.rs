@@ -1,7 +1,7 @@
 //! An open question, as JSON.
 
-use convoke_core::history::OpenQuestion;
 use convoke_core::{Answer, Decision, Question, Timestamp};
+use convoke_history::OpenQuestion;
 use serde::Serialize;
 use serde_json::Value;
 

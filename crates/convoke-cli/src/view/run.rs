@@ -1,8 +1,8 @@
 //! A run, as JSON.
 
 use convoke_core::Timestamp;
-use convoke_core::history::Ending;
 use convoke_core::store::{ForkPoint, RunRecord};
+use convoke_history::Ending;
 use serde::Serialize;
 use serde_json::Value;
 

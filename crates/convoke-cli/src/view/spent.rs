@@ -1,8 +1,8 @@
 //! What was spent, as JSON.
 
-use convoke_core::history::Spent;
 use convoke_core::store::Totals;
 use convoke_core::{Money, Usage};
+use convoke_history::Spent;
 use serde::Serialize;
 
 use super::dollars;

@@ -1,7 +1,6 @@
 //! The tree of a run, as JSON.
 
-use convoke_core::history::History;
-use convoke_core::history::{Item, Node, Tree};
+use convoke_history::{History, Item, Node, Tree};
 use serde::Serialize;
 
 use super::{SpentView, seconds};

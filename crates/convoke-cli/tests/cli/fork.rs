@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use convoke_core::{Answer, History, Question, RunId, RunStatus};
+use convoke_core::{Answer, Question, RunId, RunStatus};
+use convoke_history::History;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 

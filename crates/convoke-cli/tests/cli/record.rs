@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use convoke_core::{
-    BoxFuture, Error, Message, ModelError, Money, Price, Question, RetryPolicy, RunStatus, Runtime, Scope,
-    Step, Usage, Workflow,
+    BoxFuture, Error, Message, ModelError, Money, Price, Question, RunStatus, Runtime, Scope, Step, Usage,
+    Workflow,
 };
 use convoke_models::{Match, Reply as Says, ScriptedModel};
-use convoke_steps::{Chain, Join, Parallel, Retry, prompt};
+use convoke_steps::{Chain, Join, Parallel, Retry, RetryPolicy, prompt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

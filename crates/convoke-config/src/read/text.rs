@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use convoke_core::Money;
-use convoke_core::suggest::nearest;
 use convoke_models::choose::REHEARSAL;
 use convoke_models::{ModelName, UnknownModel};
+use convoke_text::nearest;
 use url::Url;
 
 use super::resolved;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use convoke_core::suggest::nearest;
 use convoke_models::Environment;
 use convoke_models::choose::Service;
+use convoke_text::nearest;
 
 use super::from_text;
 use super::text::Base;

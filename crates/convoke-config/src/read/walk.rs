@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use convoke_core::suggest::nearest;
 use convoke_models::choose::Service;
+use convoke_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use url::Url;

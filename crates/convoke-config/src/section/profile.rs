@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use convoke_core::suggest::nearest;
 use convoke_core::{ModelParams, ReasoningEffort};
 use convoke_models::ModelName;
+use convoke_text::nearest;
 
 use super::names;
 use crate::{Setting, Value};

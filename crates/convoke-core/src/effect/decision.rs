@@ -1,12 +1,9 @@
 //! Choices that depend on timing, kept so that a replay chooses the same.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Past, decode};
-use crate::error::TimedOut;
 use crate::event::Moment;
 use crate::journal::{Attached, Draft, FATE};
 use crate::{Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
@@ -38,7 +35,7 @@ impl Scope {
     }
 
     /// The end this step had come to because time was up while it was not performing any effect.
-    pub(crate) fn recorded_fate(&self, reached: Reached) -> Option<Fate> {
+    pub(crate) fn recorded_fate(&self, reached: Reached) -> Option<Error> {
         let journal = self.journal()?;
         if journal.index.is_empty() {
             return None;
@@ -47,7 +44,7 @@ impl Scope {
         match decode::<Recorded<()>>(entry.outcome.as_deref()) {
             Ok(Recorded::Err(RecordedError::TimedOut(timed_out))) if entry.digest == reached.digest() => {
                 self.node.reach(Moment::of_entry(entry.seq));
-                Some(Fate(timed_out))
+                Some(Error::TimedOut(Box::new(timed_out)))
             }
             _ => None,
         }
@@ -93,16 +90,6 @@ impl<T> std::fmt::Debug for PendingDecision<'_, T> {
     }
 }
 
-/// A step's end by lack of time.
-pub(crate) struct Fate(TimedOut);
-
-impl Fate {
-    /// The limit it ended by.
-    pub(crate) fn limit(&self) -> Duration {
-        self.0.limit
-    }
-}
-
 /// How far a step had come when time was up.
 #[derive(Clone, Copy)]
 pub(crate) enum Reached {
@@ -118,11 +105,5 @@ impl Reached {
             Self::Middle => Digest::default(),
             Self::Nothing => Digest::of_parts(&[b"not begun"]),
         }
-    }
-}
-
-impl From<Fate> for Error {
-    fn from(fate: Fate) -> Self {
-        Self::TimedOut(Box::new(fate.0))
     }
 }

@@ -7,8 +7,10 @@ use crate::ask::{Decision, Question};
 use crate::scope::Child;
 use crate::{Digest, Error, InDoubt, Scope};
 
-/// When a call was under way, in the words that journals have in what a question is about.
+/// When a call was under way, in the words that journals have in what a question is about. They are true of a crash only.
 const WHEN_IT_ENDED: &str = "when the process ended";
+/// The same words where they name a command. What is shown leaves it to whoever shows it how a run is forked.
+const HOW_TO_FORK: &str = " (`convoke fork RUN --at N --outcome JSON`)";
 
 /// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,9 +53,9 @@ impl Scope {
             return Err(doubt());
         }
         let took_effect = if options.contains(&"done") {
-            "`done`: it took effect, go on."
+            "`done`: it took effect, go on.".to_owned()
         } else {
-            "If it took effect, fork the run at this effect and say what it gave (`convoke fork RUN --at N --outcome JSON`)."
+            format!("If it took effect, fork the run at this effect and say what it gave{HOW_TO_FORK}.")
         };
         let mut question = Question::choice(
             format!("`{name}` was interrupted and may have acted already. What became of it?"),
@@ -69,8 +71,10 @@ impl Scope {
         let person = self.narrowed(Child { repetition, ..Child::named("in doubt") });
         // It is about the attempt: what is said beside it may be something else when the run goes on.
         let about = Digest::of_json(&serde_json::to_value(&question)?);
-        // Journals have these words in what it is about; what they say is true of a crash only.
-        question.details = question.details.replace(WHEN_IT_ENDED, "and had not ended when the run stopped");
+        question.details = question
+            .details
+            .replace(WHEN_IT_ENDED, "and had not ended when the run stopped")
+            .replace(HOW_TO_FORK, "");
         if let Some(remark) = remark {
             question.details = format!("{remark} {}", question.details);
         }

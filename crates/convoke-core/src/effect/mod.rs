@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 
 pub use custom::CustomEffect;
 pub use decision::PendingDecision;
-pub(crate) use decision::{Fate, Reached};
+pub(crate) use decision::Reached;
 pub use doubt::OnDoubt;
 pub use model::Visibility;
 pub(crate) use receive::Asked;
@@ -83,7 +83,15 @@ impl Scope {
     /// by what changes from one moment to the next (a budget shared with others) must not decide again.
     #[must_use]
     pub fn has_past(&self) -> bool {
-        self.journal().is_some_and(|journal| journal.index.knows(self.path()))
+        self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
+    }
+
+    /// Whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now
+    /// was decided before, and the scope went on.
+    #[must_use]
+    pub fn went_on(&self) -> bool {
+        let next = self.node.next_ordinal.load(Ordering::Relaxed);
+        self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), next))
     }
 
     /// Whether the journal has the outcome of the effect that is begun next in this scope.

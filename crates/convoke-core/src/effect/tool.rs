@@ -19,7 +19,7 @@ use crate::message::{ToolCall, ToolResult};
 use crate::run::Earlier;
 use crate::scope::{Child, Place};
 use crate::tool::{GateRequest, Invocation, Permission, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Digest, EffectKind, Entry, Error, Path, RecordedError, Scope};
+use crate::{Category, Digest, EffectKind, Entry, Error, Path, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -31,7 +31,7 @@ fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
 }
 
 /// What the journal keeps of a call's end.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct Outcome {
     content: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -42,6 +42,12 @@ struct Outcome {
     /// Whether it was not made because its arguments are wrong. Journals of older versions have no entry for that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     refused: bool,
+    /// Whether trying again may help, if it failed and that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    category: Option<Category>,
+    /// How long the other side asked to wait before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_after: Option<Duration>,
     /// What the tool left with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<Box<Value>>,
@@ -49,15 +55,26 @@ struct Outcome {
 
 impl Outcome {
     fn done(content: String) -> Self {
-        Self { content, is_error: false, denied: false, refused: false, note: None }
+        Self { content, ..Self::default() }
     }
 
     fn failed(content: String) -> Self {
         Self { is_error: true, ..Self::done(content) }
     }
 
+    fn failed_with(error: &Error) -> Self {
+        let category = Some(error.category()).filter(|category| *category != Category::Permanent);
+        Self { category, retry_after: error.retry_after(), ..Self::failed(error.to_string()) }
+    }
+
     fn refused(problem: &str) -> Self {
         Self { refused: true, ..Self::failed(format!("invalid arguments: {problem}")) }
+    }
+
+    /// The failure as an error that says this.
+    fn failure(&self, message: String) -> RecordedError {
+        let category = self.category.unwrap_or(Category::Permanent);
+        RecordedError::Failed { message, category, retry_after: self.retry_after }
     }
 }
 
@@ -97,25 +114,45 @@ impl Scope {
     /// # Errors
     /// Stops, an exhausted budget, and failures of tools declared fatal.
     pub async fn tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<ToolResult, Error> {
+        let Outcome { content, is_error, .. } = self.tell_tool(tool, call).await?;
+        Ok(ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error })
+    }
+
+    /// Calls a tool as [`tool`](Self::tool) does, for a step to which its failure is an error, and nothing for a model to
+    /// read: gives what it said or how it failed, with whether trying again may help.
+    ///
+    /// # Errors
+    /// As [`tool`](Self::tool).
+    pub async fn try_tool(
+        &self,
+        tool: &Arc<dyn Tool>,
+        call: &ToolCall,
+    ) -> Result<Result<String, RecordedError>, Error> {
+        let outcome = self.tell_tool(tool, call).await?;
+        Ok(if outcome.is_error { Err(outcome.failure(outcome.content.clone())) } else { Ok(outcome.content) })
+    }
+
+    /// Calls a tool, and reports it.
+    async fn tell_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
         let replayed = self.next_is_recorded();
         let result = self.perform_tool(tool, call).await;
         if self.is_heard() && result.is_ok() {
             self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
-        let Outcome { content, is_error, denied, note, .. } = result?;
+        let outcome = result?;
         if self.is_heard() {
-            let result =
-                EventKind::ToolCallResult { id: call.id.clone(), content: content.clone(), is_error };
-            self.emit_as(result, replayed).await;
+            let (id, content, is_error) = (call.id.clone(), outcome.content.clone(), outcome.is_error);
+            self.emit_as(EventKind::ToolCallResult { id, content, is_error }, replayed).await;
         }
         // Last of all: whoever is told of a note has the result too, or neither.
-        if let Some(note) = note {
-            tool.noted(&note);
+        if let Some(note) = &outcome.note {
+            tool.noted(note);
         }
-        if is_error && !denied && tool.spec().fatal {
-            return Err(Error::failed(format!("tool `{}` failed: {content}", call.name)));
+        if outcome.is_error && !outcome.denied && tool.spec().fatal {
+            let message = format!("tool `{}` failed: {}", call.name, outcome.content);
+            return Err(outcome.failure(message).into());
         }
-        Ok(ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error })
+        Ok(outcome)
     }
 
     /// In a tool's call: leaves a note with its outcome, which the tool [is told](Tool::noted) when the call is over, and
@@ -413,7 +450,7 @@ impl Scope {
                     "{timed_out}. Nobody knows whether it took effect, and it was not called again: find out before you do"
                 ))
             }
-            Ok(Err(error)) => Outcome::failed(error.to_string()),
+            Ok(Err(error)) => Outcome::failed_with(&error),
             Err(panic) => Outcome::failed(Error::panicked(self.path(), &*panic).to_string()),
         };
         outcome.note = self.node.note.get().cloned();

@@ -76,8 +76,8 @@ impl Categorised {
     }
 }
 
-/// Stops and own deadlines never pass by themselves; then whoever categorised the error decides; then its type; and
-/// only for foreign errors of unknown type, the words in it.
+/// Stops and own deadlines never pass by themselves; then whoever categorised the error decides; then its type. What
+/// nobody knows anything about is not tried again: words in a message are no reason to pay twice.
 pub(super) fn of(error: &Error) -> Category {
     if error.is_stop()
         || matches!(error.root(), Error::TimedOut(_) | Error::Budget(_) | Error::Panicked { .. })
@@ -89,35 +89,23 @@ pub(super) fn of(error: &Error) -> Category {
             .downcast_ref::<Categorised>()
             .map(Categorised::category)
             .or_else(|| cause.downcast_ref::<ModelError>().map(ModelError::category))
-            .or_else(|| cause.downcast_ref::<RecordedError>().and_then(RecordedError::category))
+            .or_else(|| cause.downcast_ref::<RecordedError>().map(RecordedError::category))
             .or_else(|| cause.downcast_ref::<io::Error>().and_then(of_io))
     });
-    stated.unwrap_or_else(|| of_text(&error.to_string()))
+    stated.unwrap_or(Category::Permanent)
 }
 
 fn of_io(error: &io::Error) -> Option<Category> {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, TimedOut};
-    matches!(error.kind(), ConnectionReset | ConnectionRefused | ConnectionAborted | TimedOut)
-        .then_some(Category::Transient)
-}
-
-fn of_text(text: &str) -> Category {
-    const SIGNS: [&str; 10] = [
-        "connection reset",
-        "connection refused",
-        "timeout",
-        "temporary failure",
-        "service unavailable",
-        "too many requests",
-        "rate limit",
-        "server error",
-        "bad gateway",
-        "gateway timeout",
-    ];
-    let text = text.to_lowercase();
-    if let Some(code) = text.split_once("googleapi:").and_then(|(_, rest)| rest.split_once("error ")) {
-        let digits: String = code.1.chars().take_while(char::is_ascii_digit).collect();
-        return digits.parse().map_or(Category::Permanent, Category::of_status);
-    }
-    if SIGNS.iter().any(|sign| text.contains(sign)) { Category::Transient } else { Category::Permanent }
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionReset
+            | Kind::ConnectionRefused
+            | Kind::ConnectionAborted
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+            | Kind::NetworkDown
+            | Kind::TimedOut
+    )
+    .then_some(Category::Transient)
 }

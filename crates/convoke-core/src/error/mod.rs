@@ -9,7 +9,6 @@ mod causes;
 mod kind;
 mod recorded;
 mod unusable;
-mod words;
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -21,7 +20,6 @@ pub use category::{Categorised, Category};
 pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
 pub use recorded::RecordedError;
 pub use unusable::UnusableReply;
-pub use words::without_words;
 
 use crate::Path;
 use crate::budget::Exhausted;
@@ -324,7 +322,6 @@ macro_rules! from_own_errors {
 from_own_errors! {
     crate::InvalidRunId,
     crate::InvalidDigest,
-    crate::InvalidRetry,
     crate::DuplicateTool,
     crate::ask::UnfitAnswer,
 }

@@ -67,15 +67,19 @@ impl RecordedError {
         })
     }
 
-    pub(crate) fn category(&self) -> Option<Category> {
+    /// Whether trying again may help.
+    #[must_use]
+    pub fn category(&self) -> Category {
         match self {
-            Self::Model(error) => Some(error.category()),
-            Self::Failed { category, .. } => Some(*category),
-            Self::TimedOut(_) | Self::Budget(_) | Self::Denied { .. } => Some(Category::Permanent),
+            Self::Model(error) => error.category(),
+            Self::Failed { category, .. } => *category,
+            Self::TimedOut(_) | Self::Budget(_) | Self::Denied { .. } => Category::Permanent,
         }
     }
 
-    pub(crate) fn retry_after(&self) -> Option<Duration> {
+    /// How long the other side asked us to wait, if it did.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Model(error) => error.retry_after,
             Self::Failed { retry_after, .. } => *retry_after,

@@ -9,7 +9,7 @@ use crate::model::{ModelErrorKind, ModelReply};
 /// The outcome of a model call: a [`Recorded`](super::Recorded) that also knows what a failed call used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RecordedCall<T = ModelReply> {
+pub enum RecordedCall<T = ModelReply> {
     /// It gave this.
     Ok(T),
     /// It failed like this.
@@ -18,12 +18,13 @@ pub(crate) enum RecordedCall<T = ModelReply> {
 
 /// How a model call failed, and what it had used until then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct FailedCall {
+pub struct FailedCall {
+    /// What it failed with.
     #[serde(flatten)]
-    pub(crate) error: RecordedError,
+    pub error: RecordedError,
     /// As far as the model said. Journals of older versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) usage: Option<Usage>,
+    pub usage: Option<Usage>,
 }
 
 impl RecordedCall {
@@ -59,7 +60,8 @@ impl RecordedCall {
 
 /// Whether the whole cost of a call is known that used this much and failed like this, if it did. What an interrupted
 /// call had used when it last said so need not be all.
-pub(crate) fn is_priced(usage: Option<Usage>, error: Option<&RecordedError>) -> bool {
+#[must_use]
+pub fn is_priced(usage: Option<Usage>, error: Option<&RecordedError>) -> bool {
     match (usage, error) {
         (_, Some(error)) if may_cost(error) => false,
         (Some(usage), _) => usage.cost.is_some(),

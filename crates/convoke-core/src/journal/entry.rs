@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::FATE;
 use crate::error::RecordedError;
 use crate::{Digest, Error, Path, RunId, Timestamp};
 
@@ -140,13 +141,20 @@ struct KeyedAs {
 
 impl Entry {
     /// Where the effect's key is derived from, if that is not its own path: it is another attempt at an earlier one.
-    pub(crate) fn keyed_as(&self) -> Option<Path> {
+    #[must_use]
+    pub fn keyed_as(&self) -> Option<Path> {
         let request = self.request.as_deref()?;
         serde_json::from_slice::<KeyedAs>(request).ok()?.keyed_as
     }
 }
 
 impl Entry {
+    /// Whether it says that its step ran out of time while it performed no effect.
+    #[must_use]
+    pub fn is_fate(&self) -> bool {
+        self.ordinal == FATE
+    }
+
     /// Whether it says that the effect failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
@@ -175,7 +183,8 @@ struct Refusable {
 impl Entry {
     /// Of the end of a tool's call: whether it was made. One that the budget did not allow, or whose arguments were
     /// refused, was not.
-    pub(crate) fn was_made(&self) -> bool {
+    #[must_use]
+    pub fn was_made(&self) -> bool {
         let outcome = self.outcome.as_deref().unwrap_or_default();
         match serde_json::from_slice::<Recorded<Refusable>>(outcome) {
             Ok(Recorded::Ok(outcome)) => !outcome.refused,

@@ -84,7 +84,7 @@ impl JournalIndex {
             Some(effects) => effects,
             None => self.paths.entry(entry.path.clone()).or_default(),
         };
-        let places = if entry.ordinal == FATE {
+        let places = if entry.is_fate() {
             effects.fate.get_or_insert_default()
         } else {
             let ordinal = entry.ordinal as usize;
@@ -124,10 +124,10 @@ impl JournalIndex {
         Slot { started: entry(places.started), finished: entry(places.finished), attempts: places.attempts }
     }
 
-    /// Whether there is an effect at this very path.
-    pub(crate) fn knows(&self, path: &Path) -> bool {
+    /// Whether there is an effect at this very path, of this number or a later one.
+    pub(crate) fn knows_from(&self, path: &Path, ordinal: u32) -> bool {
         let effects = if self.paths.is_empty() { None } else { self.paths.get(path) };
-        effects.is_some_and(|effects| effects.by_ordinal.iter().any(Places::is_known))
+        effects.is_some_and(|effects| effects.by_ordinal.iter().skip(ordinal as usize).any(Places::is_known))
     }
 
     /// Where something has happened that counts.
@@ -214,5 +214,5 @@ fn is_reply(entry: &Entry) -> bool {
 
 fn failed(entry: &Entry) -> bool {
     // A fate is a failure by itself; other decisions are not.
-    entry.has_failed() && (entry.effect != EffectKind::Decision || entry.ordinal == FATE)
+    entry.has_failed() && (entry.effect != EffectKind::Decision || entry.is_fate())
 }

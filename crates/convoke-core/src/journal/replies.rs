@@ -33,7 +33,7 @@ pub(crate) fn shortened(content: &Bytes, has_reply: impl Fn(&Digest) -> bool) ->
 }
 
 /// Puts the replies back into the stored messages that refer to them.
-pub(crate) fn restore(stored: &mut HashMap<Digest, Bytes>, entries: &[Entry]) {
+pub fn restore_replies(stored: &mut HashMap<Digest, Bytes>, entries: &[Entry]) {
     if !stored.values().any(|content| reference(content).is_some()) {
         return;
     }
@@ -86,7 +86,7 @@ mod tests {
             .collect();
         assert_eq!(kept.values().filter(|content| reference(content) == Some(said)).count(), 1);
         let mut unknown = kept.clone();
-        restore(&mut unknown, &[]);
+        restore_replies(&mut unknown, &[]);
         assert_eq!(unknown, kept, "a reply that is not there stays missing");
     }
 }

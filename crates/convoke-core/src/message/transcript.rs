@@ -91,7 +91,7 @@ impl Transcript {
 
     /// What must be stored so that [`restore`](Self::restore) finds the conversation: newest first, as long as
     /// `is_new` says so. A message that is stored has all its predecessors stored.
-    pub(crate) fn unsaved<'a>(
+    pub fn unsaved<'a>(
         &'a self,
         mut is_new: impl FnMut(&Digest) -> bool + 'a,
     ) -> impl Iterator<Item = Blob> + 'a {

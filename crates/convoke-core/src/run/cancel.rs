@@ -4,10 +4,11 @@
 //! from where it was. A run that somebody works on is not touched, only told.
 
 use super::outcome::StoredOutcome;
+use crate::journal::totals_of;
 use crate::store::{
-    Batch, NewMail, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Totals, Waits,
+    Batch, NewMail, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Waits, read_entries,
 };
-use crate::{Error, History, RunId};
+use crate::{Error, RunId};
 
 /// How far the cancelling of a run has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,13 +56,7 @@ fn must_not_have_ended(record: &RunRecord) -> Result<(), Error> {
 async fn end(store: &dyn Store, run: &RunId, reason: &str, lease: &crate::store::Lease) -> Result<(), Error> {
     let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
     must_not_have_ended(&record)?;
-    let spent = History::spent_so_far(store, run).await?;
-    let totals = Totals {
-        model_calls: spent.model_calls,
-        unpriced_calls: spent.unpriced_calls,
-        tool_calls: spent.tool_calls,
-        usage: spent.usage,
-    };
+    let totals = totals_of(&read_entries(store, run).await?);
     let before =
         record.outcome.as_deref().and_then(|json| serde_json::from_slice::<StoredOutcome>(json).ok());
     let outcome = StoredOutcome {

@@ -9,7 +9,6 @@ use std::sync::{Mutex, PoisonError};
 use serde::Deserialize;
 
 use crate::ask::{Answer, Question};
-use crate::history::is_from_another_run;
 use crate::store::RunRecord;
 use crate::{EffectKind, Entry, Path, Phase, Recorded};
 
@@ -22,7 +21,7 @@ impl Grants {
     pub(super) fn of(record: &RunRecord, entries: &[Entry]) -> Self {
         let mut asked: HashMap<(&Path, u32), &Entry> = HashMap::new();
         let grants = Self::default();
-        let own = entries.iter().filter(|entry| !is_from_another_run(record, entry.seq, entry.at));
+        let own = entries.iter().filter(|entry| !record.has_inherited(entry.seq, entry.at));
         for entry in own.filter(|entry| entry.effect == EffectKind::Ask) {
             match entry.phase {
                 Phase::Started => drop(asked.insert((&entry.path, entry.ordinal), entry)),

@@ -19,7 +19,6 @@ mod published;
 mod registry;
 mod replay;
 mod reshape;
-mod retry;
 mod runner;
 mod runtime;
 mod settings_methods;
@@ -48,7 +47,6 @@ pub(crate) use published::Published;
 pub use registry::Registry;
 pub use replay::Replay;
 pub(crate) use reshape::Names;
-pub use retry::{InvalidRetry, RetryPolicy};
 pub use runner::Runner;
 pub use runtime::{FORBID_LIVE_MODELS, Runtime, RuntimeBuilder};
 pub use start::{RunOptions, Start, WhenBusy, WhenDropped};
@@ -61,7 +59,7 @@ use crate::event::{Audience, EventKind, EventSender, RunEnd, Sequencer};
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
-use crate::{Error, Gate, Money, Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Gate, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -163,12 +161,7 @@ impl Run {
     }
 
     pub(crate) fn count_model_call(&self, usage: Usage, is_priced: bool) {
-        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
-        totals.model_calls += 1;
-        totals.unpriced_calls += u64::from(!is_priced);
-        // A call that was refused before it could cost anything has no price and no usage: it is known to have cost nothing.
-        let cost = usage.cost.or(is_priced.then_some(Money::ZERO));
-        totals.usage += Usage { cost, ..usage };
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add_model_call(usage, is_priced);
     }
 
     pub(crate) fn count_tool_call(&self) {

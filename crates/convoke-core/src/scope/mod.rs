@@ -174,6 +174,7 @@ impl Scope {
     }
 
     pub(crate) async fn tell(&self, path: &Path, kind: EventKind, replayed: bool) {
+        let _telling = self.node.replay.get().map(|replay| replay.telling());
         if let Some(tap) = &self.node.tap {
             tap.hear(path, &kind);
         }
@@ -197,6 +198,7 @@ impl Scope {
         if !self.may_tell() {
             return Ok(());
         }
+        let _telling = self.node.replay.get().map(|replay| replay.telling());
         let current = crate::json::to_value(state)?;
         let events = &self.node.run.events;
         // Listeners know what has its place in the stream, and nothing else: a step may be dropped while it waits for one.

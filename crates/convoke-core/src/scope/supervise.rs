@@ -3,22 +3,15 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 
 use super::{Canceller, Child, Place, Scope};
 use crate::Error;
-use crate::effect::{Fate, Reached};
+use crate::effect::Reached;
 use crate::event::{EventKind, StepEnd};
 use crate::run::{Polled, WhenDropped};
 use crate::step::{Nature, Step};
-
-/// How long a leaf may take to wind up after its time is up or it was cancelled, before it is dropped.
-const GRACE: Duration = Duration::from_millis(50);
-
-/// How long a leaf that had been dropped may go on, at most, once its journal has told all there is to tell.
-const REPLAYED_TAIL: Duration = Duration::from_secs(1);
 
 impl Scope {
     /// Runs a step below this scope.
@@ -91,7 +84,7 @@ impl Scope {
     fn admitted(&self, child: Child<'_>) -> Result<Self, Error> {
         let child = self.narrowed(child);
         if let Some(fate) = child.recorded_fate(Reached::Nothing) {
-            return Err(fate.into());
+            return Err(fate);
         }
         self.check().inspect_err(|stop| child.record_fate(Reached::Nothing, stop))?;
         Ok(child)
@@ -150,46 +143,41 @@ impl Scope {
         match step.nature() {
             Nature::Composite => self.catching(step, state).await,
             Nature::Leaf => {
-                if let Some(timed_out) = self.recorded_fate(Reached::Middle) {
-                    return self.replay_leaf(step, state, timed_out).await;
+                if let Some(fate) = self.recorded_fate(Reached::Middle) {
+                    return self.replay_leaf(step, state, fate).await;
                 }
                 let work = self.catching(step, state);
                 tokio::pin!(work);
                 let mut work = Polled::new(&self.node, work);
+                let stop = tokio::select! {
+                    biased;
+                    result = &mut work => return result,
+                    stop = self.out_of_time() => stop,
+                };
+                // Effects notice by themselves and end in good order; only what ignores its time is dropped.
                 tokio::select! {
                     biased;
-                    result = &mut work => result,
-                    stop = self.out_of_time() => {
-                        // Effects notice by themselves and end in good order; only what ignores its time is dropped.
-                        match tokio::time::timeout(GRACE, work).await {
-                            Ok(result) => result,
-                            Err(_) => {
-                                self.record_fate(Reached::Middle, &stop);
-                                Err(stop)
-                            }
-                        }
+                    result = work => result,
+                    () = tokio::task::yield_now() => {
+                        self.record_fate(Reached::Middle, &stop);
+                        Err(stop)
                     }
                 }
             }
         }
     }
 
-    /// Runs a leaf that had been dropped for lack of time: until it returns, or asks for an effect that is not recorded.
+    /// Runs a leaf that had been dropped for lack of time: until it returns, asks for an effect that is not recorded, or
+    /// waits for something after the last one that is.
     ///
-    /// However long the recorded ones take, it is given that time. Only after the last of them, where all that is left is
-    /// what it was dropped for, it is dropped again. What it did to its state in between is undefined, as it was the first
-    /// time: it depended on the moment.
-    async fn replay_leaf<S, T>(&self, step: &T, state: &mut S, fate: Fate) -> Result<(), Error>
+    /// However long the recorded ones take, it is given that time: no clock decides. What it does to its state after the last of them
+    /// is undefined, as it was the first time: it depended on the moment.
+    async fn replay_leaf<S, T>(&self, step: &T, state: &mut S, fate: Error) -> Result<(), Error>
     where
         S: Send,
         T: Step<S> + ?Sized,
     {
-        let (replay, tail) = (self.replay_only(), fate.limit().min(REPLAYED_TAIL));
-        let fate = Error::from(fate);
-        let hangs = async {
-            replay.all_told().await;
-            tokio::time::sleep(tail).await;
-        };
+        let replay = self.replay_only();
         tokio::select! {
             biased;
             result = self.catching(step, state) => match result {
@@ -197,7 +185,7 @@ impl Scope {
                 _ => Err(fate),
             },
             cancelled = self.node.cancel.cancelled() => Err(cancelled),
-            () = hangs => Err(fate),
+            () = replay.over() => Err(fate),
         }
     }
 

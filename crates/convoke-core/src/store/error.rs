@@ -8,7 +8,7 @@ use crate::{Answer, RunId};
 #[non_exhaustive]
 pub enum StoreError {
     /// There is no such run.
-    #[error("there is no run `{run}` in this store; `convoke runs` lists those there are")]
+    #[error("there is no run `{run}` in this store")]
     NotFound {
         /// The run asked for.
         run: RunId,
@@ -104,7 +104,7 @@ pub enum StoreError {
     /// The store was written by an older Convoke, and may not be brought up to date because it was opened for reading.
     #[error(
         "{store} has schema version {found}, this Convoke reads version {supported}, and reading changes nothing: open it \
-         once for writing, which brings it up to date (`SqliteStore::open`, `convoke answer`, `convoke fork`)"
+         once for writing, which brings it up to date"
     )]
     Older {
         /// Which store.

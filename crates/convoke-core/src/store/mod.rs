@@ -20,7 +20,8 @@ use futures_util::stream::BoxStream;
 pub use launch::Launch;
 pub(crate) use mail::must_be_channel;
 pub use mail::{AwaitedChannel, CANCEL_CHANNEL, Due, Mail, NewMail, Posted, Waits, reply_channel};
-pub(crate) use read::{read_entries, read_more};
+pub use read::read_entries;
+pub(crate) use read::read_more;
 pub use record::{
     Batch, ForkPoint, Lease, NewRun, OnBusy, Retention, RunChange, RunQuery, RunRecord, RunStatus, Totals,
 };

@@ -11,7 +11,10 @@ const PAGE: usize = 4_096;
 const PAGES: usize = 3;
 
 /// All entries of a run, in order.
-pub(crate) async fn read_entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, StoreError> {
+///
+/// # Errors
+/// Failures of the store.
+pub async fn read_entries(store: &dyn Store, run: &RunId) -> Result<Vec<Entry>, StoreError> {
     let mut entries = Vec::new();
     read_more(store, run, &mut entries).await?;
     Ok(entries)

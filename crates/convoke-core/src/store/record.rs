@@ -137,6 +137,17 @@ impl Totals {
     }
 }
 
+impl Totals {
+    /// Adds a call of a model that used this, and whether its whole cost is known.
+    pub(crate) fn add_model_call(&mut self, usage: Usage, is_priced: bool) {
+        self.model_calls += 1;
+        self.unpriced_calls += u64::from(!is_priced);
+        // A call that was refused before it could cost anything has no price and no usage: it is known to have cost nothing.
+        let cost = usage.cost.or(is_priced.then_some(Money::ZERO));
+        self.usage += Usage { cost, ..usage };
+    }
+}
+
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
@@ -256,6 +267,15 @@ pub struct RunRecord {
     pub wake: Option<Timestamp>,
     /// The channels it waits for mail on, if it is suspended.
     pub channels: Vec<String>,
+}
+
+impl RunRecord {
+    /// Whether the entry with this number and time is from the past of the run this one branched off from. Entries keep
+    /// their times when they are copied, but not always their numbers: calls that were under way at the fork are left out.
+    #[must_use]
+    pub fn has_inherited(&self, seq: u64, at: Timestamp) -> bool {
+        self.forked_from.as_ref().is_some_and(|fork| seq < fork.at) && at < self.created
+    }
 }
 
 /// Which runs to list.

@@ -3,7 +3,7 @@
 //! The language does not: a program has tools of its own, and servers bring theirs. So this is no part of
 //! [`read`](super::read), and only what is nearly the name of a known tool is an error.
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 
 use super::diagnostic::{Code, Diagnostic, Diagnostics};
 use super::syntax::Tools;

@@ -11,7 +11,7 @@ use crate::agentfile::model::{Type, Within};
 use crate::secret::{SHORTEST, Seals, is_long_enough, mark, nonce};
 use crate::state::{GoalState, Values};
 use crate::tree::{Input, Name, Order};
-use convoke_core::suggest;
+use convoke_text::nearest;
 
 /// What a run begins with.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,8 +135,7 @@ impl Prepared {
     ) -> Result<Value, InputProblem> {
         let name = || input.name.clone();
         let Some(value) = given.get(&input.name).or(input.default.as_ref()) else {
-            let instead =
-                suggest::nearest(&input.name, ignored.iter().map(String::as_str)).map(str::to_owned);
+            let instead = nearest(&input.name, ignored.iter().map(String::as_str)).map(str::to_owned);
             return Err(InputProblem::Missing { input: name(), ty: input.ty.clone(), instead });
         };
         let value = match value {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use convoke_core::{Error, RetryPolicy, SharedStep, Step};
+use convoke_core::{Error, SharedStep, Step};
+use convoke_steps::RetryPolicy;
 use std::sync::Arc;
 
 use crate::agentfile::model::Retry;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use convoke_core::pieces::{Piece, first_piece};
+use convoke_text::pieces::{Piece, first_piece};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 

@@ -1,8 +1,9 @@
 //! The tool that takes up a skill.
 
 use convoke_core::{
-    Access, BoxFuture, Error, EventKind, Invocation, Tool, ToolEffect, ToolEffects, ToolSpec, suggest,
+    Access, BoxFuture, Error, EventKind, Invocation, Tool, ToolEffect, ToolEffects, ToolSpec,
 };
+use convoke_text::nearest;
 use serde_json::{Value, json};
 
 use super::{SkillShelf, TOOL, text};
@@ -45,7 +46,7 @@ impl UseSkill {
         let name = text("name")?.ok_or("`name` is required: the name of a skill")?;
         let skill = self.shelf.find(&name).ok_or_else(|| {
             let names: Vec<&str> = self.shelf.iter().map(|skill| skill.name.as_str()).collect();
-            let meant = suggest::nearest(&name, names.iter().copied())
+            let meant = nearest(&name, names.iter().copied())
                 .map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
             format!("there is no skill `{name}`{meant} There are: {}", names.join(", "))
         })?;

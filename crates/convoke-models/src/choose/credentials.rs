@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 use serde::Deserialize;
 
 use super::{Environment, Service};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 
 use super::Service;
 

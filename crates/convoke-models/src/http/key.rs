@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use convoke_core::pieces::without_pieces;
+use convoke_text::pieces::without_pieces;
 use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 

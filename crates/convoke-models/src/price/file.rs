@@ -1,7 +1,7 @@
 //! Reading a table from TOML.
 
-use convoke_core::suggest::nearest;
 use convoke_core::{Money, Price};
+use convoke_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

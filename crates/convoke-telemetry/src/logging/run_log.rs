@@ -1,7 +1,9 @@
 //! Tells what runs do, as log lines.
 
-use convoke_core::{Event, EventKind, ModelCallEnd, Observer, RunStatus, StepEnd, without_words};
+use convoke_core::{Event, EventKind, ModelCallEnd, Observer, RunStatus, StepEnd};
 use tracing::{debug, error, info, warn};
+
+use crate::words::without_words;
 
 /// Writes what runs do to the program's log: an observer for
 /// [`RuntimeBuilder::observer`](convoke_core::RuntimeBuilder::observer).

@@ -15,10 +15,11 @@ mod tools;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use convoke_core::{Event, EventKind, RunId, without_words};
+use convoke_core::{Event, EventKind, RunId};
 
 use crate::courier::Courier;
 use crate::metrics::Metrics;
+use crate::words::without_words;
 use crate::{TelemetryConfig, TraceParent};
 use run::{Identity, RunTrace};
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

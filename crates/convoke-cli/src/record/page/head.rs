@@ -1,6 +1,7 @@
 //! What a run is, on top of its page.
 
-use convoke_core::{History, RunStatus, Timestamp};
+use convoke_core::{RunStatus, Timestamp};
+use convoke_history::History;
 
 use super::html::Html;
 use crate::gist::Gist;

@@ -1,6 +1,6 @@
 //! One thing that happened, on the page.
 
-use convoke_core::History;
+use convoke_history::History;
 
 use super::head::class;
 use super::html::Html;

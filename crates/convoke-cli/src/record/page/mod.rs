@@ -14,7 +14,8 @@ mod save;
 mod template;
 mod tree;
 
-use convoke_core::{History, Timestamp};
+use convoke_core::Timestamp;
+use convoke_history::History;
 
 use super::{Filter, Kind, Told};
 use crate::human::{grouped, moment};

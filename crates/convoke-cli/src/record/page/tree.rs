@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use convoke_core::history::{Attempt, Effect, Item, Node};
-use convoke_core::{History, Timestamp};
+use convoke_core::Timestamp;
+use convoke_history::{Attempt, Effect, History, Item, Node};
 
 use super::html::Html;
 use crate::human;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use convoke_core::history::{Detail, Happening, History, Moment, Prompts, What};
 use convoke_core::{Decision, ModelReply, Part, Phase, Role, RunStatus, Timestamp};
+use convoke_history::{Detail, Happening, History, Moment, Prompts, What};
 use serde_json::{Map, Value, json};
 
 use super::event::{Event, millis};

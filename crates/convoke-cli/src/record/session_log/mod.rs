@@ -27,7 +27,7 @@ mod event;
 mod span;
 
 use convoke_core::RunStatus;
-use convoke_core::history::History;
+use convoke_history::History;
 use serde_json::{Map, Value, json};
 
 use super::told::up_to;

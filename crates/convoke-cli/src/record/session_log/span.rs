@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use convoke_core::Timestamp;
-use convoke_core::history::{Happening, History, What};
+use convoke_history::{Happening, History, What};
 
 /// Where a goal or an agent begins and ends.
 #[derive(Default)]

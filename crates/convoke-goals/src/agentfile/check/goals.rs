@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use convoke_core::suggest;
+use convoke_text::nearest;
 
 use super::{Checker, Use, Uses};
 use crate::agentfile::Span;
@@ -125,7 +125,7 @@ impl<'c> Checker<'c> {
                 format!("there is no agent `{}`", name.value),
             )
             .label("not defined");
-            match suggest::nearest(&name.value, known) {
+            match nearest(&name.value, known) {
                 Some(meant) => diagnostic.suggest(Some(meant), str::to_owned),
                 None if names.goal(&name.value).is_some() => diagnostic
                     .note(format!("`{}` is a goal; after a goal's `USING` come agents", name.value))
@@ -184,7 +184,7 @@ impl<'c> Checker<'c> {
             let diagnostic =
                 Diagnostic::new(Code::UndefinedGoal, name.span, format!("there is no goal `{}`", name.value))
                     .label("not defined");
-            match suggest::nearest(&name.value, known) {
+            match nearest(&name.value, known) {
                 Some(meant) => diagnostic.suggest(Some(meant), str::to_owned),
                 None if names.agent(&name.value).is_some() => diagnostic
                     .note(format!("`{}` is an agent; a step runs goals", name.value))

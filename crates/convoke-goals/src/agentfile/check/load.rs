@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use convoke_core::suggest;
+use convoke_text::nearest;
 
 use super::{Checker, Use, check_nested};
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -259,7 +259,7 @@ impl Checker<'_> {
                 siblings.extend(loader.skill_names());
             }
             let file = target.rsplit('/').next().unwrap_or_default();
-            let meant = suggest::nearest(file, siblings.iter().map(String::as_str));
+            let meant = nearest(file, siblings.iter().map(String::as_str));
             let diagnostic = Diagnostic::new(Code::NotFound, from, format!("`{target}` was not found"))
                 .label("nothing is there")
                 .note("paths are relative to the folder of the Agentfile");

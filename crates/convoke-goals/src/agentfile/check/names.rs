@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use convoke_core::suggest;
+use convoke_text::nearest;
 
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -197,7 +197,7 @@ impl<'t> Names<'t> {
         // Sorted, so that of two names that are equally near it is always the same one that is suggested.
         let mut names: Vec<&str> = names.collect();
         names.sort_unstable();
-        let meant = suggest::nearest(name, names);
+        let meant = nearest(name, names);
         let diagnostic =
             Diagnostic::new(Code::UndefinedVariable, span, format!("nothing defines `{}`", written(name)))
                 .label("not an input, a goal or an output of a goal")

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use convoke_core::suggest;
+use convoke_text::nearest;
 use serde_json::{Number, Value, json};
 
 use crate::agentfile::lexer::{Keyword, is_name};
@@ -35,7 +35,7 @@ impl Type {
     /// The value that was perhaps meant by a text which is none, if it has few.
     pub(crate) fn nearest(&self, text: &str) -> Option<&str> {
         match self {
-            Self::OneOf(values) => suggest::nearest(text, values.iter().map(String::as_str)),
+            Self::OneOf(values) => nearest(text, values.iter().map(String::as_str)),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Clauses: the parts of a statement after its name, in any order.
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 
 use super::{Parsed, Parser, keyword};
 use crate::agentfile::Span;

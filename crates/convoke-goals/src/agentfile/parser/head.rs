@@ -1,6 +1,6 @@
 //! What comes directly after the first word of a statement.
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 
 use super::Parser;
 use crate::agentfile::Span;

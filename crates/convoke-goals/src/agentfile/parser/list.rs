@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 
 use super::{Parsed, Parser, Reported};
 use crate::agentfile::Span;

@@ -1,6 +1,6 @@
 //! Statements.
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 
 use super::{Parser, keyword};
 use crate::agentfile::Span;

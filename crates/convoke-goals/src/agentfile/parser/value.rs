@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use convoke_core::suggest::nearest;
 use convoke_core::{Limits, Money};
+use convoke_text::nearest;
 
 use super::{Parsed, Parser, Reported};
 use crate::agentfile::Span;

@@ -13,7 +13,7 @@ use crate::plan::{Kit, Watch};
 use crate::run::{SPAWN_AGENT, SPAWN_AGENTS};
 use crate::skills::allowed;
 use crate::tree::{ModelChoice, Overrides, ToolChoice};
-use convoke_core::suggest;
+use convoke_text::nearest;
 
 /// What holds at a place in the tree.
 #[derive(Clone)]
@@ -188,7 +188,7 @@ impl Preparer<'_> {
             let one = Tools::Named(vec![name.clone()]);
             let mut offered = tools.names().chain([SPAWN_AGENT, SPAWN_AGENTS]);
             if !offered.any(|tool| one.allow(tool)) {
-                let meant = suggest::nearest(name, tools.names()).map(str::to_owned);
+                let meant = nearest(name, tools.names()).map(str::to_owned);
                 self.problems.add(place, ProblemKind::UnknownTool { tool: name.clone(), meant });
             }
         }

@@ -7,7 +7,7 @@ use crate::agentfile::model::Type;
 use crate::agentfile::template::is_value_name;
 use crate::plan::problem::ProblemKind;
 use crate::tree::{Input, Kind, Name, Node, NodeRef, Order, Output, Workflow};
-use convoke_core::suggest;
+use convoke_text::nearest;
 
 /// The values of a workflow.
 #[derive(Debug, Default)]
@@ -197,7 +197,7 @@ impl Symbols {
         let mut names: Vec<&str> = self.values.keys().map(|name| &**name).collect();
         // Sorted, so that of two names that are equally near it is always the same one that is suggested.
         names.sort_unstable();
-        let meant = suggest::nearest(name, names).map(Name::from);
+        let meant = nearest(name, names).map(Name::from);
         ProblemKind::Undeclared { variable, meant }
     }
 }

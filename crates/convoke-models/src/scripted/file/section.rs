@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke_core::suggest::nearest;
+use convoke_text::nearest;
 use serde_json::{Map, Value};
 
 use super::values;

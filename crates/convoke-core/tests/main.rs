@@ -1,0 +1,36 @@
+//! Everything that is promised of the kernel, topic by topic: tried with typed steps, models and stores as users have them.
+//!
+//! One program: one per file would take minutes to link. A new file is named here.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod acting_once;
+mod asleep;
+mod attendant;
+mod bounds;
+mod budgets;
+mod clocks;
+#[allow(dead_code, reason = "the kernel's tests and those of steps need different parts of it")]
+mod common;
+mod failure_policy;
+mod forking;
+mod go_on;
+mod interrupted;
+mod limits_and_resume;
+mod mail;
+mod objections;
+mod observers;
+mod prepared_tools;
+mod publishing;
+mod questions;
+mod refused_replies;
+mod registry;
+mod renaming;
+mod replies_told;
+mod resume;
+mod subscriptions;
+mod tool_ends;
+mod unsaid_usage;
+mod veiled;
+mod waiting;
+mod workflow;

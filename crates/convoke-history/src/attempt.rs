@@ -1,0 +1,150 @@
+//! One time an effect was performed.
+
+use super::detail::{self, Decoded, Detail};
+use super::{Conversations, Spent};
+use convoke_core::journal::is_priced;
+use convoke_core::{EffectKind, Entry, Money, Phase, RecordedError, Timestamp, Usage};
+
+/// An entry of the journal: its number and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The number.
+    pub seq: u64,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+impl From<&Entry> for Mark {
+    fn from(entry: &Entry) -> Self {
+        Self { seq: entry.seq, at: entry.at }
+    }
+}
+
+/// One time an effect was performed. There is more than one if a failed run was resumed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// Where the journal says that it was about to begin. Effects that are harmless to repeat have no such entry.
+    pub begun: Option<Mark>,
+    /// When it began, as far as that was written down.
+    pub began: Option<Timestamp>,
+    /// Where the journal says what became of it.
+    pub ended: Option<Mark>,
+    /// Where the journal says that this attempt no longer counts.
+    pub superseded: Option<Mark>,
+    /// What was asked, and what it gave.
+    pub detail: Detail,
+    /// What it failed with.
+    pub error: Option<RecordedError>,
+    /// What a model call that failed had used until then.
+    used_in_vain: Option<Usage>,
+    /// Whether a tool was not called after all.
+    was_not_made: bool,
+}
+
+impl Attempt {
+    /// The attempt that begins with this entry.
+    pub(super) fn new(entry: &Entry, conversations: &Conversations) -> Self {
+        let Decoded { detail, error, used_in_vain } =
+            detail::decode(entry, entry.request.as_deref(), conversations);
+        let mut attempt = Self {
+            begun: None,
+            began: None,
+            ended: None,
+            superseded: None,
+            detail,
+            error,
+            used_in_vain,
+            was_not_made: false,
+        };
+        attempt.mark(entry);
+        attempt
+    }
+
+    /// Adds what a later entry of the same attempt says.
+    pub(super) fn add(&mut self, entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) {
+        if entry.phase == Phase::Finished {
+            let decoded = detail::decode(entry, entry.request.as_deref().or(request), conversations);
+            Decoded { detail: self.detail, error: self.error, used_in_vain: self.used_in_vain } = decoded;
+        }
+        self.mark(entry);
+    }
+
+    fn mark(&mut self, entry: &Entry) {
+        let mark = Some(Mark::from(entry));
+        match entry.phase {
+            Phase::Started => {
+                self.begun = mark;
+                self.began = Some(entry.at);
+            }
+            Phase::Finished => {
+                self.ended = mark;
+                self.was_not_made = entry.effect == EffectKind::Tool && !entry.was_made();
+                self.began = self.began.or_else(|| written_beginning(entry));
+            }
+            Phase::Superseded => self.superseded = mark,
+        }
+    }
+
+    /// Where and when it began: at its first entry, or before its only one.
+    pub(super) fn beginning(&self) -> Option<Mark> {
+        let seq = self.begun.or(self.ended)?.seq;
+        self.began.map(|at| Mark { seq, at })
+    }
+
+    /// Its entries, in order.
+    pub fn marks(&self) -> impl Iterator<Item = Mark> {
+        [self.begun, self.ended, self.superseded].into_iter().flatten()
+    }
+
+    /// The number of its first entry: fork there to have it performed anew.
+    #[must_use]
+    pub fn first_seq(&self) -> u64 {
+        self.marks().map(|mark| mark.seq).min().unwrap_or(0)
+    }
+
+    /// What a model used to answer, or until it failed; `None` if this is no call of a model, or one that failed without
+    /// saying what it used.
+    #[must_use]
+    pub fn usage(&self) -> Option<Usage> {
+        match &self.detail {
+            Detail::Model { reply: Some(reply), .. } => Some(reply.usage),
+            _ => self.used_in_vain,
+        }
+    }
+
+    /// Whether it failed, or is a tool's failure that the model got to read.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        let told = matches!(&self.detail, Detail::Tool { result: Some(result), .. } if result.is_error);
+        told || self.error.is_some()
+    }
+
+    /// What it spent.
+    pub(super) fn spent(&self, kind: EffectKind) -> Spent {
+        // A call that the budget did not allow was never made.
+        let made = !matches!(self.error, Some(RecordedError::Budget(_)));
+        let is_call = kind == EffectKind::Model && made && self.ended.is_some();
+        let is_unpriced = is_call && !is_priced(self.usage(), self.error.as_ref());
+        let mut usage = self.usage().unwrap_or_default();
+        // A call that was refused before it could cost anything is known to have cost nothing.
+        usage.cost = usage.cost.or((is_call && !is_unpriced).then_some(Money::ZERO));
+        Spent {
+            model_calls: u64::from(is_call),
+            unpriced_calls: u64::from(is_unpriced),
+            tool_calls: u64::from(kind == EffectKind::Tool && !self.was_not_made),
+            usage,
+            failures: u64::from(self.is_failure() && made),
+        }
+    }
+}
+
+/// An effect that is harmless to repeat has one entry, made at its end, whose request says when it began.
+fn written_beginning(entry: &Entry) -> Option<Timestamp> {
+    #[derive(serde::Deserialize)]
+    struct Beginning {
+        began: Timestamp,
+    }
+    let request = entry.request.as_deref()?;
+    serde_json::from_slice::<Beginning>(request).ok().map(|beginning| beginning.began)
+}

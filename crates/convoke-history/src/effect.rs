@@ -1,0 +1,134 @@
+//! Effects, each put together from its entries.
+
+use std::collections::HashMap;
+
+use super::{Attempt, Conversations, Spent};
+use convoke_core::{EffectKind, Entry, IdempotencyKey, Path, Phase, RecordedError, RunId};
+
+/// One effect of a run, with everything the journal has about it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Effect {
+    /// The scope that performed it.
+    pub path: Path,
+    /// Its number within that scope.
+    pub ordinal: u32,
+    /// What kind it is.
+    pub kind: EffectKind,
+    /// Each time it was performed, at least one; the last one counts.
+    pub attempts: Vec<Attempt>,
+    /// Where its key is derived from, if that is not its own path.
+    keyed_as: Option<Path>,
+}
+
+/// How far an effect has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Standing {
+    /// Its outcome is on record.
+    Finished,
+    /// It was begun, and has no end. A question waits, a tool is at work or was interrupted.
+    Begun,
+    /// It failed, and is to be performed anew.
+    Superseded,
+}
+
+impl Effect {
+    /// The attempt that counts.
+    ///
+    /// # Panics
+    /// If somebody emptied [`attempts`](Self::attempts).
+    #[must_use]
+    pub fn current(&self) -> &Attempt {
+        self.attempts.last().expect("an effect has been attempted")
+    }
+
+    /// How far it has come.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        match self.current() {
+            Attempt { superseded: Some(_), .. } => Standing::Superseded,
+            Attempt { ended: Some(_), .. } => Standing::Finished,
+            _ => Standing::Begun,
+        }
+    }
+
+    /// The number of its first entry.
+    #[must_use]
+    pub fn first_seq(&self) -> u64 {
+        self.attempts.first().map_or(0, Attempt::first_seq)
+    }
+
+    /// The number of its last entry.
+    #[must_use]
+    pub fn last_seq(&self) -> u64 {
+        self.attempts.iter().flat_map(Attempt::marks).map(|mark| mark.seq).max().unwrap_or(0)
+    }
+
+    /// What the attempt that counts failed with.
+    #[must_use]
+    pub fn error(&self) -> Option<&RecordedError> {
+        self.current().error.as_ref()
+    }
+
+    /// What all its attempts spent.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        self.attempts.iter().fold(Spent::default(), |sum, attempt| sum + attempt.spent(self.kind))
+    }
+
+    /// The key it was performed with in this run. Of a question, it is the question's id.
+    #[must_use]
+    pub fn key(&self, run: &RunId) -> IdempotencyKey {
+        IdempotencyKey::derive(run, self.keyed_as.as_ref().unwrap_or(&self.path), self.ordinal)
+    }
+}
+
+/// Puts entries with the same address together.
+pub(super) fn gather(entries: &[Entry], conversations: &Conversations) -> Vec<Effect> {
+    let mut effects: Vec<Effect> = Vec::new();
+    let mut places: HashMap<(&Path, u32), usize> = HashMap::new();
+    let mut requests: HashMap<(&Path, u32), &[u8]> = HashMap::new();
+    for entry in entries {
+        let address = (&entry.path, entry.ordinal);
+        if let Some(request) = &entry.request {
+            requests.insert(address, request);
+        }
+        let Some(place) = places.get(&address) else {
+            places.insert(address, effects.len());
+            effects.push(Effect {
+                path: entry.path.clone(),
+                ordinal: entry.ordinal,
+                kind: entry.effect,
+                attempts: vec![Attempt::new(entry, conversations)],
+                keyed_as: keyed_as(entry),
+            });
+            continue;
+        };
+        let effect = &mut effects[*place];
+        // Another kind at the same address means that another version of the code went on from here.
+        effect.kind = entry.effect;
+        effect.keyed_as = keyed_as(entry).or_else(|| effect.keyed_as.take());
+        match effect.attempts.last_mut() {
+            Some(attempt) if attempt.superseded.is_none() && !begins_anew(attempt, entry) => {
+                attempt.add(entry, requests.get(&address).copied(), conversations);
+            }
+            _ => effect.attempts.push(Attempt::new(entry, conversations)),
+        }
+    }
+    effects
+}
+
+/// Only acts are ever keyed as others.
+fn keyed_as(entry: &Entry) -> Option<Path> {
+    matches!(entry.effect, EffectKind::Tool | EffectKind::Custom).then(|| entry.keyed_as())?
+}
+
+/// Whether an entry cannot belong to the attempt before it.
+fn begins_anew(attempt: &Attempt, entry: &Entry) -> bool {
+    match entry.phase {
+        Phase::Started => true,
+        Phase::Finished => attempt.ended.is_some(),
+        Phase::Superseded => false,
+    }
+}

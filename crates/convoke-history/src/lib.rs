@@ -1,0 +1,167 @@
+//! A stored run, for whoever shows it: a command line, a page, a test.
+//!
+//! What this crate may know is what stores hand out; it must never write, take a lease or run a workflow.
+//!
+//! [`History::load`] reads a run's record, journal, content and questions, and puts them into the form a person wants
+//! to see. It only reads: no lease is taken, no workflow is needed and nothing is performed, so the history of a run
+//! under way, of a failed one and of one written by other code can be looked at alike.
+//!
+//! | to show | use |
+//! |---|---|
+//! | what was done, one item per effect | [`History::effects`] |
+//! | where it was done, with what each part spent | [`History::tree`] |
+//! | in which order it was written down | [`History::timeline`] |
+//! | everything that happened, with what was spent by then | [`History::chronicle`] |
+//! | of what kinds of steps it is made | [`History::steps`] |
+//! | sums over many runs | [`Tally`] |
+//! | what a model was told | [`Conversations`] |
+//! | how the run ended | [`History::ending`] |
+//! | what it waits for | [`History::questions`] |
+//!
+//! What the journal does not know stays unknown here: a duration whose beginning was not written down is `None`, and
+//! so is a cost without a price.
+
+mod attempt;
+mod chronicle;
+mod conversation;
+mod detail;
+mod effect;
+mod ending;
+mod fork;
+mod load;
+mod spent;
+mod steps;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod tree;
+
+use std::time::Duration;
+
+pub use attempt::{Attempt, Mark};
+pub use chronicle::{Happening, Resumption, What};
+pub use conversation::{Conversations, Prompt, Prompts};
+pub use detail::{Detail, ToolOutcome};
+pub use effect::{Effect, Standing};
+pub use ending::Ending;
+pub use spent::Spent;
+pub use steps::{Steps, Stop};
+pub use tally::Tally;
+pub use timeline::Moment;
+pub use tree::{Item, Node, Tree};
+
+use convoke_core::ask::{Answer, PendingQuestion};
+use convoke_core::store::RunRecord;
+use convoke_core::{EffectKind, Timestamp};
+
+/// A stored run, read and put in order.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct History {
+    /// What the store knows about the run.
+    pub record: RunRecord,
+    /// How it ended, if it did.
+    pub ending: Option<Ending>,
+    /// What it did: one item per effect, in the order in which they first appear in the journal.
+    pub effects: Vec<Effect>,
+    /// The same by place.
+    pub tree: Tree,
+    /// Of what kinds of steps it is made.
+    pub steps: Steps,
+    /// What it waits for, oldest first.
+    pub questions: Vec<OpenQuestion>,
+    /// What was said to models and by them.
+    pub conversations: Conversations,
+}
+
+/// A question that waits, and what was answered so far.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct OpenQuestion {
+    /// The question.
+    pub pending: PendingQuestion,
+    /// The answers so far, in the order they came.
+    pub answers: Vec<Answer>,
+}
+
+impl OpenQuestion {
+    /// A question and the answers to it.
+    #[must_use]
+    pub fn new(pending: PendingQuestion, answers: Vec<Answer>) -> Self {
+        Self { pending, answers }
+    }
+
+    /// What the answers amount to; `None` while more are needed. A question stays open after that until its run is
+    /// resumed and takes note of it.
+    #[must_use]
+    pub fn verdict(&self) -> Option<Answer> {
+        self.pending.verdict(&self.answers)
+    }
+
+    /// What it has come to by this moment: what the answers amount to, or what holds when nobody has answered in time.
+    #[must_use]
+    pub fn settled(&self, now: Timestamp) -> Option<Answer> {
+        self.pending.settled(&self.answers, now)
+    }
+}
+
+impl History {
+    /// Everything in the order in which it was written down.
+    #[must_use]
+    pub fn timeline(&self) -> Vec<Moment<'_>> {
+        timeline::of(&self.effects)
+    }
+
+    /// Everything that happened, in order: the run's beginning and end, each entry of the journal, and where the run had
+    /// to be taken up again.
+    #[must_use]
+    pub fn chronicle(&self) -> Vec<Happening<'_>> {
+        chronicle::of(self)
+    }
+
+    /// The number of the last entry; 0 if the journal is empty.
+    #[must_use]
+    pub fn last_seq(&self) -> u64 {
+        self.effects.iter().map(Effect::last_seq).max().unwrap_or(0)
+    }
+
+    /// The effect that the entry with this number is about, and which of its attempts.
+    #[must_use]
+    pub fn at(&self, seq: u64) -> Option<(&Effect, &Attempt)> {
+        self.effects.iter().find_map(|effect| {
+            let attempt =
+                effect.attempts.iter().find(|attempt| attempt.marks().any(|mark| mark.seq == seq))?;
+            Some((effect, attempt))
+        })
+    }
+
+    /// What the whole run spent, as its journal knows it.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        self.tree.root().spent
+    }
+
+    /// How long an effect took, if both its beginning and its end were written down in this run. Whatever kept the run
+    /// from going on in between (a crash, a person who took their time) counts.
+    #[must_use]
+    pub fn duration(&self, attempt: &Attempt) -> Option<Duration> {
+        let (begun, ended) = (attempt.beginning()?, attempt.ended?);
+        fork::are_together(&self.record, begun, ended).then(|| ended.at.since(begun.at))
+    }
+
+    /// Whether nobody knows if the effect acted: it was begun, its end was never written down, and nobody holds the
+    /// run any more. Waits and questions are never in doubt: going on with them does no harm.
+    #[must_use]
+    pub fn is_in_doubt(&self, effect: &Effect) -> bool {
+        effect.standing() == Standing::Begun
+            && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
+            && self.record.holder.is_none()
+    }
+
+    /// Whether an entry is from the past of the run this one branched off from.
+    #[must_use]
+    pub fn is_inherited(&self, mark: Mark) -> bool {
+        self.record.has_inherited(mark.seq, mark.at)
+    }
+}

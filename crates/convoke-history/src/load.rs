@@ -1,0 +1,54 @@
+//! Reading a run.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+
+use super::{Conversations, Ending, History, OpenQuestion, Spent, Steps, Tree, effect};
+use convoke_core::journal::restore_replies;
+use convoke_core::store::{RunRecord, Store, StoreError, read_entries};
+use convoke_core::{Digest, Entry, Error, RunId};
+
+impl History {
+    /// Reads a run. Nothing is written and no lease is taken.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] if there is no such run, and failures of the store.
+    pub async fn load(store: &dyn Store, run: &RunId) -> Result<Self, Error> {
+        let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
+        let entries = read_entries(store, run).await?;
+        let digests = store.blob_digests(run).await?;
+        let stored = store.blobs(run, &digests).await?;
+        let mut questions = Vec::new();
+        for pending in store.questions(Some(run)).await? {
+            let answers = store.answers(run, &pending.id).await?;
+            questions.push(OpenQuestion { pending, answers });
+        }
+        Ok(Self::assemble(record, &entries, stored, questions))
+    }
+
+    /// What a run has spent so far, without reading what was said. The store's own sum is brought up to date only when
+    /// a run's status changes; this one is always current.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub async fn spent_so_far(store: &dyn Store, run: &RunId) -> Result<Spent, Error> {
+        let effects = effect::gather(&read_entries(store, run).await?, &Conversations::default());
+        Ok(effects.iter().fold(Spent::default(), |sum, effect| sum + effect.spent()))
+    }
+
+    pub(super) fn assemble(
+        record: RunRecord,
+        entries: &[Entry],
+        mut stored: HashMap<Digest, Bytes>,
+        questions: Vec<OpenQuestion>,
+    ) -> Self {
+        restore_replies(&mut stored, entries);
+        let conversations = Conversations::new(stored);
+        let effects = effect::gather(entries, &conversations);
+        let tree = Tree::new(&record, &effects);
+        let steps = record.outline.as_deref().map(Steps::declared_in).unwrap_or_default();
+        let ending = record.outcome.as_deref().map(Ending::read);
+        Self { record, ending, effects, tree, steps, questions, conversations }
+    }
+}
