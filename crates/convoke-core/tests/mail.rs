@@ -4,13 +4,14 @@ use std::future::IntoFuture;
 use std::time::Duration;
 
 use crate::common::stored::{Home, NeverAnswers, asks, echo, says};
+use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::store::{NewMail, StoreError};
 use convoke_core::{
-    Answer, Cancelling, Error, EventKind, Fork, IdempotencyKey, Question, RunId, RunStatus, Runtime,
-    Workflow, cancel_for_good,
+    Answer, Cancelling, Error, EventKind, Fork, IdempotencyKey, Question, Repeat, RunId, RunStatus, Runtime,
+    ToolEffect, ToolSpec, Toolset, Workflow, cancel_for_good,
 };
-use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, RetryPolicy, StepExt, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, RetryPolicy, StepExt, ToolStep, task_boxed};
 use serde_json::{Value, json};
 
 /// A step that takes something from a channel, and leaves it with its sender.
@@ -294,6 +295,25 @@ async fn a_run_that_is_cancelled_twice_keeps_who_did_it_first_and_what_it_came_t
         (&outcome["error"], &outcome["state"]["steps"]),
         (&json!("cancelled: by ann"), &json!(["a!"]))
     );
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_while_nobody_works_on_it_has_used_what_its_journal_says() {
+    let home = Home::new(echo());
+    let chain = [Repeat::Never, Repeat::Safe].into_iter().fold(Chain::new("main"), |chain, repeat| {
+        let spec = ToolSpec::new("note", "", ToolEffect::Writes.into()).repeat(repeat);
+        let tools = Toolset::new().with(TestTool::new(spec, Ok("noted".into()))).unwrap();
+        let note = ToolStep::new("note", &tools, "note", |_: &Trail| Ok::<_, Error>(json!({}))).discard();
+        chain.then(note).then(says("a"))
+    });
+    let before = home.start(&Workflow::new(chain.then(asks("well?"))), Trail::default()).await;
+    assert_eq!((before.totals.model_calls, before.totals.tool_calls), (2, 2));
+    // A run with the same past whose record says nothing yet: as if the process had died just before it did.
+    let entries = home.entries(&before.run).await;
+    let killed = Fork::new(before.run, entries.len() as u64 + 1).create(home.store()).await.unwrap();
+    assert_eq!(home.store().run(&killed).await.unwrap().unwrap().totals.model_calls, 0);
+    cancel_for_good(&**home.store(), &killed, "by ann").await.unwrap();
+    assert_eq!(home.store().run(&killed).await.unwrap().unwrap().totals, before.totals);
 }
 
 #[tokio::test]
