@@ -75,6 +75,11 @@ pub enum Detail {
         /// What was chosen.
         choice: Option<Value>,
     },
+    /// The end of a generation.
+    Continue {
+        /// The generation that the run continued with.
+        generation: u32,
+    },
     /// A step ran out of time while it was performing no effect.
     Fate,
     /// Something this version cannot read.
@@ -153,9 +158,15 @@ fn read(
             let CustomRequest { name, request } = typed(request)??;
             Detail::Custom { name, request, value: given.cloned() }
         }
+        EffectKind::Continue => Detail::Continue { generation: typed::<Continued>(given)??.generation },
         EffectKind::Decision if entry.ordinal == FATE => Detail::Fate,
         EffectKind::Decision => Detail::Decision { choice: given.cloned() },
     })
+}
+
+#[derive(Deserialize)]
+struct Continued {
+    generation: u32,
 }
 
 #[derive(Deserialize)]

@@ -7,8 +7,12 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::approvals;
+use super::carried::Carried;
 use crate::ask::{PendingQuestion, Question};
-use crate::store::{Batch, ForkPoint, NewRun, Store, StoreError, read_entries};
+use crate::journal::replies;
+use crate::store::{
+    Batch, ForkPoint, Generation, NewRun, NextGeneration, RunRecord, Store, StoreError, read_entries,
+};
 use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
 
 /// A fork about to be made.
@@ -59,14 +63,34 @@ impl Fork {
             .ok_or_else(|| StoreError::NotFound { run: self.source.clone() })?;
         let entries = read_entries(&**store, &self.source).await?;
         let last = entries.last().map_or(0, |entry| entry.seq);
+        let first = record.generation.begins_at;
         if self.at == 0 || self.at > last + 1 {
             return Err(Error::Refused(
                 format!("run `{}` has entries 1 to {last}; fork it at one of them", self.source).into(),
             ));
         }
+        if self.at < first {
+            return Err(Error::Refused(
+                format!(
+                    "run `{}` has continued since entry {}, and what it was working with then is not kept: fork it at one of the \
+                     entries {first} to {last}, or at {} to fork it at the end",
+                    self.source,
+                    self.at,
+                    last + 1
+                )
+                .into(),
+            ));
+        }
         let digests = store.blob_digests(&self.source).await?;
-        let blobs = store.blobs(&self.source, &digests).await?;
-        let past = self.past(&entries, blobs.into_iter())?;
+        let mut blobs = store.blobs(&self.source, &digests).await?;
+        let mut next = None;
+        let own = entries.partition_point(|entry| entry.seq < first);
+        if record.generation.carried.is_some() {
+            // Replies that what was said refers to are in entries that the fork does not have.
+            replies::restore(&mut blobs, &entries[..own]);
+            next = Some(begins_with(&record)?);
+        }
+        let past = Batch { next, ..self.past(&entries[own..], blobs.into_iter())? };
         let run = NewRun {
             id: self.id.clone(),
             workflow: record.workflow,
@@ -134,6 +158,17 @@ impl Fork {
         })
         .collect()
     }
+}
+
+/// What the new run has from the generations of the other one that are not in its past.
+fn begins_with(record: &RunRecord) -> Result<NextGeneration, Error> {
+    let carried = Some(Carried::of(record)?.for_fork().stored()?);
+    Ok(NextGeneration {
+        generation: Generation { carried, ..Generation::default() },
+        version: record.version,
+        seed: record.seed,
+        input: record.input.clone(),
+    })
 }
 
 /// A call that was begun and not ended before the fork is the other run's: this one makes it anew, under a key of its own.

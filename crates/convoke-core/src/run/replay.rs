@@ -1,13 +1,12 @@
 //! Running a stored run again without touching the world.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Run, Runtime, State, Workflow};
 use crate::event::{Event, Sequencer};
-use crate::journal::{JournalIndex, Mailbox, RunJournal};
+use crate::journal::{JournalIndex, Kept, Mailbox, RunJournal};
 use crate::scope::{Cancel, Node};
-use crate::store::{StoreError, read_entries};
+use crate::store::{StoreError, Totals, read_entries_from};
 use crate::{Error, RunId, Scope};
 
 /// What a replay came to.
@@ -25,7 +24,8 @@ pub struct Replay<S> {
 
 impl Runtime {
     /// Runs a stored run again with the journal answering every effect. Nothing is called, nothing is written, and no
-    /// lease is needed: a run under way can be replayed as far as it has come.
+    /// lease is needed: a run under way can be replayed as far as it has come. One that has
+    /// [continued](Scope::continue_with) is replayed from where it continued last.
     ///
     /// # Errors
     /// If there is no such run, or it belongs to another workflow.
@@ -33,12 +33,14 @@ impl Runtime {
         let store = self.store()?;
         let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
         let mut state = workflow.restore(&record)?;
-        let index = JournalIndex::new(read_entries(&**store, run).await?);
-        let journal = RunJournal::new(Arc::clone(store), None, index, Mailbox::default(), HashSet::new());
-        let events = Sequencer::keeping(run.clone());
+        let generation = &record.generation;
+        let index = JournalIndex::new(read_entries_from(&**store, run, generation.begins_at).await?);
+        let journal = RunJournal::new(Arc::clone(store), None, index, Mailbox::default(), Kept::default());
+        let events = Arc::new(Sequencer::keeping(run.clone()));
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);
         let replayed = Run::new(run.clone(), record.seed, services, Some(journal), events, Arc::default());
+        let replayed = replayed.continued(generation.number, Totals::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
         let node = Node::root(Arc::clone(&replayed), settings, None, Arc::new(Cancel::default()), None);
         let scope = Scope::new(node);
