@@ -16,6 +16,7 @@ mod clocks;
 mod common;
 mod failure_policy;
 mod forking;
+mod generations;
 mod go_on;
 mod interrupted;
 mod joins;

@@ -87,12 +87,14 @@ impl Effect {
     }
 }
 
-/// Puts entries with the same address together. Addresses come again when a run continues.
-pub(super) fn gather(entries: &[Entry], conversations: &Conversations) -> Vec<Effect> {
+/// Puts entries with the same address together. Addresses come again when a run continues; this is the generation it is in.
+pub(super) fn gather(entries: &[Entry], last: u32, conversations: &Conversations) -> Vec<Effect> {
     let mut effects: Vec<Effect> = Vec::new();
     let mut places: HashMap<(&Path, u32), usize> = HashMap::new();
     let mut requests: HashMap<(&Path, u32), &[u8]> = HashMap::new();
-    let mut generation = 0;
+    // A fork has the last one only.
+    let ended = entries.iter().filter(|entry| entry.effect == EffectKind::Continue).count();
+    let mut generation = last.saturating_sub(u32::try_from(ended).unwrap_or(u32::MAX));
     for entry in entries {
         let address = (&entry.path, entry.ordinal);
         if let Some(request) = &entry.request {

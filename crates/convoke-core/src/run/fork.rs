@@ -90,7 +90,7 @@ impl Fork {
             replies::restore(&mut blobs, &entries[..own]);
             next = Some(begins_with(&record)?);
         }
-        let past = Batch { next, ..self.past(&entries[own..], blobs.into_iter())? };
+        let past = Batch { next, ..self.past(&entries[own..], record.generation.number, blobs.into_iter())? };
         let run = NewRun {
             id: self.id.clone(),
             workflow: record.workflow,
@@ -107,7 +107,12 @@ impl Fork {
         Ok(self.id)
     }
 
-    fn past(&self, entries: &[Entry], blobs: impl Iterator<Item = (Digest, Bytes)>) -> Result<Batch, Error> {
+    fn past(
+        &self,
+        entries: &[Entry],
+        generation: u32,
+        blobs: impl Iterator<Item = (Digest, Bytes)>,
+    ) -> Result<Batch, Error> {
         let mut kept: Vec<Entry> = entries.iter().filter(|entry| entry.seq < self.at).cloned().collect();
         if let Some(outcome) = &self.outcome {
             kept.push(self.substituted(entries, outcome)?);
@@ -115,7 +120,7 @@ impl Fork {
         let spent = approvals::spent(&kept, entries, self.at);
         kept.retain(|entry| !spent.contains(&entry.seq));
         let mut kept = without_dangling(kept);
-        let opened = self.ask_again(&mut kept)?;
+        let opened = self.ask_again(&mut kept, generation)?;
         let blobs = blobs.map(|(digest, content)| Blob { digest, content }).collect();
         Ok(Batch { entries: kept, blobs, opened, ..Batch::default() })
     }
@@ -135,7 +140,7 @@ impl Fork {
     /// Questions that were open at the fork are open in the new run too, under keys of its own. They are asked anew, so the
     /// time for an answer begins with the fork: what has expired in the other run would be expired here before anybody could
     /// answer.
-    fn ask_again(&self, kept: &mut [Entry]) -> Result<Vec<PendingQuestion>, Error> {
+    fn ask_again(&self, kept: &mut [Entry], generation: u32) -> Result<Vec<PendingQuestion>, Error> {
         let now = Timestamp::now();
         let settled: HashSet<_> = kept
             .iter()
@@ -150,7 +155,7 @@ impl Fork {
             let question: Question = serde_json::from_slice(entry.request.as_deref().unwrap_or(b"null"))?;
             Ok(PendingQuestion {
                 run: self.id.clone(),
-                id: IdempotencyKey::derive(&self.id, &entry.path, entry.ordinal),
+                id: IdempotencyKey::derive_in(&self.id, generation, &entry.path, entry.ordinal),
                 path: entry.path.clone(),
                 asked: now,
                 question,
@@ -164,7 +169,8 @@ impl Fork {
 fn begins_with(record: &RunRecord) -> Result<NextGeneration, Error> {
     let carried = Some(Carried::of(record)?.for_fork().stored()?);
     Ok(NextGeneration {
-        generation: Generation { carried, ..Generation::default() },
+        // Its steps may have gone by it.
+        generation: Generation { number: record.generation.number, begins_at: 1, carried },
         version: record.version,
         seed: record.seed,
         input: record.input.clone(),
