@@ -185,7 +185,11 @@ fn last_generation(events: &[Event]) -> Vec<Event> {
 
 proptest! {
     // Every case is resumed from every moment of three generations.
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 4,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_run_of_several_generations_that_is_killed_at_any_moment_comes_to_the_same_end(tree in killable_tree()) {
