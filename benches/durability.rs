@@ -1,16 +1,17 @@
 //! What durability costs: commits, bytes, memory. Prints the tables of `docs/performance.md`.
 //!
-//! `cargo bench -p convoke --bench durability [-- commits|bytes|parked|asleep|agent]`
+//! `cargo bench -p convoke --bench durability [-- commits|bytes|parked|asleep|agent|conversation]`
 //!
 //! Not a criterion benchmark: the interesting figures are rates against a raw SQLite loop in the same process, and sizes.
 #![allow(missing_docs, clippy::print_stdout)]
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use convoke::core::Attendant;
 use convoke::core::store::NewMail;
+use convoke::core::{Attendant, BoxFuture, Decision};
 use convoke::prelude::*;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -26,12 +27,13 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let sections: [(&str, Section); 5] = [
+    let sections: [(&str, Section); 6] = [
         ("commits", commits),
         ("bytes", bytes),
         ("parked", parked),
         ("asleep", asleep),
         ("agent", long_agent),
+        ("conversation", long_conversation),
     ];
     for (name, section) in sections {
         if wanted.as_deref().is_none_or(|wanted| wanted == name) {
@@ -248,7 +250,7 @@ fn asleep(tokio: &tokio::runtime::Runtime) {
     let counted = Arc::clone(&woken);
     let attendant = Attendant::new(&runtime, &registry).report(move |_, outcome| {
         assert_eq!(outcome.as_ref().expect("it goes on").status, RunStatus::Suspended, "it sleeps now");
-        counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        counted.fetch_add(1, Ordering::Relaxed);
     });
     let measured = async {
         let begun = processor_time();
@@ -259,7 +261,7 @@ fn asleep(tokio: &tokio::runtime::Runtime) {
             let mail = NewMail::json("letters", &1).expect("a number is JSON");
             store.post(run, mail).await.expect("it is taken");
         }
-        while woken.load(std::sync::atomic::Ordering::Relaxed) < WOKEN {
+        while woken.load(Ordering::Relaxed) < WOKEN {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         (idle, begun.elapsed())
@@ -349,4 +351,99 @@ fn long_agent(tokio: &tokio::runtime::Runtime) {
         around(50),
         around(CALLS - 1)
     );
+}
+
+/// What a conversation has in mind.
+#[derive(Default, Serialize, Deserialize)]
+struct Said {
+    messages: Transcript,
+    turns: usize,
+}
+
+/// How a conversation goes on.
+#[derive(Clone, Copy, PartialEq)]
+enum Continues {
+    Never,
+    /// After so many turns, with everything that was said.
+    WithAll(usize),
+    /// After so many turns, with the last words only.
+    WithLast(usize),
+}
+
+/// Says something until it is told to stop.
+struct Speaks(std::sync::atomic::AtomicUsize);
+
+impl convoke::core::Responder for Speaks {
+    fn respond<'a>(&'a self, _: &'a convoke::core::PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        Box::pin(async move { left.ok().map(|left| Answer::text(format!("{left} {}", "weft ".repeat(20)))) })
+    }
+}
+
+async fn talk(scope: &Scope, said: &mut Said, continues: Continues) -> Result<(), Error> {
+    let model = scope.default_model()?;
+    let mut messages = said.messages.clone();
+    let mut turns = 0;
+    loop {
+        let Decision::Text { text } = scope.ask(Question::text("What next?")).await?.decision else {
+            return Ok(());
+        };
+        messages.push(Message::user(text));
+        let request = convoke::core::ModelRequest::new(messages.clone());
+        let reply = scope.model(&model, request, convoke::core::Visibility::Hidden).await?;
+        messages.push(reply.message.clone());
+        turns += 1;
+        said.turns += 1;
+        match continues {
+            Continues::WithAll(limit) if turns == limit => {
+                said.messages = messages;
+                return scope.continue_with(said);
+            }
+            Continues::WithLast(limit) if turns == limit => {
+                said.messages = reply.message.into();
+                return scope.continue_with(said);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What it costs to go on with a conversation of so many turns: from the store to the question it waits at.
+fn long_conversation(tokio: &tokio::runtime::Runtime) {
+    println!(
+        "\n### Going on with a conversation\n\n| turns | without generations | 50 turns each, with all that was said | 50 turns each, with the last words |\n| --- | --- | --- | --- |"
+    );
+    let all = [Continues::Never, Continues::WithAll(50), Continues::WithLast(50)];
+    for turns in [100, 1_000, 4_000] {
+        let measured = all.map(|continues| {
+            let folder = folder();
+            let store: Arc<dyn Store> =
+                Arc::new(SqliteStore::open(folder.path().join("runs.db")).expect("the store opens"));
+            let reply = Reply::text("loom ".repeat(20)).usage(convoke::core::Usage::tokens(1, 1));
+            let model = ScriptedModel::builder().otherwise(reply).forget_requests().build();
+            let runtime = || Runtime::builder().shared_store(Arc::clone(&store)).model(model.clone());
+            let workflow = Workflow::new(task_boxed("talk", move |scope, said: &mut Said| {
+                Box::pin(talk(scope, said, continues))
+            }));
+            // A few more than a whole number of generations.
+            let speaks = Speaks((turns + 10).into());
+            let begun = runtime().responder(speaks).build();
+            let outcome = tokio.block_on(async { begun.start(&workflow, Said::default()).await });
+            let run = outcome.expect("it starts").run;
+            let resumed = runtime().build();
+            let mut times: Vec<Duration> = (0..21)
+                .map(|_| {
+                    let begun = Instant::now();
+                    let outcome = tokio.block_on(async { resumed.resume(&workflow, run.clone()).await });
+                    let outcome = outcome.expect("it resumes");
+                    assert_eq!((outcome.status, outcome.state.turns), (RunStatus::Suspended, turns + 10));
+                    begun.elapsed()
+                })
+                .collect();
+            times.sort();
+            times[times.len() / 2].as_secs_f64() * 1e3
+        });
+        let [never, with_all, with_last] = measured;
+        println!("| {turns} | {never:.1} ms | {with_all:.1} ms | {with_last:.1} ms |");
+    }
 }

@@ -57,7 +57,9 @@ pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<Stri
 
 /// What ended the run: a person's no, or else the last thing a model said.
 fn decisive(history: &History) -> Option<&Effect> {
-    let finished = || history.effects.iter().filter(|effect| effect.standing() == Standing::Finished);
+    // What was decided before the run last continued is not to be decided anew.
+    let current = || history.effects.iter().filter(|it| it.generation == history.record.generation.number);
+    let finished = || current().filter(|effect| effect.standing() == Standing::Finished);
     let is_no = |effect: &&Effect| match &effect.current().detail {
         Detail::Ask { answer: Some(answer), .. } => match &answer.decision {
             Decision::Reject { .. } | Decision::Revise { .. } => true,

@@ -14,6 +14,7 @@ mod clocks;
 mod common;
 mod failure_policy;
 mod forking;
+mod generations;
 mod go_on;
 mod interrupted;
 mod limits_and_resume;

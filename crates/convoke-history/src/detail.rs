@@ -73,6 +73,11 @@ pub enum Detail {
         /// What was chosen.
         choice: Option<Value>,
     },
+    /// The end of a generation.
+    Continue {
+        /// The generation that the run continued with.
+        generation: u32,
+    },
     /// A step ran out of time while it was performing no effect.
     Fate,
     /// Something this version cannot read.
@@ -151,6 +156,7 @@ fn read(
             let CustomRequest { name, request } = typed(request)??;
             Detail::Custom { name, request, value: given.cloned() }
         }
+        EffectKind::Continue => Detail::Continue { generation: typed::<Continued>(given)??.generation },
         EffectKind::Decision if entry.is_fate() => Detail::Fate,
         EffectKind::Decision => Detail::Decision { choice: given.cloned() },
         _ => return None,
@@ -162,6 +168,11 @@ struct ModelRequest {
     model: String,
     messages: Digest,
     options: Option<Digest>,
+}
+
+#[derive(Deserialize)]
+struct Continued {
+    generation: u32,
 }
 
 #[derive(Deserialize)]

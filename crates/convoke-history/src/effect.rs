@@ -17,6 +17,8 @@ pub struct Effect {
     pub kind: EffectKind,
     /// Each time it was performed, at least one; the last one counts.
     pub attempts: Vec<Attempt>,
+    /// In which generation of the run it was performed.
+    pub generation: u32,
     /// Where its key is derived from, if that is not its own path.
     keyed_as: Option<Path>,
 }
@@ -80,15 +82,19 @@ impl Effect {
     /// The key it was performed with in this run. Of a question, it is the question's id.
     #[must_use]
     pub fn key(&self, run: &RunId) -> IdempotencyKey {
-        IdempotencyKey::derive(run, self.keyed_as.as_ref().unwrap_or(&self.path), self.ordinal)
+        let path = self.keyed_as.as_ref().unwrap_or(&self.path);
+        IdempotencyKey::derive_in(run, self.generation, path, self.ordinal)
     }
 }
 
-/// Puts entries with the same address together.
-pub(super) fn gather(entries: &[Entry], conversations: &Conversations) -> Vec<Effect> {
+/// Puts entries with the same address together. Addresses come again when a run continues; this is the generation it is in.
+pub(super) fn gather(entries: &[Entry], last: u32, conversations: &Conversations) -> Vec<Effect> {
     let mut effects: Vec<Effect> = Vec::new();
     let mut places: HashMap<(&Path, u32), usize> = HashMap::new();
     let mut requests: HashMap<(&Path, u32), &[u8]> = HashMap::new();
+    // A fork has the last one only.
+    let ended = entries.iter().filter(|entry| entry.effect == EffectKind::Continue).count();
+    let mut generation = last.saturating_sub(u32::try_from(ended).unwrap_or(u32::MAX));
     for entry in entries {
         let address = (&entry.path, entry.ordinal);
         if let Some(request) = &entry.request {
@@ -101,8 +107,14 @@ pub(super) fn gather(entries: &[Entry], conversations: &Conversations) -> Vec<Ef
                 ordinal: entry.ordinal,
                 kind: entry.effect,
                 attempts: vec![Attempt::new(entry, conversations)],
+                generation,
                 keyed_as: keyed_as(entry),
             });
+            if entry.effect == EffectKind::Continue {
+                generation += 1;
+                places.clear();
+                requests.clear();
+            }
             continue;
         };
         let effect = &mut effects[*place];

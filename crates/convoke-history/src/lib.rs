@@ -156,6 +156,7 @@ impl History {
     pub fn is_in_doubt(&self, effect: &Effect) -> bool {
         effect.standing() == Standing::Begun
             && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
+            && effect.generation == self.record.generation.number
             && self.record.holder.is_none()
     }
 

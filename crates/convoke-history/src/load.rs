@@ -33,7 +33,7 @@ impl History {
     /// # Errors
     /// Failures of the store.
     pub async fn spent_so_far(store: &dyn Store, run: &RunId) -> Result<Spent, Error> {
-        let effects = effect::gather(&read_entries(store, run).await?, &Conversations::default());
+        let effects = effect::gather(&read_entries(store, run).await?, 0, &Conversations::default());
         Ok(effects.iter().fold(Spent::default(), |sum, effect| sum + effect.spent()))
     }
 
@@ -45,7 +45,7 @@ impl History {
     ) -> Self {
         restore_replies(&mut stored, entries);
         let conversations = Conversations::new(stored);
-        let effects = effect::gather(entries, &conversations);
+        let effects = effect::gather(entries, record.generation.number, &conversations);
         let tree = Tree::new(&record, &effects);
         let steps = record.outline.as_deref().map(Steps::declared_in).unwrap_or_default();
         let ending = record.outcome.as_deref().map(Ending::read);

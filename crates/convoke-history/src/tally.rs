@@ -29,7 +29,7 @@ impl Tally {
     /// # Errors
     /// Failures of the store.
     pub async fn read(store: &dyn Store, record: &RunRecord) -> Result<Self, Error> {
-        let effects = effect::gather(&read_entries(store, &record.id).await?, &Conversations::default());
+        let effects = effect::gather(&read_entries(store, &record.id).await?, 0, &Conversations::default());
         Ok(Self::of(record, &effects))
     }
 

@@ -27,6 +27,7 @@ fn record(status: RunStatus) -> RunRecord {
         created: second(0),
         updated: second(60),
         input: Bytes::from_static(b"{}"),
+        generation: Default::default(),
         outline: None,
         outcome: None,
         seed: 0,

@@ -108,7 +108,7 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
                 .map_err(|error| Error::failed(ArgumentsError(error.into())))?;
             let call_scope = scope.tool_scope(&**tool, None);
             // The same every time the run is resumed, and different from any other call's.
-            let key = IdempotencyKey::derive(scope.run_id(), call_scope.path(), 0);
+            let key = IdempotencyKey::derive_in(scope.run_id(), scope.generation(), call_scope.path(), 0);
             let id = format!("call-{}", &key.as_str()[..12]);
             let call = ToolCall { id, name: self.parts.tool.clone(), arguments: json };
             call_scope.announce_tool_call(&call).await;

@@ -19,6 +19,14 @@ pub(crate) fn check(run: &RunId, next_seq: u64, batch: &Batch) -> Result<u64, St
             stray.run
         )));
     }
+    if let Some(next) = &batch.next
+        && !(1..=expected).contains(&next.generation.begins_at)
+    {
+        return Err(StoreError::Failed(format!(
+            "generation {} of run `{run}` cannot begin at entry {}: the next one is {expected}",
+            next.generation.number, next.generation.begins_at
+        )));
+    }
     Ok(expected)
 }
 

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use common::{entry, id};
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{
-    AwaitedChannel, Batch, Lease, NewMail, NewRun, OnBusy, Retention, RunChange, RunQuery, Totals, Waits,
+    AwaitedChannel, Batch, Generation, Lease, NewMail, NewRun, NextGeneration, OnBusy, Retention, RunChange,
+    RunQuery, Totals, Waits,
 };
 use convoke_core::{
     Answer, Blob, Digest, IdempotencyKey, Path, Question, RunId, RunStatus, Store, Timestamp,
@@ -247,8 +248,18 @@ fn some_batch(run: &RunId, next_seq: u64, batch: &SomeBatch) -> Batch {
             outcome: (status % 2 == 0).then(|| Bytes::from(vec![status])),
             totals: Totals { tool_calls: u64::from(status), ..Totals::default() },
         }),
+        next: batch.closed.filter(|closed| *closed > 0).map(|closed| next(closed, first, batch)),
         outline: batch.blob.filter(|content| content % 2 == 0).map(|content| Bytes::from(vec![content; 5])),
     }
+}
+
+/// It begins after the batch, unless something is off.
+fn next(closed: u8, first: u64, batch: &SomeBatch) -> NextGeneration {
+    let begins_at = first + u64::from(batch.entries) + u64::from(batch.off);
+    let carried = (closed == 1).then(|| Bytes::from(vec![closed]));
+    let (input, number) = (Bytes::from(vec![closed; 4]), u32::from(closed));
+    let generation = Generation { number, begins_at, carried };
+    NextGeneration { generation, version: 9, seed: u64::MAX, input }
 }
 
 fn blob(content: u8) -> Blob {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use convoke::core::store::{Batch, NewRun};
-use convoke::core::{Digest, EffectKind, OnDoubt, Phase, StoreError, WhenBusy};
+use convoke::core::{Digest, EffectKind, ModelRequest, OnDoubt, Phase, StoreError, Visibility, WhenBusy};
 use convoke::prelude::*;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -261,6 +261,45 @@ async fn a_second_start_of_a_run_under_way_is_refused_waits_or_takes_over() {
     assert_eq!(taken.completed().unwrap(), 1);
     let fenced = first.await.unwrap().unwrap();
     assert!(matches!(fenced.error, Some(Error::Store(StoreError::Fenced { .. }))), "{:?}", fenced.error);
+}
+
+#[tokio::test]
+async fn going_on_reads_nothing_of_earlier_generations() {
+    async fn talk(scope: &Scope, said: &mut Vec<String>) -> Result<(), Error> {
+        let model = scope.default_model()?;
+        let messages = said.iter().map(Message::user).collect::<Transcript>();
+        scope.ask(Question::text("well?")).await?;
+        let reply = scope.model(&model, ModelRequest::new(messages), Visibility::Hidden).await?;
+        said.push(reply.text());
+        if said.len() < 4 { scope.continue_with(said) } else { Ok(()) }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("runs.db");
+    let workflow = Workflow::new(task("talk", talk));
+    let model = ScriptedModel::builder().otherwise(Reply::text("again")).build();
+    let runtime = || {
+        let store = SqliteStore::open(&file).unwrap();
+        Runtime::builder().store(store).model(model.clone()).build()
+    };
+    let mut outcome = runtime().start(&workflow, vec!["first".to_owned()]).await.unwrap();
+    for _ in 0..3 {
+        assert_eq!(outcome.status, RunStatus::Suspended);
+        let open = runtime();
+        let store = open.store().unwrap();
+        let pending = store.questions(Some(&outcome.run)).await.unwrap().remove(0);
+        store.answer(&outcome.run, &pending.id, Answer::text("well")).await.unwrap();
+        outcome = open.resume(&workflow, outcome.run).await.unwrap();
+        let begins_at = open.store().unwrap().run(&outcome.run).await.unwrap().unwrap().generation.begins_at;
+        drop(open);
+        // What was before is gone; whoever read it would find a gap.
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+        connection
+            .execute("DELETE FROM entries WHERE place & 0xffffffff < ?1", [begins_at.cast_signed()])
+            .unwrap();
+        connection.execute("DELETE FROM blobs", []).unwrap();
+    }
+    assert_eq!((outcome.totals.model_calls, outcome.completed().unwrap().len()), (3, 4));
 }
 
 /// A run whose journal says that an effect was begun, and nothing more: the process died.

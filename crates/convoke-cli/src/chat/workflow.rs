@@ -2,6 +2,9 @@
 //!
 //! Both are effects, so the journal has the whole conversation, and going on with it days later is resuming a run. Who has
 //! nothing more to say rejects the question, and the run is completed.
+//!
+//! After some turns the run continues with what was said so far, so that going on with a long conversation costs no more than going
+//! on with a short one.
 
 use std::sync::Arc;
 
@@ -20,6 +23,9 @@ pub(crate) const NAME: &str = "chat";
 
 /// What the person is asked, again and again.
 pub(crate) const TURN: &str = "What next?";
+
+/// After how many turns the run continues.
+const TURNS: usize = 50;
 
 /// What was said.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -41,6 +47,9 @@ pub(crate) struct Chat {
     /// How the model is to answer.
     #[serde(default)]
     pub(crate) params: ModelParams,
+    /// What was said before the run last continued.
+    #[serde(default, skip_serializing_if = "Transcript::is_empty")]
+    pub(crate) said: Transcript,
     /// The model's last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last: Option<ModelReply>,
@@ -65,9 +74,13 @@ pub(crate) fn workflow(model: Arc<dyn Model>) -> Workflow<Chat> {
 }
 
 async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<(), Error> {
-    let mut said = Transcript::new();
-    said.extend(chat.system.clone().map(Message::system));
-    let mut next = chat.opening.clone();
+    let mut said = chat.said.clone();
+    let mut next = None;
+    if said.is_empty() {
+        said.extend(chat.system.clone().map(Message::system));
+        next.clone_from(&chat.opening);
+    }
+    let mut turns = 0;
     let mut trouble = String::new();
     loop {
         let words = match next.take() {
@@ -89,6 +102,12 @@ async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<
                 with_words.push(reply.message.clone());
                 said = with_words;
                 chat.last = Some(reply);
+                turns += 1;
+                // Conversations of earlier builds have longer pasts, all of which was said.
+                if chat.goes_on && turns >= TURNS && !scope.has_recorded_next() {
+                    chat.said = said;
+                    return scope.continue_with(chat);
+                }
             }
             // Whoever is there can mend it, or try again; what was said so far is not lost.
             Err(error) if chat.goes_on && matches!(error.root(), Error::Model(_)) => {

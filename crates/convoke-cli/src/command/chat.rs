@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 
-use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime};
+use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime, Transcript};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
@@ -124,6 +124,7 @@ fn chat_of(wanted: &arguments::Chat, opening: Option<String>) -> Chat {
         model: wanted.model.clone(),
         model_asked: wanted.model.is_some(),
         params,
+        said: Transcript::new(),
         last: None,
     }
 }

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::plain::Plain;
-use super::{Planned, Progress, Told, View, draw};
+use super::{Planned, Progress, View, draw};
 use crate::arguments::Color;
 use crate::terminal::{Palette, Rich};
 
@@ -351,6 +351,7 @@ fn the_end_stops_everything() {
     let end = convoke_core::RunEnd {
         status: RunStatus::Cancelled,
         error: Some("cancelled: stopped by Ctrl-C".to_owned()),
+        refused: None,
         state: None,
         totals: Default::default(),
     };

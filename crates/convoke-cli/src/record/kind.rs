@@ -79,6 +79,7 @@ impl Kind {
             EffectKind::Receive => Self::Mail,
             EffectKind::Now => Self::Now,
             EffectKind::Custom => Self::Custom,
+            EffectKind::Continue => Self::Run,
             _ => Self::Decision,
         }
     }

@@ -1,7 +1,7 @@
 //! An account of a run, one item for each thing that happened.
 
 use convoke_core::{EffectKind, Phase, RunStatus, Timestamp};
-use convoke_history::{Happening, History, Moment, Resumption, What};
+use convoke_history::{Detail, Happening, History, Moment, Resumption, What};
 
 use super::Kind;
 use super::facts::{came_of_it, circumstances};
@@ -212,6 +212,9 @@ fn entry<'a>(
 }
 
 fn title(moment: &Moment<'_>, side: Option<Side>) -> String {
+    if let Detail::Continue { generation } = moment.attempt.detail {
+        return format!("continued with generation {generation}");
+    }
     let kind = Kind::of(moment.effect.kind).name();
     let verb = match (side, moment.effect.kind) {
         (None, _) => " no longer counts: it is to be done again",

@@ -10,7 +10,9 @@ use crate::terminal::{Ink, Rich, text};
 /// What was begun and has no end, and what can be done about it.
 pub(crate) fn doubts(session: &Session<'_>, history: &History) -> Vec<Rich> {
     let is_open = |effect: &&Effect| {
-        effect.standing() == Standing::Begun && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
+        effect.standing() == Standing::Begun
+            && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
+            && effect.generation == history.record.generation.number
     };
     let open = history.effects.iter().filter(is_open);
     let width = session.output.width();

@@ -123,6 +123,7 @@ fn given(history: &History, effect: &Effect) -> Option<(Ink, String)> {
         Detail::Custom { value: Some(value), .. } | Detail::Decision { choice: Some(value) } => {
             (Ink::Plain, compact(value))
         }
+        Detail::Continue { generation } => (Ink::Plain, format!("generation {generation}")),
         Detail::Unreadable { .. } => (Ink::Caution, "cannot be read by this version".to_owned()),
         _ => return None,
     })

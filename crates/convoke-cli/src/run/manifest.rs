@@ -152,6 +152,7 @@ mod tests {
             created: Timestamp::from_micros(0),
             updated: Timestamp::from_micros(0),
             input: "{}".into(),
+            generation: Default::default(),
             outline: None,
             launch: manifest.launch().unwrap(),
             outcome: None,

@@ -153,6 +153,9 @@ enum DetailView<'a> {
     Decision {
         choice: Option<&'a Value>,
     },
+    Continue {
+        generation: u32,
+    },
     Unreadable {
         request: Option<&'a Value>,
         outcome: Option<&'a Value>,
@@ -207,6 +210,7 @@ impl<'a> DetailView<'a> {
             }
             Detail::Now { time: seen } => Self::Now { time: seen.map(time) },
             Detail::Custom { name, request, value } => Self::Custom { name, request, value: value.as_ref() },
+            Detail::Continue { generation } => Self::Continue { generation: *generation },
             Detail::Decision { choice } => Self::Decision { choice: choice.as_ref() },
             Detail::Unreadable { request, outcome } => {
                 Self::Unreadable { request: request.as_ref(), outcome: outcome.as_ref() }

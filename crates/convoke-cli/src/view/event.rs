@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(said["at"], "2026-01-05T09:00:00.000Z");
         assert_eq!((&said["usage"]["cost_usd"], &said["usage"]["cost"]), (&json!(0.003_735), &Value::Null));
         let totals = Totals { model_calls: 1, usage, ..Totals::default() };
-        let end = RunEnd { status: RunStatus::Completed, error: None, state: None, totals };
+        let end = RunEnd { status: RunStatus::Completed, error: None, refused: None, state: None, totals };
         let ended = shown(EventKind::RunEnded(end));
         assert_eq!((&ended["spent"]["cost_usd"], ended.get("totals")), (&json!(0.003_735), None));
         let again = shown(EventKind::RetryScheduled { attempt: 1, delay: Duration::from_millis(1_500) });

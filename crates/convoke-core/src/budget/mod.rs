@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) use estimate::{Heard, broken_off, completed, tokens_asked};
 pub use limits::{Exhausted, Limits, Resource};
 pub(crate) use queue::{Reservation, Wanted};
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::Path;
@@ -74,12 +75,14 @@ struct Account {
     reserved_cost: Money,
 }
 
-#[derive(Debug, Default)]
-struct Used {
-    model_calls: u64,
-    tokens: u64,
-    cost: Money,
-    tool_calls: u64,
+/// What was used.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Used {
+    pub(crate) model_calls: u64,
+    pub(crate) tokens: u64,
+    pub(crate) cost: Money,
+    pub(crate) tool_calls: u64,
     per_tool: BTreeMap<String, u64>,
     turns: u64,
 }
@@ -94,6 +97,18 @@ impl Budget {
             place: Semaphore::new(1),
             settled: Notify::new(),
         })
+    }
+
+    /// The budget of a whole run, which has used this much before.
+    pub(crate) fn of_run(limits: Limits, used: Used) -> Arc<Self> {
+        let budget = Self::new(Path::from(""), limits, None);
+        budget.lock().used = used;
+        budget
+    }
+
+    /// What was used of it.
+    pub(crate) fn used(&self) -> Used {
+        self.lock().used.clone()
     }
 
     /// Takes what an effect uses at once from this budget and all further out, or from none of them.

@@ -7,6 +7,7 @@
 
 mod ask;
 mod clock;
+mod continue_with;
 mod custom;
 mod decision;
 mod doubt;
@@ -126,6 +127,11 @@ impl Scope {
         Arc::clone(self.node.replay.get_or_init(|| Arc::new(LeafReplay::new(finished))))
     }
 
+    /// The key of the effect at an address in the generation that the run is in.
+    fn key_of(&self, path: &Path, ordinal: u32) -> IdempotencyKey {
+        IdempotencyKey::derive_in(self.run_id(), self.generation(), path, ordinal)
+    }
+
     fn journal(&self) -> Option<&RunJournal> {
         self.node.run.journal.as_ref()
     }
@@ -134,7 +140,7 @@ impl Scope {
 impl<'a> Numbered<'a> {
     fn key(&self) -> IdempotencyKey {
         let path = self.keyed_as.as_ref().unwrap_or(self.path);
-        IdempotencyKey::derive(self.scope.run_id(), path, self.ordinal)
+        self.scope.key_of(path, self.ordinal)
     }
 
     /// Where its key is derived from, if not from its own path. One that was begun before keeps the key it has.

@@ -8,7 +8,7 @@ use crate::budget::Charge;
 use crate::journal::{RecordedCall, RunJournal, Slot};
 use crate::message::Usage;
 use crate::scope::Place;
-use crate::{EffectKind, Entry, IdempotencyKey, Path, Scope};
+use crate::{EffectKind, Entry, Path, Scope};
 
 /// What the journal keeps of a tool's request, as far as it matters here.
 #[derive(Deserialize)]
@@ -48,8 +48,7 @@ impl Scope {
         let (index, own) = (&journal.index, self.path());
         let open = index.slots_at(own).chain(index.slots_below(own)).filter(|slot| slot.finished.is_none());
         let asked = open.filter_map(|slot| slot.first()).filter(|begun| begun.effect == EffectKind::Ask);
-        let run = self.run_id();
-        journal.close_questions(asked.map(|begun| IdempotencyKey::derive(run, &begun.path, begun.ordinal)));
+        journal.close_questions(asked.map(|begun| self.key_of(&begun.path, begun.ordinal)));
     }
 
     fn recount<'a>(&self, journal: &RunJournal, slots: impl Iterator<Item = Slot<'a>>) {
@@ -61,7 +60,7 @@ impl Scope {
                     self.charge_again(slot);
                 }
                 (Some(begun), None) if begun.effect == EffectKind::Ask => {
-                    withdrawn.push(IdempotencyKey::derive(self.run_id(), &begun.path, begun.ordinal));
+                    withdrawn.push(self.key_of(&begun.path, begun.ordinal));
                 }
                 _ => {}
             }

@@ -95,7 +95,7 @@ impl Scope {
     #[must_use]
     pub fn tool_scope(&self, tool: &dyn Tool, default_timeout: Option<Duration>) -> Self {
         let work_limit = time_limit(tool, default_timeout);
-        self.narrowed(Child { work_limit, ..Child::named(tool.spec().name()) })
+        self.narrowed(Child { work_limit, is_call: true, ..Child::named(tool.spec().name()) })
     }
 
     /// The scope for one call of a tool in a [`place`](Self::place) taken before. The call's time begins now, so calls
@@ -103,7 +103,7 @@ impl Scope {
     #[must_use]
     pub fn tool_scope_at(&self, place: &Place, tool: &dyn Tool, default_timeout: Option<Duration>) -> Self {
         let work_limit = time_limit(tool, default_timeout);
-        self.narrowed(Child { work_limit, ..Child::at(place) })
+        self.narrowed(Child { work_limit, is_call: true, ..Child::at(place) })
     }
 
     /// Calls a tool, in the scope made for it by [`tool_scope`](Self::tool_scope). **Durable**: a call that finished is

@@ -16,6 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 pub use category::{Categorised, Category};
 pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
 pub use recorded::RecordedError;
@@ -85,6 +86,11 @@ pub enum Error {
     /// Questions wait for answers.
     #[error(transparent)]
     Suspended(#[from] Box<Suspension>),
+    /// The run continues with its next generation, which begins with this state, as JSON.
+    #[error(
+        "the run continues with its next generation; this is how a step says so, and whoever called it must let it pass"
+    )]
+    Continues(Bytes),
     /// The code asks for something else than it did when the journal was written.
     #[error(transparent)]
     Diverged(#[from] Box<Divergence>),
@@ -222,6 +228,7 @@ impl Error {
         matches!(
             self.root(),
             Self::Suspended(_)
+                | Self::Continues(_)
                 | Self::Cancelled(_)
                 | Self::Halted(_)
                 | Self::Diverged(_)

@@ -24,6 +24,11 @@ pub enum EventKind {
         /// Whether it had been started before.
         resumed: bool,
     },
+    /// The run continues with its next generation: its steps begin anew, with what they were given.
+    RunContinued {
+        /// Which generation, counted from 1.
+        generation: u32,
+    },
     /// The run is over, or waits for answers. Always the last event.
     RunEnded(RunEnd),
 

@@ -30,11 +30,13 @@ pub enum EffectKind {
     Decision,
     /// Mail that was taken.
     Receive,
+    /// The end of a generation: the run continues with the next.
+    Continue,
 }
 
 impl EffectKind {
     /// Every kind, in the order of [`code`](Self::code).
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Model,
         Self::Tool,
         Self::Ask,
@@ -43,6 +45,7 @@ impl EffectKind {
         Self::Custom,
         Self::Decision,
         Self::Receive,
+        Self::Continue,
     ];
 
     /// The kind's name as users see it.
@@ -57,6 +60,7 @@ impl EffectKind {
             Self::Custom => "custom",
             Self::Decision => "decision",
             Self::Receive => "receive",
+            Self::Continue => "continue",
         }
     }
 
@@ -232,11 +236,20 @@ pub struct Blob {
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// The key of the effect at this address.
+    /// The key of the effect at this address in the first generation of a run.
     #[must_use]
     pub fn derive(run: &RunId, path: &Path, ordinal: u32) -> Self {
-        let parts: [&[u8]; 3] = [run.as_str().as_bytes(), path.as_str().as_bytes(), &ordinal.to_le_bytes()];
-        Self(Digest::of_parts(&parts).to_string())
+        Self::derive_in(run, 0, path, ordinal)
+    }
+
+    /// The key of the effect at this address in a generation of a run: addresses come again in each, keys never do.
+    #[must_use]
+    pub fn derive_in(run: &RunId, generation: u32, path: &Path, ordinal: u32) -> Self {
+        let (ordinal, generation) = (ordinal.to_le_bytes(), generation.to_le_bytes());
+        let parts: [&[u8]; 4] = [run.as_str().as_bytes(), path.as_str().as_bytes(), &ordinal, &generation];
+        // Those of the first are what they were before there were any others.
+        let is_first = generation == [0; 4];
+        Self(Digest::of_parts(if is_first { &parts[..3] } else { &parts }).to_string())
     }
 
     /// The key of a call that is made anew after this many replies to it were of no use: another call than those.
@@ -273,11 +286,22 @@ mod tests {
     #[test]
     fn codes_are_stable_and_round_trip() {
         let codes: Vec<u8> = EffectKind::ALL.iter().map(|kind| kind.code()).collect();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
         assert!(EffectKind::ALL.iter().all(|kind| EffectKind::from_code(kind.code()) == Some(*kind)));
         for phase in [Phase::Started, Phase::Finished, Phase::Superseded] {
             assert_eq!(Phase::from_code(phase.code()), Some(phase));
         }
-        assert_eq!(EffectKind::from_code(8), None);
+        assert_eq!(EffectKind::from_code(9), None);
+    }
+
+    #[test]
+    fn keys_of_the_first_generation_are_what_they_were_and_no_other_has_them() {
+        let (run, path): (RunId, _) = ("run-1".parse().unwrap(), Path::from("main/pay"));
+        let first = IdempotencyKey::derive(&run, &path, 3);
+        let parts: [&[u8]; 3] = [b"run-1", b"main/pay", &[3, 0, 0, 0]];
+        assert_eq!(first.as_str(), Digest::of_parts(&parts).to_string());
+        assert_eq!(first, IdempotencyKey::derive_in(&run, 0, &path, 3));
+        let later: Vec<_> = (1..4).map(|number| IdempotencyKey::derive_in(&run, number, &path, 3)).collect();
+        assert!(!later.contains(&first) && later[0] != later[1] && later[1] != later[2]);
     }
 }

@@ -137,6 +137,11 @@ impl JournalIndex {
         self.paths.iter().filter(move |(_, effects)| happened(effects)).map(|(path, _)| path)
     }
 
+    /// The number of the first entry.
+    pub(crate) fn first_number(&self) -> Option<u64> {
+        self.entries.first().map(|entry| entry.seq)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }

@@ -1,6 +1,6 @@
 //! How much of its mail a run has taken.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{EffectKind, Entry, Phase};
@@ -9,12 +9,11 @@ use crate::effect::{Asked, Received};
 
 /// The number of the last mail that was taken, by channel. Mail is taken in order.
 #[derive(Default)]
-pub(crate) struct Mailbox(Mutex<HashMap<String, u64>>);
+pub(crate) struct Mailbox(Mutex<BTreeMap<String, u64>>);
 
 impl Mailbox {
-    /// What the entries of a journal say.
-    pub(crate) fn of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Self {
-        let mut taken = HashMap::new();
+    /// What was taken before, and what the entries of a journal say.
+    pub(crate) fn of<'a>(mut taken: BTreeMap<String, u64>, entries: impl Iterator<Item = &'a Entry>) -> Self {
         let mut channels = HashMap::new();
         for entry in entries.filter(|entry| entry.effect == EffectKind::Receive) {
             let address = (&entry.path, entry.ordinal);
@@ -38,6 +37,11 @@ impl Mailbox {
         Self(Mutex::new(taken))
     }
 
+    /// All of it.
+    pub(crate) fn taken(&self) -> BTreeMap<String, u64> {
+        self.lock().clone()
+    }
+
     /// Everything on the channel up to this number was taken.
     pub(crate) fn seen(&self, channel: &str) -> u64 {
         self.lock().get(channel).copied().unwrap_or(0)
@@ -52,7 +56,7 @@ impl Mailbox {
         is_next
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

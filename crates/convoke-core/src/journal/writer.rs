@@ -1,12 +1,13 @@
 //! A run's journal while the run is under way: answers from the past, and takes down what is new.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
 use super::{Blob, EffectKind, Entry, JournalIndex, Mailbox, Phase, replies};
 use crate::ask::{PendingQuestion, QuestionId};
+use crate::model::StoredRequest;
 use crate::store::{Batch, Lease, Store, StoreError, Ticket};
 use crate::{Digest, Message, Path, Timestamp};
 
@@ -31,6 +32,34 @@ pub(crate) struct Kept {
     pub(crate) stored: HashSet<Digest>,
     /// Messages that are the reply of a call in the journal.
     pub(crate) replies: HashSet<Digest>,
+    /// The ends of the conversations that were stored last: what comes before one is stored too.
+    pub(crate) ends: VecDeque<Digest>,
+}
+
+/// How many ends of conversations are kept in mind. What is not is given to the store again, which has it already.
+const ENDS: usize = 64;
+
+impl Kept {
+    /// What a generation knows of what was stored before it, and in it.
+    pub(crate) fn known_by(ends: Vec<Digest>, entries: &[Entry]) -> Self {
+        let mut kept = Self::default();
+        ends.into_iter().for_each(|end| kept.end(end));
+        let calls = entries.iter().filter(|entry| entry.effect == EffectKind::Model);
+        let requests = calls.filter_map(|call| serde_json::from_slice(call.request.as_deref()?).ok());
+        for StoredRequest { messages, options, .. } in requests {
+            kept.stored.extend(options);
+            kept.end(messages);
+        }
+        kept
+    }
+
+    fn end(&mut self, conversation: Digest) {
+        self.stored.insert(conversation);
+        self.ends.push_back(conversation);
+        if self.ends.len() > ENDS {
+            self.ends.pop_front();
+        }
+    }
 }
 
 /// What goes with an entry in the same batch.
@@ -55,6 +84,8 @@ struct State {
     next_seq: u64,
     kept: Kept,
     last: Option<Ticket>,
+    /// The run has continued: this part of its journal takes nothing more.
+    is_over: bool,
 }
 
 impl RunJournal {
@@ -63,11 +94,11 @@ impl RunJournal {
         lease: Option<Lease>,
         index: JournalIndex,
         mailbox: Mailbox,
-        stored: HashSet<Digest>,
+        kept: Kept,
     ) -> Self {
         let next_seq = lease.as_ref().map_or(1, |lease| lease.next_seq);
-        let kept = Kept { stored, ..Kept::default() };
-        Self { store, index, mailbox, lease, state: Mutex::new(State { next_seq, kept, last: None }) }
+        let state = State { next_seq, kept, last: None, is_over: false };
+        Self { store, index, mailbox, lease, state: Mutex::new(state) }
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -86,22 +117,28 @@ impl RunJournal {
     /// Takes an entry down. It is on its way to the store when this returns, and durable after
     /// [`settle`](Self::settle). Gives its number.
     pub(crate) fn append(&self, draft: Draft<'_>, attached: Attached<'_>) -> Option<u64> {
-        let lease = self.lease.as_ref()?;
-        // Numbers are given and batches handed over under one lock, so that the store sees them in order.
-        let mut state = self.lock();
-        let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.kept));
-        state.kept.stored.extend(blobs.iter().map(|blob| blob.digest));
-        let entry = state.number(draft);
-        let number = entry.seq;
-        let batch = Batch {
-            entries: vec![entry],
-            blobs,
-            opened: attached.opened.into_iter().collect(),
-            closed: attached.closed.into_iter().collect(),
-            ..Batch::default()
-        };
-        state.last = Some(self.store.append(lease, batch));
-        Some(number)
+        let mut number = None;
+        self.write(|state| {
+            let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.kept));
+            state.kept.stored.extend(blobs.iter().map(|blob| blob.digest));
+            // The newest message of a conversation comes first.
+            blobs.first().into_iter().for_each(|newest| state.kept.end(newest.digest));
+            let entry = state.number(draft);
+            number = Some(entry.seq);
+            Batch {
+                entries: vec![entry],
+                blobs,
+                opened: attached.opened.into_iter().collect(),
+                closed: attached.closed.into_iter().collect(),
+                ..Batch::default()
+            }
+        });
+        number
+    }
+
+    /// The number of the entry before the first of this generation.
+    pub(crate) fn before_first(&self) -> u64 {
+        self.index.first_number().map_or_else(|| self.last_number(), |first| first - 1)
     }
 
     /// The number of the last entry that was taken down.
@@ -121,36 +158,55 @@ impl RunJournal {
     /// Takes entries down together with changes of the run's record, after everything appended so far: all of it, or
     /// nothing.
     pub(crate) fn change<'a>(&self, drafts: impl Iterator<Item = Draft<'a>>, changes: Batch) {
-        let Some(lease) = &self.lease else { return };
+        self.write(|state| Batch { entries: drafts.map(|draft| state.number(draft)).collect(), ..changes });
+    }
+
+    /// Takes down that the run continues, together with changes of its record, which are told where the next generation begins.
+    /// Gives the journal of that; this one takes nothing more.
+    pub(crate) fn next_generation(&self, end: Draft<'_>, changes: impl FnOnce(u64) -> Batch) -> Self {
+        self.write(|state| {
+            let entries = vec![state.number(end)];
+            Batch { entries, ..changes(state.next_seq) }
+        });
         let mut state = self.lock();
-        let entries: Vec<Entry> = drafts.map(|draft| state.number(draft)).collect();
-        state.last = Some(self.store.append(lease, Batch { entries, ..changes }));
+        let next = State {
+            next_seq: state.next_seq,
+            kept: std::mem::take(&mut state.kept),
+            last: state.last.take(),
+            is_over: false,
+        };
+        state.is_over = true;
+        Self {
+            store: Arc::clone(&self.store),
+            index: JournalIndex::default(),
+            mailbox: Mailbox::of(self.mailbox.taken(), std::iter::empty()),
+            lease: self.lease.clone(),
+            state: Mutex::new(next),
+        }
+    }
+
+    /// The ends of the conversations that were stored last.
+    pub(crate) fn ends_of_conversations(&self) -> Vec<Digest> {
+        self.lock().kept.ends.iter().copied().collect()
     }
 
     /// Lets a question wait. One that waits already goes on waiting.
     pub(crate) fn open_question(&self, question: &PendingQuestion) {
-        if let Some(lease) = &self.lease {
-            let opened = vec![question.clone()];
-            self.lock().last = Some(self.store.append(lease, Batch { opened, ..Batch::default() }));
-        }
+        self.write(|_| Batch { opened: vec![question.clone()], ..Batch::default() });
     }
 
     /// Closes questions nobody waits for any more.
     pub(crate) fn close_questions(&self, questions: impl Iterator<Item = QuestionId>) {
         let closed: Vec<_> = questions.collect();
-        if let Some(lease) = &self.lease
-            && !closed.is_empty()
-        {
-            let mut state = self.lock();
-            state.last = Some(self.store.append(lease, Batch { closed, ..Batch::default() }));
+        if !closed.is_empty() {
+            self.write(|_| Batch { closed, ..Batch::default() });
         }
     }
 
     /// Waits until everything taken down so far is durable. Called before anything new touches the world, so that no
     /// effect is ever performed on the strength of an outcome that a crash could lose.
     pub(crate) async fn settle(&self) -> Result<(), StoreError> {
-        let last = self.lock().last.clone();
-        match last {
+        match self.last()? {
             Some(ticket) => ticket.await,
             None => Ok(()),
         }
@@ -159,14 +215,35 @@ impl RunJournal {
     /// Waits as [`settle`](Self::settle) does, and makes sure that nobody has taken the run over: a run that is not ours any more
     /// must not spend or change anything.
     pub(crate) async fn settle_and_confirm(&self) -> Result<(), StoreError> {
-        let last = self.lock().last.clone();
-        match last.filter(|ticket| !ticket.is_known_done()) {
+        match self.last()?.filter(|ticket| !ticket.is_known_done()) {
             // What is written now is written by whoever has the run.
             Some(ticket) => ticket.await,
             None => match &self.lease {
                 Some(lease) => self.store.confirm(lease).await,
                 None => Ok(()),
             },
+        }
+    }
+
+    /// The last batch.
+    fn last(&self) -> Result<Option<Ticket>, StoreError> {
+        let state = self.lock();
+        match state.is_over {
+            // Whoever still has a scope of what has ended must not act on it.
+            true => Err(StoreError::Failed(
+                "this part of the run is over: the run has continued with its next generation".to_owned(),
+            )),
+            false => Ok(state.last.clone()),
+        }
+    }
+
+    /// Numbers are given and batches handed over under one lock, so that the store sees them in order.
+    fn write(&self, make: impl FnOnce(&mut State) -> Batch) {
+        let Some(lease) = &self.lease else { return };
+        let mut state = self.lock();
+        if !state.is_over {
+            let batch = make(&mut state);
+            state.last = Some(self.store.append(lease, batch));
         }
     }
 

@@ -13,7 +13,8 @@ use super::Message;
 use crate::Digest;
 use crate::journal::Blob;
 
-/// Messages in order.
+/// Messages in order. A copy costs nothing, however long the conversation is, and so does a message that is added: whoever goes on
+/// from the same beginning shares it.
 ///
 /// ```
 /// use convoke_core::{Message, Transcript};
@@ -26,14 +27,29 @@ use crate::journal::Blob;
 /// ```
 #[derive(Clone, Default)]
 pub struct Transcript {
-    links: Vec<Arc<Link>>,
+    last: Option<Arc<Link>>,
 }
 
-/// A message, what it is stored as, and the digest of the conversation up to and including it.
+/// A message, what it is stored as, and what is known of the conversation up to and including it.
 struct Link {
+    before: Option<Arc<Link>>,
     message: Message,
-    digest: Digest,
     content: Bytes,
+    digest: Digest,
+    /// How many messages there are.
+    length: usize,
+    /// How many bytes they are stored as.
+    encoded: usize,
+}
+
+impl Drop for Link {
+    /// One after another: dropped within each other, the messages of a long conversation would not fit on the stack.
+    fn drop(&mut self) {
+        let mut before = self.before.take();
+        while let Some(mut link) = before.and_then(Arc::into_inner) {
+            before = link.before.take();
+        }
+    }
 }
 
 impl Transcript {
@@ -51,42 +67,47 @@ impl Transcript {
         let mut content = Vec::with_capacity(json.len() + 16);
         content.extend_from_slice(before.as_bytes());
         content.extend_from_slice(&json);
-        self.links.push(Arc::new(Link { message, digest, content: content.into() }));
+        let (length, encoded) = (self.len() + 1, self.encoded_len() + content.len());
+        let before = self.last.take();
+        self.last =
+            Some(Arc::new(Link { before, message, content: content.into(), digest, length, encoded }));
     }
 
     /// How many messages there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.links.len()
+        self.last.as_ref().map_or(0, |last| last.length)
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
+        self.last.is_none()
     }
 
     /// The messages, first to last.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Message> + DoubleEndedIterator {
-        self.links.iter().map(|link| &link.message)
+        let mut links = Vec::with_capacity(self.len());
+        links.extend(self.newest_first());
+        links.into_iter().rev().map(|link| &link.message)
     }
 
     /// The last message.
     #[must_use]
     pub fn last(&self) -> Option<&Message> {
-        self.links.last().map(|link| &link.message)
+        self.last.as_ref().map(|last| &last.message)
     }
 
     /// The digest of the whole conversation; all zeros for an empty one.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.links.last().map_or(Digest::default(), |link| link.digest)
+        self.last.as_ref().map_or(Digest::default(), |last| last.digest)
     }
 
     /// How many bytes of JSON the messages have: a measure of size, not of tokens.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
-        self.links.iter().map(|link| link.content.len()).sum()
+        self.last.as_ref().map_or(0, |last| last.encoded)
     }
 
     /// What must be stored so that [`restore`](Self::restore) finds the conversation: newest first, as long as
@@ -95,11 +116,13 @@ impl Transcript {
         &'a self,
         mut is_new: impl FnMut(&Digest) -> bool + 'a,
     ) -> impl Iterator<Item = Blob> + 'a {
-        self.links
-            .iter()
-            .rev()
+        self.newest_first()
             .take_while(move |link| is_new(&link.digest))
             .map(|link| Blob { digest: link.digest, content: link.content.clone() })
+    }
+
+    fn newest_first(&self) -> impl Iterator<Item = &Link> {
+        std::iter::successors(self.last.as_deref(), |link| link.before.as_deref())
     }
 
     /// Reads one stored message: the digest of the conversation before it, and the message itself.
@@ -210,5 +233,32 @@ mod tests {
         stored.extend(fresh.into_iter().map(|blob| (blob.digest, blob.content)));
         let restored = Transcript::restore(talk.digest(), |digest| stored.get(digest).cloned());
         assert_eq!(restored, Some(talk));
+    }
+
+    #[test]
+    fn those_who_go_on_from_the_same_beginning_do_not_see_each_other() {
+        let beginning = Transcript::from_iter([Message::system("be brief"), Message::user("hello")]);
+        let (mut one, mut other) = (beginning.clone(), beginning.clone());
+        one.push(Message::assistant("hi"));
+        other.extend([Message::assistant("good day"), Message::user("bye")]);
+        let texts = |talk: &Transcript| talk.iter().map(Message::text).collect::<Vec<_>>().join(", ");
+        assert_eq!(texts(&beginning), "be brief, hello");
+        assert_eq!(texts(&one), "be brief, hello, hi");
+        assert_eq!(texts(&other), "be brief, hello, good day, bye");
+        assert_eq!((beginning.len(), one.len(), other.iter().len()), (2, 3, 4));
+        let read: Transcript = serde_json::from_value(serde_json::to_value(&other).unwrap()).unwrap();
+        assert_eq!((&read, read.encoded_len()), (&other, other.encoded_len()));
+    }
+
+    #[test]
+    fn a_conversation_may_be_longer_than_the_stack_is_deep() {
+        let mut talk = Transcript::new();
+        for _ in 0..200_000 {
+            talk.push(Message::user(""));
+        }
+        let shared = talk.clone();
+        drop(talk);
+        assert_eq!(shared.len(), 200_000);
+        drop(shared);
     }
 }

@@ -110,10 +110,10 @@ fn refused_replies<'a>(
 fn from_reply_on<'a>(index: &'a JournalIndex, reply: &'a Entry, told: &Path) -> Vec<&'a Entry> {
     let later: Vec<&Entry> = index.known_within(told).filter(|entry| entry.seq >= reply.seq).collect();
     let is_harmless = |entry: &&Entry| {
-        use EffectKind::{Ask, Custom, Decision, Model, Now, Receive, Sleep, Tool};
+        use EffectKind::{Ask, Continue, Custom, Decision, Model, Now, Receive, Sleep, Tool};
         match entry.effect {
             Model | Sleep | Now | Decision => true,
-            Tool | Ask | Custom | Receive => false,
+            Tool | Ask | Custom | Receive | Continue => false,
         }
     };
     if later.iter().all(is_harmless) { later } else { Vec::new() }

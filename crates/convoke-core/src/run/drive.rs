@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::again::stored_outcome;
+use super::generation::{Ended, Generation};
 use super::prepare::{Prepared, Ready, prepare};
 use super::start::Start;
 use super::time_limit::Time;
@@ -42,36 +43,59 @@ pub(super) async fn drive<S: State>(
         }
     };
     let time = Time::of(&ready);
-    let Ready { id, seed, mut state, journal, grants, resumed, launch, names, .. } = *ready;
-    let events = services.sequencer(id.clone(), reader);
-    let run = Arc::new(Run::new(id, seed, services, journal, events, polls).granted(grants).knowing(names));
-    run.polls.belong_to(&run);
-    let guard = Unfinished(Some(Arc::clone(&run)));
-    let budget = launch.limits.map(|limits| Budget::new(Path::from(""), limits, None));
-    let cancel = Arc::clone(options.canceller.inner());
-    let node = Node::root(Arc::clone(&run), Arc::new(settings), budget, cancel, time.deadline);
-    let scope = Scope::new(node);
+    let Ready { id, mut generation, mut resumed, launch, .. } = *ready;
+    let events = Arc::new(services.sequencer(id.clone(), reader));
+    let settings = Arc::new(settings);
+    let mut guard = Unfinished::default();
+    let mut beginning = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
+    loop {
+        let Generation { number, mut state, seed, journal, grants, names, carried } = generation;
+        let (services, events) = (Arc::clone(&services), Arc::clone(&events));
+        let run = Run::new(id.clone(), seed, services, journal, events, Arc::clone(&polls));
+        let run = Arc::new(run.continued(number, carried.totals).granted(grants).knowing(names));
+        run.polls.belong_to(&run);
+        guard.look_after(&run);
+        let budget = launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used.clone()));
+        let cancel = Arc::clone(options.canceller.inner());
+        let (settings, deadline) = (Arc::clone(&settings), time.deadline);
+        let scope = Scope::new(Node::root(Arc::clone(&run), settings, budget.clone(), cancel, deadline));
 
-    let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
-    scope.tell(&Path::from(""), started, false).await;
-    let listener = Listener::of(&run, &options.canceller);
-    if let Some(listener) = listener.as_ref().filter(|_| resumed) {
-        // It may have been told while nobody worked on it.
-        listener.look().await;
+        if let Some(journal) = &run.journal {
+            scope.node.reach(Moment::of_entry(journal.before_first()));
+        }
+        scope.tell(&Path::from(""), beginning, false).await;
+        let listener = Listener::of(&run, &options.canceller);
+        if let Some(listener) = listener.as_ref().filter(|_| resumed) {
+            // It may have been told while nobody worked on it.
+            listener.look().await;
+        }
+        let work = scope.run(&**workflow.root(), &mut state);
+        let result = match listener {
+            None => work.await,
+            Some(listener) => tokio::select! {
+                biased;
+                result = work => result,
+                never = listener.listen() => match never {},
+            },
+        };
+        let mut error = result.err();
+        if let Some(Error::Continues(input)) = error.as_ref().map(Error::root) {
+            let ended = Ended { run: &run, carried, budget: budget.as_deref(), time: &time };
+            match ended.continue_with(&workflow, input).await {
+                Ok(next) => {
+                    beginning = EventKind::RunContinued { generation: next.number };
+                    (generation, resumed) = (next, true);
+                    // One that does nothing but continue must not keep others from their turn.
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+                Err(refused) => error = Some(refused),
+            }
+        }
+        let outcome = conclude(&run, state, error, &time, options.canceller.is_left()).await;
+        guard.finished();
+        return Ok(outcome);
     }
-    let work = scope.run(&**workflow.root(), &mut state);
-    let result = match listener {
-        None => work.await,
-        Some(listener) => tokio::select! {
-            biased;
-            result = work => result,
-            never = listener.listen() => match never {},
-        },
-    };
-    let is_left = options.canceller.is_left();
-    let outcome = conclude(&run, state, result.err(), &time, is_left).await;
-    guard.finished();
-    Ok(outcome)
 }
 
 /// Writes down and reports how the run ended.
@@ -169,9 +193,15 @@ async fn report_completed(
 }
 
 /// A run whose task is dropped in the middle still has a last event, and can be resumed at once.
+#[derive(Default)]
 struct Unfinished(Option<Arc<Run>>);
 
 impl Unfinished {
+    /// The run, from now on in this generation.
+    fn look_after(&mut self, run: &Arc<Run>) {
+        self.0 = Some(Arc::clone(run));
+    }
+
     fn finished(mut self) {
         self.0 = None;
     }

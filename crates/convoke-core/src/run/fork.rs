@@ -7,8 +7,12 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::approvals;
+use super::carried::Carried;
 use crate::ask::{PendingQuestion, Question};
-use crate::store::{Batch, ForkPoint, NewRun, Store, StoreError, read_entries};
+use crate::journal::restore_replies;
+use crate::store::{
+    Batch, ForkPoint, Generation, NewRun, NextGeneration, RunRecord, Store, StoreError, read_entries,
+};
 use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
 
 /// A fork about to be made.
@@ -59,14 +63,34 @@ impl Fork {
             .ok_or_else(|| StoreError::NotFound { run: self.source.clone() })?;
         let entries = read_entries(&**store, &self.source).await?;
         let last = entries.last().map_or(0, |entry| entry.seq);
+        let first = record.generation.begins_at;
         if self.at == 0 || self.at > last + 1 {
             return Err(Error::Refused(
                 format!("run `{}` has entries 1 to {last}; fork it at one of them", self.source).into(),
             ));
         }
+        if self.at < first {
+            return Err(Error::Refused(
+                format!(
+                    "run `{}` has continued since entry {}, and what it was working with then is not kept: fork it at one of the \
+                     entries {first} to {last}, or at {} to fork it at the end",
+                    self.source,
+                    self.at,
+                    last + 1
+                )
+                .into(),
+            ));
+        }
         let digests = store.blob_digests(&self.source).await?;
-        let blobs = store.blobs(&self.source, &digests).await?;
-        let past = self.past(&entries, blobs.into_iter())?;
+        let mut blobs = store.blobs(&self.source, &digests).await?;
+        let mut next = None;
+        let own = entries.partition_point(|entry| entry.seq < first);
+        if record.generation.carried.is_some() {
+            // Replies that what was said refers to are in entries that the fork does not have.
+            restore_replies(&mut blobs, &entries[..own]);
+            next = Some(begins_with(&record)?);
+        }
+        let past = Batch { next, ..self.past(&entries[own..], record.generation.number, blobs.into_iter())? };
         let run = NewRun {
             id: self.id.clone(),
             workflow: record.workflow,
@@ -83,7 +107,12 @@ impl Fork {
         Ok(self.id)
     }
 
-    fn past(&self, entries: &[Entry], blobs: impl Iterator<Item = (Digest, Bytes)>) -> Result<Batch, Error> {
+    fn past(
+        &self,
+        entries: &[Entry],
+        generation: u32,
+        blobs: impl Iterator<Item = (Digest, Bytes)>,
+    ) -> Result<Batch, Error> {
         let mut kept: Vec<Entry> = entries.iter().filter(|entry| entry.seq < self.at).cloned().collect();
         if let Some(outcome) = &self.outcome {
             kept.push(self.substituted(entries, outcome)?);
@@ -91,7 +120,7 @@ impl Fork {
         let spent = approvals::spent(&kept, entries, self.at);
         kept.retain(|entry| !spent.contains(&entry.seq));
         let mut kept = without_dangling(kept);
-        let opened = self.ask_again(&mut kept)?;
+        let opened = self.ask_again(&mut kept, generation)?;
         let blobs = blobs.map(|(digest, content)| Blob { digest, content }).collect();
         Ok(Batch { entries: kept, blobs, opened, ..Batch::default() })
     }
@@ -111,7 +140,7 @@ impl Fork {
     /// Questions that were open at the fork are open in the new run too, under keys of its own. They are asked anew, so the
     /// time for an answer begins with the fork: what has expired in the other run would be expired here before anybody could
     /// answer.
-    fn ask_again(&self, kept: &mut [Entry]) -> Result<Vec<PendingQuestion>, Error> {
+    fn ask_again(&self, kept: &mut [Entry], generation: u32) -> Result<Vec<PendingQuestion>, Error> {
         let now = Timestamp::now();
         let settled: HashSet<_> = kept
             .iter()
@@ -126,7 +155,7 @@ impl Fork {
             let question: Question = serde_json::from_slice(entry.request.as_deref().unwrap_or(b"null"))?;
             Ok(PendingQuestion {
                 run: self.id.clone(),
-                id: IdempotencyKey::derive(&self.id, &entry.path, entry.ordinal),
+                id: IdempotencyKey::derive_in(&self.id, generation, &entry.path, entry.ordinal),
                 path: entry.path.clone(),
                 asked: now,
                 question,
@@ -134,6 +163,18 @@ impl Fork {
         })
         .collect()
     }
+}
+
+/// What the new run has from the generations of the other one that are not in its past.
+fn begins_with(record: &RunRecord) -> Result<NextGeneration, Error> {
+    let carried = Some(Carried::of(record)?.for_fork().stored()?);
+    Ok(NextGeneration {
+        // Its steps may have gone by it.
+        generation: Generation { number: record.generation.number, begins_at: 1, carried },
+        version: record.version,
+        seed: record.seed,
+        input: record.input.clone(),
+    })
 }
 
 /// A call that was begun and not ended before the fork is the other run's: this one makes it anew, under a key of its own.

@@ -17,10 +17,10 @@ use crate::{EffectKind, Entry, Path, Phase, Recorded};
 pub(crate) struct Grants(Box<Mutex<BTreeSet<String>>>);
 
 impl Grants {
-    /// What was approved in a run's past.
-    pub(super) fn of(record: &RunRecord, entries: &[Entry]) -> Self {
+    /// What was approved before, and in the past that these entries tell of.
+    pub(super) fn of(approved: BTreeSet<String>, record: &RunRecord, entries: &[Entry]) -> Self {
         let mut asked: HashMap<(&Path, u32), &Entry> = HashMap::new();
-        let grants = Self::default();
+        let grants = Self::approved_before(approved);
         let own = entries.iter().filter(|entry| !record.has_inherited(entry.seq, entry.at));
         for entry in own.filter(|entry| entry.effect == EffectKind::Ask) {
             match entry.phase {
@@ -38,6 +38,16 @@ impl Grants {
             }
         }
         grants
+    }
+
+    /// What was approved before.
+    pub(super) fn approved_before(approved: BTreeSet<String>) -> Self {
+        Self(Box::new(Mutex::new(approved)))
+    }
+
+    /// All of it.
+    pub(super) fn approved(&self) -> BTreeSet<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether a person has approved this for the whole run.

@@ -6,9 +6,11 @@ mod attempted;
 mod attend;
 mod attendant;
 mod cancel;
+mod carried;
 mod drive;
 mod fit;
 mod fork;
+mod generation;
 mod go_on;
 mod grants;
 mod lacking;
@@ -64,10 +66,12 @@ use crate::{Error, Gate, Observer, OnDoubt, Responder, RunId, Settings, Store};
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
     pub(crate) id: RunId,
+    /// How often it has continued.
+    pub(crate) generation: u32,
     pub(crate) seed: u64,
     pub(crate) services: Arc<Services>,
     pub(crate) journal: Option<RunJournal>,
-    pub(crate) events: Sequencer,
+    pub(crate) events: Arc<Sequencer>,
     pub(crate) published: Published,
     pub(crate) waiting: Waiting,
     pub(crate) attempted: Attempted,
@@ -107,11 +111,12 @@ impl Run {
         seed: u64,
         services: Arc<Services>,
         journal: Option<RunJournal>,
-        events: Sequencer,
+        events: Arc<Sequencer>,
         polls: Arc<Polls>,
     ) -> Self {
         Self {
             id,
+            generation: 0,
             seed,
             services,
             journal,
@@ -126,6 +131,11 @@ impl Run {
             ended_for_good: OnceLock::new(),
             totals: Mutex::default(),
         }
+    }
+
+    /// The same, after so many generations that have used this much.
+    pub(crate) fn continued(self, generation: u32, totals: Totals) -> Self {
+        Self { generation, totals: Mutex::new(totals), ..self }
     }
 
     /// The same, with what was approved for the whole of it.

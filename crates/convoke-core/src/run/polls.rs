@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const MERCY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Polls {
     under_way: Mutex<Vec<(Instant, Arc<Node>)>>,
-    run: OnceLock<Weak<Run>>,
+    run: Mutex<Weak<Run>>,
     is_given_up: AtomicBool,
     given_up: Mutex<Option<Error>>,
     found: Notify,
@@ -32,8 +32,7 @@ pub(crate) struct Polls {
 impl Polls {
     /// Says which run this is about.
     pub(crate) fn belong_to(&self, run: &Arc<Run>) {
-        // Set once, by the task that drives the run.
-        let _ = self.run.set(Arc::downgrade(run));
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(run);
     }
 
     /// Waits until one of the run's steps is found to block. There is one who waits.
@@ -53,7 +52,8 @@ impl Polls {
         }
         let Some(blocked) = self.blocked() else { return };
         self.is_given_up.store(true, Ordering::Relaxed);
-        if let Some(run) = self.run.get().and_then(Weak::upgrade) {
+        let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        if let Some(run) = run {
             run.abandon(&blocked);
         }
         *self.given_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(blocked);

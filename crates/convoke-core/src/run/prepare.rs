@@ -1,6 +1,5 @@
 //! Finds or makes a run, and reads what there is of it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,16 +9,18 @@ use serde_json::Value;
 
 use super::again::{self, forget_failures};
 use super::cancel::must_not_be_cancelled;
+use super::carried::Carried;
 use super::fit::{called_before, must_fit};
+use super::generation::Generation;
 use super::outcome::StoredOutcome;
 use super::start::{Beginning, RunOptions, WhenBusy};
 use super::{Grants, Names, Outcome, State, Workflow};
-use crate::journal::{JournalIndex, Mailbox, RunJournal};
+use crate::journal::{JournalIndex, Kept, Mailbox, RunJournal};
 use crate::store::{
     Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Waits,
-    read_entries,
+    read_entries_from,
 };
-use crate::{Entry, Error, RunId, Timestamp, json};
+use crate::{Digest, Entry, Error, RunId, Timestamp, json};
 
 /// How long to wait at most before looking again whether another has finished with a run: one that was killed says nothing.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
@@ -27,11 +28,8 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1);
 /// A run that can go.
 pub(super) struct Ready<S> {
     pub(super) id: RunId,
-    pub(super) seed: u64,
-    pub(super) state: S,
-    pub(super) journal: Option<RunJournal>,
-    /// What a person has approved for the whole of it.
-    pub(super) grants: Grants,
+    /// The generation it is in.
+    pub(super) generation: Generation<S>,
     pub(super) resumed: bool,
     /// What it goes on with.
     pub(super) launch: Launch,
@@ -39,24 +37,27 @@ pub(super) struct Ready<S> {
     pub(super) created: Timestamp,
     /// How long it was at work before.
     pub(super) worked: Duration,
-    /// What its journal calls its steps.
-    pub(super) names: Names,
 }
 
 impl<S> Ready<S> {
     /// A run that begins.
     fn fresh(id: RunId, state: S, journal: Option<RunJournal>, options: &RunOptions) -> Box<Self> {
-        Box::new(Self {
-            seed: seed_of(&id),
-            id,
+        let generation = Generation {
+            number: 0,
             state,
+            seed: seed_of(&id),
             journal,
             grants: Grants::default(),
+            names: Names::default(),
+            carried: Carried::default(),
+        };
+        Box::new(Self {
+            id,
+            generation,
             resumed: false,
             launch: options.launch.clone(),
             created: Timestamp::now(),
             worked: Duration::ZERO,
-            names: Names::default(),
         })
     }
 }
@@ -119,7 +120,7 @@ async fn create<S: State>(
     let run = workflow.new_run(id.clone(), json::to_value(&state)?.to_string());
     let lease = store.create(NewRun { launch: options.launch.clone(), ..run }).await?;
     let (index, mailbox) = (JournalIndex::default(), Mailbox::default());
-    let journal = RunJournal::new(Arc::clone(store), Some(lease), index, mailbox, HashSet::new());
+    let journal = RunJournal::new(Arc::clone(store), Some(lease), index, mailbox, Kept::default());
     Ok(Ready::fresh(id, state, Some(journal), options))
 }
 
@@ -173,18 +174,23 @@ async fn continue_run<S: State>(
 ) -> Result<Box<Ready<S>>, Error> {
     must_not_be_cancelled(&record)?;
     let state = workflow.restore(&record)?;
-    let entries = read_entries(&**store, &id).await?;
+    let carried = Carried::of(&record)?;
+    let entries = read_entries_from(&**store, &id, record.generation.begins_at).await?;
     // One that was made, and on which nobody has worked yet, begins now.
-    let resumed = record.status != RunStatus::Running || !entries.is_empty();
-    let stored = store.blob_digests(&id).await?.into_iter().collect();
-    let grants = Grants::of(&record, &entries);
+    let number = record.generation.number;
+    let resumed = record.status != RunStatus::Running || number > 0 || !entries.is_empty();
+    let kept = match number {
+        0 => Kept { stored: store.blob_digests(&id).await?.into_iter().collect(), ..Kept::default() },
+        _ => Kept::known_by(carried.conversations.clone(), &entries),
+    };
+    let grants = Grants::of(carried.approved.clone(), &record, &entries);
     let worked = worked(&record, entries.last());
     let launch = record.launch.clone().changed_by(options.launch.clone());
-    let mailbox = Mailbox::of(entries.iter());
+    let mailbox = Mailbox::of(carried.mail.clone(), entries.iter());
     let (index, retried) = forget_failures(&record, entries);
     let names = workflow.names_since(record.version);
     let outline = reshaped(workflow, &record, &index, &names)?;
-    let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, mailbox, stored);
+    let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, mailbox, kept);
     let (status, totals, waits) = (RunStatus::Running, record.totals, Waits::default());
     let goes_on = RunChange { status, outcome: None, totals, worked, waits };
     let changes = Batch {
@@ -198,7 +204,8 @@ async fn continue_run<S: State>(
     journal.change(retried.iter().map(again::draft), changes);
     let (seed, created) = (record.seed, record.created);
     let journal = Some(journal);
-    Ok(Box::new(Ready { id, seed, state, journal, grants, resumed, launch, created, worked, names }))
+    let generation = Generation { number, state, seed, journal, grants, names, carried };
+    Ok(Box::new(Ready { id, generation, resumed, launch, created, worked }))
 }
 
 /// How long a run has been at work. Of one that was killed nobody has said so: it was as long as it wrote.
@@ -238,7 +245,11 @@ fn must_begin_alike<S: State>(
         // Another workflow is refused, and another version migrated, where the state is restored.
         return Ok(());
     }
-    if serde_json::from_slice::<Value>(&record.input)? == *input {
+    let is_alike = match Carried::of(record)?.began_with {
+        Some(began_with) => began_with == Digest::of_json(input),
+        None => serde_json::from_slice::<Value>(&record.input)? == *input,
+    };
+    if is_alike {
         return Ok(());
     }
     Err(Error::Refused(

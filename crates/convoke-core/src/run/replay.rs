@@ -1,14 +1,13 @@
 //! Running a stored run again without touching the world.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::drive::end_of_run;
 use super::{Run, Runtime, State, Workflow};
-use crate::event::{Event, EventKind, Position, RunEnd, Sequencer, Wanted};
-use crate::journal::{JournalIndex, Mailbox, RunJournal};
+use crate::event::{Event, EventKind, Moment, Position, RunEnd, Sequencer, Wanted};
+use crate::journal::{JournalIndex, Kept, Mailbox, RunJournal};
 use crate::scope::{Cancel, Node};
-use crate::store::{RunRecord, StoreError, read_entries};
+use crate::store::{RunRecord, StoreError, Totals, read_entries_from};
 use crate::{Entry, Error, Path, RunId, Scope};
 
 /// What a replay came to.
@@ -24,7 +23,7 @@ pub struct Replay<S> {
     pub unused: usize,
 }
 
-/// Which part of the account of a run is wanted.
+/// Which part of the account of a generation of a run is wanted.
 pub(super) struct Part {
     /// What follows this position; `None` for the beginning.
     pub(super) after: Option<Position>,
@@ -36,7 +35,8 @@ pub(super) struct Part {
 
 impl Runtime {
     /// Runs a stored run again with the journal answering every effect. Nothing is called, nothing is written, and no
-    /// lease is needed: a run under way can be replayed as far as it has come.
+    /// lease is needed: a run under way can be replayed as far as it has come. One that has
+    /// [continued](Scope::continue_with) is replayed from where it continued last.
     ///
     /// # Errors
     /// If there is no such run, or it belongs to another workflow.
@@ -44,12 +44,12 @@ impl Runtime {
         let store = self.store()?;
         let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
         let state = workflow.restore(&record)?;
-        let entries = read_entries(&**store, run).await?;
+        let entries = read_entries_from(&**store, run, record.generation.begins_at).await?;
         let scope = self.replaying(workflow, &record, entries, Wanted::All)?;
         Ok(played(workflow, state, &scope).await)
     }
 
-    /// A part of the account of a run, as far as these entries go: its events in the order of their positions.
+    /// A part of the account of a generation, as far as its entries go: events in the order of their positions.
     pub(super) async fn account<S: State>(
         &self,
         workflow: &Workflow<S>,
@@ -58,20 +58,25 @@ impl Runtime {
         part: Part,
     ) -> Result<Replay<S>, Error> {
         let Part { after, most, end } = part;
-        let state = workflow.restore(record)?;
+        let (state, before) = (workflow.restore(record)?, record.generation.begins_at - 1);
         let wanted = Wanted::After { position: after.clone(), most };
         let scope = self.replaying(workflow, record, entries.to_vec(), wanted)?;
-        let started = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed: false };
-        scope.tell(&Path::from(""), started, true).await;
+        scope.node.reach(Moment::of_entry(before));
+        let beginning = match record.generation.number {
+            0 => EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed: false },
+            generation => EventKind::RunContinued { generation },
+        };
+        scope.tell(&Path::from(""), beginning, true).await;
         let mut replay = played(workflow, state, &scope).await;
-        let last = end_of_run(entries.len() as u64);
+        let last = end_of_run(entries.last().map_or(before, |entry| entry.seq));
         if let Some(end) = end.filter(|_| replay.events.len() < most && after.as_ref() < Some(&last)) {
             replay.events.extend(scope.node.run.events.ends(end, last));
         }
         for event in &mut replay.events {
             // It is told when what it follows from was written down.
-            let follows_from = event.position.as_ref().and_then(|position| position.entry().checked_sub(1));
-            let entry = follows_from.and_then(|index| entries.get(usize::try_from(index).ok()?));
+            let number = event.position.as_ref().map_or(before, Position::entry);
+            let index = number.checked_sub(before + 1).and_then(|index| usize::try_from(index).ok());
+            let entry = index.and_then(|index| entries.get(index)).or(entries.first());
             event.at = entry.map_or(record.created, |entry| entry.at);
         }
         Ok(replay)
@@ -87,11 +92,12 @@ impl Runtime {
     ) -> Result<Scope, Error> {
         let (store, run) = (Arc::clone(self.store()?), record.id.clone());
         let index = JournalIndex::new(entries);
-        let journal = RunJournal::new(store, None, index, Mailbox::default(), HashSet::new());
+        let journal = RunJournal::new(store, None, index, Mailbox::default(), Kept::default());
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);
-        let events = Sequencer::keeping(run.clone(), wanted);
+        let events = Arc::new(Sequencer::keeping(run.clone(), wanted));
         let replayed = Run::new(run, record.seed, services, Some(journal), events, Arc::default());
+        let replayed = replayed.continued(record.generation.number, Totals::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
         Ok(Scope::new(Node::root(replayed, settings, None, Arc::new(Cancel::default()), None)))
     }

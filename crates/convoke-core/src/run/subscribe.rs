@@ -6,6 +6,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use futures_util::{Stream, StreamExt};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::Instant;
 
+use super::carried::Carried;
 use super::outcome::StoredOutcome;
 use super::{Registry, Runtime, replay};
 use crate::event::{Event, EventKind, ModelCall, Position, RunEnd, Seat};
@@ -63,6 +65,7 @@ impl Runtime {
             registry: registry.clone(),
             run,
             after,
+            first: 0,
             entries: Vec::new(),
             seat,
             follow: None,
@@ -114,6 +117,8 @@ struct Reading {
     run: RunId,
     /// The position of the last event that was worked out.
     after: Option<Position>,
+    /// The number of the first entry that was read.
+    first: u64,
     entries: Vec<Entry>,
     seat: Seat,
     follow: Option<BoxStream<'static, ()>>,
@@ -216,32 +221,75 @@ impl Reading {
     async fn look(&mut self) -> Result<(), Error> {
         tokio::time::sleep_until(self.not_before).await;
         let began = Instant::now();
-        let store = self.runtime.store()?;
+        let store = Arc::clone(self.runtime.store()?);
         let found = store.run(&self.run).await?;
         // Read before the entries: what it says is true of them.
         let record = found.ok_or_else(|| StoreError::NotFound { run: self.run.clone() })?;
-        read_more(&**store, &self.run, &mut self.entries).await?;
-        self.hear_what_waits();
-        let end = (record.status != RunStatus::Running).then(|| end_of(&record));
-        let part = replay::Part { after: self.after.clone(), most: AT_ONCE, end };
-        let runner = self.registry.for_run(&record)?;
-        let told = runner.account(&self.runtime, &record, &self.entries, part).await?;
-        if let Some(error @ Error::Diverged(_)) = told.error.as_ref().map(Error::root) {
-            return Err(error.clone());
-        }
-        self.next = if told.events.len() >= AT_ONCE {
-            Next::Look
-        } else if record.status.is_final() {
-            Next::Nothing
-        } else {
-            Next::Wait
+        let before = match Carried::of(&record)?.before {
+            Some(before) if self.is_before(record.generation.begins_at) => Some(before.record(&record)),
+            _ => None,
         };
-        self.take(told.events);
-        self.pass_on();
+        self.keep_entries_from(before.as_ref().unwrap_or(&record).generation.begins_at);
+        read_more(&*store, &self.run, self.first, &mut self.entries).await?;
+        self.hear_what_waits();
+        let events = match before {
+            // Whoever has not come to the end of the generation before reads on there.
+            Some(before) => self.account(&before, Some(record.generation.begins_at), None).await?,
+            None => Vec::new(),
+        };
+        let is_there = events.is_empty();
+        self.take(events);
+        self.next = Next::Look;
+        if is_there {
+            let end = (record.status != RunStatus::Running).then(|| end_of(&record));
+            let events = self.account(&record, None, end).await?;
+            self.next = if events.len() >= AT_ONCE {
+                Next::Look
+            } else if record.status.is_final() {
+                Next::Nothing
+            } else {
+                Next::Wait
+            };
+            self.take(events);
+            self.pass_on();
+        }
         let took = began.elapsed();
         let rest = if took < UNNOTICED { Duration::ZERO } else { took * SHARE };
         self.not_before = Instant::now() + rest;
         Ok(())
+    }
+
+    /// Whether there may be something to tell of what was before this entry.
+    fn is_before(&self, entry: u64) -> bool {
+        self.after.as_ref().is_none_or(|after| after.entry() + 1 < entry)
+    }
+
+    /// Reads from this entry on, and forgets what was before it.
+    fn keep_entries_from(&mut self, first: u64) {
+        if self.first > first || self.first + (self.entries.len() as u64) < first {
+            self.entries.clear();
+        } else {
+            self.entries.retain(|entry| entry.seq >= first);
+        }
+        self.first = first;
+    }
+
+    /// What follows in a generation, which ends before an entry if it has ended.
+    async fn account(
+        &mut self,
+        record: &RunRecord,
+        before: Option<u64>,
+        end: Option<RunEnd>,
+    ) -> Result<Vec<Event>, Error> {
+        let first = record.generation.begins_at;
+        let is_own = |entry: &&Entry| entry.seq >= first && before.is_none_or(|before| entry.seq < before);
+        let entries: Vec<Entry> = self.entries.iter().filter(is_own).cloned().collect();
+        let part = replay::Part { after: self.after.clone(), most: AT_ONCE, end };
+        let told = self.registry.for_run(record)?.account(&self.runtime, record, &entries, part).await?;
+        match told.error.as_ref().map(Error::root) {
+            Some(error @ Error::Diverged(_)) => Err(error.clone()),
+            _ => Ok(told.events),
+        }
     }
 
     /// Takes events that were worked out, but for what was told as it came.

@@ -161,6 +161,7 @@ impl Scope {
     /// Reports something that its end will supersede: it has no place in the account of the run.
     pub(crate) async fn emit_in_passing(&self, kind: EventKind) {
         if self.may_tell() {
+            let _telling = self.node.replay.get().map(|replay| replay.telling());
             if let Some(tap) = &self.node.tap {
                 tap.hear(self.path(), &kind);
             }

@@ -46,6 +46,8 @@ pub(crate) struct Node {
     pub(crate) tap: Option<Tap>,
     /// The depth of the scope whose state is told about; a branch of a fan-out has a state of its own.
     pub(crate) state_owner: u32,
+    /// It is not all that the run does at the moment: a branch of a fan-out, or a call of a tool.
+    pub(crate) is_part: bool,
     /// The step is over; whatever still reports from below it comes too late.
     pub(crate) ended: AtomicBool,
     /// A question was left unanswered at or below this scope.
@@ -99,6 +101,8 @@ pub(crate) struct Child<'a> {
     pub(crate) cancel: Option<Arc<Cancel>>,
     pub(crate) tap: Option<Tap>,
     pub(crate) owns_state: bool,
+    /// It is a call of a tool.
+    pub(crate) is_call: bool,
     /// Where keys are derived from, if that is not its own path.
     pub(crate) key_path: Option<Path>,
     /// When its logical time begins; `None`: now.
@@ -117,6 +121,7 @@ impl<'a> Child<'a> {
             cancel: None,
             tap: None,
             owns_state: false,
+            is_call: false,
             key_path: None,
             since: None,
         }
@@ -154,6 +159,7 @@ impl Node {
             settings,
             tap: None,
             state_owner: 0,
+            is_part: false,
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
             replay: OnceLock::new(),
@@ -201,6 +207,7 @@ impl Node {
             settings: child.settings.unwrap_or_else(|| Arc::clone(&self.settings)),
             tap: child.tap.or_else(|| self.tap.clone()),
             state_owner: if child.owns_state { depth } else { self.state_owner },
+            is_part: self.is_part || child.owns_state || child.is_call,
             ended: AtomicBool::new(false),
             suspended: AtomicBool::new(false),
             replay: self.replay.clone(),

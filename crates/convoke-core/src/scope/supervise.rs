@@ -230,10 +230,11 @@ impl Scope {
         if !self.node.suspended.load(Ordering::Relaxed) {
             return result;
         }
+        let continues = matches!(&result, Err(error) if matches!(error.root(), Error::Continues(_)));
         match &result {
-            Err(error) if error.is_stop() => result,
+            Err(error) if error.is_stop() && !continues => result,
             // What failed waits for nobody, and whoever copes with the failure must not wait either.
-            Err(_) if nature == Nature::Composite => {
+            Err(_) if nature == Nature::Composite && !continues => {
                 self.withdraw_questions(self);
                 result
             }
@@ -249,6 +250,7 @@ fn step_end(result: &Result<(), Error>) -> StepEnd {
     match result {
         Ok(()) => StepEnd::Completed,
         Err(error) => match error.root() {
+            Error::Continues(_) => StepEnd::Completed,
             Error::Suspended(_) => StepEnd::Suspended,
             Error::Cancelled(_) => StepEnd::Interrupted { reason: error.to_string() },
             _ => StepEnd::Failed { error: error.to_string() },

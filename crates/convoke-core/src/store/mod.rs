@@ -6,6 +6,7 @@
 //! `convoke-store` has the implementations, and a public contract suite that any further one must pass.
 
 mod error;
+mod generation;
 mod launch;
 mod mail;
 mod read;
@@ -17,11 +18,12 @@ use std::collections::HashMap;
 pub use bytes::Bytes;
 pub use error::StoreError;
 use futures_util::stream::BoxStream;
+pub use generation::{Generation, NextGeneration};
 pub use launch::Launch;
 pub(crate) use mail::must_be_channel;
 pub use mail::{AwaitedChannel, CANCEL_CHANNEL, Due, Mail, NewMail, Posted, Waits, reply_channel};
 pub use read::read_entries;
-pub(crate) use read::read_more;
+pub(crate) use read::{read_entries_from, read_more};
 pub use record::{
     Batch, ForkPoint, Lease, NewRun, OnBusy, Retention, RunChange, RunQuery, RunRecord, RunStatus, Totals,
 };

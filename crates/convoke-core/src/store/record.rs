@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Launch, StoreError, Waits};
+use super::{Generation, Launch, NextGeneration, StoreError, Waits};
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::{Blob, Entry};
 use crate::message::{Money, Usage};
@@ -98,6 +98,9 @@ pub struct Batch {
     pub version: Option<u32>,
     /// What the run goes on with from now on, if that has changed.
     pub launch: Option<Launch>,
+    /// The generation the run continues with, if it does. It begins after the entries of this batch, and its version is the latest
+    /// from then on.
+    pub next: Option<NextGeneration>,
 }
 
 /// A change of a run's record.
@@ -233,7 +236,7 @@ pub struct RunRecord {
     pub id: RunId,
     /// The workflow's name.
     pub workflow: String,
-    /// The version of the workflow that began it.
+    /// The version of the workflow that began it, or the generation it is in.
     pub version: u32,
     /// The latest version that has gone on with it.
     pub latest: u32,
@@ -243,8 +246,10 @@ pub struct RunRecord {
     pub created: Timestamp,
     /// When its record last changed.
     pub updated: Timestamp,
-    /// The initial state, as JSON.
+    /// The state that the run, or the generation it is in, began with, as JSON.
     pub input: Bytes,
+    /// Which generation it is in.
+    pub generation: Generation,
     /// What the workflow is made of, as JSON, if that was kept.
     pub outline: Option<Bytes>,
     /// What it was started with, beside its state.

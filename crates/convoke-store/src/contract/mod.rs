@@ -34,6 +34,7 @@
 
 mod concurrency;
 mod fencing;
+mod generations;
 mod launches;
 mod lifetime;
 mod mail;
@@ -49,6 +50,7 @@ use convoke_core::Store;
 
 pub use concurrency::*;
 pub use fencing::*;
+pub use generations::*;
 pub use launches::*;
 pub use lifetime::*;
 pub use mail::*;
@@ -100,6 +102,9 @@ pub async fn run_all<B: Backend>(backend: &B) {
     an_outline_is_kept_until_there_is_another(backend).await;
     what_a_run_was_started_with_is_kept(backend).await;
     runs_are_found_by_what_they_were_started_with(backend).await;
+    a_run_continues_with_its_next_generation(backend).await;
+    a_generation_that_is_refused_changes_nothing(backend).await;
+    a_fork_may_begin_with_what_another_run_carried(backend).await;
     old_finished_runs_are_purged_and_others_stay(backend).await;
     a_deleted_run_leaves_nothing(backend).await;
     mail_is_kept_in_order(backend).await;

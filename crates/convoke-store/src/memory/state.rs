@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{
-    Batch, CANCEL_CHANNEL, Due, Launch, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery,
-    RunRecord, Totals, Waits, reply_channel,
+    Batch, CANCEL_CHANNEL, Due, Generation, Launch, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention,
+    RunQuery, RunRecord, Totals, Waits, reply_channel,
 };
 use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, StoreError, Timestamp};
 
@@ -217,6 +217,7 @@ impl Run {
             created: now,
             updated: now,
             input,
+            generation: Generation::default(),
             outline: None,
             launch: Launch::default(),
             outcome: None,
@@ -278,6 +279,12 @@ impl Run {
         }
         if let Some(launch) = batch.launch {
             self.record.launch = launch;
+        }
+        if let Some(next) = batch.next {
+            self.record.generation = next.generation;
+            (self.record.version, self.record.latest) = (next.version, next.version);
+            self.record.seed = next.seed;
+            self.record.input = next.input;
         }
         if let Some(change) = batch.change {
             self.record.status = change.status;

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::Fault;
 use super::lease::Held;
 use super::writer::Writer;
-use super::{launch, mail, outline, pieces, place, question, row};
+use super::{generation, launch, mail, outline, pieces, place, question, row};
 use crate::batch;
 
 /// Writes a batch under a lease, and remembers how the lease goes on.
@@ -81,6 +81,7 @@ pub(super) fn write(
     batch.outline.iter().try_for_each(|outline| change_outline(connection, key, outline))?;
     batch.version.iter().try_for_each(|version| change_version(connection, key, *version))?;
     batch.launch.iter().try_for_each(|launch| launch::keep(connection, key, launch))?;
+    batch.next.iter().try_for_each(|next| generation::begin(connection, key, next))?;
     Ok(next_seq)
 }
 

@@ -22,6 +22,7 @@
 //! | [`failure`] | what went wrong, and what the user can do |
 
 mod failure;
+mod generation;
 mod glance;
 mod inspect;
 mod job;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{ForkPoint, RunRecord, Totals};
+use convoke_core::store::{ForkPoint, Generation, RunRecord, Totals};
 use convoke_core::{
     Digest, EffectKind, Entry, Path, Phase, QuestionId, RunId, RunStatus, StoreError, Timestamp,
 };
@@ -26,11 +26,15 @@ pub(super) fn run_columns(version: i64) -> String {
         true => "wake, (SELECT json_group_array(channel) FROM waits WHERE waits.run = runs.key)",
         false => "NULL, '[]'",
     };
+    let (generation, carried) = match version >= schema::WITH_GENERATIONS {
+        true => ("generation, begins_at, carried.content", " LEFT JOIN carried ON carried.run = runs.key"),
+        false => ("0, 1, NULL", ""),
+    };
     let (until, holders) = holders(version);
     format!(
         "runs.id, workflow, version, status, created, updated, seed, epoch, runs.holder, forked_from, forked_at, totals, \
-         inputs.content, outcomes.content, outline, {columns}, {until}, {waits} \
-         FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key{launches}{holders}"
+         inputs.content, outcomes.content, outline, {columns}, {until}, {waits}, {generation} \
+         FROM runs JOIN inputs ON inputs.run = runs.key LEFT JOIN outcomes ON outcomes.run = runs.key{launches}{holders}{carried}"
     )
 }
 
@@ -71,6 +75,11 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
         worked: Duration::from_micros(unsigned(row, 16)?),
         wake: row.get::<_, Option<i64>>(19)?.map(Timestamp::from_micros),
         channels: json(&text(row, 20)?)?,
+        generation: Generation {
+            number: row.get(21)?,
+            begins_at: unsigned(row, 22)?,
+            carried: bytes(row, 23)?,
+        },
     })
 }
 

@@ -159,6 +159,7 @@ fn remove(writer: &mut Writer, run: &RunId, key: i64) -> Result<(), Fault> {
         "DELETE FROM outcomes WHERE run = ?1",
         "DELETE FROM inputs WHERE run = ?1",
         "DELETE FROM launches WHERE run = ?1",
+        "DELETE FROM carried WHERE run = ?1",
         "DELETE FROM labels WHERE run = ?1",
         "DELETE FROM runs WHERE key = ?1",
     ] {

@@ -264,7 +264,8 @@ fn weight(batch: &Batch) -> usize {
     let entries: usize =
         batch.entries.iter().map(|entry| OVERHEAD + length(&entry.request) + length(&entry.outcome)).sum();
     let blobs: usize = batch.blobs.iter().map(|blob| OVERHEAD + blob.content.len()).sum();
-    entries + blobs + batch.change.as_ref().map_or(0, |change| length(&change.outcome))
+    let input = batch.next.as_ref().map_or(0, |next| next.input.len());
+    entries + blobs + input + batch.change.as_ref().map_or(0, |change| length(&change.outcome))
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub(crate) struct Report {
     approved: bool,
     summary: String,
     letters: Vec<u32>,
+    generations: u32,
 }
 
 /// What a tool does when nobody knows whether it has acted.
@@ -187,16 +188,29 @@ pub(crate) fn build(world: &World) -> Workflow<Report> {
         .then(note("round note"))
         .then(act("act", "reconciling", "round"))
         .then(task("count", count));
-    let main = Chain::new("main")
+    let once = Chain::new("once")
         .then(task("register", register))
         .then(prompt("plan", |_: &Report| "make a plan").text(|report| &mut report.plan))
         .then(research)
         .then(each)
         .then(Loop::times("rounds", 3, round))
-        .then(task("approve", approve))
+        .then(task("approve", approve));
+    let first = Router::new("first")
+        .route("once", |report: &Report| report.generations == 0, once)
+        .otherwise(func("later", |_: &mut Report| Ok::<_, Error>(())));
+    // What comes after it happens in every generation, at the same places.
+    let main = Chain::new("main")
+        .then(first)
         .then(act("finish", "blind", "finish"))
-        .then(prompt("summary", |_: &Report| "sum up").text(|report| &mut report.summary));
+        .then(prompt("summary", |_: &Report| "sum up").text(|report| &mut report.summary))
+        .then(task("next", next));
     Workflow::new(main)
+}
+
+/// Continues twice.
+async fn next(scope: &Scope, report: &mut Report) -> Result<(), Error> {
+    report.generations += 1;
+    if report.generations < 3 { scope.continue_with(report) } else { Ok(()) }
 }
 
 async fn register(scope: &Scope, report: &mut Report) -> Result<(), Error> {

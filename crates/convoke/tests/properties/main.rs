@@ -2,20 +2,22 @@
 //!
 //! Random trees of steps (nesting, failures, panics, time-outs, questions) are run on virtual time. Their event streams
 //! must be well formed, running and streaming must agree, and resuming from any prefix of the journal must give the same
-//! state and the same events as the first run.
+//! state and the same events as the first run, also of runs that continue generation after generation.
 
+mod recorded;
 mod tree;
 mod verify;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke::core::store::NewMail;
-use convoke::core::{EventKind, Observer, Position, Registry, Runner};
+use convoke::core::store::{NewMail, StoreError};
+use convoke::core::{EventKind, Observer, Position, QuestionKind, Registry, Runner};
 use convoke::prelude::*;
 use proptest::prelude::*;
 
-use tree::{Log, Tree, any_tree, echo, steady_tree};
+use recorded::Recorded;
+use tree::{Log, Tree, any_tree, echo, in_generations, killable_tree, steady_tree};
 use verify::{normalised, well_formed};
 
 /// Runs on virtual time: a minute of waiting takes no time at all.
@@ -46,7 +48,7 @@ impl From<Outcome<Log>> for Ended {
     }
 }
 
-fn runtime(store: &Arc<MemoryStore>) -> Runtime {
+fn runtime<T: Store>(store: &Arc<T>) -> Runtime {
     let builder = Runtime::builder().shared_store(Arc::clone(store) as Arc<dyn Store>).model(echo());
     // Longer than any sleep in the trees, shorter than any limit.
     builder.patience(Duration::from_secs(50)).build()
@@ -54,11 +56,18 @@ fn runtime(store: &Arc<MemoryStore>) -> Runtime {
 
 /// Runs, and answers questions, until the run is over. Gives the events of the last start, which tells everything from
 /// the beginning.
-async fn to_the_end(store: &Arc<MemoryStore>, workflow: &Workflow<Log>, run: &RunId) -> (Vec<Event>, Ended) {
+async fn to_the_end<T: Store>(store: &Arc<T>, workflow: &Workflow<Log>, run: &RunId) -> (Vec<Event>, Ended) {
     loop {
         // All at once, before it goes on: what is decided without an answer must not depend on who was quicker.
         for pending in store.questions(Some(run)).await.expect("questions can be listed") {
-            store.answer(run, &pending.id, Answer::approve()).await.expect("an answer is taken");
+            let answer = match pending.question.kind {
+                // It was interrupted; nothing in the trees minds being done again.
+                QuestionKind::Choice { .. } => Answer::choose("again"),
+                _ => Answer::approve(),
+            };
+            let answered = store.answer(run, &pending.id, answer).await;
+            // It may have been answered just before the run was killed.
+            assert!(matches!(answered, Ok(()) | Err(StoreError::Answered { .. })), "{answered:?}");
         }
         let record = store.run(run).await.expect("it can be read").expect("it is there");
         for channel in record.channels {
@@ -222,6 +231,48 @@ proptest! {
                 prop_assert_eq!(replay.unused, 0);
             }
             prop_assert_eq!(store.entries(&outcome.run, 1, 10_000).await.expect("entries can be read"), before);
+            Ok(())
+        })?;
+    }
+}
+
+/// The events of the last generation, without questions about what was interrupted.
+fn last_generation(events: &[Event]) -> Vec<Event> {
+    let continued = |event: &Event| matches!(event.kind, EventKind::RunContinued { .. });
+    let begins = events.iter().rposition(continued).map_or(0, |index| index + 1);
+    events[begins..].iter().filter(|event| !event.path.as_str().contains("in doubt")).cloned().collect()
+}
+
+proptest! {
+    // Every case is resumed from every moment of three generations.
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 4,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_run_of_several_generations_that_is_killed_at_any_moment_comes_to_the_same_end(tree in killable_tree()) {
+        on_virtual_time(async {
+            let store = Arc::new(Recorded::default());
+            let workflow = in_generations(&tree, 3);
+            let run: RunId = "first".parse().expect("a valid id");
+            let first = runtime(&store).start(&workflow, Log::default()).id(run.clone()).stream().collect().await;
+            well_formed(&first.0);
+            let (events, ended) = match first.1.expect("it starts") {
+                suspended if suspended.status == RunStatus::Suspended => to_the_end(&store, &workflow, &run).await,
+                ended => (first.0, ended.into()),
+            };
+            for moments in 1..=store.moments() {
+                let left = store.killed_after(moments).await;
+                if left.run(&run).await.expect("readable").is_some_and(|record| record.status.is_final()) {
+                    break;
+                }
+                let (again, ended_again) = to_the_end(&left, &workflow, &run).await;
+                prop_assert_eq!(&ended_again, &ended, "killed after {}", moments);
+                let (again, events) = (last_generation(&again), last_generation(&events));
+                prop_assert_eq!(normalised(&again), normalised(&events), "killed after {}", moments);
+            }
             Ok(())
         })?;
     }

@@ -92,15 +92,24 @@ impl Tree {
         }
     }
 
-    fn asks(&self) -> bool {
-        matches!(self, Self::Ask | Self::Mail) || self.children().iter().any(Self::asks)
+    fn has(&self, wanted: fn(&Self) -> bool) -> bool {
+        wanted(self) || self.children().iter().any(|child| child.has(wanted))
+    }
+
+    fn has_beside_others(&self, wanted: fn(&Self) -> bool) -> bool {
+        let is_fan = matches!(self, Self::Patient(_) | Self::Tolerant(_) | Self::Race(_));
+        (is_fan && self.children().len() > 1 && self.has(wanted))
+            || self.children().iter().any(|child| child.has_beside_others(wanted))
     }
 
     /// Whether the time of an answer may decide what another branch's failure does.
     fn asks_beside_others(&self) -> bool {
-        let is_fan = matches!(self, Self::Patient(_) | Self::Tolerant(_) | Self::Race(_));
-        (is_fan && self.children().len() > 1 && self.asks())
-            || self.children().iter().any(Self::asks_beside_others)
+        self.has_beside_others(|tree| matches!(tree, Self::Ask | Self::Mail))
+    }
+
+    /// The same if somebody may have to be asked what became of something that was interrupted.
+    fn acts_beside_others(&self) -> bool {
+        self.has_beside_others(|tree| matches!(tree, Self::Custom))
     }
 
     /// Which kinds of step are in it.
@@ -175,6 +184,20 @@ async fn mail(scope: &Scope, log: &mut Log) -> Result<(), Error> {
     Ok(())
 }
 
+/// The same workflow in so many generations, each with the state of the one before.
+pub(crate) fn in_generations(tree: &Tree, generations: u32) -> Workflow<Log> {
+    let next = task_boxed("next", move |scope: &Scope, log: &mut Log| {
+        Box::pin(async move {
+            log.lines.push(format!("random {}", scope.random()));
+            match scope.generation() + 1 < generations {
+                true => scope.continue_with(log),
+                false => Ok(()),
+            }
+        })
+    });
+    Workflow::new(Chain::new("generations").then(tree.step("body")).then(next))
+}
+
 /// A model that says what it was asked.
 pub(crate) fn echo() -> ScriptedModel {
     let reply = Reply::with(|request: &ModelRequest| {
@@ -224,4 +247,9 @@ pub(crate) fn any_tree() -> impl Strategy<Value = Tree> {
 /// A tree whose outcome does not depend on who is first, be it a branch or a person.
 pub(crate) fn steady_tree() -> impl Strategy<Value = Tree> {
     tree(false).prop_filter("nobody is asked beside other branches", |tree| !tree.asks_beside_others())
+}
+
+/// A steady tree that may be killed at any moment: nobody is asked about an interruption beside other branches.
+pub(crate) fn killable_tree() -> impl Strategy<Value = Tree> {
+    steady_tree().prop_filter("nothing is done beside other branches", |tree| !tree.acts_beside_others())
 }

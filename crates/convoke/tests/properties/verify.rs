@@ -28,6 +28,12 @@ pub(crate) fn well_formed(events: &[Event]) {
             fail(event, "something happened below a step that was over");
         }
         match &event.kind {
+            EventKind::RunContinued { .. } => {
+                if open.values().any(|is_open| *is_open) || !spans.is_empty() {
+                    fail(event, "something of the generation before is still open");
+                }
+                open.clear();
+            }
             EventKind::StepStarted { .. } => {
                 if open.insert(event.path.clone(), true).is_some() {
                     fail(event, "a path was used twice");
@@ -78,7 +84,9 @@ pub(crate) fn normalised(events: &[Event]) -> BTreeMap<String, Vec<String>> {
     for event in events.iter().filter(|event| !abandoned.iter().any(|path| event.path.is_within(path))) {
         let told = match &event.kind {
             // Whether a run was resumed, and what it cost in all, is about the run and not about what happened in it.
-            EventKind::RunStarted { .. } | EventKind::RunEnded(_) => continue,
+            EventKind::RunStarted { .. } | EventKind::RunContinued { .. } | EventKind::RunEnded(_) => {
+                continue;
+            }
             EventKind::MessageStarted { model, .. } => format!("message by {model}"),
             EventKind::MessageDelta { id, text } => {
                 texts.entry(id.clone()).or_default().push_str(text);

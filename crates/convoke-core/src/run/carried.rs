@@ -1,0 +1,106 @@
+//! What a generation of a run has from those before it.
+//!
+//! It is in the record of the run, so that whoever goes on with it need read nothing of what was before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::Run;
+use crate::budget::{Budget, Used};
+use crate::message::Money;
+use crate::store::{Generation, RunRecord, Totals};
+use crate::{Digest, Error};
+
+/// What a generation has from those before it: nothing, if there are none.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Carried {
+    /// What was used.
+    pub(super) totals: Totals,
+    /// The same as budgets count it.
+    pub(super) used: Used,
+    /// How far the mail of each channel was taken.
+    pub(super) mail: BTreeMap<String, u64>,
+    /// What a person has approved for the whole run.
+    pub(super) approved: BTreeSet<String>,
+    /// The ends of conversations that are stored.
+    pub(super) conversations: Vec<Digest>,
+    /// The state that the run began with, as a digest: what it is known by to whoever starts it once more.
+    pub(super) began_with: Option<Digest>,
+    /// How the generation before began: whoever reads what the run does, and has not come to its end, reads on there.
+    pub(super) before: Option<Before>,
+}
+
+/// How a generation began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Before {
+    number: u32,
+    begins_at: u64,
+    version: u32,
+    seed: u64,
+    /// The state, as JSON.
+    input: String,
+}
+
+impl Before {
+    pub(super) fn of(record: &RunRecord) -> Self {
+        let Generation { number, begins_at, .. } = record.generation;
+        let input = String::from_utf8_lossy(&record.input).into_owned();
+        Self { number, begins_at, version: record.version, seed: record.seed, input }
+    }
+
+    /// The record that the run had then, as far as its past is concerned.
+    pub(super) fn record(self, now: &RunRecord) -> RunRecord {
+        let Self { number, begins_at, version, seed, input } = self;
+        let generation = Generation { number, begins_at, carried: None };
+        RunRecord { version, seed, input: input.into(), generation, ..now.clone() }
+    }
+}
+
+impl Carried {
+    /// What a run's record says.
+    pub(super) fn of(record: &RunRecord) -> Result<Self, Error> {
+        match &record.generation.carried {
+            None => Ok(Self::default()),
+            Some(json) => Ok(serde_json::from_slice(json)?),
+        }
+    }
+
+    /// What the generation after this one has.
+    pub(super) fn onwards(&self, run: &Run, budget: Option<&Budget>) -> Self {
+        let totals = run.totals();
+        let journal = run.journal.as_ref();
+        Self {
+            totals,
+            used: budget.map_or_else(|| self.unbudgeted(&totals), Budget::used),
+            mail: journal.map(|journal| journal.mailbox.taken()).unwrap_or_default(),
+            approved: run.grants.approved(),
+            conversations: journal.map(|journal| journal.ends_of_conversations()).unwrap_or_default(),
+            began_with: self.began_with,
+            before: self.before.clone(),
+        }
+    }
+
+    /// What budgets would have counted, had there been any, as far as sums tell. Limits may be set later.
+    fn unbudgeted(&self, totals: &Totals) -> Used {
+        let cost = |totals: &Totals| totals.usage.cost.unwrap_or(Money::ZERO).as_micros();
+        let mut used = self.used.clone();
+        used.model_calls += totals.model_calls - self.totals.model_calls;
+        used.tool_calls += totals.tool_calls - self.totals.tool_calls;
+        used.tokens += totals.usage.total_tokens() - self.totals.usage.total_tokens();
+        used.cost += Money::from_micros(cost(totals) - cost(&self.totals));
+        used
+    }
+
+    /// What a fork of the run has: it is another run, for which nobody has approved anything.
+    pub(super) fn for_fork(self) -> Self {
+        Self { approved: BTreeSet::new(), began_with: None, before: None, ..self }
+    }
+
+    /// As the record keeps it.
+    pub(super) fn stored(&self) -> Result<Bytes, Error> {
+        Ok(serde_json::to_vec(self)?.into())
+    }
+}
