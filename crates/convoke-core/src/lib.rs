@@ -15,6 +15,7 @@
 //! | what a step is | [`Step`] |
 //! | what a step may do | [`Scope`] |
 //! | why runs survive | [`Entry`] and [`store`] |
+//! | what stands between a run and the world | [`Interceptor`] |
 //! | what listeners hear | [`Event`] |
 //! | how to run something | [`Runtime`] and [`Workflow`] |
 //! | how to show a stored run | [`history`] |
@@ -28,6 +29,7 @@ mod error;
 mod event;
 pub mod history;
 mod id;
+mod intercept;
 mod journal;
 mod json;
 mod message;
@@ -56,6 +58,9 @@ pub use event::{
 };
 pub use history::History;
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
+pub use intercept::{
+    EffectOutcome, EffectRequest, Intercepted, Interceptor, InvalidLabel, Label, Labels, Speech, Verdict,
+};
 pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub use json::{json_text, sort_keys};
 pub use message::{Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage};
@@ -69,12 +74,11 @@ pub use run::{
     RetryPolicy, RunOptions, RunStream, Runner, Runtime, RuntimeBuilder, Start, State, WhenBusy, WhenDropped,
     Workflow, cancel_for_good,
 };
-pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
+pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{Launch, Mail, NewMail, RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
-    Access, AccessMode, DuplicateTool, Execution, Gate, GateRequest, Invocation, Origin, Permission,
-    Preparation, Reconciled, Repeat, Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec,
-    Toolset,
+    Access, AccessMode, DuplicateTool, Execution, Invocation, Origin, Preparation, Reconciled, Repeat,
+    Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
 };

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Past, decode};
 use crate::error::TimedOut;
+use crate::intercept::Labels;
 use crate::journal::{Attached, Draft, FATE};
 use crate::{Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
 
@@ -64,6 +65,7 @@ impl Scope {
             request: None,
             // A path and a duration always serialise.
             outcome: serde_json::to_vec(&outcome).ok().map(Into::into),
+            labels: Labels::new(),
         };
         journal.append(draft, Attached::default());
     }

@@ -32,11 +32,13 @@ pub use model::Visibility;
 pub(crate) use receive::Asked;
 pub use receive::Received;
 
+use crate::intercept::Labels;
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};
 use crate::scope::LeafReplay;
 use crate::{
-    Digest, Divergence, EffectKind, Error, IdempotencyKey, Path, Phase, RecordedError, Scope, Timestamp,
+    Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError, Scope,
+    Timestamp,
 };
 
 /// The longest request shown in a divergence.
@@ -44,11 +46,11 @@ const SHOWN_REQUEST: usize = 600;
 
 /// An effect that has its number, and whose past is known.
 pub(crate) struct Numbered<'a> {
-    scope: &'a Scope,
+    pub(crate) scope: &'a Scope,
     pub(crate) path: &'a Path,
     pub(crate) ordinal: u32,
     effect: EffectKind,
-    digest: Digest,
+    pub(crate) digest: Digest,
     /// Where its key is derived from, if that is not its own path.
     keyed_as: Option<Path>,
 }
@@ -94,7 +96,7 @@ impl Scope {
     }
 
     /// What the journal knows the effect by that is begun next in this scope.
-    fn next_digest(&self) -> Option<Digest> {
+    pub(crate) fn next_digest(&self) -> Option<Digest> {
         let next = self.node.next_ordinal.load(Ordering::Relaxed);
         let slot = self.journal()?.index.get(self.path(), next)?;
         slot.first().map(|entry| entry.digest)
@@ -219,6 +221,7 @@ impl<'a> Numbered<'a> {
                 match slot.finished {
                     Some(entry) => {
                         self.scope.mark_told(journal);
+                        self.learn_again(entry);
                         Past::Finished(decode(entry.outcome.as_deref())?)
                     }
                     None => Past::InDoubt,
@@ -237,11 +240,7 @@ impl<'a> Numbered<'a> {
         Ok(past)
     }
 
-    fn compare(
-        &self,
-        recorded: Option<&crate::Entry>,
-        request: impl FnOnce() -> String,
-    ) -> Result<(), Error> {
+    fn compare(&self, recorded: Option<&Entry>, request: impl FnOnce() -> String) -> Result<(), Error> {
         match recorded {
             Some(entry) if entry.digest != self.digest || entry.effect != self.effect => {
                 let recorded = entry.request.as_deref().map_or("(not kept)".into(), String::from_utf8_lossy);
@@ -299,21 +298,49 @@ impl<'a> Numbered<'a> {
         recorded.into_result()
     }
 
-    /// Takes down what became of the effect, in the form it is read back in.
+    /// Takes down what became of the effect, in the form it is read back in, and what is known of it.
     fn keep(
         &self,
         request: Option<Bytes>,
         outcome: &impl Serialize,
-        attached: Attached<'_>,
+        mut attached: Attached<'_>,
     ) -> Result<(), Error> {
+        if self.effect == EffectKind::Tool {
+            // A call that the journal answers is not made again, and nothing is learnt in it then.
+            attached.labels.join(&self.scope.learnt());
+        }
+        let labels = attached.labels.clone();
         if self.scope.journal().is_some() {
             let json = serde_json::to_vec(outcome)?;
             self.append(Phase::Finished, request, Some(json.into()), attached);
         }
+        self.learn(&labels);
         Ok(())
     }
 
-    fn append(&self, phase: Phase, request: Option<Bytes>, outcome: Option<Bytes>, attached: Attached<'_>) {
+    fn learn(&self, labels: &Labels) {
+        match self.effect {
+            EffectKind::Tool => self.scope.learn_from_call(labels),
+            _ => self.scope.learn(labels),
+        }
+    }
+
+    /// What the journal answers is learnt as it was, and what interceptors did about it is not done again. A tool's call sees
+    /// to the latter itself, together with what else was done in it.
+    fn learn_again(&self, entry: &Entry) {
+        self.learn(&entry.labels);
+        if self.scope.around.is_some() && self.effect != EffectKind::Tool {
+            self.scope.recount_within(&self.scope.path_of_interceptors(self.ordinal));
+        }
+    }
+
+    fn append(
+        &self,
+        phase: Phase,
+        request: Option<Bytes>,
+        outcome: Option<Bytes>,
+        mut attached: Attached<'_>,
+    ) {
         if let Some(journal) = self.scope.journal() {
             let draft = Draft {
                 path: self.path,
@@ -323,6 +350,7 @@ impl<'a> Numbered<'a> {
                 digest: self.digest,
                 request,
                 outcome,
+                labels: std::mem::take(&mut attached.labels),
             };
             journal.append(draft, attached);
         }

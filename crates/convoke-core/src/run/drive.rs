@@ -10,6 +10,7 @@ use super::told::Listener;
 use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
 use crate::event::{EventKind, EventSender, RunEnd, Sequencer};
+use crate::intercept::Around;
 use crate::scope::Node;
 use crate::store::{Batch, RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
@@ -22,7 +23,10 @@ pub(super) async fn drive<S: State>(
     let Start { runtime, workflow, id, beginning, options, settings } = start;
     let services = runtime.services;
     let fallback_id = id.clone();
-    let prepared = prepare(services.store.as_ref(), &workflow, id, beginning, &options).await;
+    let prepared = match services.around.as_deref().map_or(Ok(()), Around::check) {
+        Ok(()) => prepare(services.store.as_ref(), &workflow, id, beginning, &options).await,
+        Err(unfit) => Err(unfit),
+    };
     let ready = match prepared {
         Ok(Prepared::Ready(ready)) => ready,
         Ok(Prepared::Completed(outcome)) => {

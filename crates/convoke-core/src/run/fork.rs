@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::approvals;
 use crate::ask::{PendingQuestion, Question};
+use crate::intercept::Labels;
 use crate::store::{Batch, ForkPoint, NewRun, Store, StoreError, read_entries};
 use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
 
@@ -104,6 +105,8 @@ impl Fork {
             phase: Phase::Finished,
             outcome: Some(serde_json::to_vec(&Recorded::Ok(outcome))?.into()),
             at: Timestamp::now(),
+            // Of what whoever forks says, nothing of the kind is known.
+            labels: Labels::new(),
             ..entry.clone()
         })
     }

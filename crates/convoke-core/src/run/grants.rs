@@ -1,7 +1,8 @@
 //! What a person has approved for the whole of a run.
 //!
 //! An approval is for one call, unless whoever gives it says that it holds for all that the question covers. That is part of
-//! the answer, and so of the journal: a run that is resumed knows it again. A fork is another run, and does not.
+//! the answer, and so of the journal: a run that is resumed knows it again. A fork is another run, and does not. It is given to
+//! the interceptor that asked, and to no other.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -10,12 +11,13 @@ use serde::Deserialize;
 
 use crate::ask::{Answer, Question};
 use crate::history::is_from_another_run;
+use crate::intercept::asked_by;
 use crate::store::RunRecord;
 use crate::{EffectKind, Entry, Path, Phase, Recorded};
 
 /// What need not be asked about again. Most runs have nothing of the kind, so it takes no room in them.
 #[derive(Debug, Default)]
-pub(crate) struct Grants(Box<Mutex<BTreeSet<String>>>);
+pub(crate) struct Grants(Box<Mutex<BTreeSet<(String, String)>>>);
 
 impl Grants {
     /// What was approved in a run's past.
@@ -29,10 +31,11 @@ impl Grants {
                 Phase::Finished => {
                     let question = asked.get(&(&entry.path, entry.ordinal));
                     if is_for_the_run(entry)
+                        && let Some(asker) = asked_by(&entry.path)
                         && let Some(question) =
                             question.and_then(|entry| read::<Question>(entry.request.as_deref()))
                     {
-                        grants.add(question.covers);
+                        grants.add(&asker, question.covers);
                     }
                 }
                 Phase::Superseded => {}
@@ -41,15 +44,16 @@ impl Grants {
         grants
     }
 
-    /// Whether a person has approved this for the whole run.
-    pub(crate) fn cover(&self, covers: &str) -> bool {
-        !covers.is_empty() && self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(covers)
+    /// Whether a person has approved this for the whole run when that interceptor asked.
+    pub(crate) fn cover(&self, interceptor: &str, covers: &str) -> bool {
+        let approved = || (interceptor.to_owned(), covers.to_owned());
+        !covers.is_empty() && self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&approved())
     }
 
     /// A person has.
-    pub(crate) fn add(&self, covers: String) {
+    pub(crate) fn add(&self, interceptor: &str, covers: String) {
         if !covers.is_empty() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(covers);
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((interceptor.to_owned(), covers));
         }
     }
 }

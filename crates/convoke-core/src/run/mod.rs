@@ -56,10 +56,11 @@ pub(crate) use waiting::{Awaited, Waiting, suspension};
 pub use workflow::{State, Workflow};
 
 use crate::event::{EventKind, RunEnd, Sequencer};
+use crate::intercept::Around;
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
-use crate::{Error, Gate, Money, Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Money, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -85,7 +86,7 @@ pub(crate) struct Services {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
-    pub(crate) gates: Vec<Arc<dyn Gate>>,
+    pub(crate) around: Option<Arc<Around>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) on_doubt: OnDoubt,
     /// How long a run waits for time to pass or mail to come before it is suspended.

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::cancel::Cancel;
 use super::tap::Tap;
 use super::work_clock::WorkClock;
-use super::{LeafReplay, Settings};
+use super::{LeafReplay, Learnt, Settings};
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
@@ -53,6 +53,8 @@ pub(crate) struct Node {
     pub(crate) replay: OnceLock<Arc<LeafReplay>>,
     /// What a call of a tool leaves with its outcome.
     pub(crate) note: OnceLock<Box<serde_json::Value>>,
+    /// What is known of where things came from that are known here.
+    pub(crate) learnt: Learnt,
 }
 
 /// When a scope's time is up, and whose limit it is.
@@ -148,6 +150,7 @@ impl Node {
             suspended: AtomicBool::new(false),
             replay: OnceLock::new(),
             note: OnceLock::new(),
+            learnt: Learnt::default(),
         }
     }
 
@@ -193,6 +196,7 @@ impl Node {
             suspended: AtomicBool::new(false),
             replay: self.replay.clone(),
             note: OnceLock::new(),
+            learnt: Learnt::default(),
         }
     }
 

@@ -124,6 +124,7 @@ impl Scope {
         S: Send,
         T: Step<S> + ?Sized,
     {
+        self.node.learnt.gather();
         if self.is_heard() {
             self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
         }
@@ -133,6 +134,7 @@ impl Scope {
             self.emit(EventKind::StepEnded(step_end(&result))).await;
         }
         self.node.ended.store(true, Ordering::Relaxed);
+        self.learn_from_step();
         result
     }
 

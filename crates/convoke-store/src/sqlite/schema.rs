@@ -15,6 +15,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 
 /// The oldest version that can be read as it is.
@@ -28,6 +29,9 @@ pub(super) const WITH_LAUNCHES: i64 = 4;
 
 /// The first version that keeps mail, and answers in it.
 pub(super) const WITH_MAIL: i64 = 5;
+
+/// The first version that keeps labels.
+pub(super) const WITH_LABELS: i64 = 6;
 
 /// The newest version this crate understands.
 pub(super) fn newest() -> i64 {
