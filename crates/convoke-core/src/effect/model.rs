@@ -85,7 +85,7 @@ impl Scope {
         let asked = tokens_asked(&request);
         // What goes out is what the run knows, unless interceptors give the model something else.
         let (outward, known) = match &self.around {
-            Some(_) => (self.outward_request(&request).into_owned(), Some(request)),
+            Some(_) => (self.outward_request(&**model, &request).into_owned(), Some(request)),
             None => (request, None),
         };
         let is_held = self.around.as_ref().is_some_and(|around| around.holds_replies());

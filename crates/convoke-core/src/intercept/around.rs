@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Interceptor, Speech};
 use crate::ask::Question;
-use crate::model::{ModelRequest, ReplyStream};
+use crate::model::{Model, ModelRequest, ReplyStream};
 use crate::tool::{Tool, ToolSpec};
 use crate::{Error, Scope};
 
@@ -98,8 +98,12 @@ impl Scope {
     }
 
     /// What a model is really asked.
-    pub(crate) fn outward_request<'a>(&self, request: &'a ModelRequest) -> Cow<'a, ModelRequest> {
-        self.outward(request, |interceptor, request| interceptor.request(request))
+    pub(crate) fn outward_request<'a>(
+        &self,
+        model: &dyn Model,
+        request: &'a ModelRequest,
+    ) -> Cow<'a, ModelRequest> {
+        self.outward(request, |interceptor, request| interceptor.request(model, request))
     }
 
     /// The arguments that a tool really gets.

@@ -27,7 +27,7 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::ask::Question;
-use crate::model::{ModelRequest, ReplyStream};
+use crate::model::{Model, ModelRequest, ReplyStream};
 use crate::step::BoxFuture;
 use crate::tool::ToolSpec;
 
@@ -92,8 +92,8 @@ pub trait Interceptor: Send + Sync {
 
     /// What a model is asked in the place of what the run asks; `None` means the same. Like the next two it must be a
     /// function of what it is given: nothing of it is written down.
-    fn request(&self, request: &ModelRequest) -> Option<ModelRequest> {
-        let _ = request;
+    fn request(&self, model: &dyn Model, request: &ModelRequest) -> Option<ModelRequest> {
+        let _ = (model, request);
         None
     }
 

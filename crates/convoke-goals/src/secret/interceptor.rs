@@ -1,7 +1,9 @@
 //! What stands between a run with secrets and the world.
 
+use std::sync::Arc;
+
 use convoke_core::{
-    BoxFuture, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels, ModelRequest,
+    BoxFuture, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels, Model, ModelRequest,
     ReplyStream, Speech, ToolSpec,
 };
 use serde_json::Value;
@@ -14,6 +16,8 @@ use super::tool::{is_open, seal_speech, sealed_error};
 pub(super) struct KeepsSecrets {
     pub(super) name: String,
     pub(super) seals: Seals,
+    /// The models that the workflow works with. Whoever judges it with a model of their own gets marks.
+    pub(super) models: Vec<Arc<dyn Model>>,
 }
 
 impl Interceptor for KeepsSecrets {
@@ -21,8 +25,9 @@ impl Interceptor for KeepsSecrets {
         &self.name
     }
 
-    fn request(&self, request: &ModelRequest) -> Option<ModelRequest> {
-        Some(ModelRequest { messages: unsealed(&self.seals, &request.messages), ..request.clone() })
+    fn request(&self, model: &dyn Model, request: &ModelRequest) -> Option<ModelRequest> {
+        let is_own = self.models.iter().any(|own| std::ptr::addr_eq(Arc::as_ptr(own), model));
+        is_own.then(|| ModelRequest { messages: unsealed(&self.seals, &request.messages), ..request.clone() })
     }
 
     fn reply<'a>(&'a self, request: &'a ModelRequest, pieces: ReplyStream<'a>) -> ReplyStream<'a> {

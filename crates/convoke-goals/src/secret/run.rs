@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use convoke_core::{Error, Scope};
+use convoke_core::{Error, Model, Scope};
 
 use super::interceptor::KeepsSecrets;
 use super::seals::{SHORTEST, Seals, is_mark};
 use crate::equipment::Equipment;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedNode, PlannedPersona};
 use crate::state::GoalState;
 
 /// The scope for a run that begins, or goes on, with this state, so that no secret is seen of what is done in it. `None` if
@@ -57,7 +57,28 @@ pub(crate) fn sealed(
     let sealed = Sealed { workspace: seals.seal(&equipment.workspace), whole: Arc::new(whole) };
     // Each of several workflows within one run keeps its own.
     let name = format!("secrets of {}", scope.path());
-    Ok(Some((scope.intercepted(Arc::new(KeepsSecrets { name, seals }))?, sealed)))
+    let mut models: Vec<_> = equipment.model.iter().chain(&scope.settings().model).cloned().collect();
+    add_models_of(plan, &mut models);
+    Ok(Some((scope.intercepted(Arc::new(KeepsSecrets { name, seals, models }))?, sealed)))
+}
+
+/// Adds the models that those in a workflow work with.
+fn add_models_of(plan: &Plan, models: &mut Vec<Arc<dyn Model>>) {
+    let mut nodes: Vec<&PlannedNode> = plan.sequences.iter().flat_map(|sequence| &sequence.nodes).collect();
+    while let Some(node) = nodes.pop() {
+        match node {
+            PlannedNode::Goal(goal) => {
+                models.extend(goal.kit.model.clone());
+                nodes.extend(&goal.using);
+            }
+            PlannedNode::Agent(agent) => {
+                models.extend(agent.kit.model.clone());
+                if let PlannedPersona::Workflow { plan, .. } = &agent.persona {
+                    add_models_of(plan, models);
+                }
+            }
+        }
+    }
 }
 
 /// What the author of a workflow gave it besides its text, without secrets.

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use convoke_core::{
-    BoxFuture, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels, ModelRequest, Question,
-    ToolSpec, Verdict,
+    BoxFuture, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels, Model, ModelRequest,
+    Question, ToolSpec, Verdict,
 };
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ impl Interceptor for Meddler {
         Box::pin(async move { Ok((self.after)(about.request, outcome)) })
     }
 
-    fn request(&self, request: &ModelRequest) -> Option<ModelRequest> {
+    fn request(&self, _: &dyn Model, request: &ModelRequest) -> Option<ModelRequest> {
         (self.request)(request)
     }
 

@@ -27,6 +27,7 @@ pub(crate) struct Report {
     approved: bool,
     summary: String,
     letters: Vec<u32>,
+    labels: String,
 }
 
 /// What a tool does when nobody knows whether it has acted.
@@ -195,7 +196,8 @@ pub(crate) fn build(world: &World) -> Workflow<Report> {
         .then(Loop::times("rounds", 3, round))
         .then(task("approve", approve))
         .then(act("finish", "blind", "finish"))
-        .then(prompt("summary", |_: &Report| "sum up").text(|report| &mut report.summary));
+        .then(prompt("summary", |_: &Report| "sum up").text(|report| &mut report.summary))
+        .then(task("look back", look_back));
     Workflow::new(main)
 }
 
@@ -206,6 +208,11 @@ async fn register(scope: &Scope, report: &mut Report) -> Result<(), Error> {
         scope.custom("register").request(&"me").perform(|_| async { Ok::<_, Error>(42) }).await?;
     let after = scope.now().await?;
     if after < before { Err("time ran backwards".into()) } else { Ok(()) }
+}
+
+async fn look_back(scope: &Scope, report: &mut Report) -> Result<(), Error> {
+    report.labels = scope.labels().to_string();
+    Ok(())
 }
 
 async fn count(scope: &Scope, report: &mut Report) -> Result<(), Error> {

@@ -4,6 +4,7 @@
 //! must be well formed, running and streaming must agree, and resuming from any prefix of the journal must give the same
 //! state and the same events as the first run.
 
+mod interceptors;
 mod tree;
 mod verify;
 
@@ -15,6 +16,7 @@ use convoke::core::store::NewMail;
 use convoke::prelude::*;
 use proptest::prelude::*;
 
+use interceptors::{Asking, Labelling};
 use tree::{Log, Tree, any_tree, echo, steady_tree};
 use verify::{normalised, well_formed};
 
@@ -49,7 +51,7 @@ impl From<Outcome<Log>> for Ended {
 fn runtime(store: &Arc<MemoryStore>) -> Runtime {
     let builder = Runtime::builder().shared_store(Arc::clone(store) as Arc<dyn Store>).model(echo());
     // Longer than any sleep in the trees, shorter than any limit.
-    builder.patience(Duration::from_secs(50)).build()
+    builder.patience(Duration::from_secs(50)).interceptor(Labelling).interceptor(Asking).build()
 }
 
 /// Runs, and answers questions, until the run is over. Gives the events of the last start, which tells everything from
