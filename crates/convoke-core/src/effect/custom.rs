@@ -84,6 +84,7 @@ impl<'a> CustomEffect<'a> {
         };
         let request = effect.dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
+        let about = EffectRequest::Custom { name, request: &asked_for };
         if in_doubt && repeat == Repeat::Never {
             // What it gave is lost; `done` can only be said of something that has a value for that.
             let lost = |text: Value| {
@@ -93,12 +94,13 @@ impl<'a> CustomEffect<'a> {
                 if lost(json!("")).is_ok() { &["done", "again", "stop"] } else { &["again", "stop"] };
             match scope.resolve_doubt(name, &effect, asked(), options, None).await? {
                 Interrupted::Done(text) => {
-                    return effect.finish(None, Ok(lost(Value::String(text))?), Attached::default());
+                    let given = Ok(lost(Value::String(text))?);
+                    let (given, labels) = scope.judged_custom(&effect, &about, given).await;
+                    return effect.finish(None, given, Attached { labels, ..Attached::default() });
                 }
                 Interrupted::Again => {}
             }
         }
-        let about = EffectRequest::Custom { name, request: &asked_for };
         if let Some(reason) = effect.denied(&about).await? {
             let request = (!in_doubt).then_some(request);
             return effect.finish(request, Err(Error::Denied(reason.into())), Attached::default());

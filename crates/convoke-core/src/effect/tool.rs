@@ -13,7 +13,7 @@ use super::doubt::Interrupted;
 use super::{Numbered, Past, shortened};
 use crate::budget::Charge;
 use crate::event::EventKind;
-use crate::intercept::{EffectRequest, Labels};
+use crate::intercept::EffectRequest;
 use crate::journal::Attached;
 use crate::message::{ToolCall, ToolResult};
 use crate::run::Earlier;
@@ -225,8 +225,14 @@ impl Scope {
         };
         if in_doubt {
             self.count_attempts(effect.attempts(), &charge);
-            if let Some((outcome, labels)) = self.reconcile(tool, call, &outward, effect).await? {
+            if let Some(content) = self.reconcile(tool, call, &outward, effect).await? {
                 self.withdraw_asked_by_call();
+                let (content, labels) = effect.judged(&about(&**tool, call), Ok(content)).await;
+                let outcome = match content {
+                    Err(stop) if stop.passes(self.path()) => return Err(stop),
+                    Err(error) => Outcome::failed(error.to_string()),
+                    Ok(content) => Outcome::done(content),
+                };
                 self.tell_fate(call, Some(&outcome), false).await;
                 return effect.finish(None, Ok(outcome), Attached { labels, ..Attached::default() });
             }
@@ -400,28 +406,21 @@ impl Scope {
         effect.finish(request, Ok(outcome), attached)
     }
 
-    /// Finds out about a call that was begun before a crash. `None` means that it may be made again.
+    /// Finds out what a call gave that was begun before a crash. `None` means that it may be made again.
     async fn reconcile(
         &self,
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
         arguments: &Value,
         effect: &Numbered<'_>,
-    ) -> Result<Option<(Outcome, Labels)>, Error> {
+    ) -> Result<Option<String>, Error> {
         if tool.spec().repeat != Repeat::Never {
             return Ok(None);
         }
         let key = effect.key();
         let before = effect.kept_before();
         let remark = match tool.reconcile(&key, arguments, before.as_ref()).await {
-            Ok(Reconciled::Done(content)) => {
-                let (content, labels) = effect.judged(&about(&**tool, call), Ok(content)).await;
-                return match content {
-                    Err(stop) if stop.passes(self.path()) => Err(stop),
-                    Err(error) => Ok(Some((Outcome::failed(error.to_string()), labels))),
-                    Ok(content) => Ok(Some((Outcome::done(content), labels))),
-                };
-            }
+            Ok(Reconciled::Done(content)) => return Ok(Some(content)),
             Ok(Reconciled::NotDone) => return Ok(None),
             // A tool that cannot say leaves it to people.
             Ok(Reconciled::Unknown) | Err(_) => None,
@@ -431,7 +430,7 @@ impl Scope {
         let options = ["done", "again", "stop"];
         let known = self.resolve_doubt(&call.name, effect, asked, &options, remark.as_deref()).await?;
         Ok(match known {
-            Interrupted::Done(content) => Some((Outcome::done(content), Labels::new())),
+            Interrupted::Done(content) => Some(content),
             Interrupted::Again => None,
         })
     }
