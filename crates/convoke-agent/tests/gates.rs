@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::common::{Diary, agent, call, call_events, calls_then_done, echo, results, slow, streamed};
 use convoke_agent::{Agent, AgentStop, Conversation};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Error, Gate, GateRequest, Permission, Question, RunStatus, Runtime,
-    RuntimeBuilder, Store, Workflow,
+    Answer, BoxFuture, Canceller, EffectRequest, Error, Intercepted, Interceptor, Question, RunStatus,
+    Runtime, RuntimeBuilder, Store, Verdict, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
@@ -16,13 +16,18 @@ use serde_json::json;
 /// Decides by the text a call has, and counts.
 #[derive(Clone)]
 struct ByText {
-    decide: fn(&str) -> Permission,
+    name: &'static str,
+    decide: fn(&str) -> Verdict,
     judged: Arc<AtomicUsize>,
 }
 
 impl ByText {
-    fn new(decide: fn(&str) -> Permission) -> Self {
-        Self { decide, judged: Arc::default() }
+    fn new(decide: fn(&str) -> Verdict) -> Self {
+        Self { name: "by text", decide, judged: Arc::default() }
+    }
+
+    fn called(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 
     fn judged(&self) -> usize {
@@ -30,21 +35,27 @@ impl ByText {
     }
 }
 
-impl Gate for ByText {
-    fn judge<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
-        self.judged.fetch_add(1, Ordering::Relaxed);
-        let permission = (self.decide)(request.arguments["text"].as_str().unwrap());
-        Box::pin(async move { Ok(permission) })
+impl Interceptor for ByText {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+        Box::pin(async move {
+            let EffectRequest::Tool { arguments, .. } = about.request else { return Ok(Verdict::Allow) };
+            self.judged.fetch_add(1, Ordering::Relaxed);
+            Ok((self.decide)(arguments["text"].as_str().unwrap()))
+        })
     }
 }
 
-fn by_letter(text: &str) -> Permission {
+fn by_letter(text: &str) -> Verdict {
     match text {
-        "no" => Permission::deny("texts with an n are not allowed"),
-        "ask" => Permission::ask(
+        "no" => Verdict::deny("texts with an n are not allowed"),
+        "ask" => Verdict::ask(
             Question::approval("Echo this?").about(json!({"tool": "echo", "arguments": {"text": "ask"}})),
         ),
-        _ => Permission::Allow,
+        _ => Verdict::Allow,
     }
 }
 
@@ -53,13 +64,13 @@ fn helper(diary: &Diary, text: &str) -> Agent {
 }
 
 fn stored(store: &Arc<dyn Store>, gate: &ByText) -> RuntimeBuilder {
-    Runtime::builder().shared_store(Arc::clone(store)).gate(gate.clone())
+    Runtime::builder().shared_store(Arc::clone(store)).interceptor(gate.clone())
 }
 
 #[tokio::test]
 async fn a_call_that_is_allowed_is_made() {
     let (diary, gate) = (Diary::default(), ByText::new(by_letter));
-    let runtime = Runtime::builder().gate(gate.clone()).build();
+    let runtime = Runtime::builder().interceptor(gate.clone()).build();
     let (_, outcome) = streamed(&runtime, helper(&diary, "yes")).await;
     assert_eq!(outcome.completed().unwrap().result.unwrap().stop, AgentStop::Complete);
     assert_eq!((diary.entries().len(), gate.judged()), (1, 1));
@@ -68,7 +79,7 @@ async fn a_call_that_is_allowed_is_made() {
 #[tokio::test]
 async fn a_call_that_is_denied_is_not_made_and_the_model_reads_why() {
     let diary = Diary::default();
-    let runtime = Runtime::builder().gate(ByText::new(by_letter)).build();
+    let runtime = Runtime::builder().interceptor(ByText::new(by_letter)).build();
     let (events, outcome) = streamed(&runtime, helper(&diary, "no")).await;
     let result = outcome.completed().unwrap().result.unwrap();
     assert_eq!(result.stop, AgentStop::Complete);
@@ -82,9 +93,9 @@ async fn a_call_that_is_denied_is_not_made_and_the_model_reads_why() {
 }
 
 #[tokio::test]
-async fn agentcore_245_the_first_gate_that_does_not_allow_a_call_decides() {
-    let (diary, later) = (Diary::default(), ByText::new(by_letter));
-    let runtime = Runtime::builder().gate(ByText::new(by_letter)).gate(later.clone()).build();
+async fn agentcore_245_the_first_interceptor_that_does_not_allow_a_call_decides() {
+    let (diary, later) = (Diary::default(), ByText::new(by_letter).called("later"));
+    let runtime = Runtime::builder().interceptor(ByText::new(by_letter)).interceptor(later.clone()).build();
     streamed(&runtime, helper(&diary, "no")).await.1.completed().unwrap();
     assert_eq!((later.judged(), diary.entries().len()), (0, 0));
     streamed(&runtime, helper(&diary, "yes")).await.1.completed().unwrap();
@@ -92,19 +103,19 @@ async fn agentcore_245_the_first_gate_that_does_not_allow_a_call_decides() {
 }
 
 #[tokio::test]
-async fn a_denial_is_remembered_whatever_the_gate_says_later() {
+async fn a_denial_is_remembered_whatever_the_interceptor_says_later() {
     let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
     let workflow = Workflow::new(helper(&diary, "no"));
     let strict = ByText::new(by_letter);
     let run = stored(&store, &strict).build().start(&workflow, Conversation::from("go")).await.unwrap().run;
-    let lax = ByText::new(|_| Permission::Allow);
+    let lax = ByText::new(|_| Verdict::Allow);
     let again = stored(&store, &lax).build().resume(&workflow, run).await.unwrap();
     assert_eq!(again.status, RunStatus::Completed);
     assert_eq!((diary.entries().len(), lax.judged()), (0, 0));
 }
 
 #[tokio::test]
-async fn a_question_of_a_gate_suspends_the_run_and_the_answer_decides() {
+async fn a_question_of_an_interceptor_suspends_the_run_and_the_answer_decides() {
     for (answer, calls) in [(Answer::approve(), 1), (Answer::reject("not now"), 0)] {
         let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
         let workflow = Workflow::new(helper(&diary, "ask"));
@@ -124,23 +135,27 @@ async fn a_question_of_a_gate_suspends_the_run_and_the_answer_decides() {
 }
 
 #[tokio::test]
-async fn a_gate_that_cannot_decide_lets_nothing_through() {
+async fn an_interceptor_that_cannot_decide_lets_nothing_through() {
     struct Broken;
-    impl Gate for Broken {
-        fn judge<'a>(&'a self, _: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
+    impl Interceptor for Broken {
+        fn name(&self) -> &str {
+            "broken"
+        }
+
+        fn before<'a>(&'a self, _: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
             Box::pin(async { Err(Error::failed("the rules are gone")) })
         }
     }
     let diary = Diary::default();
-    let runtime = Runtime::builder().gate(Broken).build();
+    let runtime = Runtime::builder().interceptor(Broken).build();
     let outcome = streamed(&runtime, helper(&diary, "yes")).await.1;
     assert_eq!(outcome.status, RunStatus::Failed);
     assert!(diary.entries().is_empty());
 }
 
 #[tokio::test]
-async fn what_an_agent_refuses_by_its_conversation_reaches_no_gate() {
-    let (diary, gate) = (Diary::default(), ByText::new(|_| Permission::Allow));
+async fn what_an_agent_refuses_by_its_conversation_reaches_no_interceptor() {
+    let (diary, gate) = (Diary::default(), ByText::new(|_| Verdict::Allow));
     let agent = agent(&calls_then_done(call("echo", "hello")))
         .tool(echo("echo", &diary))
         .refuse_when(|conversation, call| {
@@ -150,7 +165,7 @@ async fn what_an_agent_refuses_by_its_conversation_reaches_no_gate() {
         })
         .build()
         .unwrap();
-    let runtime = Runtime::builder().gate(gate.clone()).build();
+    let runtime = Runtime::builder().interceptor(gate.clone()).build();
     let outcome = streamed(&runtime, agent).await.1;
     assert_eq!(outcome.status, RunStatus::Completed);
     assert_eq!((diary.entries().len(), gate.judged()), (0, 0));
@@ -166,7 +181,7 @@ async fn a_call_that_was_interrupted_and_is_denied_meanwhile_is_not_made_again()
         .build()
         .unwrap();
     let workflow = Workflow::new(helper);
-    let lax = ByText::new(|_| Permission::Allow);
+    let lax = ByText::new(|_| Verdict::Allow);
     let canceller = Canceller::new();
     let run = stored(&store, &lax).build().start(&workflow, Conversation::from("go")).canceller(&canceller);
     let cancel = async {
@@ -191,7 +206,7 @@ async fn a_denied_call_of_a_fatal_tool_does_not_end_the_run() {
     let diary = Diary::default();
     let helper =
         agent(&calls_then_done(call("echo", "no"))).tool(echo("echo", &diary).fatal()).build().unwrap();
-    let runtime = Runtime::builder().gate(ByText::new(by_letter)).build();
+    let runtime = Runtime::builder().interceptor(ByText::new(by_letter)).build();
     let outcome = streamed(&runtime, helper).await.1;
     assert_eq!(outcome.status, RunStatus::Completed, "{:?}", outcome.error);
     let told = results(&outcome.completed().unwrap().result.unwrap()).remove(0);
@@ -201,8 +216,8 @@ async fn a_denied_call_of_a_fatal_tool_does_not_end_the_run() {
 
 #[tokio::test]
 async fn what_was_approved_for_a_run_is_not_asked_again_and_a_resumed_run_remembers_it() {
-    fn covered(text: &str) -> Permission {
-        Permission::ask(Question::approval(format!("Echo {text}?")).covers("every echo"))
+    fn covered(text: &str) -> Verdict {
+        Verdict::ask(Question::approval(format!("Echo {text}?")).covers("every echo"))
     }
     let (diary, store) = (Diary::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
     let replies = [call("echo", "one"), call("echo", "two"), Reply::text("Done.")];

@@ -15,6 +15,7 @@
 //! | what a step is | [`Step`] |
 //! | what a step may do | [`Scope`] |
 //! | why runs survive | [`Entry`] and [`store`] |
+//! | what stands between a run and the world | [`Interceptor`] |
 //! | what listeners hear | [`Event`] |
 //! | how to run something | [`Runtime`] and [`Workflow`] |
 //! | how to read what a run wrote | [`journal`] |
@@ -27,6 +28,7 @@ mod embedding;
 mod error;
 mod event;
 mod id;
+mod intercept;
 pub mod journal;
 mod json;
 mod message;
@@ -52,6 +54,9 @@ pub use event::{
     Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
 };
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
+pub use intercept::{
+    EffectOutcome, EffectRequest, Intercepted, Interceptor, InvalidLabel, Label, Labels, Speech, Verdict,
+};
 pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub use json::{json_text, sort_keys};
 pub use message::{Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage};
@@ -65,12 +70,11 @@ pub use run::{
     Runner, Runtime, RuntimeBuilder, Start, State, Subscription, WhenBusy, WhenDropped, Workflow,
     cancel_for_good,
 };
-pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap, Veil};
+pub use scope::{Canceller, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{Launch, Mail, NewMail, RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
-    Access, AccessMode, DuplicateTool, Execution, Gate, GateRequest, Invocation, Origin, Permission,
-    Preparation, Reconciled, Repeat, Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec,
-    Toolset,
+    Access, AccessMode, DuplicateTool, Execution, Invocation, Origin, Preparation, Reconciled, Repeat,
+    Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
 };

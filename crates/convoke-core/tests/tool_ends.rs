@@ -7,8 +7,8 @@ use crate::common::stored::{Home, echo};
 use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::{
-    Answer, BoxFuture, Error, Gate, GateRequest, Permission, Question, Repeat, RunStatus, Tool, ToolCall,
-    ToolEffect, ToolSpec, Workflow,
+    Answer, BoxFuture, EffectRequest, Error, Intercepted, Interceptor, Question, Repeat, RunStatus, Tool,
+    ToolCall, ToolEffect, ToolSpec, Verdict, Workflow,
 };
 use convoke_steps::{AsyncFunc, Chain, task_boxed};
 use serde_json::json;
@@ -65,16 +65,22 @@ async fn only_of_a_call_that_may_have_acted_it_is_said_that_nobody_knows() {
 /// Asks about every call; approvals may cover all of them.
 struct Asks;
 
-impl Gate for Asks {
-    fn judge<'a>(&'a self, _: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
-        Box::pin(async { Ok(Permission::ask(Question::approval("May it?").covers("looking"))) })
+impl Interceptor for Asks {
+    fn name(&self) -> &str {
+        "asks"
+    }
+
+    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+        let question = Question::approval("May it?").covers("looking");
+        let is_call = matches!(about.request, EffectRequest::Tool { .. });
+        Box::pin(async move { Ok(if is_call { Verdict::ask(question) } else { Verdict::Allow }) })
     }
 }
 
 /// What came of two calls, each answered like this if it is asked about; and how often that was.
 async fn asked(answer: impl Fn() -> Answer) -> (Vec<String>, usize) {
     let (home, tool) = (Home::new(echo()), TestTool::gives("look", "seen"));
-    let (workflow, runtime) = (one(&tool), home.builder().gate(Asks).build());
+    let (workflow, runtime) = (one(&tool), home.builder().interceptor(Asks).build());
     let mut outcome = runtime.start(&workflow, state(2)).await.unwrap();
     let mut questions = 0;
     while outcome.status == RunStatus::Suspended {

@@ -12,7 +12,8 @@ use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{Batch, Lease, NewRun, RunChange, Totals};
 use convoke_core::{
-    Digest, EffectKind, Entry, IdempotencyKey, Path, Phase, Question, RunId, RunStatus, Store, Timestamp,
+    Digest, EffectKind, Entry, IdempotencyKey, Labels, Path, Phase, Question, RunId, RunStatus, Store,
+    Timestamp,
 };
 use convoke_store::SqliteStore;
 use rusqlite::{Connection, params};
@@ -191,6 +192,7 @@ fn trivial(seq: u64) -> Entry {
         at: Timestamp::now(),
         request: None,
         outcome: Some(Bytes::from_static(br#"{"ok":1}"#)),
+        labels: Labels::new(),
     }
 }
 

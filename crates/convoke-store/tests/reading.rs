@@ -85,8 +85,8 @@ async fn what_others_write_meanwhile_is_seen() {
     assert_eq!(held, None);
 }
 
-/// Takes away what version 5 has added.
-const WITHOUT_MAIL: &str = "DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; DROP INDEX runs_under_way; \
+/// Takes away what version 6 and 5 have added.
+const WITHOUT_MAIL: &str = "ALTER TABLE entries DROP COLUMN labels; DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; DROP INDEX runs_under_way; \
      ALTER TABLE runs DROP COLUMN wake; PRAGMA user_version = 4; CREATE TABLE answers (run INTEGER NOT NULL, \
      question TEXT NOT NULL, number INTEGER NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (run, question, number)) \
      STRICT, WITHOUT ROWID;";
@@ -95,6 +95,17 @@ const WITHOUT_MAIL: &str = "DROP TABLE mail; DROP TABLE waits; DROP TABLE holder
 const WITHOUT_LAUNCHES: &str = "DROP TABLE launches; DROP TABLE labels; DROP INDEX runs_by_parent; DROP INDEX runs_by_thread; \
      ALTER TABLE runs DROP COLUMN parent; ALTER TABLE runs DROP COLUMN thread; ALTER TABLE runs DROP COLUMN latest; \
      ALTER TABLE runs DROP COLUMN worked; PRAGMA user_version = 3;";
+
+#[tokio::test]
+async fn a_store_without_labels_is_read_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = closed_store(folder.path()).await;
+    let older = "ALTER TABLE entries DROP COLUMN labels; PRAGMA user_version = 5";
+    Connection::open(&file).unwrap().execute_batch(older).unwrap();
+    let reader = SqliteStore::open_read_only(&file).unwrap();
+    let entries = reader.entries(&"one".parse().unwrap(), 1, 9).await.unwrap();
+    assert!(!entries.is_empty() && entries.iter().all(|entry| entry.labels.is_empty()), "{entries:?}");
+}
 
 #[tokio::test]
 async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {

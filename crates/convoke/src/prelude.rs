@@ -7,9 +7,10 @@ pub use convoke_agent::{
     Agent, AgentResult, AgentStop, AgentTool, Approval, ClientTool, FunctionTool, WorkflowTool,
 };
 pub use convoke_core::{
-    Answer, Attendant, BoxFuture, Canceller, Decision, Error, Event, EventKind, Fork, Limits, Message, Model,
-    ModelParams, Money, Outcome, Question, Registry, RunId, RunStatus, Runner, Runtime, Scope, Step, StepEnd,
-    Store, ToolEffect, ToolEffects, Toolset, Transcript, Workflow,
+    Answer, Attendant, BoxFuture, Canceller, Decision, EffectOutcome, EffectRequest, Error, Event, EventKind,
+    Fork, Intercepted, Interceptor, Label, Labels, Limits, Message, Model, ModelParams, Money, Outcome,
+    Position, Question, Registry, RunId, RunStatus, Runner, Runtime, Scope, Step, StepEnd, Store,
+    Subscription, ToolEffect, ToolEffects, Toolset, Transcript, Verdict, Workflow,
 };
 pub use convoke_goals as goals;
 pub use convoke_goals::{

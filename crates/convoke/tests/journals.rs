@@ -130,7 +130,7 @@ struct StoredEntry {
 
 impl From<Entry> for StoredEntry {
     fn from(entry: Entry) -> Self {
-        let Entry { seq, path, ordinal, effect, phase, digest, at, request, outcome } = entry;
+        let Entry { seq, path, ordinal, effect, phase, digest, at, request, outcome, labels: _ } = entry;
         let text =
             |json: convoke::core::store::Bytes| String::from_utf8(json.to_vec()).expect("JSON is text");
         Self {
@@ -160,6 +160,7 @@ impl From<StoredEntry> for Entry {
             at,
             request: request.map(Into::into),
             outcome: outcome.map(Into::into),
+            labels: convoke::core::Labels::new(),
         }
     }
 }

@@ -103,19 +103,20 @@ fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &Progress) ->
         return Plan::Refuse(reason);
     }
     if tool.spec().execution == Execution::Client {
-        return match tool.check(&call.arguments) {
+        return match scope.check_arguments(&**tool, &call.arguments) {
             Ok(()) => Plan::HandOver,
             Err(problem) => Plan::Dismiss(format!("invalid arguments: {problem}")),
         };
     }
     // Nobody is bothered with a call that will not be made.
-    let needs_approval = turn.agent.approval.covers(&**tool) && tool.check(&call.arguments).is_ok();
+    let is_fit = || scope.check_arguments(&**tool, &call.arguments).is_ok();
+    let needs_approval = turn.agent.approval.covers(&**tool) && is_fit();
     let approval = needs_approval.then(|| scope.child("approval"));
     let place = scope.place(tool.spec().name());
     match progress.repeats.refusal(call) {
         Some(reason) => Plan::Refuse(reason),
         None => {
-            let accesses = tool.accesses(&call.arguments);
+            let accesses = scope.accesses(&**tool, &call.arguments);
             Plan::Make(Work { tool: Arc::clone(tool), place, approval, accesses })
         }
     }

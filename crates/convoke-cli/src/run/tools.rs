@@ -128,7 +128,7 @@ impl Hands {
 
     /// Has every call judged before it is made.
     pub(crate) fn guard(&self, builder: RuntimeBuilder) -> RuntimeBuilder {
-        builder.gate(self.gate.clone())
+        builder.interceptor(self.gate.clone())
     }
 
     /// The key and the place in a policy that set this limit of the run, if a policy does.

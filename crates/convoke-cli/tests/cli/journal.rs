@@ -82,6 +82,7 @@ impl Run {
             at: self.clock,
             request: request.map(bytes),
             outcome: outcome.map(bytes),
+            labels: convoke_core::Labels::new(),
         });
         self
     }

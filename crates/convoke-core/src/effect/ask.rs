@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use super::Past;
 use crate::ask::{Answer, PendingQuestion, Question};
 use crate::event::EventKind;
+use crate::intercept::EffectRequest;
 use crate::journal::{Attached, Recorded};
 use crate::run::{Awaited, suspension};
 use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
@@ -22,25 +23,25 @@ impl Scope {
     /// in the store, anybody may answer it there, and resuming the run goes on with the answer.
     ///
     /// # Errors
-    /// [`Error::Suspended`] while there is no answer, and other stops.
+    /// [`Error::Suspended`] while there is no answer, other stops, and [`Error::Denied`] by an interceptor.
     pub async fn ask(&self, question: Question) -> Result<Answer, Error> {
         let digest = Digest::of_json(&serde_json::to_value(&question)?);
-        let Some(veiled) = self.veiled_question(&question) else {
+        let Some(heard) = self.heard_question(&question) else {
             return self.ask_about(digest, question).await;
         };
-        // A run may have asked before there was a veil. It is still the same question.
+        // A run may have asked when nobody changed what is heard of it. It is still the same question.
         let digest = match self.next_digest() == Some(digest) {
             true => digest,
-            false => Digest::of_json(&serde_json::to_value(&veiled)?),
+            false => Digest::of_json(&serde_json::to_value(&heard)?),
         };
-        let options = veiled.clone();
-        let answer = self.ask_about(digest, veiled).await?;
-        Ok(options.unveiled(answer, &question))
+        let options = heard.clone();
+        let answer = self.ask_about(digest, heard).await?;
+        Ok(options.meant(answer, &question))
     }
 
     /// Asks about something that is known by a digest. Should the words be others when the run goes on, it is still the
     /// same question, and what was answered holds.
-    pub(super) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
+    pub(crate) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
         let json = serde_json::to_value(&question)?;
         let effect = self.number(EffectKind::Ask, digest);
         let past = effect.recorded::<Recorded<Answer>>(|| json.to_string());
@@ -49,12 +50,20 @@ impl Scope {
         let begun = slot.and_then(|slot| slot.started);
         begun.into_iter().for_each(|begun| effect.reach(begun.seq));
         let asked = begun.map_or_else(Timestamp::now, |begun| begun.at);
+        let id = effect.key();
+        let request = EffectRequest::Ask { question: &question };
+        if !replayed && let Some(reason) = effect.denied(&request).await? {
+            let is_new = matches!(past, Ok(Past::Unknown));
+            let attached = Attached { closed: (!is_new).then_some(id), ..Attached::default() };
+            let json = is_new.then(|| json.to_string().into());
+            return effect.finish(json, Err(Error::Denied(reason.into())), attached);
+        }
         let pending = PendingQuestion {
             run: self.run_id().clone(),
-            id: effect.key(),
+            id,
             path: effect.path.clone(),
             asked,
-            question,
+            question: question.clone(),
         };
         let past = match past {
             // As far as the run has come, it waits for an answer.
@@ -64,15 +73,17 @@ impl Scope {
             }
             past => past?,
         };
+        let shown =
+            PendingQuestion { question: self.outward_question(&question).into_owned(), ..pending.clone() };
         match past {
             Past::Unknown => {
-                let attached = Attached { opened: Some(pending.clone()), ..Attached::default() };
+                let attached = Attached { opened: Some(shown.clone()), ..Attached::default() };
                 let begun = effect.append(Phase::Started, Some(json.to_string().into()), None, attached);
                 begun.into_iter().for_each(|begun| effect.reach(begun));
                 effect.settle().await?;
             }
             // It may have been withdrawn when the run failed, and is wanted again now that the run goes on.
-            Past::InDoubt => self.journal().into_iter().for_each(|journal| journal.open_question(&pending)),
+            Past::InDoubt => self.journal().into_iter().for_each(|journal| journal.open_question(&shown)),
             Past::Finished(_) => {}
         }
         self.tell_question(&pending, replayed).await;
@@ -82,9 +93,11 @@ impl Scope {
                 answer.into_result()?
             }
             _ => {
-                let answer = self.await_answer(&pending).await;
-                let attached = Attached { closed: Some(pending.id.clone()), ..Attached::default() };
-                effect.finish(None, answer, attached)?
+                let answer = self.await_answer(&shown, &pending).await;
+                let answer = answer.map(|answer| shown.question.meant(answer, &question));
+                let (answer, labels) = effect.judged(&request, answer).await;
+                let closed = Some(pending.id.clone());
+                effect.finish(None, answer, Attached { closed, labels, ..Attached::default() })?
             }
         };
         if self.is_heard() {
@@ -102,7 +115,12 @@ impl Scope {
         }
     }
 
-    async fn await_answer(&self, pending: &PendingQuestion) -> Result<Answer, Error> {
+    /// Waits for the answer to a question as people see it. The run knows it as the other one.
+    async fn await_answer(
+        &self,
+        pending: &PendingQuestion,
+        known: &PendingQuestion,
+    ) -> Result<Answer, Error> {
         let mut given: Vec<Answer> = Vec::new();
         let mut patience = PATIENCE;
         let mut shown = pending.clone();
@@ -114,12 +132,12 @@ impl Scope {
             let answer = match self.respond(&shown, &given).await? {
                 Response::Given(answer) => answer,
                 Response::DecidedElsewhere => continue,
-                Response::NobodyThere => return Err(self.suspend(Awaited::answer(pending))),
+                Response::NobodyThere => return Err(self.suspend(Awaited::answer(known))),
             };
             match pending.objection_to(&answer, &answers) {
                 None => given.push(answer),
                 // Whoever answers like this again and again is not there.
-                Some(_) if patience == 1 => return Err(self.suspend(Awaited::answer(pending))),
+                Some(_) if patience == 1 => return Err(self.suspend(Awaited::answer(known))),
                 Some(objection) => {
                     patience -= 1;
                     shown = pending.noting(&objection);

@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::doubt::Interrupted;
-use super::{Past, shortened};
+use super::{Numbered, Past, shortened};
+use crate::intercept::{EffectRequest, Labels};
 use crate::journal::Attached;
 use crate::tool::Repeat;
 use crate::{Digest, EffectKind, Error, IdempotencyKey, Scope};
@@ -63,7 +64,7 @@ impl<'a> CustomEffect<'a> {
     /// Performs it, unless the journal has its outcome.
     ///
     /// # Errors
-    /// What the code fails with (as [`Error::Effect`], the same on replay), and stops.
+    /// What the code fails with (as [`Error::Effect`], the same on replay), [`Error::Denied`] by an interceptor, and stops.
     pub async fn perform<T, E, F, Fut>(self, code: F) -> Result<T, Error>
     where
         T: Serialize + DeserializeOwned,
@@ -72,9 +73,9 @@ impl<'a> CustomEffect<'a> {
         Fut: Future<Output = Result<T, E>>,
     {
         let Self { scope, name, request, repeat } = self;
-        let request = request?;
-        let effect = scope.number_act(EffectKind::Custom, Digest::of_request(name, &request));
-        let asked = || json!({"name": name, "request": request});
+        let asked_for = request?;
+        let effect = scope.number_act(EffectKind::Custom, Digest::of_request(name, &asked_for));
+        let asked = || json!({"name": name, "request": asked_for});
         let past = effect.past(|| shortened(&asked().to_string()))?;
         let in_doubt = match past {
             Past::Finished(outcome) => return outcome,
@@ -83,6 +84,7 @@ impl<'a> CustomEffect<'a> {
         };
         let request = effect.dated(asked())?;
         effect.check((!in_doubt).then_some(&request))?;
+        let about = EffectRequest::Custom { name, request: &asked_for };
         if in_doubt && repeat == Repeat::Never {
             // What it gave is lost; `done` can only be said of something that has a value for that.
             let lost = |text: Value| {
@@ -92,10 +94,16 @@ impl<'a> CustomEffect<'a> {
                 if lost(json!("")).is_ok() { &["done", "again", "stop"] } else { &["again", "stop"] };
             match scope.resolve_doubt(name, &effect, asked(), options, None).await? {
                 Interrupted::Done(text) => {
-                    return effect.finish(None, Ok(lost(Value::String(text))?), Attached::default());
+                    let given = Ok(lost(Value::String(text))?);
+                    let (given, labels) = scope.judged_custom(&effect, &about, given).await;
+                    return effect.finish(None, given, Attached { labels, ..Attached::default() });
                 }
                 Interrupted::Again => {}
             }
+        }
+        if let Some(reason) = effect.denied(&about).await? {
+            let request = (!in_doubt).then_some(request);
+            return effect.finish(request, Err(Error::Denied(reason.into())), Attached::default());
         }
         let request = match repeat {
             Repeat::Never => {
@@ -115,11 +123,27 @@ impl<'a> CustomEffect<'a> {
             },
             stop = scope.out_of_time() => Err(stop),
         };
-        effect.finish(request, outcome, Attached::default())
+        let (outcome, labels) = scope.judged_custom(&effect, &about, outcome).await;
+        effect.finish(request, outcome, Attached { labels, ..Attached::default() })
     }
 }
 
 impl Scope {
+    /// What interceptors make of what the user's code gave, which they know as JSON.
+    async fn judged_custom<T: Serialize + DeserializeOwned>(
+        &self,
+        effect: &Numbered<'_>,
+        about: &EffectRequest<'_>,
+        outcome: Result<T, Error>,
+    ) -> (Result<T, Error>, Labels) {
+        if self.around.is_none() {
+            return (outcome, Labels::new());
+        }
+        let value = outcome.and_then(|value| crate::json::to_value(&value));
+        let (value, labels) = effect.judged(about, value).await;
+        (value.and_then(|value| Ok(serde_json::from_value(value)?)), labels)
+    }
+
     /// What the journal would give back for a value: a run must not go on with something a resumed one could not have.
     fn storable<T: Serialize + DeserializeOwned>(&self, name: &str, value: T) -> Result<T, Error> {
         if self.journal().is_none() {

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Past, decode};
 use crate::event::Moment;
+use crate::intercept::Labels;
 use crate::journal::{Attached, Draft, FATE};
 use crate::{Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
 
@@ -63,6 +64,7 @@ impl Scope {
             request: None,
             // A path and a duration always serialise.
             outcome: serde_json::to_vec(&outcome).ok().map(Into::into),
+            labels: Labels::new(),
         };
         let entry = journal.append(draft, Attached::default());
         entry.into_iter().for_each(|entry| self.node.reach(Moment::of_entry(entry)));

@@ -11,6 +11,7 @@ mod continue_with;
 mod custom;
 mod decision;
 mod doubt;
+mod first;
 mod model;
 mod receive;
 mod recount;
@@ -33,11 +34,13 @@ pub(crate) use receive::Asked;
 pub use receive::Received;
 
 use crate::event::Moment;
+use crate::intercept::Labels;
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};
 use crate::scope::LeafReplay;
 use crate::{
-    Digest, Divergence, EffectKind, Error, IdempotencyKey, Path, Phase, RecordedError, Scope, Timestamp,
+    Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError, Scope,
+    Timestamp,
 };
 
 /// The longest request shown in a divergence.
@@ -45,11 +48,11 @@ const SHOWN_REQUEST: usize = 600;
 
 /// An effect that has its number, and whose past is known.
 pub(crate) struct Numbered<'a> {
-    scope: &'a Scope,
+    pub(crate) scope: &'a Scope,
     pub(crate) path: &'a Path,
     pub(crate) ordinal: u32,
     effect: EffectKind,
-    digest: Digest,
+    pub(crate) digest: Digest,
     /// Where its key is derived from, if that is not its own path.
     keyed_as: Option<Path>,
 }
@@ -103,7 +106,7 @@ impl Scope {
     }
 
     /// What the journal knows the effect by that is begun next in this scope.
-    fn next_digest(&self) -> Option<Digest> {
+    pub(crate) fn next_digest(&self) -> Option<Digest> {
         let next = self.node.next_ordinal.load(Ordering::Relaxed);
         let slot = self.journal()?.index.get(self.path(), next)?;
         slot.first().map(|entry| entry.digest)
@@ -238,12 +241,14 @@ impl<'a> Numbered<'a> {
         request: impl FnOnce() -> String,
     ) -> Result<Past<(O, u64)>, Error> {
         let Some(journal) = self.scope.journal() else { return Ok(Past::Unknown) };
+        self.tell_what_was_asked();
         let past = match journal.index.get(self.path, self.ordinal) {
             Some(slot) if slot.first().is_some() => {
                 self.compare(slot.first(), request)?;
                 match slot.finished {
                     Some(entry) => {
                         self.scope.mark_told(journal);
+                        self.learn_again(entry);
                         Past::Finished((decode(entry.outcome.as_deref())?, entry.seq))
                     }
                     None => Past::InDoubt,
@@ -262,11 +267,7 @@ impl<'a> Numbered<'a> {
         Ok(past)
     }
 
-    fn compare(
-        &self,
-        recorded: Option<&crate::Entry>,
-        request: impl FnOnce() -> String,
-    ) -> Result<(), Error> {
+    fn compare(&self, recorded: Option<&Entry>, request: impl FnOnce() -> String) -> Result<(), Error> {
         match recorded {
             Some(entry) if entry.digest != self.digest || entry.effect != self.effect => {
                 let recorded = entry.request.as_deref().map_or("(not kept)".into(), String::from_utf8_lossy);
@@ -324,19 +325,41 @@ impl<'a> Numbered<'a> {
         recorded.into_result()
     }
 
-    /// Takes down what became of the effect, in the form it is read back in.
+    /// Takes down what became of the effect, in the form it is read back in, and what is known of it.
     fn keep(
         &self,
         request: Option<Bytes>,
         outcome: &impl Serialize,
-        attached: Attached<'_>,
+        mut attached: Attached<'_>,
     ) -> Result<(), Error> {
+        if self.effect == EffectKind::Tool {
+            // A call that the journal answers is not made again, and nothing is learnt in it then.
+            attached.labels.join(&self.scope.learnt());
+        }
+        let labels = attached.labels.clone();
         if self.scope.journal().is_some() {
             let json = serde_json::to_vec(outcome)?;
             let entry = self.append(Phase::Finished, request, Some(json.into()), attached);
             entry.into_iter().for_each(|entry| self.reach(entry));
         }
+        self.learn(&labels);
         Ok(())
+    }
+
+    fn learn(&self, labels: &Labels) {
+        match self.effect {
+            EffectKind::Tool => self.scope.learn_from_call(labels),
+            _ => self.scope.learn(labels),
+        }
+    }
+
+    /// What the journal answers is learnt as it was, and what interceptors did about it is not done again. A tool's call sees
+    /// to the latter itself, together with what else was done in it.
+    fn learn_again(&self, entry: &Entry) {
+        self.learn(&entry.labels);
+        if self.scope.around.is_some() && self.effect != EffectKind::Tool {
+            self.scope.recount_within(&self.scope.path_of_interceptors(self.ordinal));
+        }
     }
 
     /// Takes an entry down. Gives its number.
@@ -345,7 +368,7 @@ impl<'a> Numbered<'a> {
         phase: Phase,
         request: Option<Bytes>,
         outcome: Option<Bytes>,
-        attached: Attached<'_>,
+        mut attached: Attached<'_>,
     ) -> Option<u64> {
         let draft = Draft {
             path: self.path,
@@ -355,6 +378,7 @@ impl<'a> Numbered<'a> {
             digest: self.digest,
             request,
             outcome,
+            labels: std::mem::take(&mut attached.labels),
         };
         self.scope.journal()?.append(draft, attached)
     }

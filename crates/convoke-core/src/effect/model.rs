@@ -13,6 +13,7 @@ use crate::budget::{
     ASSUMED_OUTPUT_TOKENS, Charge, Heard, Reservation, Wanted, broken_off, completed, tokens_asked,
 };
 use crate::event::{EventKind, ModelCall, ModelCallEnd};
+use crate::intercept::{EffectRequest, Labels};
 use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
@@ -41,7 +42,7 @@ impl Scope {
     /// The reply may have been cut off at its token limit; [`ModelReply::whole`] refuses that.
     ///
     /// # Errors
-    /// [`Error::Model`], [`Error::Budget`], [`Error::TimedOut`], and stops.
+    /// [`Error::Model`], [`Error::Budget`], [`Error::TimedOut`], [`Error::Denied`] by an interceptor, and stops.
     pub async fn model(
         &self,
         model: &Arc<dyn Model>,
@@ -57,6 +58,7 @@ impl Scope {
                 self.count_model_call(&call, model.highest_price());
                 let (was_made, usage) = (call.was_made(), call.usage());
                 if was_made {
+                    effect.reach_what_came_first();
                     self.begin_call(&message_id, model.name(), &request, visibility, true).await;
                 }
                 effect.reach(entry);
@@ -64,7 +66,7 @@ impl Scope {
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
                     if visibility == Visibility::Streamed {
-                        self.retell(&message_id, reply).await;
+                        self.tell_reply(&message_id, reply, true).await;
                     }
                 }
                 if was_made {
@@ -80,6 +82,10 @@ impl Scope {
         if let Err(stop) = self.check() {
             return effect.finish(Some(stored), Err(stop), attached());
         }
+        let about = EffectRequest::Model { model: model.name(), request: &request };
+        if let Some(reason) = effect.denied(&about).await? {
+            return effect.finish(Some(stored), Err(Error::Denied(reason.into())), attached());
+        }
         let reservation = match self.reserve(&**model, &mut request).await {
             Ok(reservation) => reservation,
             Err(error) => return effect.finish(Some(stored), Err(error), attached()),
@@ -87,12 +93,20 @@ impl Scope {
         effect.settle().await?;
         self.begin_call(&message_id, model.name(), &request, visibility, false).await;
         let asked = tokens_asked(&request);
+        // What goes out is what the run knows, unless interceptors give the model something else.
+        let (outward, known) = match &self.around {
+            Some(_) => (self.outward_request(&**model, &request).into_owned(), Some(request)),
+            None => (request, None),
+        };
+        let is_held = self.around.as_ref().is_some_and(|around| around.holds_replies());
+        let while_it_comes = if is_held { Visibility::Hidden } else { visibility };
         // Outside the stream, so that it is known however the stream ends.
         let mut heard = Heard::default();
         let stream = async {
             // Whoever honours keys would give the reply again that was of no use.
             let call = CallContext { key: effect.key().after_refused(refused) };
-            self.stream(&**model, request, call, &message_id, visibility, &mut heard).await
+            let requests = (outward, known.as_ref());
+            self.stream(&**model, requests, call, &message_id, while_it_comes, &mut heard).await
         };
         let outcome = tokio::select! {
             biased;
@@ -109,6 +123,12 @@ impl Scope {
         if let Some(reservation) = reservation {
             reservation.settle(charged(usage.unwrap_or_default(), model.highest_price()));
         }
+        let (outcome, labels) = match &known {
+            Some(request) => {
+                effect.judged(&EffectRequest::Model { model: model.name(), request }, outcome).await
+            }
+            None => (outcome, Labels::new()),
+        };
         let call = match ended(outcome, usage) {
             Ok(call) => call,
             Err(stop) => {
@@ -119,12 +139,17 @@ impl Scope {
             }
         };
         self.node.run.count_model_call(call.usage(), call.is_priced());
-        effect.keep(Some(stored), &call, attached())?;
+        effect.keep(Some(stored), &call, Attached { labels, ..attached() })?;
         let outcome = call.into_result();
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
         if let Ok(reply) = &outcome {
             self.note_reply(reply);
             if visibility == Visibility::Streamed && self.is_heard() {
+                if is_held {
+                    for kind in retold(&message_id, reply) {
+                        self.emit_in_passing(kind).await;
+                    }
+                }
                 // What was told in passing has its moments in the account of the run, where it is told in one piece.
                 self.node.skip(retold(&message_id, reply).count() as u64);
                 self.end_message(&message_id, reply, false).await;
@@ -186,17 +211,20 @@ impl Scope {
     async fn stream(
         &self,
         model: &dyn Model,
-        request: ModelRequest,
+        (request, known): (ModelRequest, Option<&ModelRequest>),
         call: CallContext,
         message_id: &str,
         visibility: Visibility,
         so_far: &mut Heard,
     ) -> Result<ModelReply, ModelError> {
         let heard = visibility == Visibility::Streamed && self.is_heard();
-        let taken =
-            request.messages.iter().flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
+        let said = known.unwrap_or(&request).messages.iter();
+        let taken = said.flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
         let mut builder = ReplyBuilder::new(model.name(), message_id).avoiding(taken.collect());
         let mut pieces = model.reply(request, call);
+        if let (Some(around), Some(known)) = (&self.around, known) {
+            pieces = around.reply(known, pieces);
+        }
         let mut begun = false;
         while let Some(piece) = pieces.next().await {
             let delta = piece?;
@@ -245,15 +273,15 @@ impl Scope {
         self.emit_as(kind, replayed).await;
     }
 
-    /// Tells a reply from the journal: the same events, with each text in one piece.
-    async fn retell(&self, id: &str, reply: &ModelReply) {
+    /// Tells a reply that is there as a whole: the same events, with each text in one piece.
+    async fn tell_reply(&self, id: &str, reply: &ModelReply, replayed: bool) {
         if !self.is_heard() {
             return;
         }
         for kind in retold(id, reply) {
-            self.emit_as(kind, true).await;
+            self.emit_as(kind, replayed).await;
         }
-        self.end_message(id, reply, true).await;
+        self.end_message(id, reply, replayed).await;
     }
 
     fn must_be_allowed(&self, model: &dyn Model) -> Result<(), Error> {

@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::{Numbered, Past};
 use crate::event::EventKind;
+use crate::intercept::{EffectRequest, Labels};
 use crate::journal::{Attached, RunJournal};
 use crate::run::{Awaited, Earlier};
 use crate::store::{Mail, must_be_channel};
-use crate::{Digest, EffectKind, Error, Path, Phase, Scope, Timestamp};
+use crate::{Digest, EffectKind, Error, Path, Phase, RecordedError, Scope, Timestamp};
 
 /// Something a run was sent, and has taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,7 +49,8 @@ impl Scope {
     /// ```
     ///
     /// # Errors
-    /// If what was sent is not a `T`, [`Error::Suspended`] while there is nothing, and other stops.
+    /// If what was sent is not a `T`, [`Error::Suspended`] while there is nothing, other stops, and [`Error::Denied`] by an
+    /// interceptor.
     pub async fn receive<T: DeserializeOwned>(&self, channel: &str) -> Result<Received<T>, Error> {
         let effect = self.number_act(EffectKind::Receive, Digest::of_parts(&[channel.as_bytes()]));
         let past = effect.past::<Received>(|| channel.to_owned())?;
@@ -66,11 +68,15 @@ impl Scope {
                     let request = serde_json::to_vec(&request)?;
                     effect.append(Phase::Started, Some(request.into()), None, Attached::default());
                 }
-                match effect.earlier() {
-                    Earlier::Done(received) => {
+                let denied = effect.denied(&EffectRequest::Receive { channel }).await?;
+                match (denied, effect.earlier()) {
+                    (Some(reason), _) => {
+                        effect.finish(None, Err(Error::Denied(reason.into())), Attached::default())?
+                    }
+                    (None, Earlier::Done(received)) => {
                         effect.finish(None, Ok(serde_json::from_slice(&received)?), Attached::default())?
                     }
-                    _ => self.await_mail::<T>(journal, &effect, channel).await?,
+                    (None, _) => self.await_mail::<T>(journal, &effect, channel).await?,
                 }
             }
         };
@@ -103,9 +109,17 @@ impl Scope {
         loop {
             let seen = journal.mailbox.seen(channel);
             let next = store.mail(self.run_id(), channel, seen, 1).await?.pop();
-            // Somebody else in this run may have been faster; nothing comes between taking it and writing that down.
-            if let Some(mail) = next.filter(|mail| journal.mailbox.take(channel, mail.number)) {
-                return take::<T>(effect, channel, mail);
+            if let Some(mail) = next {
+                let judged = judge(effect, channel, &mail).await;
+                if let (Err(stop), _) = &judged
+                    && RecordedError::of(stop).is_none()
+                {
+                    return Err(stop.clone());
+                }
+                // Somebody else in this run may have been faster; nothing comes between taking it and writing that down.
+                if journal.mailbox.take(channel, mail.number) {
+                    return take::<T>(effect, channel, &mail, judged);
+                }
             }
             if journal.mailbox.seen(channel) != seen {
                 continue;
@@ -125,20 +139,36 @@ impl Scope {
 
 /// Takes mail down as taken. What is not what is expected is taken too, and is what the effect failed by: a run that is resumed
 /// goes on with the next.
-fn take<T: DeserializeOwned>(effect: &Numbered<'_>, channel: &str, mail: Mail) -> Result<Received, Error> {
+fn take<T: DeserializeOwned>(
+    effect: &Numbered<'_>,
+    channel: &str,
+    mail: &Mail,
+    (judged, labels): (Result<Received, Error>, Labels),
+) -> Result<Received, Error> {
     let number = mail.number;
-    match mail.read::<T>().and_then(|_| mail.read::<Value>()) {
-        Ok(payload) => {
-            let received = Received { payload, sender: mail.sender, at: mail.at, number };
-            effect.finish(None, Ok(received), Attached::default())
-        }
-        Err(error) => {
+    let expected = judged.and_then(|received| match T::deserialize(&received.payload) {
+        Ok(_) => Ok(received),
+        Err(error) => Err(unexpected(channel, number, &received.sender, &error)),
+    });
+    let attached = Attached { labels, ..Attached::default() };
+    let refused = match &expected {
+        Ok(_) => None,
+        Err(_) => {
             let refused = Asked { refused: Some(number), ..Asked::for_mail_on(channel) };
-            let refused = serde_json::to_vec(&refused)?;
-            let error = unexpected(channel, number, &mail.sender, &error);
-            effect.finish(Some(refused.into()), Err(error), Attached::default())
+            Some(serde_json::to_vec(&refused)?.into())
         }
-    }
+    };
+    effect.finish(refused, expected, attached)
+}
+
+/// What interceptors make of mail, and know of it.
+async fn judge(effect: &Numbered<'_>, channel: &str, mail: &Mail) -> (Result<Received, Error>, Labels) {
+    let (sender, at, number) = (mail.sender.clone(), mail.at, mail.number);
+    let received = match mail.read::<Value>() {
+        Ok(payload) => Ok(Received { payload, sender, at, number }),
+        Err(error) => Err(unexpected(channel, number, &sender, &error)),
+    };
+    effect.judged(&EffectRequest::Receive { channel }, received).await
 }
 
 fn unexpected(channel: &str, number: u64, sender: &str, error: &serde_json::Error) -> Error {

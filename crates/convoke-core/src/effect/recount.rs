@@ -37,13 +37,18 @@ impl Scope {
 
     /// Counts what happened below this scope, whose own outcome is known.
     pub(super) fn recount_below(&self) {
+        self.recount_within(self.path());
+    }
+
+    /// Counts what happened below a path.
+    pub(super) fn recount_within(&self, path: &Path) {
         if let Some(journal) = self.journal() {
-            self.recount(journal, journal.index.slots_below(self.path()));
+            self.recount(journal, journal.index.slots_below(path));
         }
     }
 
     /// Gives up what an interrupted call had asked: what became of the call is known without.
-    pub(super) fn withdraw_asked_by_call(&self) {
+    pub(crate) fn withdraw_asked_by_call(&self) {
         let Some(journal) = self.journal() else { return };
         let (index, own) = (&journal.index, self.path());
         let open = index.slots_at(own).chain(index.slots_below(own)).filter(|slot| slot.finished.is_none());

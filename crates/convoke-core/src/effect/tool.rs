@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 
 use super::doubt::Interrupted;
 use super::{Numbered, Past, shortened};
-use crate::ask::{Decision, Question};
 use crate::budget::Charge;
-use crate::event::{EventKind, Moment};
+use crate::event::EventKind;
+use crate::intercept::EffectRequest;
 use crate::journal::{Attached, Recorded};
 use crate::message::{ToolCall, ToolResult};
 use crate::run::Earlier;
 use crate::scope::{Child, Place};
-use crate::tool::{GateRequest, Invocation, Permission, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Category, Digest, EffectKind, Entry, Error, Path, RecordedError, Scope};
+use crate::tool::{Access, Invocation, Preparation, Reconciled, Repeat, Timeout, Tool};
+use crate::{Category, Digest, EffectKind, Error, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -36,7 +36,7 @@ struct Outcome {
     content: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_error: bool,
-    /// Whether it was not made because a gate did not let it.
+    /// Whether it was not made because an interceptor did not let it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     denied: bool,
     /// Whether it was not made because its arguments are wrong. Journals of older versions have no entry for that.
@@ -87,6 +87,12 @@ fn became(outcome: &Result<Outcome, Error>) -> Result<Option<Earlier>, Error> {
         Err(stop) if RecordedError::of(stop).is_none() => None,
         _ => Some(Earlier::Open),
     })
+}
+
+/// A call, as interceptors are told about it: with the arguments that the run knows.
+fn about<'a>(tool: &'a dyn Tool, call: &'a ToolCall) -> EffectRequest<'a> {
+    let arguments = &call.arguments;
+    EffectRequest::Tool { spec: tool.spec(), arguments, origin: tool.origin(arguments) }
 }
 
 impl Scope {
@@ -155,6 +161,24 @@ impl Scope {
         Ok(outcome)
     }
 
+    /// Checks the arguments of a call as the tool gets them.
+    ///
+    /// # Errors
+    /// What is wrong with them, in words the model can act on.
+    pub fn check_arguments(&self, tool: &dyn Tool, arguments: &Value) -> Result<(), String> {
+        self.checked(tool, &self.outward_arguments(tool, arguments))
+    }
+
+    fn checked(&self, tool: &dyn Tool, outward: &Value) -> Result<(), String> {
+        tool.check(outward).map_err(|problem| self.heard_remark(tool, problem))
+    }
+
+    /// What a call touches, with the arguments that the tool gets.
+    #[must_use]
+    pub fn accesses(&self, tool: &dyn Tool, arguments: &Value) -> Vec<Access> {
+        tool.accesses(&self.outward_arguments(tool, arguments))
+    }
+
     /// In a tool's call: leaves a note with its outcome, which the tool [is told](Tool::noted) when the call is over, and
     /// again when the journal answers it. There is one note a call, the first.
     pub fn leave_note(&self, note: Value) {
@@ -172,6 +196,7 @@ impl Scope {
 
     async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
         let spec = tool.spec();
+        self.node.learnt.gather();
         let effect = self.number_act(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
         let outcome = self.perform_numbered(tool, call, &effect).await;
         if spec.repeat == Repeat::Never
@@ -190,7 +215,9 @@ impl Scope {
     ) -> Result<Outcome, Error> {
         let spec = tool.spec();
         let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
-        let mut refused = tool.check(&call.arguments).err().map(|problem| Outcome::refused(&problem));
+        let outward = self.outward_arguments(&**tool, &call.arguments);
+        let refused = self.checked(&**tool, &outward).err();
+        let mut refused = refused.map(|problem| Outcome::refused(&problem));
         let past = match effect.recorded::<Recorded<Outcome>>(|| shortened(&asked().to_string())) {
             Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
             past => past?,
@@ -202,12 +229,11 @@ impl Scope {
                 // A call that the budget did not allow, or that was refused, was never made.
                 let unmade = matches!(outcome, Err(Error::Budget(_)) | Ok(Outcome { refused: true, .. }));
                 if !unmade {
-                    self.reach_what_came_first();
+                    effect.reach_what_came_first();
                     self.tell_fate(call, outcome.as_ref().ok(), true).await;
                     self.count_attempts(effect.attempts(), &charge);
                 }
-                let may_have_more =
-                    spec.repeat == Repeat::Reenter || !self.node.run.services.gates.is_empty();
+                let may_have_more = spec.repeat == Repeat::Reenter || self.around.is_some();
                 if may_have_more || self.node.replay.get().is_some() {
                     self.recount_below();
                 }
@@ -242,12 +268,18 @@ impl Scope {
         };
         if in_doubt {
             self.count_attempts(effect.attempts(), &charge);
-            if let Some(outcome) = self.reconcile(tool, call, effect).await? {
+            if let Some(content) = self.reconcile(tool, call, &outward, effect).await? {
                 self.withdraw_asked_by_call();
+                let (content, labels) = effect.judged(&about(&**tool, call), Ok(content)).await;
+                let outcome = match content {
+                    Err(stop) if stop.passes(self.path()) => return Err(stop),
+                    Err(error) => Outcome::failed(error.to_string()),
+                    Ok(content) => Outcome::done(content),
+                };
                 self.tell_fate(call, Some(&outcome), false).await;
-                return effect.finish(None, Ok(outcome), Attached::default());
+                return effect.finish(None, Ok(outcome), Attached { labels, ..Attached::default() });
             }
-            if let Some(denied) = self.denied(tool, call).await? {
+            if let Some(denied) = self.denied(tool, call, effect).await? {
                 self.withdraw_asked_by_call();
                 self.tell_fate(call, Some(&denied), false).await;
                 return effect.finish(None, Ok(denied), Attached::default());
@@ -258,14 +290,14 @@ impl Scope {
                 return effect.finish(None, Ok(failed), Attached::default());
             }
             self.tell_fate(call, None, false).await;
-            let prepared = self.prepared(tool, call, &mut request).await?;
+            let prepared = self.prepared(tool, &outward, &mut request).await?;
             if spec.repeat == Repeat::Never {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
                 effect.keep_for_later(Earlier::Begun);
                 effect.start(request, Attached::default()).await?;
                 self.count_tool_call(&charge);
             }
-            return self.call_tool(tool, call, effect, None, &prepared).await;
+            return self.call_tool(tool, (call, &outward), effect, None, &prepared).await;
         }
         if let Some(budget) = &self.node.budget
             && let Err(exhausted) = budget.take(&charge)
@@ -277,12 +309,12 @@ impl Scope {
             );
         }
         self.node.run.count_tool_call();
-        if let Some(denied) = self.denied(tool, call).await? {
+        if let Some(denied) = self.denied(tool, call, effect).await? {
             self.tell_fate(call, Some(&denied), false).await;
             return effect.finish(Some(request), Ok(denied), Attached::default());
         }
         self.tell_fate(call, None, false).await;
-        let prepared = match self.prepared(tool, call, &mut request).await {
+        let prepared = match self.prepared(tool, &outward, &mut request).await {
             Ok(prepared) => prepared,
             Err(stop) => return effect.finish(Some(request), Err(stop), Attached::default()),
         };
@@ -294,20 +326,7 @@ impl Scope {
             effect.start(request, Attached::default()).await?;
             None
         };
-        self.call_tool(tool, call, effect, request, &prepared).await
-    }
-
-    /// What is told of a call follows from what was asked before it was made.
-    fn reach_what_came_first(&self) {
-        if let Some(journal) = self.journal().filter(|_| self.is_heard()) {
-            let asked = ["gate", "in doubt"].map(|name| Path::join(self.path(), name, 1));
-            let below = journal.index.slots_below(self.path()).filter_map(|slot| slot.finished);
-            let first = |entry: &&Entry| {
-                let place = entry.path.without_repetitions();
-                asked.iter().any(|asked| place.is_within(&asked.without_repetitions()))
-            };
-            below.filter(first).for_each(|entry| self.node.reach(Moment::of_entry(entry.seq)));
-        }
+        self.call_tool(tool, (call, &outward), effect, request, &prepared).await
     }
 
     /// Tells what happened within a call that is over: it is made of effects, and all of them are known.
@@ -324,13 +343,13 @@ impl Scope {
     async fn prepared(
         &self,
         tool: &Arc<dyn Tool>,
-        call: &ToolCall,
+        arguments: &Value,
         request: &mut Bytes,
     ) -> Result<Preparation, Error> {
         if tool.spec().repeat != Repeat::Never {
             return Ok(Preparation::default());
         }
-        let ready = AssertUnwindSafe(async { tool.prepare(&call.arguments).await }).catch_unwind();
+        let ready = AssertUnwindSafe(async { tool.prepare(arguments).await }).catch_unwind();
         let prepared = tokio::select! {
             biased;
             // What panics here panics again when it is called, and that is told.
@@ -345,44 +364,21 @@ impl Scope {
         Ok(prepared)
     }
 
-    /// Asks the gates about a call, in their order. What the model is told, if one does not let it be made.
-    async fn denied(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Option<Outcome>, Error> {
-        let about = Digest::of_request(tool.spec().name(), &call.arguments);
-        for gate in &self.node.run.services.gates {
-            let scope = self.child("gate");
-            let request = GateRequest { scope: &scope, spec: tool.spec(), arguments: &call.arguments };
-            let reason = match gate.judge(request).await? {
-                Permission::Allow => continue,
-                Permission::Deny { reason } => reason,
-                // It is about the call, whichever rule has it asked: rules, and the places they stand in, may change meanwhile.
-                Permission::Ask { question } => match scope.approved(about, *question).await? {
-                    Decision::Approve => continue,
-                    Decision::Reject { reason } | Decision::Revise { text: reason } if !reason.is_empty() => {
-                        reason
-                    }
-                    _ => "a person said no".to_owned(),
-                },
-            };
+    /// Asks the interceptors about a call. What the model is told, if one does not let it be made.
+    async fn denied(
+        &self,
+        tool: &Arc<dyn Tool>,
+        call: &ToolCall,
+        effect: &Numbered<'_>,
+    ) -> Result<Option<Outcome>, Error> {
+        if self.around.is_none() {
+            return Ok(None);
+        }
+        let reason = effect.denied(&about(&**tool, call)).await?;
+        Ok(reason.map(|reason| {
             let content = format!("`{}` was not called: {reason}", call.name);
-            return Ok(Some(Outcome { denied: true, ..Outcome::failed(content) }));
-        }
-        Ok(None)
-    }
-
-    /// What a person says to a gate's question; they are not asked about what they have approved for the whole run.
-    async fn approved(&self, about: Digest, question: Question) -> Result<Decision, Error> {
-        let grants = &self.node.run.grants;
-        if grants.cover(&question.covers) {
-            // It may have been open when the run was interrupted.
-            self.withdraw_asked_by_call();
-            return Ok(Decision::Approve);
-        }
-        let covers = question.covers.clone();
-        let answer = self.ask_about(about, question).await?;
-        if answer.for_run && answer.is_approval() {
-            grants.add(covers);
-        }
-        Ok(answer.decision)
+            Outcome { denied: true, ..Outcome::failed(content) }
+        }))
     }
 
     /// Reports that a call is being made, or was not let through. `None`: it is not over.
@@ -415,72 +411,78 @@ impl Scope {
     async fn call_tool(
         &self,
         tool: &Arc<dyn Tool>,
-        call: &ToolCall,
+        (call, arguments): (&ToolCall, &Value),
         effect: &Numbered<'_>,
         request: Option<Bytes>,
         prepared: &Preparation,
     ) -> Result<Outcome, Error> {
-        let invocation = Invocation { scope: self, key: &effect.key(), arguments: &call.arguments, prepared };
+        let scope = self.spoken_in_by(tool);
+        let invocation = Invocation { scope: &scope, key: &effect.key(), arguments, prepared };
         let work = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
         let outcome = tokio::select! {
             biased;
-            outcome = work => outcome,
+            outcome = work => {
+                outcome.unwrap_or_else(|panic| Err(Error::panicked(self.path(), &*panic)))
+            }
             stop = self.out_of_time() => match &stop {
-                Error::TimedOut(timed_out) if timed_out.owner == *self.path() => Ok(Err(stop)),
+                Error::TimedOut(timed_out) if timed_out.owner == *self.path() => Err(stop),
                 // Lack of time further out is an end too: whoever set that limit may cope with it, and go on.
                 _ => return effect.finish(request, Err(stop), Attached::default()),
             },
         };
+        let about = about(&**tool, call);
+        let (outcome, labels) = effect.judged(&about, outcome).await;
+        let attached = Attached { labels, ..Attached::default() };
         let mut outcome = match outcome {
-            Ok(Ok(content)) if content.len() > tool.spec().max_output => Outcome::failed(format!(
+            Ok(content) if content.len() > tool.spec().max_output => Outcome::failed(format!(
                 "`{}` gave {} bytes, more than the {} it may give; ask for less, or let it write to a file and give its \
                  name. (For whoever built this: `ToolSpec::max_output` sets the limit.)",
                 call.name,
                 content.len(),
                 tool.spec().max_output
             )),
-            Ok(Ok(content)) => Outcome::done(content),
+            Ok(content) => Outcome::done(content),
             // A limit further out is an end of the call too; a real stop is not, and nothing is written.
-            Ok(Err(stop)) if stop.passes(self.path()) => {
-                return effect.finish(request, Err(stop), Attached::default());
+            Err(stop) if stop.passes(self.path()) => {
+                return effect.finish(request, Err(stop), attached);
             }
             // It was let go, and whether it had acted by then, or will yet, is for nobody here to know.
-            Ok(Err(Error::TimedOut(timed_out))) if tool.spec().repeat == Repeat::Never => {
+            Err(Error::TimedOut(timed_out)) if tool.spec().repeat == Repeat::Never => {
                 Outcome::failed(format!(
                     "{timed_out}. Nobody knows whether it took effect, and it was not called again: find out before you do"
                 ))
             }
-            Ok(Err(error)) => Outcome::failed_with(&error),
-            Err(panic) => Outcome::failed(Error::panicked(self.path(), &*panic).to_string()),
+            Err(error) => Outcome::failed_with(&error),
         };
         outcome.note = self.node.note.get().cloned();
-        effect.finish(request, Ok(outcome), Attached::default())
+        effect.finish(request, Ok(outcome), attached)
     }
 
-    /// Finds out about a call that was begun before a crash. `None` means that it may be made again.
+    /// Finds out what a call gave that was begun before a crash. `None` means that it may be made again.
     async fn reconcile(
         &self,
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
+        arguments: &Value,
         effect: &Numbered<'_>,
-    ) -> Result<Option<Outcome>, Error> {
+    ) -> Result<Option<String>, Error> {
         if tool.spec().repeat != Repeat::Never {
             return Ok(None);
         }
         let key = effect.key();
         let before = effect.kept_before();
-        let remark = match tool.reconcile(&key, &call.arguments, before.as_ref()).await {
-            Ok(Reconciled::Done(content)) => return Ok(Some(Outcome::done(content))),
+        let remark = match tool.reconcile(&key, arguments, before.as_ref()).await {
+            Ok(Reconciled::Done(content)) => return Ok(Some(content)),
             Ok(Reconciled::NotDone) => return Ok(None),
             // A tool that cannot say leaves it to people.
             Ok(Reconciled::Unknown) | Err(_) => None,
-            Ok(Reconciled::Ask(remark)) => Some(remark),
+            Ok(Reconciled::Ask(remark)) => Some(self.heard_remark(&**tool, remark)),
         };
         let asked = json!({"tool": call.name, "arguments": call.arguments});
         let options = ["done", "again", "stop"];
         let known = self.resolve_doubt(&call.name, effect, asked, &options, remark.as_deref()).await?;
         Ok(match known {
-            Interrupted::Done(content) => Some(Outcome::done(content)),
+            Interrupted::Done(content) => Some(content),
             Interrupted::Again => None,
         })
     }

@@ -28,9 +28,11 @@ pub struct FailedCall {
 }
 
 impl RecordedCall {
-    /// Whether it was made at all: one that the budget did not allow was not.
+    /// Whether it was made at all: one that the budget or an interceptor did not allow was not. Of one whose reply was
+    /// denied it is known what it used.
     pub(crate) fn was_made(&self) -> bool {
-        !matches!(self, Self::Err(FailedCall { error: RecordedError::Budget(_), .. }))
+        use RecordedError::{Budget, Denied};
+        !matches!(self, Self::Err(FailedCall { error: Budget(_) | Denied { .. }, usage: None }))
     }
 
     /// The outcome, as whoever asked for the reply gets it.

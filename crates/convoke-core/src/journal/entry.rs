@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::FATE;
 use crate::error::RecordedError;
+use crate::intercept::Labels;
 use crate::{Digest, Error, Path, RunId, Timestamp};
 
 /// The kinds of effect a scope offers.
@@ -135,6 +136,8 @@ pub struct Entry {
     pub request: Option<Bytes>,
     /// What became of it, the JSON of a [`Recorded`]; on [`Phase::Finished`] only.
     pub outcome: Option<Bytes>,
+    /// What is known of where it came from; on [`Phase::Finished`] only.
+    pub labels: Labels,
 }
 
 /// What the journal keeps of a request whose key is not derived from its own path.

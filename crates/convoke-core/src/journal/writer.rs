@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::{Blob, EffectKind, Entry, JournalIndex, Mailbox, Phase, replies};
 use crate::ask::{PendingQuestion, QuestionId};
+use crate::intercept::Labels;
 use crate::model::StoredRequest;
 use crate::store::{Batch, Lease, Store, StoreError, Ticket};
 use crate::{Digest, Message, Path, Timestamp};
@@ -20,6 +21,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) digest: Digest,
     pub(crate) request: Option<Bytes>,
     pub(crate) outcome: Option<Bytes>,
+    pub(crate) labels: Labels,
 }
 
 /// Gives the content the run does not have yet, told which it has.
@@ -69,6 +71,8 @@ pub(crate) struct Attached<'a> {
     pub(crate) content: Option<&'a NewContent>,
     pub(crate) opened: Option<PendingQuestion>,
     pub(crate) closed: Option<QuestionId>,
+    /// What is known of where the outcome came from.
+    pub(crate) labels: Labels,
 }
 
 pub(crate) struct RunJournal {
@@ -266,6 +270,7 @@ impl State {
             at: Timestamp::now(),
             request: draft.request,
             outcome: draft.outcome,
+            labels: draft.labels,
         }
     }
 }

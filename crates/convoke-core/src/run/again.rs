@@ -5,6 +5,7 @@
 
 use super::Lacking;
 use super::outcome::StoredOutcome;
+use crate::intercept::Labels;
 use crate::journal::{Draft, JournalIndex, RecordedCall};
 use crate::store::RunRecord;
 use crate::{EffectKind, Entry, Error, Path, Phase, Recorded, RecordedError, UnusableReply};
@@ -129,7 +130,13 @@ fn is_whole(reply: &Entry) -> bool {
 /// What takes the place of a failure. What was under way when its time was up may have taken effect all the same, and
 /// is as good as interrupted.
 fn superseding(index: &JournalIndex, failure: &Entry) -> impl Iterator<Item = Entry> + use<> {
-    let superseded = Entry { phase: Phase::Superseded, request: None, outcome: None, ..failure.clone() };
+    let superseded = Entry {
+        phase: Phase::Superseded,
+        request: None,
+        outcome: None,
+        labels: Labels::new(),
+        ..failure.clone()
+    };
     let slot = index.get(&failure.path, failure.ordinal).filter(|_| is_out_of_time(failure));
     std::iter::once(superseded).chain(slot.and_then(|slot| slot.started.cloned()))
 }
@@ -144,6 +151,7 @@ pub(super) fn draft(entry: &Entry) -> Draft<'_> {
         digest: entry.digest,
         request: entry.request.clone(),
         outcome: entry.outcome.clone(),
+        labels: entry.labels.clone(),
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ask::{Answer, Question};
+use crate::intercept::guarded_by;
 use crate::{EffectKind, Entry, Path, Phase, Recorded};
 
 /// The address of an effect.
@@ -29,6 +30,8 @@ struct Approved<'a> {
     answered: u64,
     /// The call it is for, if it is an agent's.
     call: Option<Call>,
+    /// The address of the effect it is for, if it was given to an interceptor.
+    intercepts: Option<(Path, u32)>,
 }
 
 /// The numbers of the entries with answers that a fork at `at` must not have. `kept` is its past, `all` the other run's
@@ -39,9 +42,10 @@ pub(super) fn spent(kept: &[Entry], all: &[Entry], at: u64) -> HashSet<u64> {
     let mut calls_left = finished_calls(kept, &finished);
     let mut spent = HashSet::new();
     for approval in approvals(kept, at) {
-        let is_used = match &approval.call {
-            Some(call) => calls_left.take(approval.path, call),
-            None => guarded(&approval, all).is_none_or(|acted| finished.contains(&address(acted))),
+        let is_used = match (&approval.intercepts, &approval.call) {
+            (Some((path, ordinal)), _) => finished.contains(&(path, *ordinal)),
+            (None, Some(call)) => calls_left.take(approval.path, call),
+            (None, None) => guarded(&approval, all).is_none_or(|acted| finished.contains(&address(acted))),
         };
         if !is_used {
             spent.insert(approval.answered);
@@ -66,7 +70,8 @@ fn approvals(kept: &[Entry], at: u64) -> impl Iterator<Item = Approved<'_>> {
         }
         let question: Question = read(asked.request.as_deref())?;
         let call = Call::deserialize(question.subject).ok();
-        Some(Approved { path: &asked.path, answered: answered.seq, call })
+        let intercepts = guarded_by(&asked.path);
+        Some(Approved { path: &asked.path, answered: answered.seq, call, intercepts })
     })
 }
 

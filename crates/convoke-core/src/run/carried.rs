@@ -2,13 +2,15 @@
 //!
 //! It is in the record of the run, so that whoever goes on with it need read nothing of what was before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::Run;
+use super::grants::Approved;
 use crate::budget::{Budget, Used};
+use crate::intercept::Labels;
 use crate::message::Money;
 use crate::store::{Generation, RunRecord, Totals};
 use crate::{Digest, Error};
@@ -24,11 +26,13 @@ pub(super) struct Carried {
     /// How far the mail of each channel was taken.
     pub(super) mail: BTreeMap<String, u64>,
     /// What a person has approved for the whole run.
-    pub(super) approved: BTreeSet<String>,
+    pub(super) approved: Approved,
     /// The ends of conversations that are stored.
     pub(super) conversations: Vec<Digest>,
     /// The state that the run began with, as a digest: what it is known by to whoever starts it once more.
     pub(super) began_with: Option<Digest>,
+    /// What is known of where the state came from.
+    pub(super) learnt: Labels,
     /// How the generation before began: whoever reads what the run does, and has not come to its end, reads on there.
     pub(super) before: Option<Before>,
 }
@@ -79,6 +83,7 @@ impl Carried {
             approved: run.grants.approved(),
             conversations: journal.map(|journal| journal.ends_of_conversations()).unwrap_or_default(),
             began_with: self.began_with,
+            learnt: self.learnt.clone(),
             before: self.before.clone(),
         }
     }
@@ -96,7 +101,7 @@ impl Carried {
 
     /// What a fork of the run has: it is another run, for which nobody has approved anything.
     pub(super) fn for_fork(self) -> Self {
-        Self { approved: BTreeSet::new(), began_with: None, before: None, ..self }
+        Self { approved: Approved::new(), began_with: None, before: None, ..self }
     }
 
     /// As the record keeps it.

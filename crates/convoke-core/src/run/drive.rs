@@ -11,6 +11,7 @@ use super::told::Listener;
 use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
 use crate::event::{EventKind, EventSender, Moment, Position, RunEnd, Told};
+use crate::intercept::Around;
 use crate::scope::Node;
 use crate::store::{Batch, RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
@@ -23,7 +24,10 @@ pub(super) async fn drive<S: State>(
     let Start { runtime, workflow, id, beginning, options, settings } = start;
     let services = runtime.services;
     let fallback_id = id.clone();
-    let prepared = prepare(services.store.as_ref(), &workflow, id, beginning, &options).await;
+    let prepared = match services.around.as_deref().map_or(Ok(()), Around::check) {
+        Ok(()) => prepare(services.store.as_ref(), &workflow, id, beginning, &options).await,
+        Err(unfit) => Err(unfit),
+    };
     let ready = match prepared {
         Ok(Prepared::Ready(ready)) => ready,
         Ok(Prepared::Completed(outcome)) => {
@@ -60,6 +64,7 @@ pub(super) async fn drive<S: State>(
         let (settings, deadline) = (Arc::clone(&settings), time.deadline);
         let scope = Scope::new(Node::root(Arc::clone(&run), settings, budget.clone(), cancel, deadline));
 
+        scope.learn(&carried.learnt);
         if let Some(journal) = &run.journal {
             scope.node.reach(Moment::of_entry(journal.before_first()));
         }
@@ -80,7 +85,8 @@ pub(super) async fn drive<S: State>(
         };
         let mut error = result.err();
         if let Some(Error::Continues(input)) = error.as_ref().map(Error::root) {
-            let ended = Ended { run: &run, carried, budget: budget.as_deref(), time: &time };
+            let (budget, learnt) = (budget.as_deref(), scope.learnt());
+            let ended = Ended { run: &run, carried, budget, time: &time, learnt };
             match ended.continue_with(&workflow, input).await {
                 Ok(next) => {
                     beginning = EventKind::RunContinued { generation: next.number };

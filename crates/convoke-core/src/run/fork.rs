@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::approvals;
 use super::carried::Carried;
 use crate::ask::{PendingQuestion, Question};
+use crate::intercept::Labels;
 use crate::journal::restore_replies;
 use crate::store::{
     Batch, ForkPoint, Generation, NewRun, NextGeneration, RunRecord, Store, StoreError, read_entries,
@@ -133,6 +134,8 @@ impl Fork {
             phase: Phase::Finished,
             outcome: Some(serde_json::to_vec(&Recorded::Ok(outcome))?.into()),
             at: Timestamp::now(),
+            // Of what whoever forks says, nothing of the kind is known.
+            labels: Labels::new(),
             ..entry.clone()
         })
     }

@@ -11,6 +11,7 @@ use super::carried::{Before, Carried};
 use super::time_limit::Time;
 use super::{Grants, Names, Run, State, Workflow};
 use crate::budget::Budget;
+use crate::intercept::Labels;
 use crate::journal::{Draft, RunJournal};
 use crate::store::{Batch, NextGeneration, RunChange, RunStatus, Store, StoreError, Waits};
 use crate::{Digest, EffectKind, Error, Path, Phase, Recorded};
@@ -36,6 +37,8 @@ pub(super) struct Ended<'a> {
     pub(super) carried: Carried,
     pub(super) budget: Option<&'a Budget>,
     pub(super) time: &'a Time,
+    /// What is known of everything that was learnt in it.
+    pub(super) learnt: Labels,
 }
 
 impl Ended<'_> {
@@ -50,7 +53,8 @@ impl Ended<'_> {
         if let Some(journal) = &self.run.journal {
             self.note_beginning(&**journal.store()).await?;
         }
-        let carried = self.carried.onwards(self.run, self.budget);
+        let learnt = std::mem::take(&mut self.learnt);
+        let carried = Carried { learnt, ..self.carried.onwards(self.run, self.budget) };
         let next = NextGeneration {
             generation: crate::store::Generation { number, begins_at: 1, carried: Some(carried.stored()?) },
             version: workflow.version_number(),
@@ -107,6 +111,7 @@ impl Ended<'_> {
             effect: EffectKind::Continue,
             phase: Phase::Finished,
             digest: Digest::default(),
+            labels: Labels::new(),
             request: None,
             outcome: Some(
                 serde_json::to_vec(&Recorded::<Value>::Ok(json!({ "generation": number })))?.into(),

@@ -1,7 +1,8 @@
 //! What a person has approved for the whole of a run.
 //!
 //! An approval is for one call, unless whoever gives it says that it holds for all that the question covers. That is part of
-//! the answer, and so of the journal: a run that is resumed knows it again. A fork is another run, and does not.
+//! the answer, and so of the journal: a run that is resumed knows it again. A fork is another run, and does not. It is given to
+//! the interceptor that asked, and to no other.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -9,16 +10,20 @@ use std::sync::{Mutex, PoisonError};
 use serde::Deserialize;
 
 use crate::ask::{Answer, Question};
+use crate::intercept::asked_by;
 use crate::store::RunRecord;
 use crate::{EffectKind, Entry, Path, Phase, Recorded};
 
 /// What need not be asked about again. Most runs have nothing of the kind, so it takes no room in them.
 #[derive(Debug, Default)]
-pub(crate) struct Grants(Box<Mutex<BTreeSet<String>>>);
+pub(crate) struct Grants(Box<Mutex<Approved>>);
+
+/// What was approved, by the interceptor that asked.
+pub(super) type Approved = BTreeSet<(String, String)>;
 
 impl Grants {
     /// What was approved before, and in the past that these entries tell of.
-    pub(super) fn of(approved: BTreeSet<String>, record: &RunRecord, entries: &[Entry]) -> Self {
+    pub(super) fn of(approved: Approved, record: &RunRecord, entries: &[Entry]) -> Self {
         let mut asked: HashMap<(&Path, u32), &Entry> = HashMap::new();
         let grants = Self::approved_before(approved);
         let own = entries.iter().filter(|entry| !record.has_inherited(entry.seq, entry.at));
@@ -28,10 +33,11 @@ impl Grants {
                 Phase::Finished => {
                     let question = asked.get(&(&entry.path, entry.ordinal));
                     if is_for_the_run(entry)
+                        && let Some(asker) = asked_by(&entry.path)
                         && let Some(question) =
                             question.and_then(|entry| read::<Question>(entry.request.as_deref()))
                     {
-                        grants.add(question.covers);
+                        grants.add(&asker, question.covers);
                     }
                 }
                 Phase::Superseded => {}
@@ -41,24 +47,25 @@ impl Grants {
     }
 
     /// What was approved before.
-    pub(super) fn approved_before(approved: BTreeSet<String>) -> Self {
+    pub(super) fn approved_before(approved: Approved) -> Self {
         Self(Box::new(Mutex::new(approved)))
     }
 
     /// All of it.
-    pub(super) fn approved(&self) -> BTreeSet<String> {
+    pub(super) fn approved(&self) -> Approved {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a person has approved this for the whole run.
-    pub(crate) fn cover(&self, covers: &str) -> bool {
-        !covers.is_empty() && self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(covers)
+    /// Whether a person has approved this for the whole run when that interceptor asked.
+    pub(crate) fn cover(&self, interceptor: &str, covers: &str) -> bool {
+        let approved = || (interceptor.to_owned(), covers.to_owned());
+        !covers.is_empty() && self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&approved())
     }
 
     /// A person has.
-    pub(crate) fn add(&self, covers: String) {
+    pub(crate) fn add(&self, interceptor: &str, covers: String) {
         if !covers.is_empty() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(covers);
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert((interceptor.to_owned(), covers));
         }
     }
 }

@@ -58,10 +58,11 @@ pub(crate) use waiting::{Awaited, Waiting, suspension};
 pub use workflow::{State, Workflow};
 
 use crate::event::{Audience, EventKind, EventSender, RunEnd, Sequencer};
+use crate::intercept::Around;
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
-use crate::{Error, Gate, Observer, OnDoubt, Responder, RunId, Settings, Store};
+use crate::{Error, Observer, OnDoubt, Responder, RunId, Settings, Store};
 
 /// What a run is made of; every scope of the run refers to it.
 pub(crate) struct Run {
@@ -90,7 +91,7 @@ pub(crate) struct Services {
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
     pub(crate) audience: Arc<Audience>,
-    pub(crate) gates: Vec<Arc<dyn Gate>>,
+    pub(crate) around: Option<Arc<Around>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) on_doubt: OnDoubt,
     /// How long a run waits for time to pass or mail to come before it is suspended.

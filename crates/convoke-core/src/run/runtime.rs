@@ -8,9 +8,9 @@ use super::start::Start;
 use super::{Services, State, Workflow};
 use crate::ask::Responder;
 use crate::event::Observer;
+use crate::intercept::{Around, Interceptor};
 use crate::scope::Settings;
 use crate::store::Store;
-use crate::tool::Gate;
 use crate::{Error, OnDoubt, RunId};
 
 /// Set to anything but `0` or nothing, real models are refused. For test suites.
@@ -62,7 +62,7 @@ impl Runtime {
             store: None,
             responder: None,
             observers: Vec::new(),
-            gates: Vec::new(),
+            interceptors: Vec::new(),
             settings: Settings::default(),
             on_doubt: OnDoubt::default(),
             patience: PATIENCE,
@@ -113,7 +113,7 @@ pub struct RuntimeBuilder {
     store: Option<Arc<dyn Store>>,
     responder: Option<Arc<dyn Responder>>,
     observers: Vec<Arc<dyn Observer>>,
-    gates: Vec<Arc<dyn Gate>>,
+    interceptors: Vec<Arc<dyn Interceptor>>,
     settings: Settings,
     on_doubt: OnDoubt,
     patience: Duration,
@@ -146,15 +146,15 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Lets nothing be done by tools that this does not allow. Gates are asked in the order they are added; the first that
-    /// does not allow a call decides.
-    pub fn gate(self, gate: impl Gate + 'static) -> Self {
-        self.shared_gate(Arc::new(gate))
+    /// Tells this about every effect of every run before and after it is performed. Of several, the first added is asked
+    /// first; whichever does not allow an effect decides. Two of one name are refused when a run is to begin.
+    pub fn interceptor(self, interceptor: impl Interceptor + 'static) -> Self {
+        self.shared_interceptor(Arc::new(interceptor))
     }
 
-    /// Adds a gate that others use too.
-    pub fn shared_gate(mut self, gate: Arc<dyn Gate>) -> Self {
-        self.gates.push(gate);
+    /// Adds an interceptor that others use too.
+    pub fn shared_interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
+        self.interceptors.push(interceptor);
         self
     }
 
@@ -186,7 +186,7 @@ impl RuntimeBuilder {
             responder: self.responder,
             observers: self.observers,
             audience: Arc::default(),
-            gates: self.gates,
+            around: Around::of(self.interceptors),
             settings: Arc::new(self.settings),
             on_doubt: self.on_doubt,
             patience: self.patience,

@@ -9,11 +9,11 @@
 
 mod cancel;
 mod leaf_replay;
+mod learnt;
 mod node;
 mod settings;
 mod supervise;
 mod tap;
-mod veil;
 mod work_clock;
 
 use std::sync::Arc;
@@ -25,15 +25,16 @@ use serde::Serialize;
 pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
 pub(crate) use leaf_replay::LeafReplay;
+pub(crate) use learnt::Learnt;
 pub use node::Place;
 pub(crate) use node::{Child, Deadline, Node};
 pub use settings::{FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
-pub use veil::Veil;
 pub(crate) use work_clock::{Pause, WorkClock};
 
 use crate::budget::{Charge, Exhausted, Resource};
 use crate::event::{EventKind, Position, Told};
+use crate::intercept::Around;
 use crate::model::AbsentModel;
 use crate::{Error, Model, Path, RunId};
 
@@ -41,13 +42,14 @@ use crate::{Error, Model, Path, RunId};
 #[derive(Clone)]
 pub struct Scope {
     pub(crate) node: Arc<Node>,
-    /// What must not be seen of what is said in here.
-    pub(crate) veil: Option<Arc<dyn Veil>>,
+    /// Who is told about the effects that are performed in here.
+    pub(crate) around: Option<Arc<Around>>,
 }
 
 impl Scope {
     pub(crate) fn new(node: Node) -> Self {
-        Self { node: Arc::new(node), veil: None }
+        let around = node.run.services.around.clone();
+        Self { node: Arc::new(node), around }
     }
 
     /// Where in the run this is.
@@ -120,7 +122,7 @@ impl Scope {
     }
 
     pub(crate) fn narrowed(&self, child: Child<'_>) -> Self {
-        Self { node: Arc::new(self.node.child(child)), veil: self.veil.clone() }
+        Self { node: Arc::new(self.node.child(child)), around: self.around.clone() }
     }
 
     /// Whether to go on: nobody cancelled and there is time left.
@@ -153,7 +155,7 @@ impl Scope {
 
     pub(crate) async fn emit_as(&self, kind: EventKind, replayed: bool) {
         if self.may_tell() {
-            let kind = self.veiled_event(kind);
+            let kind = self.heard_event(kind);
             self.tell(self.path(), kind, replayed).await;
         }
     }

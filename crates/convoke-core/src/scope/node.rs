@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::cancel::Cancel;
 use super::tap::Tap;
 use super::work_clock::WorkClock;
-use super::{LeafReplay, Settings};
+use super::{LeafReplay, Learnt, Settings};
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
@@ -60,6 +60,8 @@ pub(crate) struct Node {
     pub(crate) entered: AtomicBool,
     /// What a call of a tool leaves with its outcome.
     pub(crate) note: OnceLock<Box<serde_json::Value>>,
+    /// What is known of where things came from that are known here.
+    pub(crate) learnt: Learnt,
 }
 
 /// When a scope's time is up, and whose limit it is.
@@ -166,6 +168,7 @@ impl Node {
             moment: AtomicU64::new(0),
             entered: AtomicBool::new(false),
             note: OnceLock::new(),
+            learnt: Learnt::default(),
         }
     }
 
@@ -214,6 +217,7 @@ impl Node {
             moment: AtomicU64::new(child.since.unwrap_or_else(|| self.moment()).number()),
             entered: AtomicBool::new(false),
             note: OnceLock::new(),
+            learnt: Learnt::default(),
         }
     }
 

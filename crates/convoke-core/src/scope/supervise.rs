@@ -118,6 +118,7 @@ impl Scope {
         T: Step<S> + ?Sized,
     {
         self.node.entered.store(true, Ordering::Relaxed);
+        self.node.learnt.gather();
         if self.is_heard() {
             self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
         }
@@ -132,6 +133,7 @@ impl Scope {
         if let Some(parent) = &self.node.parent {
             parent.reach(self.node.moment());
         }
+        self.learn_from_step();
         result
     }
 

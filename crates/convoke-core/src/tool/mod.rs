@@ -5,7 +5,6 @@
 //! [`Scope::tool`](crate::Scope::tool).
 
 mod effects;
-mod gate;
 mod origin;
 mod preparation;
 mod spec;
@@ -14,7 +13,6 @@ mod toolset;
 use serde_json::Value;
 
 pub use effects::{Access, AccessMode, ToolEffect, ToolEffects};
-pub use gate::{Gate, GateRequest, Permission};
 pub use origin::Origin;
 pub use preparation::Preparation;
 pub use spec::{Execution, Repeat, Timeout, ToolDefinition, ToolSpec};

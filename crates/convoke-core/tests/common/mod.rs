@@ -2,6 +2,7 @@
 
 pub(crate) mod events;
 pub(crate) mod gauge;
+pub(crate) mod meddling;
 pub(crate) mod stored;
 pub(crate) mod tools;
 

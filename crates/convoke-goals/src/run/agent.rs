@@ -206,7 +206,7 @@ impl AgentAttempt<'_> {
             kit: &agent.kit,
             system: system(&SystemParts {
                 role: Role::Agent { persona: &persona.text },
-                context: &agent.kit.context,
+                context: &around.context(&agent.kit),
                 workspace: "",
                 skills: &around.equipment.skills.introduction(&tools),
                 guidance: around.guidance(&tools, &on_demand, spawning),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::context::Fence;
 use crate::equipment::Equipment;
 use crate::rules::Rules;
+use crate::secret::{Sealed, Seals};
 
 /// What is the same for all workflows of a run.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub(super) struct Beginning {
     pub(super) rules: Rules,
     /// How many turns everybody has, if that is said.
     pub(super) max_turns: Option<u32>,
+    /// What takes secrets out of what the author adds to prompts.
+    pub(super) seals: Option<Arc<Seals>>,
 }
 
 /// What the journal keeps of it. Runs begun before there were rules to tell apart kept the text only.
@@ -38,13 +41,17 @@ impl Beginning {
     ///
     /// # Errors
     /// A run that was begun under rules that this build does not know; and stops.
-    pub(super) async fn of(scope: &Scope, equipment: &Equipment) -> Result<Self, Error> {
+    pub(super) async fn of(
+        scope: &Scope,
+        equipment: &Equipment,
+        sealed: Option<Sealed>,
+    ) -> Result<Self, Error> {
         let fence = Fence::new(scope.random());
-        let now = Kept::WithRules {
-            workspace: equipment.workspace.clone(),
-            rules: Rules::CURRENT,
-            max_turns: equipment.max_turns,
+        let (workspace, seals) = match sealed {
+            Some(Sealed { workspace, whole }) => (workspace, Some(whole)),
+            None => (equipment.workspace.clone(), None),
         };
+        let now = Kept::WithRules { workspace, rules: Rules::CURRENT, max_turns: equipment.max_turns };
         let child = scope.child("workspace");
         let kept = child.custom("workspace").repeatable().perform(|_| async { Ok::<_, Error>(now) }).await?;
         let (workspace, rules, max_turns) = match kept {
@@ -58,6 +65,6 @@ impl Beginning {
                     .into(),
             ));
         }
-        Ok(Self { fence, workspace: workspace.into(), rules, max_turns })
+        Ok(Self { fence, workspace: workspace.into(), rules, max_turns, seals })
     }
 }

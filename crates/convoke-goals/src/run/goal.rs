@@ -265,7 +265,7 @@ impl Pursuit<'_> {
             kit: &goal.kit,
             system: system(&SystemParts {
                 role: Role::Goal,
-                context: &goal.kit.context,
+                context: &around.context(&goal.kit),
                 workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
                 guidance: around.guidance(&tools, &on_demand, spawning),

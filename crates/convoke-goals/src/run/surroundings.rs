@@ -1,5 +1,6 @@
 //! What everything below one workflow shares while it runs.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::context::{Fence, Filling, Guidance, NoValue, Written};
 use crate::equipment::Equipment;
 use crate::plan::{Kit, Plan};
 use crate::rules::Rules;
+use crate::secret::Seals;
 use crate::skills;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
@@ -35,6 +37,8 @@ pub(super) struct Surroundings {
     pub(super) rules: Rules,
     /// How many turns everybody has, if that is said.
     pub(super) max_turns: Option<u32>,
+    /// What takes secrets out of what the author adds to prompts.
+    pub(super) seals: Option<Arc<Seals>>,
     /// For a workflow that is an agent: the input that has its task.
     pub(super) task: Option<Name>,
     /// How many workflows there are around this one.
@@ -82,6 +86,14 @@ impl Surroundings {
         let Some(when) = when else { return Ok(true) };
         // What comes after a test that fails may well have no value, and is not looked at.
         Ok(when.decide(&mut passes)?)
+    }
+
+    /// What somebody is told besides the workflow's text.
+    pub(super) fn context<'a>(&self, kit: &'a Kit) -> Cow<'a, [String]> {
+        match &self.seals {
+            Some(seals) => kit.context.iter().map(|text| seals.seal(text)).collect(),
+            None => Cow::Borrowed(&kit.context),
+        }
     }
 
     /// What those before `name` came to, in the order it was made: the results of what stands in sequences. What they

@@ -66,7 +66,7 @@ impl Step<Said> for Synthesis<'_> {
                 skills: SkillShelf::default(),
                 system: system(&SystemParts {
                     role: Role::Synthesis,
-                    context: &goal.kit.context,
+                    context: &around.context(&goal.kit),
                     workspace: "",
                     skills: "",
                     guidance: Guidance::default(),

@@ -12,7 +12,7 @@ use super::surroundings::Surroundings;
 use super::tell;
 use crate::equipment::Equipment;
 use crate::plan::Plan;
-use crate::secret;
+use crate::secret::{self, Sealed};
 use crate::state::GoalState;
 use crate::tree::Name;
 
@@ -50,6 +50,7 @@ impl WorkflowStep {
                 workspace: Arc::clone(&around.workspace),
                 rules: around.rules,
                 max_turns: around.max_turns,
+                seals: around.seals.clone(),
             }),
             task: Some(Arc::clone(task)),
             nesting: around.nesting + 1,
@@ -58,16 +59,12 @@ impl WorkflowStep {
         }
     }
 
-    async fn surroundings(&self, scope: &Scope, state: &GoalState) -> Result<Surroundings, Error> {
-        let (plan, equipment) = match self.run {
-            // The whole was sealed, and this workflow with it.
-            Some(_) => (Arc::clone(&self.plan), Arc::clone(&self.equipment)),
-            None => secret::sealed(&self.plan, &self.equipment, scope, state)?,
-        };
-        let Beginning { fence, workspace, rules, max_turns } = match &self.run {
+    async fn surroundings(&self, scope: &Scope, sealed: Option<Sealed>) -> Result<Surroundings, Error> {
+        let Beginning { fence, workspace, rules, max_turns, seals } = match &self.run {
             Some(run) => run.clone(),
-            None => Beginning::of(scope, &equipment).await?,
+            None => Beginning::of(scope, &self.equipment, sealed).await?,
         };
+        let (plan, equipment) = (Arc::clone(&self.plan), Arc::clone(&self.equipment));
         let nodes = plan.sequences.iter().flat_map(|sequence| &sequence.nodes);
         Ok(Surroundings {
             in_sequence: Arc::new(nodes.map(|node| Arc::clone(node.name())).collect()),
@@ -78,6 +75,7 @@ impl WorkflowStep {
             workspace,
             rules,
             max_turns,
+            seals,
             task: self.task.clone(),
             nesting: self.nesting,
             level: self.level,
@@ -94,7 +92,17 @@ impl Step<GoalState> for WorkflowStep {
 
     fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut GoalState) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let around = Arc::new(self.surroundings(scope, state).await?);
+            let sealed = match self.run {
+                // The scope of the whole is sealed, and this one with it.
+                Some(_) => None,
+                None => secret::sealed(&self.plan, &self.equipment, scope, state)?,
+            };
+            let (scope, sealed) = match sealed {
+                Some((scope, sealed)) => (scope, Some(sealed)),
+                None => (scope.clone(), None),
+            };
+            let scope = &scope;
+            let around = Arc::new(self.surroundings(scope, sealed).await?);
             if let Some(began) = state.plan.filter(|_| self.run.is_none()) {
                 let now = self.plan.digest();
                 if began != now {

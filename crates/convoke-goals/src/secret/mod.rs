@@ -1,9 +1,9 @@
 //! Secrets: what a workflow is given and nobody may see.
 //!
 //! A secret input is never in the state of a run. What stands there, and so in every prompt, is a mark that nobody can
-//! guess. Around every model and every tool of the run there is a seal: on the way out it puts the secret where the mark
-//! is, on the way back the mark where the secret is. The journal, events, questions and results are all on this side of
-//! the seals, so none of them ever has a secret in it.
+//! guess. An [interceptor](convoke_core::Interceptor) stands between the run and its models and tools: on the way out it puts
+//! the secret where the mark is, on the way back the mark where the secret is. The journal, events, questions and results
+//! are all on this side of it, so none of them ever has a secret in it.
 //!
 //! # What is not sealed
 //! What a model or a tool does by itself, on the other side: a model that records its calls records secrets too, so a
@@ -12,13 +12,14 @@
 
 mod find;
 mod forms;
+mod interceptor;
 mod model;
 mod run;
 mod seals;
 mod stream;
 mod tool;
 
-pub(crate) use run::{is_long_enough, sealed};
+pub(crate) use run::{Sealed, is_long_enough, sealed};
 pub(crate) use seals::{SHORTEST, Seals, mark, nonce};
 
 use secrecy::{ExposeSecret, SecretString};

@@ -1,74 +1,43 @@
-//! A model that gets secrets and never gives one back.
+//! What a model is asked with secrets in it, and its reply without them.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
-use convoke_core::{
-    CallContext, Message, Model, ModelError, ModelRequest, Part, Price, Reality, ReplyDelta, ReplyStream,
-    Transcript,
-};
+use convoke_core::{Message, ModelError, ModelRequest, Part, ReplyDelta, ReplyStream, Transcript};
 use futures_util::{StreamExt, stream};
 
 use super::seals::Seals;
 use super::stream::Stream;
 
-/// A model around which marks become secrets on their way out, and secrets marks on their way back.
-pub(super) struct SealedModel {
-    inner: Arc<dyn Model>,
-    seals: Arc<Seals>,
-}
-
-impl SealedModel {
-    pub(super) fn new(inner: Arc<dyn Model>, seals: Arc<Seals>) -> Self {
-        Self { inner, seals }
-    }
-}
-
-impl Model for SealedModel {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn reply<'a>(&'a self, mut request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
-        request.messages = unsealed(&self.seals, &request.messages);
-        let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
-        let sealing = Sealing::new(&self.seals, tools);
-        let state = (self.inner.reply(request, call), sealing, VecDeque::new(), false);
-        stream::unfold(state, |(mut inner, mut sealing, mut ready, mut ended)| async move {
-            loop {
-                if let Some(delta) = ready.pop_front() {
-                    return Some((delta, (inner, sealing, ready, ended)));
+/// A reply in which marks take the place of secrets, piece by piece.
+pub(super) fn sealed_reply<'a>(
+    seals: &'a Seals,
+    request: &ModelRequest,
+    pieces: ReplyStream<'a>,
+) -> ReplyStream<'a> {
+    let tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
+    let state = (pieces, Sealing::new(seals, tools), VecDeque::new(), false);
+    stream::unfold(state, |(mut pieces, mut sealing, mut ready, mut ended)| async move {
+        loop {
+            if let Some(delta) = ready.pop_front() {
+                return Some((delta, (pieces, sealing, ready, ended)));
+            }
+            if ended {
+                return None;
+            }
+            match pieces.next().await {
+                Some(Ok(delta)) => sealing.add(delta, &mut ready),
+                Some(Err(error)) => {
+                    sealing.interrupt(&mut ready);
+                    ready.push_back(Err(sealing.error(error)));
                 }
-                if ended {
-                    return None;
-                }
-                match inner.next().await {
-                    Some(Ok(delta)) => sealing.add(delta, &mut ready),
-                    Some(Err(error)) => {
-                        sealing.interrupt(&mut ready);
-                        ready.push_back(Err(sealing.error(error)));
-                    }
-                    None => {
-                        sealing.interrupt(&mut ready);
-                        ended = true;
-                    }
+                None => {
+                    sealing.interrupt(&mut ready);
+                    ended = true;
                 }
             }
-        })
-        .boxed()
-    }
-
-    fn reality(&self) -> Reality {
-        self.inner.reality()
-    }
-
-    fn price(&self) -> Option<Price> {
-        self.inner.price()
-    }
-
-    fn highest_price(&self) -> Option<Price> {
-        self.inner.highest_price()
-    }
+        }
+    })
+    .boxed()
 }
 
 /// Deltas that may be passed on.
@@ -181,7 +150,7 @@ fn tell(ready: &mut Ready, delta: impl Fn(String) -> ReplyDelta, text: String) {
 }
 
 /// A conversation with its secrets in it.
-fn unsealed(seals: &Seals, messages: &Transcript) -> Transcript {
+pub(super) fn unsealed(seals: &Seals, messages: &Transcript) -> Transcript {
     messages.iter().map(|message| unsealed_message(seals, message)).collect()
 }
 

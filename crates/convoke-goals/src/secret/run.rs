@@ -1,26 +1,26 @@
-//! What a run works with when there are secrets: the same plan, with seals around every model and every tool.
+//! The scope of a run that has secrets.
 
 use std::sync::Arc;
 
 use convoke_core::{Error, Model, Scope};
 
-use super::model::SealedModel;
+use super::interceptor::KeepsSecrets;
 use super::seals::{SHORTEST, Seals, is_mark};
-use super::tool;
 use crate::equipment::Equipment;
-use crate::plan::{Kit, Plan, PlannedAgent, PlannedGoal, PlannedNode, PlannedPersona};
+use crate::plan::{Plan, PlannedNode, PlannedPersona};
 use crate::state::GoalState;
 
-/// The plan and the equipment for a run that begins, or goes on, with this state.
+/// The scope for a run that begins, or goes on, with this state, so that no secret is seen of what is done in it. `None` if
+/// there are no secrets.
 ///
 /// # Errors
 /// If a secret is missing, which is never stored and must be given whenever a run goes on.
 pub(crate) fn sealed(
-    plan: &Arc<Plan>,
-    equipment: &Arc<Equipment>,
+    plan: &Plan,
+    equipment: &Equipment,
     scope: &Scope,
     state: &GoalState,
-) -> Result<(Arc<Plan>, Arc<Equipment>), Error> {
+) -> Result<Option<(Scope, Sealed)>, Error> {
     let mut marks = Vec::new();
     for input in plan.inputs.iter().filter(|input| input.secret) {
         let name = &*input.name;
@@ -37,7 +37,7 @@ pub(crate) fn sealed(
         let Some(secret) = secret else {
             // Nothing leaves a run that is only told again, so nothing needs the secret.
             if scope.is_replay() {
-                return Ok((Arc::clone(plan), Arc::clone(equipment)));
+                return Ok(None);
             }
             return Err(Error::Refused(
                 format!(
@@ -50,63 +50,47 @@ pub(crate) fn sealed(
         marks.extend(mark.as_str().map(|mark| (mark.to_owned(), secret)));
     }
     if marks.is_empty() {
-        return Ok((Arc::clone(plan), Arc::clone(equipment)));
+        return Ok(None);
     }
     let whole = Seals::of_whole(marks.iter().cloned());
-    let sealer = Sealer { seals: Arc::new(Seals::new(marks)), whole };
-    let mut equipment = Equipment::clone(equipment);
-    equipment.model =
-        equipment.model.as_ref().or(scope.settings().model.as_ref()).map(|model| sealer.model(model));
-    equipment.tools = tool::sealed(&equipment.tools, &sealer.seals);
-    equipment.context = sealer.whole.seal(&equipment.context);
-    equipment.workspace = sealer.seals.seal(&equipment.workspace);
-    Ok((Arc::new(sealer.plan(plan)), Arc::new(equipment)))
+    let seals = Seals::new(marks);
+    let sealed = Sealed { workspace: seals.seal(&equipment.workspace), whole: Arc::new(whole) };
+    // Each of several workflows within one run keeps its own.
+    let name = format!("secrets of {}", scope.path());
+    let mut models: Vec<_> = equipment.model.iter().chain(&scope.settings().model).cloned().collect();
+    add_models_of(plan, &mut models);
+    Ok(Some((scope.intercepted(Arc::new(KeepsSecrets { name, seals, models }))?, sealed)))
+}
+
+/// Adds the models that those in a workflow work with.
+fn add_models_of(plan: &Plan, models: &mut Vec<Arc<dyn Model>>) {
+    let mut nodes: Vec<&PlannedNode> = plan.sequences.iter().flat_map(|sequence| &sequence.nodes).collect();
+    while let Some(node) = nodes.pop() {
+        match node {
+            PlannedNode::Goal(goal) => {
+                models.extend(goal.kit.model.clone());
+                nodes.extend(&goal.using);
+            }
+            PlannedNode::Agent(agent) => {
+                models.extend(agent.kit.model.clone());
+                if let PlannedPersona::Workflow { plan, .. } = &agent.persona {
+                    add_models_of(plan, models);
+                }
+            }
+        }
+    }
+}
+
+/// What the author of a workflow gave it besides its text, without secrets.
+pub(crate) struct Sealed {
+    /// What is known of the folder that is worked in.
+    pub(crate) workspace: String,
+    /// For what the author adds to prompts. Journals know those by a digest, so only secrets as they are, as they were
+    /// recognised first, are taken out.
+    pub(crate) whole: Arc<Seals>,
 }
 
 /// Whether a secret is one that does not occur by chance.
 pub(crate) fn is_long_enough(secret: &str) -> bool {
     secret.trim().chars().count() >= SHORTEST
-}
-
-struct Sealer {
-    seals: Arc<Seals>,
-    /// For what whoever wrote the workflow adds to prompts. Journals know those by a digest, so they stay as they are.
-    whole: Seals,
-}
-
-impl Sealer {
-    fn model(&self, model: &Arc<dyn Model>) -> Arc<dyn Model> {
-        Arc::new(SealedModel::new(Arc::clone(model), Arc::clone(&self.seals)))
-    }
-
-    fn plan(&self, plan: &Plan) -> Plan {
-        let mut plan = plan.clone();
-        for node in plan.sequences.iter_mut().flat_map(|sequence| &mut sequence.nodes) {
-            self.node(node);
-        }
-        plan
-    }
-
-    fn node(&self, node: &mut PlannedNode) {
-        match node {
-            PlannedNode::Goal(PlannedGoal { kit, using, .. }) => {
-                self.kit(kit);
-                using.iter_mut().for_each(|inner| self.node(inner));
-            }
-            PlannedNode::Agent(PlannedAgent { kit, persona, .. }) => {
-                self.kit(kit);
-                if let PlannedPersona::Workflow { plan, .. } = persona {
-                    *plan = Arc::new(self.plan(plan));
-                }
-            }
-        }
-    }
-
-    fn kit(&self, kit: &mut Kit) {
-        kit.model = kit.model.as_ref().map(|model| self.model(model));
-        kit.tools = tool::sealed(&kit.tools, &self.seals);
-        for context in &mut kit.context {
-            *context = self.whole.seal(context);
-        }
-    }
 }

@@ -37,6 +37,13 @@ pub(crate) enum End<T> {
     Abandoned,
 }
 
+impl<T> Ended<T> {
+    /// Whether it came to an end by itself, so that it counts for the outcome.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self.end, End::Succeeded(_) | End::Failed(_))
+    }
+}
+
 impl<T: Send + 'static> Branch<T> {
     /// A branch that runs a step on a state of its own and gives that state.
     pub(crate) fn new(scope: &Scope, step: &SharedStep<T>, mut state: T) -> Self {

@@ -142,8 +142,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     fn counted(&self) -> Vec<usize> {
-        let counts = |ended: &Ended<T>| matches!(ended.end, End::Succeeded(_) | End::Failed(_));
-        self.ended.iter().enumerate().filter(|(_, ended)| counts(ended)).map(|(index, _)| index).collect()
+        self.ended.iter().enumerate().filter(|(_, ended)| ended.counts()).map(|(index, _)| index).collect()
     }
 
     async fn abandon_rest(&mut self) {
@@ -166,6 +165,8 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     fn conclude(self) -> Result<Vec<Ended<T>>, Error> {
+        let counted = self.ended.iter().filter(|branch| branch.counts());
+        counted.filter_map(|branch| branch.scope.as_ref()).for_each(|own| self.scope.learn_from(own));
         if let Some(stop) = self.end_of_run() {
             return Err(stop.clone());
         }

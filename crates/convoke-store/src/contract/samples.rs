@@ -6,7 +6,7 @@ use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals, Waits};
 use convoke_core::{
-    Blob, Digest, EffectKind, Entry, IdempotencyKey, Path, Phase, Question, RunId, RunStatus, Store,
+    Blob, Digest, EffectKind, Entry, IdempotencyKey, Labels, Path, Phase, Question, RunId, RunStatus, Store,
     StoreError, Timestamp,
 };
 
@@ -53,6 +53,11 @@ pub(super) fn entry(seq: u64) -> Entry {
         at: Timestamp::from_micros(1_700_000_000_000_000),
         request: seq.is_multiple_of(2).then(|| Bytes::from_static(b"{\"q\":1}")),
         outcome: (!seq.is_multiple_of(2)).then(|| Bytes::from_static(b"{\"ok\":1}")),
+        labels: if seq.is_multiple_of(2) {
+            Labels::new()
+        } else {
+            "origin=web untrusted".parse().expect("labels")
+        },
     }
 }
 

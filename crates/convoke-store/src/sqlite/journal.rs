@@ -88,8 +88,8 @@ pub(super) fn write(
 fn insert_entry(connection: &Connection, key: i64, entry: &Entry) -> Result<(), Fault> {
     connection
         .prepare_cached(
-            "INSERT INTO entries (place, path, ordinal, effect, phase, digest, at, request, outcome) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO entries (place, path, ordinal, effect, phase, digest, at, request, outcome, labels) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             place::of(key, entry.seq)?,
@@ -101,6 +101,7 @@ fn insert_entry(connection: &Connection, key: i64, entry: &Entry) -> Result<(), 
             entry.at.as_micros(),
             entry.request.as_deref(),
             entry.outcome.as_deref(),
+            (!entry.labels.is_empty()).then(|| entry.labels.to_string()),
         ])?;
     Ok(())
 }

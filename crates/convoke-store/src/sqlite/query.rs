@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 use super::failure::Fault;
 use super::outline::Outlines;
 use super::pieces::PieceReader;
-use super::row::{self, ENTRY_COLUMNS, EntryReader, QUESTION_COLUMNS, run_columns};
+use super::row::{self, EntryReader, QUESTION_COLUMNS, run_columns};
 use super::{mail, place, schema};
 
 /// So many contents are looked for one by one.
@@ -83,8 +83,8 @@ pub(super) fn entries(
 ) -> Result<Vec<Entry>, Fault> {
     let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
     let Ok(first) = place::of(key, from) else { return Ok(Vec::new()) };
-    let sql =
-        format!("SELECT {ENTRY_COLUMNS} FROM entries WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3");
+    let columns = row::entry_columns(schema::version(connection)?);
+    let sql = format!("SELECT {columns} FROM entries WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3");
     let mut reader = EntryReader::default();
     all(connection, &sql, params![first, place::last(key), limit(most)], |row| reader.entry(row))
 }

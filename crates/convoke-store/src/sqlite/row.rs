@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{ForkPoint, Generation, RunRecord, Totals};
 use convoke_core::{
-    Digest, EffectKind, Entry, Path, Phase, QuestionId, RunId, RunStatus, StoreError, Timestamp,
+    Digest, EffectKind, Entry, Labels, Path, Phase, QuestionId, RunId, RunStatus, StoreError, Timestamp,
 };
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
@@ -83,8 +83,11 @@ pub(super) fn run(row: &Row<'_>, outlines: &mut Outlines<'_>) -> Result<RunRecor
     })
 }
 
-/// What [`EntryReader::entry`] reads, in its order.
-pub(super) const ENTRY_COLUMNS: &str = "place, path, ordinal, effect, phase, digest, at, request, outcome";
+/// What [`EntryReader::entry`] reads, in its order, from a database of this version.
+pub(super) fn entry_columns(version: i64) -> String {
+    let labels = if version >= schema::WITH_LABELS { "labels" } else { "NULL" };
+    format!("place, path, ordinal, effect, phase, digest, at, request, outcome, {labels}")
+}
 
 /// What fits into this many bytes shares its memory with its neighbours.
 const SMALL: usize = 1 << 10;
@@ -98,6 +101,17 @@ pub(super) struct EntryReader {
     last_path: Option<Path>,
     shared: BytesMut,
     shared_size: usize,
+}
+
+fn labels(row: &Row<'_>, column: usize) -> Result<Labels, Fault> {
+    match row.get_ref(column)? {
+        ValueRef::Null => Ok(Labels::new()),
+        value => {
+            let text = value.as_str().map_err(rusqlite::Error::from)?;
+            text.parse()
+                .map_err(|error| Fault::Damaged(format!("an entry has labels that are none: {error}")))
+        }
+    }
 }
 
 impl EntryReader {
@@ -116,6 +130,7 @@ impl EntryReader {
             at: Timestamp::from_micros(row.get(6)?),
             request: self.content(row, 7)?,
             outcome: self.content(row, 8)?,
+            labels: labels(row, 9)?,
         })
     }
 

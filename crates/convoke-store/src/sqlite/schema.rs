@@ -30,8 +30,9 @@ pub(super) const WITH_LAUNCHES: i64 = 4;
 /// The first version that keeps mail, and answers in it.
 pub(super) const WITH_MAIL: i64 = 5;
 
-/// The first version whose runs have generations.
+/// The first version whose runs have generations, and whose entries have labels.
 pub(super) const WITH_GENERATIONS: i64 = 6;
+pub(super) const WITH_LABELS: i64 = 6;
 
 /// The newest version this crate understands.
 pub(super) fn newest() -> i64 {

@@ -349,6 +349,7 @@ mod tests {
             at: convoke_core::Timestamp::now(),
             request: None,
             outcome: None,
+            labels: convoke_core::Labels::new(),
         };
         Batch { entries: vec![entry], ..Batch::default() }
     }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use bytes::Bytes;
 use convoke_core::store::{Batch, NewRun};
-use convoke_core::{Digest, EffectKind, Entry, Path, Phase, RunId, Timestamp};
+use convoke_core::{Digest, EffectKind, Entry, Labels, Path, Phase, RunId, Timestamp};
 
 pub fn id(text: &str) -> RunId {
     text.parse().unwrap()
@@ -38,6 +38,7 @@ pub fn entry(seq: u64) -> Entry {
         at: Timestamp::from_micros(1_700_000_000_000_000),
         request: None,
         outcome: Some(Bytes::from(format!("{{\"ok\":{seq}}}"))),
+        labels: Labels::new(),
     }
 }
 

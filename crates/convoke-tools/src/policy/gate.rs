@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Error, Gate, GateRequest, Permission, Question, ToolSpec};
+use convoke_core::{BoxFuture, EffectRequest, Error, Intercepted, Interceptor, Question, ToolSpec, Verdict};
 use serde_json::{Value, json};
 
 use super::judge::host;
 use super::{Decision, Outcome, Policy, RulePlace, Subject};
 use crate::workspace::Workspace;
 
-/// A policy as a gate of a runtime: every call is decided about before it is made.
+/// A policy as an interceptor of a runtime: every call is decided about before it is made.
 ///
 /// What is denied goes back to the model with the reason; what is asked about becomes a question with the tool, its
 /// arguments, the rule and why.
@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 /// use convoke_core::Runtime;
 /// use convoke_tools::policy::{Policy, PolicyGate};
 ///
-/// let runtime = Runtime::builder().gate(PolicyGate::new(Policy::default())).build();
+/// let runtime = Runtime::builder().interceptor(PolicyGate::new(Policy::default())).build();
 /// # drop(runtime);
 /// ```
 #[derive(Debug, Clone)]
@@ -116,18 +116,31 @@ impl PolicyGate {
     }
 }
 
-impl Gate for PolicyGate {
-    fn judge<'a>(&'a self, request: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
-        let decision = self.decide(request.spec, request.arguments);
-        let permission = match decision.outcome {
-            Outcome::Allow => Permission::Allow,
-            Outcome::Deny => Permission::deny(decision.denial()),
-            Outcome::Ask => {
-                let question = question(&decision, request.spec.name(), request.arguments);
-                Permission::ask(question.covers(self.covers(request.spec, request.arguments)))
-            }
-        };
-        Box::pin(async move { Ok(permission) })
+impl Interceptor for PolicyGate {
+    fn name(&self) -> &'static str {
+        "policy"
+    }
+
+    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+        Box::pin(async move {
+            let EffectRequest::Tool { spec, arguments, .. } = about.request else {
+                return Ok(Verdict::Allow);
+            };
+            let decision = self.decide(spec, arguments);
+            Ok(match decision.outcome {
+                Outcome::Allow => Verdict::Allow,
+                Outcome::Deny => Verdict::deny(decision.denial()),
+                Outcome::Ask => {
+                    let question = question(&decision, spec.name(), arguments);
+                    Verdict::ask(question.covers(self.covers(spec, arguments)))
+                }
+            })
+        })
+    }
+
+    /// Nobody but the policy asked about calls then.
+    fn inherits_unnamed_approvals(&self) -> bool {
+        true
     }
 }
 

@@ -180,7 +180,8 @@ fn removal(folder: &std::path::Path) -> (Workspace, Workflow<Option<ToolResult>>
 async fn agent_067_a_call_that_is_allowed_and_fails_is_a_result_and_the_run_completes() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(folder.path()).unwrap();
-    let runtime = Runtime::builder().gate(PolicyGate::new(Policy::default()).workspace(&workspace)).build();
+    let runtime =
+        Runtime::builder().interceptor(PolicyGate::new(Policy::default()).workspace(&workspace)).build();
     let workflow = calling(&workspace, "read", json!({"path": "nowhere.txt"}));
     let result = runtime.start(&workflow, None).await.unwrap().completed().unwrap().unwrap();
     assert!(result.is_error);
@@ -192,7 +193,7 @@ async fn agent_068_a_write_outside_is_denied_by_the_policy_and_the_run_completes
     let folder = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(folder.path()).unwrap();
     let gate = PolicyGate::new(policy("[paths]\nwithin = [\"$WORKSPACE/**\"]\n")).workspace(&workspace);
-    let runtime = Runtime::builder().gate(gate).build();
+    let runtime = Runtime::builder().interceptor(gate).build();
     let workflow = calling(&workspace, "write", json!({"path": "/etc/passwd", "content": "x"}));
     let outcome = runtime.start(&workflow, None).await.unwrap();
     let result = outcome.completed().unwrap().unwrap();
@@ -210,7 +211,7 @@ async fn agentcore_245_what_is_denied_is_not_done_and_the_model_reads_why() {
     let folder = tempfile::tempdir().unwrap();
     let (workspace, workflow) = removal(folder.path());
     let strict = PolicyGate::new(policy("[tools.rm]\ndecision = \"deny\"\n")).workspace(&workspace);
-    let outcome = Runtime::builder().gate(strict).build().start(&workflow, None).await.unwrap();
+    let outcome = Runtime::builder().interceptor(strict).build().start(&workflow, None).await.unwrap();
     let result = outcome.completed().unwrap().unwrap();
     assert!(
         result.is_error && result.content.contains("the tool `rm` is not allowed here"),
@@ -219,7 +220,7 @@ async fn agentcore_245_what_is_denied_is_not_done_and_the_model_reads_why() {
     );
     assert!(folder.path().join("x").exists());
     let lax = PolicyGate::new(policy("[tools.rm.paths]\nallow = [\"x\"]\n")).workspace(&workspace);
-    Runtime::builder().gate(lax).build().start(&workflow, None).await.unwrap().completed().unwrap();
+    Runtime::builder().interceptor(lax).build().start(&workflow, None).await.unwrap().completed().unwrap();
     assert!(!folder.path().join("x").exists());
 }
 
@@ -230,7 +231,7 @@ async fn what_cannot_be_undone_waits_for_a_person_who_sees_the_call_and_the_rule
         let (workspace, workflow) = removal(folder.path());
         let store = Arc::new(MemoryStore::new()) as Arc<dyn Store>;
         let gate = PolicyGate::new(Policy::default()).workspace(&workspace);
-        let runtime = Runtime::builder().shared_store(Arc::clone(&store)).gate(gate).build();
+        let runtime = Runtime::builder().shared_store(Arc::clone(&store)).interceptor(gate).build();
         let first = runtime.start(&workflow, None).await.unwrap();
         assert_eq!(first.status, RunStatus::Suspended);
         assert!(folder.path().join("x").exists());

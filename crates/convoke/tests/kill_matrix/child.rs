@@ -14,6 +14,7 @@ use convoke::prelude::*;
 use futures_util::FutureExt;
 use futures_util::stream::BoxStream;
 
+use crate::interceptors::{Asking, Labelling};
 use crate::points::{die, is_due, point, report};
 use crate::workflow::{Report, build, runtime_model};
 use crate::world::World;
@@ -32,6 +33,8 @@ pub(crate) fn run_if_asked() {
             .store(Watched(store))
             .model(runtime_model(&world))
             .patience(Duration::ZERO)
+            .interceptor(Labelling)
+            .interceptor(Asking)
             .build();
         let run: RunId = "trial".parse().expect("a valid id");
         let outcome = runtime.start(&build(&world), Report::default()).id(run).await.expect("the run begins");

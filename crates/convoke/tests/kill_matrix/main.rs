@@ -11,6 +11,7 @@
 )]
 
 mod child;
+mod interceptors;
 mod parent;
 mod points;
 mod report;

@@ -28,6 +28,7 @@ pub(crate) struct Report {
     summary: String,
     letters: Vec<u32>,
     generations: u32,
+    labels: String,
 }
 
 /// What a tool does when nobody knows whether it has acted.
@@ -203,6 +204,7 @@ pub(crate) fn build(world: &World) -> Workflow<Report> {
         .then(first)
         .then(act("finish", "blind", "finish"))
         .then(prompt("summary", |_: &Report| "sum up").text(|report| &mut report.summary))
+        .then(task("look back", look_back))
         .then(task("next", next));
     Workflow::new(main)
 }
@@ -220,6 +222,11 @@ async fn register(scope: &Scope, report: &mut Report) -> Result<(), Error> {
         scope.custom("register").request(&"me").perform(|_| async { Ok::<_, Error>(42) }).await?;
     let after = scope.now().await?;
     if after < before { Err("time ran backwards".into()) } else { Ok(()) }
+}
+
+async fn look_back(scope: &Scope, report: &mut Report) -> Result<(), Error> {
+    report.labels = scope.labels().to_string();
+    Ok(())
 }
 
 async fn count(scope: &Scope, report: &mut Report) -> Result<(), Error> {

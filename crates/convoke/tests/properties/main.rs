@@ -4,6 +4,7 @@
 //! must be well formed, running and streaming must agree, and resuming from any prefix of the journal must give the same
 //! state and the same events as the first run, also of runs that continue generation after generation.
 
+mod interceptors;
 mod recorded;
 mod tree;
 mod verify;
@@ -16,6 +17,7 @@ use convoke::core::{EventKind, Observer, Position, QuestionKind, Registry, Runne
 use convoke::prelude::*;
 use proptest::prelude::*;
 
+use interceptors::{Asking, Labelling};
 use recorded::Recorded;
 use tree::{Log, Tree, any_tree, echo, in_generations, killable_tree, steady_tree};
 use verify::{normalised, well_formed};
@@ -51,7 +53,7 @@ impl From<Outcome<Log>> for Ended {
 fn runtime<T: Store>(store: &Arc<T>) -> Runtime {
     let builder = Runtime::builder().shared_store(Arc::clone(store) as Arc<dyn Store>).model(echo());
     // Longer than any sleep in the trees, shorter than any limit.
-    builder.patience(Duration::from_secs(50)).build()
+    builder.patience(Duration::from_secs(50)).interceptor(Labelling).interceptor(Asking).build()
 }
 
 /// Runs, and answers questions, until the run is over. Gives the events of the last start, which tells everything from

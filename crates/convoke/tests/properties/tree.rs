@@ -162,6 +162,7 @@ fn clock<'a>(scope: &'a Scope, log: &'a mut Log) -> BoxFuture<'a, Result<(), Err
         let before = scope.now().await?;
         let ordered = before <= scope.now().await?;
         log.lines.push(format!("ordered {ordered}, random {}", scope.random() == scope.random()));
+        log.lines.push(format!("knows {}", scope.labels()));
         Ok(())
     })
 }

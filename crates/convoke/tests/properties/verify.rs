@@ -81,7 +81,12 @@ pub(crate) fn normalised(events: &[Event]) -> BTreeMap<String, Vec<String>> {
     // A branch that was not needed in the end is not gone into again on replay.
     let abandoned: Vec<&Path> =
         events.iter().filter(|event| is_abandoned(event)).map(|event| &event.path).collect();
-    for event in events.iter().filter(|event| !abandoned.iter().any(|path| event.path.is_within(path))) {
+    // What interceptors ask is told when they ask it, and not again when the journal answers what they asked about.
+    let counts = |event: &&Event| {
+        !abandoned.iter().any(|path| event.path.is_within(path))
+            && !event.path.segments().any(|segment| segment.starts_with("interceptors"))
+    };
+    for event in events.iter().filter(counts) {
         let told = match &event.kind {
             // Whether a run was resumed, and what it cost in all, is about the run and not about what happened in it.
             EventKind::RunStarted { .. } | EventKind::RunContinued { .. } | EventKind::RunEnded(_) => {

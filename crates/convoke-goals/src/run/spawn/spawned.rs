@@ -38,7 +38,7 @@ impl Spawned {
             kit,
             system: system(&SystemParts {
                 role: Role::Spawned { role },
-                context: &kit.context,
+                context: &around.context(kit),
                 workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
                 guidance: around.guidance(&tools, &on_demand, spawning),

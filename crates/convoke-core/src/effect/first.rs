@@ -1,0 +1,69 @@
+//! What was asked about an effect before it was performed: by interceptors, and by the kernel if it was interrupted.
+//!
+//! A run that is told again does not ask it again: the outcome is known. But it has happened, and what is told of the effect follows
+//! from it.
+
+use super::Numbered;
+use crate::ask::{Answer, Question};
+use crate::event::{EventKind, Moment, Position, Told};
+use crate::intercept::is_of_judgement;
+use crate::journal::{Recorded, Slot};
+use crate::{EffectKind, Path, Segment};
+
+impl Numbered<'_> {
+    /// What follows here follows from what was asked first.
+    pub(super) fn reach_what_came_first(&self) {
+        if self.scope.is_heard() {
+            let first = self.asked_about().filter(|slot| !is_of_judgement(&slot_path(slot)));
+            for entry in first.filter_map(|slot| slot.finished) {
+                self.reach(entry.seq);
+            }
+        }
+    }
+
+    /// In an account of the run: tells the questions, which nobody asks again.
+    pub(super) fn tell_what_was_asked(&self) {
+        let events = &self.scope.node.run.events;
+        if !events.tells_all() {
+            return;
+        }
+        for slot in self.asked_about() {
+            let Some(begun) = slot.started.filter(|begun| begun.effect == EffectKind::Ask) else { continue };
+            let id = self.scope.key_of(&begun.path, begun.ordinal);
+            let tell = |entry: u64, kind: EventKind| {
+                let moment = Moment::from_number(Moment::of_entry(entry).number() + 1);
+                let position = Some(Position::new(moment, begun.path.clone()));
+                events.deliver(Told { path: &begun.path, position, replayed: true, kind }, None);
+            };
+            let json = begun.request.as_deref().unwrap_or_default();
+            if let Ok(question) = serde_json::from_slice::<Question>(json) {
+                tell(begun.seq, EventKind::QuestionAsked { id: id.clone(), question });
+            }
+            if let Some(ended) = slot.finished
+                && let Ok(Recorded::Ok(answer)) =
+                    serde_json::from_slice::<Recorded<Answer>>(ended.outcome.as_deref().unwrap_or_default())
+            {
+                tell(ended.seq, EventKind::QuestionAnswered { id, answer });
+            }
+        }
+    }
+
+    /// What the journal has of what was asked about this effect.
+    fn asked_about(&self) -> impl Iterator<Item = Slot<'_>> {
+        let own = self.path.as_str().len();
+        let may_be_in_doubt = matches!(self.effect, EffectKind::Tool | EffectKind::Custom);
+        let interceptors = self.scope.path_of_interceptors(self.ordinal);
+        let below = self.scope.journal().into_iter().flat_map(|journal| journal.index.slots_below(self.path));
+        below.filter(move |slot| {
+            let path = slot_path(slot);
+            let rest = path.as_str()[own..].trim_start_matches('/');
+            let name = Segment::of(rest.split('/').next().unwrap_or_default()).name();
+            // The places where the kernel asks, and asked when nobody who did had a name.
+            path.is_within(&interceptors) || may_be_in_doubt && (name == "in doubt" || name == "gate")
+        })
+    }
+}
+
+fn slot_path(slot: &Slot<'_>) -> Path {
+    slot.first().map_or_else(|| Path::from(""), |entry| entry.path.clone())
+}
