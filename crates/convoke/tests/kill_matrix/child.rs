@@ -139,6 +139,10 @@ impl Store for Watched {
         self.0.watch(run)
     }
 
+    fn follow(&self, run: &RunId) -> BoxStream<'static, ()> {
+        self.0.follow(run)
+    }
+
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.0.delete(run)
     }

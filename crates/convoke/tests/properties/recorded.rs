@@ -134,6 +134,10 @@ impl Store for Recorded {
         self.store.watch(run)
     }
 
+    fn follow(&self, run: &RunId) -> BoxStream<'static, ()> {
+        self.store.follow(run)
+    }
+
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {
         self.store.delete(run)
     }
