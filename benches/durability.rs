@@ -356,6 +356,7 @@ fn long_agent(tokio: &tokio::runtime::Runtime) {
 /// What a conversation has in mind.
 #[derive(Default, Serialize, Deserialize)]
 struct Said {
+    #[serde(with = "convoke::core::kept_transcript")]
     messages: Transcript,
     turns: usize,
 }

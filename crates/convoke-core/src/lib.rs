@@ -59,7 +59,9 @@ pub use intercept::{
 };
 pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
 pub use json::{json_text, sort_keys};
-pub use message::{Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage};
+pub use message::{
+    Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage, kept_transcript,
+};
 pub use model::{
     CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelParams, ModelReply, ModelRequest,
     OutputSchema, Price, Reality, ReasoningEffort, ReplyBuilder, ReplyDelta, ReplyStream, ToolChoice,

@@ -48,7 +48,7 @@ pub(crate) struct Chat {
     #[serde(default)]
     pub(crate) params: ModelParams,
     /// What was said before the run last continued.
-    #[serde(default, skip_serializing_if = "Transcript::is_empty")]
+    #[serde(default, with = "convoke_core::kept_transcript", skip_serializing_if = "Transcript::is_empty")]
     pub(crate) said: Transcript,
     /// The model's last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -77,6 +77,11 @@ impl Scope {
             Past::InDoubt | Past::Unknown => {}
         }
         self.must_be_allowed(&**model)?;
+        if request.messages.is_damaged() {
+            let words =
+                "what was said before cannot be read: the state of this run was changed outside of it";
+            return Err(Error::Refused(words.into()));
+        }
         let (stored, content) = stored_form(model.name(), &request);
         let attached = || Attached { content: Some(&content), ..Attached::default() };
         if let Err(stop) = self.check() {

@@ -10,8 +10,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Message;
+use super::beginning::Beginning;
 use crate::Digest;
 use crate::journal::Blob;
+
+/// The bytes that say what came before a message.
+const BEFORE: usize = 16;
 
 /// Messages in order. A copy costs nothing, however long the conversation is, and so does a message that is added: whoever goes on
 /// from the same beginning shares it.
@@ -27,11 +31,13 @@ use crate::journal::Blob;
 /// ```
 #[derive(Clone, Default)]
 pub struct Transcript {
-    last: Option<Arc<Link>>,
+    /// What came before all links, if it was read from a state.
+    pub(super) beginning: Option<Arc<Beginning>>,
+    pub(super) last: Option<Arc<Link>>,
 }
 
 /// A message, what it is stored as, and what is known of the conversation up to and including it.
-struct Link {
+pub(super) struct Link {
     before: Option<Arc<Link>>,
     message: Message,
     content: Bytes,
@@ -40,6 +46,13 @@ struct Link {
     length: usize,
     /// How many bytes they are stored as.
     encoded: usize,
+}
+
+impl Link {
+    /// The message alone, as JSON.
+    pub(super) fn json(&self) -> &[u8] {
+        &self.content[BEFORE..]
+    }
 }
 
 impl Drop for Link {
@@ -64,7 +77,7 @@ impl Transcript {
         let (own, json) = message.encode();
         let before = self.digest();
         let digest = Digest::of_parts(&[before.as_bytes(), own.as_bytes()]);
-        let mut content = Vec::with_capacity(json.len() + 16);
+        let mut content = Vec::with_capacity(json.len() + BEFORE);
         content.extend_from_slice(before.as_bytes());
         content.extend_from_slice(&json);
         let (length, encoded) = (self.len() + 1, self.encoded_len() + content.len());
@@ -76,13 +89,14 @@ impl Transcript {
     /// How many messages there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.last.as_ref().map_or(0, |last| last.length)
+        let before = || self.beginning.as_ref().map_or(0, |beginning| beginning.length);
+        self.last.as_ref().map_or_else(before, |last| last.length)
     }
 
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.last.is_none()
+        self.len() == 0
     }
 
     /// The messages, first to last.
@@ -95,19 +109,21 @@ impl Transcript {
     /// The last message.
     #[must_use]
     pub fn last(&self) -> Option<&Message> {
-        self.last.as_ref().map(|last| &last.message)
+        self.newest_first().next().map(|last| &last.message)
     }
 
     /// The digest of the whole conversation; all zeros for an empty one.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        self.last.as_ref().map_or(Digest::default(), |last| last.digest)
+        let before = || self.beginning.as_ref().map_or(Digest::default(), |beginning| beginning.digest);
+        self.last.as_ref().map_or_else(before, |last| last.digest)
     }
 
     /// How many bytes of JSON the messages have: a measure of size, not of tokens.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
-        self.last.as_ref().map_or(0, |last| last.encoded)
+        let before = || self.beginning.as_ref().map_or(0, |beginning| beginning.encoded);
+        self.last.as_ref().map_or_else(before, |last| last.encoded)
     }
 
     /// What must be stored so that [`restore`](Self::restore) finds the conversation: newest first, as long as
@@ -122,7 +138,18 @@ impl Transcript {
     }
 
     fn newest_first(&self) -> impl Iterator<Item = &Link> {
+        // What was read from a state is looked into only by whoever comes that far.
+        self.links().chain(self.beginning.iter().flat_map(|beginning| beginning.read().links()))
+    }
+
+    /// What was added since it was read from a state, newest first.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Link> {
         std::iter::successors(self.last.as_deref(), |link| link.before.as_deref())
+    }
+
+    /// Whether it was read from a state that is not what was written.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.beginning.as_ref().is_some_and(|beginning| beginning.read().digest() != beginning.digest)
     }
 
     /// Reads one stored message: the digest of the conversation before it, and the message itself.

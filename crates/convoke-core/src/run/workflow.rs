@@ -181,7 +181,6 @@ impl<S: State> Workflow<S> {
                 .into(),
             ));
         }
-        let mut state: Value = serde_json::from_slice(&record.input)?;
         if record.latest > self.version {
             return Err(Error::Refused(
                 format!(
@@ -191,21 +190,28 @@ impl<S: State> Workflow<S> {
                 .into(),
             ));
         }
+        if record.version == self.version {
+            // What is not to be migrated need not be taken apart first: it may be a long conversation.
+            return serde_json::from_slice(&record.input).map_err(|error| Self::unlike(record, &error));
+        }
+        let mut state: Value = serde_json::from_slice(&record.input)?;
         for version in record.version..self.version {
             let migration = self.migrations.get(&version).ok_or_else(|| self.unknown_version(record))?;
             state = migration(state)?;
         }
-        serde_json::from_value(state).map_err(|error| {
-            Error::Refused(
-                format!(
-                    "the state of run `{}` is not one of `{}`: {error}. If the type has changed, raise the workflow's \
-                     version and add a migration",
-                    record.id,
-                    std::any::type_name::<S>()
-                )
-                .into(),
+        serde_json::from_value(state).map_err(|error| Self::unlike(record, &error))
+    }
+
+    fn unlike(record: &RunRecord, error: &serde_json::Error) -> Error {
+        Error::Refused(
+            format!(
+                "the state of run `{}` is not one of `{}`: {error}. If the type has changed, raise the workflow's \
+                 version and add a migration",
+                record.id,
+                std::any::type_name::<S>()
             )
-        })
+            .into(),
+        )
     }
 
     fn unknown_version(&self, record: &RunRecord) -> Error {
