@@ -180,7 +180,8 @@ fn removal(folder: &std::path::Path) -> (Workspace, Workflow<Option<ToolResult>>
 async fn agent_067_a_call_that_is_allowed_and_fails_is_a_result_and_the_run_completes() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(folder.path()).unwrap();
-    let runtime = Runtime::builder().interceptor(PolicyGate::new(Policy::default()).workspace(&workspace)).build();
+    let runtime =
+        Runtime::builder().interceptor(PolicyGate::new(Policy::default()).workspace(&workspace)).build();
     let workflow = calling(&workspace, "read", json!({"path": "nowhere.txt"}));
     let result = runtime.start(&workflow, None).await.unwrap().completed().unwrap().unwrap();
     assert!(result.is_error);
