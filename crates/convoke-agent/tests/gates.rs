@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::common::{Diary, agent, call, call_events, calls_then_done, echo, results, slow, streamed};
 use convoke_agent::{Agent, AgentStop, Conversation};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, EffectRequest, Error, Intercepted, Interceptor, Question, RunStatus,
-    Runtime, RuntimeBuilder, Store, Verdict, Workflow,
+    Answer, BoxFuture, Canceller, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels,
+    Origin, Question, RunStatus, Runtime, RuntimeBuilder, Store, Verdict, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
@@ -232,4 +232,41 @@ async fn what_was_approved_for_a_run_is_not_asked_again_and_a_resumed_run_rememb
     let second = runtime.resume(&workflow, first.run).await.unwrap();
     assert_eq!(second.status, RunStatus::Completed, "the other call is not asked about: {:?}", second.error);
     assert_eq!(diary.entries().len(), 2);
+}
+
+/// Labels what tools give, and notes what is known whenever a model is asked.
+#[derive(Clone, Default)]
+struct Learns(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Interceptor for Learns {
+    fn name(&self) -> &'static str {
+        "learns"
+    }
+
+    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+        if matches!(about.request, EffectRequest::Model { .. }) {
+            self.0.lock().unwrap().push(about.labels.to_string());
+        }
+        Box::pin(async { Ok(Verdict::Allow) })
+    }
+
+    fn after<'a>(
+        &'a self,
+        about: Intercepted<'a>,
+        _: &'a mut Result<EffectOutcome, Error>,
+    ) -> BoxFuture<'a, Result<Labels, Error>> {
+        let labels = match about.request {
+            EffectRequest::Tool { origin: Origin::Tool(name), .. } => format!("origin={name}"),
+            _ => String::new(),
+        };
+        Box::pin(async move { labels.parse().map_err(Error::failed) })
+    }
+}
+
+#[tokio::test]
+async fn an_agents_next_turn_knows_what_is_known_of_the_results_it_reads() {
+    let (diary, learns) = (Diary::default(), Learns::default());
+    let runtime = Runtime::builder().interceptor(learns.clone()).build();
+    streamed(&runtime, helper(&diary, "yes")).await.1.completed().unwrap();
+    assert_eq!(*learns.0.lock().unwrap(), ["", "origin=echo"]);
 }
