@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use convoke_core::history::{Detail, History};
 use convoke_core::store::{Batch, NewMail, NewRun, RunRecord};
 use convoke_core::{
-    Answer, BoxFuture, EffectKind, Error, EventKind, Fork, Gate, GateRequest, IdempotencyKey, Invocation,
-    Limits, Permission, Question, RetryPolicy, RunId, RunStatus, Runtime, Scope, StepEnd, Tool, ToolEffect,
-    ToolSpec, Toolset, Workflow, cancel_for_good,
+    Answer, BoxFuture, EffectKind, EffectRequest, Error, EventKind, Fork, IdempotencyKey, Intercepted,
+    Interceptor, Invocation, Limits, Question, RunId, RunStatus, Runtime, Scope, StepEnd, Tool, ToolEffect,
+    ToolSpec, Toolset, Verdict, Workflow, cancel_for_good,
 };
-use convoke_steps::{AsyncFunc, Chain, Join, OnError, Parallel, Retry, ToolStep, task_boxed};
+use convoke_history::{Detail, History};
+use convoke_steps::{AsyncFunc, Chain, Join, OnError, Parallel, Retry, RetryPolicy, ToolStep, task_boxed};
 use serde_json::json;
 
 use crate::common::stored::{Home, asks, echo, says};
@@ -184,9 +184,16 @@ async fn mail_is_taken_once_whichever_generation_takes_it() {
 /// Asks about every call; approvals may cover all of them.
 struct Asks;
 
-impl Gate for Asks {
-    fn judge<'a>(&'a self, _: GateRequest<'a>) -> BoxFuture<'a, Result<Permission, Error>> {
-        Box::pin(async { Ok(Permission::ask(Question::approval("May it?").covers("looking"))) })
+impl Interceptor for Asks {
+    fn name(&self) -> &str {
+        "asks"
+    }
+
+    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+        if !matches!(about.request, EffectRequest::Tool { .. }) {
+            return Box::pin(async { Ok(Verdict::Allow) });
+        }
+        Box::pin(async { Ok(Verdict::ask(Question::approval("May it?").covers("looking"))) })
     }
 }
 
@@ -196,7 +203,7 @@ async fn what_is_approved_for_the_run_is_not_asked_in_a_later_generation_but_in_
     let tools = Toolset::new().with(tool.clone()).unwrap();
     let look = ToolStep::new("look", &tools, "look", |_: &Trail| Ok::<_, Error>(json!({}))).discard();
     let workflow = Workflow::new(Chain::new("main").then(asks("well?")).then(look).then(continues(3)));
-    let runtime = home.builder().gate(Asks).build();
+    let runtime = home.builder().interceptor(Asks).build();
     let run = runtime.start(&workflow, Trail::default()).await.unwrap().run;
     for (title, answer) in [
         ("well?", Answer::text("well")),

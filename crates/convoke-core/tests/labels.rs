@@ -8,9 +8,9 @@ use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, millis};
 use convoke_core::{
     Answer, BoxFuture, EffectOutcome, EffectRequest, Error, Fork, Invocation, Labels, Outcome, Repeat,
-    RetryPolicy, RunStatus, Runtime, Scope, Tool, ToolCall, ToolEffect, ToolSpec, Verdict, Workflow,
+    RunStatus, Runtime, Scope, Tool, ToolCall, ToolEffect, ToolSpec, Verdict, Workflow,
 };
-use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, task_boxed};
+use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, RetryPolicy, task_boxed};
 use serde_json::json;
 
 /// Labels every reply with what was said, and the results of tools with where they come from.

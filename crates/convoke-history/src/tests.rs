@@ -68,7 +68,7 @@ impl Journal {
             at: second(i64::try_from(seq).unwrap()),
             request: request.map(bytes),
             outcome: outcome.map(bytes),
-            labels: crate::Labels::new(),
+            labels: convoke_core::Labels::new(),
         });
         self
     }
