@@ -82,11 +82,11 @@ fn a_long_conversation_from_before_generations_goes_on_with_all_that_was_said() 
         }
     }
     let history = wait(History::load(&*place.store(), &OLD_CHAT.parse().unwrap())).unwrap();
-    let calls = history.effects.iter().filter_map(|effect| match &effect.current().detail {
+    let mut calls = history.effects.iter().filter_map(|effect| match &effect.current().detail {
         Detail::Model { messages, .. } => Some(*messages),
         _ => None,
     });
-    let last = history.conversations.get(calls.last().unwrap()).expect("every message is known");
+    let last = history.conversations.get(calls.next_back().unwrap()).expect("every message is known");
     assert_eq!(last.len(), 2 * 57 - 1, "the model knows all of it");
     assert_eq!(history.spent().model_calls, 57);
     let questions = stdout(&place.convoke(&["questions"]));
