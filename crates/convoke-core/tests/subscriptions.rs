@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use convoke_core::{
-    Answer, Canceller, Event, EventKind, ModelCallEnd, Position, Registry, RunId, RunStatus, Runner, Runtime,
-    StepEnd, Subscription, Visibility, Workflow,
+    Answer, Canceller, Event, EventKind, ModelCallEnd, Position, Question, Registry, RunId, RunStatus,
+    Runner, Runtime, StepEnd, Subscription, Verdict, Visibility, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{Chain, Join, Loop, Parallel, task_boxed};
 use convoke_store::SqliteStore;
 
+use crate::common::meddling::Meddler;
 use crate::common::stored::{Home, asks, echo, says};
 use crate::common::{Trail, add, at_once, millis, slow};
 
@@ -278,4 +279,63 @@ async fn a_run_that_is_not_there_is_said_to_be_missing() {
     assert!(events.next().await.is_none());
     let without = Runtime::new().subscribe(&Registry::new(), "nobody".parse().unwrap(), None).next().await;
     assert!(without.unwrap().unwrap_err().to_string().contains("needs a store"));
+}
+
+/// A step that says a word and continues, until there were so many generations.
+fn talks_on(generations: u32) -> Workflow<Trail> {
+    let again = task_boxed("again", move |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            trail.count += 1;
+            if scope.generation() + 1 < generations { scope.continue_with(trail) } else { Ok(()) }
+        })
+    });
+    Workflow::new(Chain::new("main").then(says("word")).then(again))
+}
+
+#[tokio::test]
+async fn what_is_read_goes_on_over_generations_for_whoever_is_not_further_behind_than_one() {
+    let (home, workflow) = (Home::new(echo()), talks_on(3));
+    let (heard, outcome) = home.runtime().start(&workflow, Trail::default()).stream().collect().await;
+    let outcome = outcome.unwrap();
+    let (run, registry) = (outcome.run, registry(&workflow));
+    // Of three generations, the last two can be told; the first is in the record.
+    let read = read_to_the_end(home.runtime().subscribe(&registry, run.clone(), None)).await;
+    let second =
+        heard.iter().position(|event| matches!(event.kind, EventKind::RunContinued { generation: 1 }));
+    assert_eq!(placed(&read), placed(&heard[second.unwrap()..]));
+    // Whoever is in the middle of the generation before misses nothing.
+    for (at, event) in read.iter().enumerate() {
+        let rest =
+            read_to_the_end(home.runtime().subscribe(&registry, run.clone(), event.position.clone())).await;
+        assert_eq!(placed(&rest), placed(&read[at + 1..]), "after {:?}", event.position);
+    }
+}
+
+#[tokio::test]
+async fn what_an_interceptor_asks_is_read_while_it_waits_and_afterwards() {
+    let home = Home::new(echo());
+    let workflow = Workflow::new(Chain::new("main").then(says("a")));
+    let asking =
+        Meddler { before: |_| Verdict::ask(Question::approval("may it?")), ..Meddler::called("guard") };
+    let runtime = home.builder().interceptor(asking).build();
+    let run = runtime.start(&workflow, Trail::default()).await.unwrap().run;
+    let mut events = home.runtime().subscribe(&registry(&workflow), run.clone(), None);
+    let read = read_until(&mut events, ends_as(RunStatus::Suspended)).await;
+    let asked = |event: &Event| match &event.kind {
+        EventKind::QuestionAsked { question, .. } => Some((question.title.clone(), event.position.is_some())),
+        _ => None,
+    };
+    assert_eq!(read.iter().filter_map(asked).collect::<Vec<_>>(), [("may it?".to_owned(), true)]);
+    home.answer(&run, "may it?", Answer::approve()).await;
+    let outcome = runtime.resume(&workflow, run.clone()).await.unwrap();
+    assert_eq!(outcome.status, RunStatus::Completed);
+    let whole = read_to_the_end(home.runtime().subscribe(&registry(&workflow), run, None)).await;
+    let at = |is_it: fn(&EventKind) -> bool| whole.iter().position(|event| is_it(&event.kind)).unwrap();
+    let order = [
+        at(|kind| matches!(kind, EventKind::QuestionAsked { .. })),
+        at(|kind| matches!(kind, EventKind::QuestionAnswered { .. })),
+        at(|kind| matches!(kind, EventKind::ModelCallStarted(_))),
+        at(|kind| matches!(kind, EventKind::ModelCallEnded { .. })),
+    ];
+    assert!(order.is_sorted(), "{order:?}");
 }

@@ -48,7 +48,6 @@ impl Scope {
         let replayed = !matches!(past, Ok(Past::InDoubt | Past::Unknown));
         let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
         let begun = slot.and_then(|slot| slot.started);
-        begun.into_iter().for_each(|begun| effect.reach(begun.seq));
         let asked = begun.map_or_else(Timestamp::now, |begun| begun.at);
         let id = effect.key();
         let request = EffectRequest::Ask { question: &question };
@@ -58,6 +57,8 @@ impl Scope {
             let json = is_new.then(|| json.to_string().into());
             return effect.finish(json, Err(Error::Denied(reason.into())), attached);
         }
+        // What interceptors asked came before it.
+        begun.into_iter().for_each(|begun| effect.reach(begun.seq));
         let pending = PendingQuestion {
             run: self.run_id().clone(),
             id,

@@ -8,15 +8,15 @@ use crate::ask::{Answer, Question};
 use crate::event::{EventKind, Moment, Position, Told};
 use crate::intercept::is_of_judgement;
 use crate::journal::{Recorded, Slot};
-use crate::{EffectKind, Path, Segment};
+use crate::{EffectKind, Segment};
 
 impl Numbered<'_> {
     /// What follows here follows from what was asked first.
     pub(super) fn reach_what_came_first(&self) {
         if self.scope.is_heard() {
-            let first = self.asked_about().filter(|slot| !is_of_judgement(&slot_path(slot)));
-            for entry in first.filter_map(|slot| slot.finished) {
-                self.reach(entry.seq);
+            let asked = self.asked_about().filter_map(|slot| slot.finished);
+            for entry in asked.filter(|entry| !is_of_judgement(&entry.path)) {
+                self.scope.node.reach(Moment::after_asides(entry.seq));
             }
         }
     }
@@ -50,20 +50,16 @@ impl Numbered<'_> {
 
     /// What the journal has of what was asked about this effect.
     fn asked_about(&self) -> impl Iterator<Item = Slot<'_>> {
-        let own = self.path.as_str().len();
         let may_be_in_doubt = matches!(self.effect, EffectKind::Tool | EffectKind::Custom);
         let interceptors = self.scope.path_of_interceptors(self.ordinal);
         let below = self.scope.journal().into_iter().flat_map(|journal| journal.index.slots_below(self.path));
         below.filter(move |slot| {
-            let path = slot_path(slot);
-            let rest = path.as_str()[own..].trim_start_matches('/');
-            let name = Segment::of(rest.split('/').next().unwrap_or_default()).name();
+            let Some(path) = slot.first().map(|entry| &entry.path) else { return false };
+            let own = self.path.segments().count();
+            let name =
+                path.segments().nth(own).map(|segment| Segment::of(segment).name()).unwrap_or_default();
             // The places where the kernel asks, and asked when nobody who did had a name.
             path.is_within(&interceptors) || may_be_in_doubt && (name == "in doubt" || name == "gate")
         })
     }
-}
-
-fn slot_path(slot: &Slot<'_>) -> Path {
-    slot.first().map_or_else(|| Path::from(""), |entry| entry.path.clone())
 }

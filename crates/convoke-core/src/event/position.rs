@@ -37,7 +37,7 @@ impl Position {
     /// The number of the last entry of the journal that the event follows from; 0 if there is none.
     #[must_use]
     pub fn entry(&self) -> u64 {
-        self.moment.0 >> TICKS
+        self.moment.entry()
     }
 }
 
@@ -58,6 +58,16 @@ impl Moment {
     /// The last moment before the next entry: for the end of a run, after which its journal may go on.
     pub(crate) const fn last_of_entry(entry: u64) -> Self {
         Self(((entry + 1) << TICKS) - 1)
+    }
+
+    /// A moment after everything that is told of what was asked aside, by entries up to this one.
+    pub(crate) const fn after_asides(entry: u64) -> Self {
+        Self((entry << TICKS) | (1 << (TICKS - 1)))
+    }
+
+    /// The entry it follows from.
+    pub(crate) const fn entry(self) -> u64 {
+        self.0 >> TICKS
     }
 
     pub(crate) const fn from_number(number: u64) -> Self {

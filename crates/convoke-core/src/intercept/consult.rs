@@ -46,8 +46,10 @@ impl Numbered<'_> {
                     }
                 }
             };
+            self.scope.node.reach_aside(&place.node);
             return Ok(Some(reason));
         }
+        self.scope.node.reach_aside(&place.node);
         Ok(None)
     }
 
@@ -112,6 +114,7 @@ impl<'a> Asker<'a> {
             }
             let covers = question.covers.clone();
             let answer = place.ask_about(self.effect.digest, question).await?;
+            self.effect.scope.node.reach_aside(&place.node);
             if answer.for_run && answer.is_approval() {
                 grants.add(name, covers);
             }

@@ -17,7 +17,7 @@ impl Scope {
     /// What the interceptors of an effect have their scopes below. It has the effect's number, not one of its own: about
     /// what the journal answers they are not asked, and that must not shift the numbers of what follows.
     pub(super) fn of_interceptors(&self, ordinal: u32) -> Self {
-        self.narrowed(Child { repetition: Some(ordinal + 1), ..Child::named(INTERCEPTORS) })
+        self.aside(Child { repetition: Some(ordinal + 1), ..Child::named(INTERCEPTORS) })
     }
 
     /// Below that: the scope of one interceptor, which is not told what it does there itself.
@@ -41,7 +41,7 @@ impl Scope {
 
     /// In the scope of a tool's call: where the policy asked about it when nobody who did had a name.
     pub(super) fn of_unnamed(&self) -> Self {
-        self.narrowed(Child { repetition: Some(1), ..Child::named(UNNAMED) })
+        self.aside(Child { repetition: Some(1), ..Child::named(UNNAMED) })
     }
 
     /// Where everything is that interceptors did about an effect of this scope.

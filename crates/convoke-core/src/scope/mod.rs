@@ -125,6 +125,13 @@ impl Scope {
         Self { node: Arc::new(self.node.child(child)), around: self.around.clone() }
     }
 
+    /// A scope below this one for what is asked about an effect, beside it.
+    pub(crate) fn aside(&self, child: Child<'_>) -> Self {
+        let aside = self.narrowed(child);
+        aside.node.set_aside();
+        aside
+    }
+
     /// Whether to go on: nobody cancelled and there is time left.
     ///
     /// # Errors

@@ -13,9 +13,14 @@ impl Interceptor for Labelling {
 
     fn after<'a>(
         &'a self,
-        _: Intercepted<'a>,
+        about: Intercepted<'a>,
         outcome: &'a mut Result<EffectOutcome, Error>,
     ) -> BoxFuture<'a, Result<Labels, Error>> {
+        // What is asked about a call that was cut off is asked only of runs that were killed.
+        if matches!(about.request, EffectRequest::Ask { question } if question.title.contains("interrupted"))
+        {
+            return Box::pin(async { Ok(Labels::new()) });
+        }
         let label = match outcome {
             Ok(EffectOutcome::Model(reply)) => format!("said={}", reply.text().replace(' ', "-")),
             Ok(EffectOutcome::Ask(_)) => "answered".to_owned(),

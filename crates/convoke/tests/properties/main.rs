@@ -90,6 +90,10 @@ async fn to_the_end<T: Store>(store: &Arc<T>, workflow: &Workflow<Log>, run: &Ru
 
 /// An event that has a place in the account of its run, as far as two accounts can be compared. The pieces of a message come in passing.
 fn placed(event: Event) -> Option<(Position, EventKind)> {
+    // What interceptors asked is told by the account, and not once more by a run that goes on.
+    if event.path.segments().any(|segment| segment.starts_with("interceptors")) {
+        return None;
+    }
     let kind = match event.kind {
         EventKind::RunStarted { workflow, .. } => EventKind::RunStarted { workflow, resumed: false },
         EventKind::MessageStarted { .. } | EventKind::MessageDelta { .. } => return None,
