@@ -25,7 +25,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Work on a state `S`.
 ///
 /// Composite steps run their children with [`Scope::run`], never by calling `run` directly: that is what gives each
-/// child its own path, its paired events, its time limit and its isolation from panics.
+/// child its own path, its paired events, its time limit and its isolation from panics. What else they need is behind one door,
+/// [`Scope::composing`].
 ///
 /// ```
 /// use convoke_core::{BoxFuture, Error, Scope, Step};

@@ -338,7 +338,7 @@ fn learns(learnt: Option<bool>) -> Workflow<Trail> {
         Box::pin(async move {
             scope.ask(Question::text("one?")).await?;
             trail.count += 1;
-            if learnt.is_some_and(|is_careful| !(is_careful && scope.has_recorded_next())) {
+            if learnt.is_some_and(|is_careful| !(is_careful && scope.composing().has_recorded_next())) {
                 return scope.continue_with(trail);
             }
             scope.ask(Question::text("two?")).await?;

@@ -100,7 +100,7 @@ async fn a_state_that_json_cannot_express_is_an_error_not_a_null() {
 
 /// Runs a chain with a forgiven failure, and leaves what a tap heard of it.
 async fn listen(scope: &Scope, trail: &mut Trail) -> Result<(), Error> {
-    let (inner, tap) = scope.tapped("inner");
+    let (inner, tap) = scope.composing().tapped("inner");
     let chain = Chain::new("chain").then_or(fails("b"), OnError::Continue);
     inner.run(&chain, &mut Trail::default()).await?;
     let kind = |kind: &EventKind| serde_json::to_value(kind).unwrap()["type"].as_str().unwrap().to_owned();

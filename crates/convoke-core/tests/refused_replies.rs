@@ -179,7 +179,7 @@ fn maker() -> AsyncFunc<Trail> {
                 scope.model(&model, ModelRequest::new("a number"), Visibility::Hidden).await?.whole()?;
             match reply.text().parse() {
                 Ok(number) => trail.count = number,
-                Err(_) => scope.note_lacking("number"),
+                Err(_) => scope.composing().note_lacking("number"),
             }
             Ok(())
         })

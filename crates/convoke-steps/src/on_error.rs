@@ -81,24 +81,24 @@ impl<S: Send + 'static> Member<S> {
 
     pub(crate) async fn run_in(&self, child: &Scope, scope: &Scope, state: &mut S) -> Result<Next, Error> {
         let name = self.step.name();
-        let Err(error) = child.enter(&*self.step, state).await else { return Ok(Next::Go) };
+        let Err(error) = child.composing().enter(&*self.step, state).await else { return Ok(Next::Go) };
         match self.recovery(scope, child.path(), &error) {
             Recovery::Fail => match &self.on_error {
                 Some(OnError::Fallback(other)) if !error.passes(child.path()) => {
-                    scope.emit_skipped(child.path(), &error).await;
+                    scope.composing().emit_skipped(child.path(), &error).await;
                     let spare = open(other, scope)?;
-                    let fallen = spare.enter(&**other, state).await;
+                    let fallen = spare.composing().enter(&**other, state).await;
                     fallen.map(|()| Next::Go).map_err(|error| error.in_step(other.name(), spare.path()))
                 }
                 _ => Err(error.in_step(name, child.path())),
             },
             Recovery::FailWith(other) => Err(other.in_step(name, child.path())),
             Recovery::Continue => {
-                scope.emit_skipped(child.path(), &error).await;
+                scope.composing().emit_skipped(child.path(), &error).await;
                 Ok(Next::Skip)
             }
             Recovery::Stop => {
-                scope.emit_skipped(child.path(), &error).await;
+                scope.composing().emit_skipped(child.path(), &error).await;
                 Ok(Next::Stop)
             }
         }
@@ -110,12 +110,12 @@ impl<S: Send + 'static> Member<S> {
             Some(OnError::Continue) => Recovery::Continue,
             Some(OnError::Stop) => Recovery::Stop,
             Some(_) => Recovery::Fail,
-            None => scope.recovery(self.step.name(), path, error),
+            None => scope.composing().recovery(self.step.name(), path, error),
         }
     }
 }
 
 /// The scope of a child. That it cannot begin is said in its name.
 fn open<S>(step: &SharedStep<S>, scope: &Scope) -> Result<Scope, Error> {
-    scope.open(&**step).map_err(|stop| stop.in_step(step.name(), scope.path()))
+    scope.composing().open(&**step).map_err(|stop| stop.in_step(step.name(), scope.path()))
 }

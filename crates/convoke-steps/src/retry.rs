@@ -71,13 +71,13 @@ impl<S: Send + 'static> Retry<S> {
         let maximum = self.policy.max_attempts();
         let again = Again(Arc::clone(&self.step));
         let step: &dyn Step<S> = if self.in_place { &again } else { &*self.step };
-        scope.begin_attempts();
+        scope.composing().begin_attempts();
         let mut first: Option<Scope> = None;
         for attempt in 1..=maximum {
             let child = match &first {
                 None if self.in_place => None,
-                None => Some(scope.open(step)?),
-                Some(first) => Some(scope.open_again(step, first)?),
+                None => Some(scope.composing().open(step)?),
+                Some(first) => Some(scope.composing().open_again(step, first)?),
             };
             first.get_or_insert_with(|| child.clone().unwrap_or_else(|| scope.clone()));
             if scope.is_heard() {
@@ -85,8 +85,8 @@ impl<S: Send + 'static> Retry<S> {
             }
             let before = self.copy.map(|copy| copy(state));
             let result = match &child {
-                Some(child) => child.enter(step, state).await,
-                None => self.step.run(scope, state).await,
+                Some(child) => child.composing().enter(step, state).await,
+                None => scope.composing().inline(&*self.step, state).await,
             };
             let Err(error) = result else {
                 if scope.is_heard() {
@@ -101,7 +101,7 @@ impl<S: Send + 'static> Retry<S> {
                 *state = before;
             }
             // Journals of older versions have attempts after errors whose words they went by.
-            let retryable = error.category() == Category::Transient || scope.went_on();
+            let retryable = error.category() == Category::Transient || scope.composing().went_on();
             if scope.is_heard() {
                 let text = error.to_string();
                 scope.emit(EventKind::RetryFailed { attempt, error: text.clone(), retryable }).await;

@@ -111,7 +111,7 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
             let key = IdempotencyKey::derive_in(scope.run_id(), scope.generation(), call_scope.path(), 0);
             let id = format!("call-{}", &key.as_str()[..12]);
             let call = ToolCall { id, name: self.parts.tool.clone(), arguments: json };
-            call_scope.announce_tool_call(&call).await;
+            call_scope.composing().announce_tool_call(&call).await;
             let said = call_scope.try_tool(tool, &call).await?;
             let content = said.map_err(|failure| failed(call.name, &failure))?;
             (self.store)(state, arguments, content);

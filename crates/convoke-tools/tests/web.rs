@@ -308,7 +308,7 @@ impl Step<()> for Hurried {
 
     fn run<'a>(&'a self, scope: &'a Scope, (): &'a mut ()) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let scope = scope.child_with_timeout("soon", Duration::from_millis(300));
+            let scope = scope.composing().child_with_timeout("soon", Duration::from_millis(300));
             let scope = scope.tool_scope(&*self.tool, None);
             let arguments = json!({"url": self.url});
             let call = ToolCall { id: "1".to_owned(), name: "web_fetch".to_owned(), arguments };

@@ -103,20 +103,20 @@ fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &Progress) ->
         return Plan::Refuse(reason);
     }
     if tool.spec().execution == Execution::Client {
-        return match scope.check_arguments(&**tool, &call.arguments) {
+        return match scope.composing().check_arguments(&**tool, &call.arguments) {
             Ok(()) => Plan::HandOver,
             Err(problem) => Plan::Dismiss(format!("invalid arguments: {problem}")),
         };
     }
     // Nobody is bothered with a call that will not be made.
-    let is_fit = || scope.check_arguments(&**tool, &call.arguments).is_ok();
+    let is_fit = || scope.composing().check_arguments(&**tool, &call.arguments).is_ok();
     let needs_approval = turn.agent.approval.covers(&**tool) && is_fit();
     let approval = needs_approval.then(|| scope.child("approval"));
-    let place = scope.place(tool.spec().name());
+    let place = scope.composing().place(tool.spec().name());
     match progress.repeats.refusal(call) {
         Some(reason) => Plan::Refuse(reason),
         None => {
-            let accesses = scope.accesses(&**tool, &call.arguments);
+            let accesses = scope.composing().accesses(&**tool, &call.arguments);
             Plan::Make(Work { tool: Arc::clone(tool), place, approval, accesses })
         }
     }
@@ -125,8 +125,8 @@ fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &Progress) ->
 impl Work {
     /// Whether the journal has something of it.
     fn was_begun(&self, scope: &Scope) -> bool {
-        self.approval.as_ref().is_some_and(Scope::has_past)
-            || scope.tool_scope_at(&self.place, &*self.tool, None).has_past()
+        self.approval.as_ref().is_some_and(|approval| approval.composing().has_past())
+            || scope.composing().tool_scope_at(&self.place, &*self.tool, None).composing().has_past()
     }
 
     fn conflicts_with(&self, other: &Self) -> bool {
@@ -206,7 +206,8 @@ impl Call<'_> {
             Some(gate) => gate.acquire().await.ok(),
             None => None,
         };
-        let call_scope = scope.tool_scope_at(&work.place, &*work.tool, self.turn.agent.tool_timeout);
+        let call_scope =
+            scope.composing().tool_scope_at(&work.place, &*work.tool, self.turn.agent.tool_timeout);
         if let Some(Reached { unfinished, limit }) = &self.turn.interrupted
             && unfinished.contains(&self.index)
         {
@@ -215,7 +216,7 @@ impl Call<'_> {
         // That there are no calls left is for the model to know; whether to go on is decided before its next turn. The model
         // knows it then: should there be more when the run goes on, the call is not made all the same.
         let without = call_scope.child("dismissed");
-        let mut dismissed = without.decision::<String>("no calls left")?;
+        let mut dismissed = without.composing().decision::<String>("no calls left")?;
         let reason = match dismissed.made() {
             Some(reason) => reason,
             None => match call_scope.tool(&work.tool, call).await {
@@ -229,10 +230,10 @@ impl Call<'_> {
 
     /// Leaves out a call that time ran out on when the turn was made before.
     async fn left_out(self, work: &Work, call_scope: &Scope, limit: Duration) -> Error {
-        if self.scope.is_heard() && call_scope.has_past() {
+        if self.scope.is_heard() && call_scope.composing().has_past() {
             call_scope.emit(EventKind::ToolCallExecuting { id: self.call.id.clone() }).await;
         }
-        self.scope.leave_out(&work.place);
+        self.scope.composing().leave_out(&work.place);
         Error::TimedOut(Box::new(TimedOut { owner: self.scope.path().clone(), limit }))
     }
 

@@ -49,7 +49,7 @@ pub(super) enum TurnTime {
 impl<'a> Clock<'a> {
     pub(super) fn start(limit: Option<Duration>, scope: &'a Scope) -> Result<Self, Error> {
         let Some(limit) = limit else { return Ok(Self { until: None, decision: None, past: None }) };
-        let mut decision = scope.decision("timeout")?;
+        let mut decision = scope.composing().decision("timeout")?;
         let past = decision.made();
         Ok(Self { until: Some(Instant::now() + limit), decision: Some(decision), past })
     }

@@ -105,21 +105,21 @@ pub(super) fn admit(
 
 /// Takes the turn from the budget, and says whether another one will be possible.
 fn squeeze(turn: &Scope, past: bool, progress: &Progress, needs: Needs) -> Result<Option<Squeeze>, Error> {
-    let mut decision = turn.decision::<Squeeze>("budget")?;
+    let mut decision = turn.composing().decision::<Squeeze>("budget")?;
     let made = decision.made();
     if past || made.is_some() {
         // It has happened, or is settled: the budget is charged, and has no say any more.
-        turn.count_turn();
+        turn.composing().count_turn();
         return Ok(made);
     }
     let squeeze = match pressed(turn, progress, needs) {
         // An agent that has said nothing has nothing to end with: the budget's own error is the better answer.
         Some(Squeeze::NoTurn) if progress.reply.is_none() => {
-            turn.take_turn()?;
+            turn.composing().take_turn()?;
             None
         }
         Some(Squeeze::NoTurn) => Some(Squeeze::NoTurn),
-        otherwise => match turn.take_turn() {
+        otherwise => match turn.composing().take_turn() {
             Ok(()) => otherwise,
             Err(error) if progress.reply.is_none() => return Err(error),
             Err(_) => Some(Squeeze::NoTurn),
@@ -151,7 +151,7 @@ fn pressed(turn: &Scope, progress: &Progress, needs: Needs) -> Option<Squeeze> {
 
 /// Whether a reply that was cut off was cut by the budget, which lets no reply be longer than what is left.
 pub(super) fn cut_by_budget(turn: &Scope, past: bool, conversation: usize) -> Result<bool, Error> {
-    let mut decision = turn.decision::<bool>("cut off")?;
+    let mut decision = turn.composing().decision::<bool>("cut off")?;
     if past {
         return Ok(decision.made().unwrap_or(false));
     }

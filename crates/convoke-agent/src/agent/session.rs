@@ -43,20 +43,21 @@ async fn take_turn(
             return Ok(());
         }
         TurnTime::Unlimited => (scope.child(Turn::NAME), None),
-        TurnTime::Limited(limit) => (scope.child_with_timeout(Turn::NAME, limit), None),
+        TurnTime::Limited(limit) => (scope.composing().child_with_timeout(Turn::NAME, limit), None),
         TurnTime::Interrupted(reached) => (scope.child(Turn::NAME), Some(reached)),
     };
     let asking = Turn::asking_scope(&turn_scope);
-    let last = match limits::admit(agent, model, &turn_scope, asking.has_past(), number, progress)? {
-        Admission::Ordinary => None,
-        Admission::Last(limit) => Some(limit),
-        Admission::Refused(limit) => {
-            progress.stop(limit.stop());
-            return Ok(());
-        }
-    };
+    let last =
+        match limits::admit(agent, model, &turn_scope, asking.composing().has_past(), number, progress)? {
+            Admission::Ordinary => None,
+            Admission::Last(limit) => Some(limit),
+            Admission::Refused(limit) => {
+                progress.stop(limit.stop());
+                return Ok(());
+            }
+        };
     let turn = Turn { agent, model, number, asking, last, interrupted };
-    let Err(error) = turn_scope.enter(&turn, progress).await else { return Ok(()) };
+    let Err(error) = turn_scope.composing().enter(&turn, progress).await else { return Ok(()) };
     let unfinished = std::mem::take(&mut progress.unfinished);
     if clock.ran_out(number, &turn_scope, &error, unfinished)? {
         progress.stop(AgentStop::TimedOut);

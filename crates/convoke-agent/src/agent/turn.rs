@@ -37,7 +37,7 @@ impl Turn<'_> {
 
     /// The scope of the model call: a call is bounded as leaves are, while a turn may wait for people.
     pub(super) fn asking_scope(turn: &Scope) -> Scope {
-        turn.leaf_child("model")
+        turn.composing().leaf_child("model")
     }
 
     async fn take(&self, scope: &Scope, progress: &mut Progress) -> Result<(), Error> {
@@ -81,7 +81,7 @@ impl Turn<'_> {
             None => request.tools = self.agent.offered(&conversation),
         }
         request.messages = conversation.clone();
-        let past = self.asking.has_past();
+        let past = self.asking.composing().has_past();
         let reply = self.asking.model(self.model, request, Visibility::Streamed).await?;
         let cut_short = reply.finish == FinishReason::Length
             && limits::cut_by_budget(scope, past, conversation.encoded_len())?;

@@ -92,7 +92,7 @@ impl WorkflowTool {
             Value::Object(members) if members.is_empty() => None,
             arguments => Some(arguments.clone()),
         };
-        let (scope, tap) = call.scope.tapped("workflow");
+        let (scope, tap) = call.scope.composing().tapped("workflow");
         let state = match self.runner.run_within(&scope, input).await {
             Ok(state) => state,
             // Suspended, cancelled, out of an outer limit: about the run, not about the workflow.

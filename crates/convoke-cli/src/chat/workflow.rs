@@ -104,7 +104,7 @@ async fn talk(scope: &Scope, chat: &mut Chat, model: &Arc<dyn Model>) -> Result<
                 chat.last = Some(reply);
                 turns += 1;
                 // Conversations of earlier builds have longer pasts, all of which was said.
-                if chat.goes_on && turns >= TURNS && !scope.has_recorded_next() {
+                if chat.goes_on && turns >= TURNS && !scope.composing().has_recorded_next() {
                     chat.said = said;
                     return scope.continue_with(chat);
                 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Divergence, EffectKind, Error, Scope};
+use crate::{Composing, Divergence, EffectKind, Error, Scope};
 
 impl Scope {
     /// Ends this generation of the run and lets it continue with another state, as if it had begun with that: the same run, under the
@@ -53,13 +53,6 @@ impl Scope {
         Err(Error::Continues(serde_json::to_vec(&crate::json::to_value(state)?)?.into()))
     }
 
-    /// Whether the journal knows what this scope does next. A step that learns to continue while runs of it are under way asks here
-    /// first: those that went on at this place must do so again.
-    #[must_use]
-    pub fn has_recorded_next(&self) -> bool {
-        self.next_recorded().is_some()
-    }
-
     /// How often the run has continued with another state.
     #[must_use]
     pub fn generation(&self) -> u32 {
@@ -69,5 +62,14 @@ impl Scope {
     fn next_recorded(&self) -> Option<&crate::Entry> {
         let next = self.node.next_ordinal.load(std::sync::atomic::Ordering::Relaxed);
         self.journal()?.index.get(self.path(), next)?.first()
+    }
+}
+
+impl Composing<'_> {
+    /// Whether the journal knows what this scope does next. A step that learns to continue while runs of it are under way asks here
+    /// first: those that went on at this place must do so again.
+    #[must_use]
+    pub fn has_recorded_next(&self) -> bool {
+        self.next_recorded().is_some()
     }
 }

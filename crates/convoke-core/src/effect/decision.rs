@@ -7,7 +7,7 @@ use super::{Past, decode};
 use crate::event::Moment;
 use crate::intercept::Labels;
 use crate::journal::{Attached, Draft, FATE};
-use crate::{Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
+use crate::{Composing, Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
 
 /// A decision that has its number but is not made yet.
 pub struct PendingDecision<'a, T> {
@@ -16,25 +16,6 @@ pub struct PendingDecision<'a, T> {
 }
 
 impl Scope {
-    /// Reserves the place of a decision that will depend on timing (which branch was first). If it was made before,
-    /// [`made`](PendingDecision::made) gives it, and it must be followed.
-    ///
-    /// # Errors
-    /// Stops only.
-    pub fn decision<T: Serialize + DeserializeOwned>(
-        &self,
-        name: &str,
-    ) -> Result<PendingDecision<'_, T>, Error> {
-        let effect = self.number(EffectKind::Decision, Digest::of_parts(&[name.as_bytes()]));
-        // A replay that stops short of the decision may still be able to make it from what it has replayed.
-        let made = match effect.past(|| name.to_owned()) {
-            Ok(Past::Finished(made)) => Some(made?),
-            Ok(_) | Err(Error::NotRecorded { .. }) => None,
-            Err(stop) => return Err(stop),
-        };
-        Ok(PendingDecision { effect, made })
-    }
-
     /// The end this step had come to because time was up while it was not performing any effect.
     pub(crate) fn recorded_fate(&self, reached: Reached) -> Option<Error> {
         let journal = self.journal()?;
@@ -68,6 +49,27 @@ impl Scope {
         };
         let entry = journal.append(draft, Attached::default());
         entry.into_iter().for_each(|entry| self.node.reach(Moment::of_entry(entry)));
+    }
+}
+
+impl<'a> Composing<'a> {
+    /// Reserves the place of a decision that will depend on timing (which branch was first). If it was made before,
+    /// [`made`](PendingDecision::made) gives it, and it must be followed.
+    ///
+    /// # Errors
+    /// Stops only.
+    pub fn decision<T: Serialize + DeserializeOwned>(
+        self,
+        name: &str,
+    ) -> Result<PendingDecision<'a, T>, Error> {
+        let effect = self.0.number(EffectKind::Decision, Digest::of_parts(&[name.as_bytes()]));
+        // A replay that stops short of the decision may still be able to make it from what it has replayed.
+        let made = match effect.past(|| name.to_owned()) {
+            Ok(Past::Finished(made)) => Some(made?),
+            Ok(_) | Err(Error::NotRecorded { .. }) => None,
+            Err(stop) => return Err(stop),
+        };
+        Ok(PendingDecision { effect, made })
     }
 }
 

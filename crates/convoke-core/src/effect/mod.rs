@@ -39,8 +39,8 @@ use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};
 use crate::scope::LeafReplay;
 use crate::{
-    Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError, Scope,
-    Timestamp,
+    Composing, Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError,
+    Scope, Timestamp,
 };
 
 /// The longest request shown in a divergence.
@@ -83,21 +83,6 @@ impl Scope {
         effect
     }
 
-    /// Whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
-    /// by what changes from one moment to the next (a budget shared with others) must not decide again.
-    #[must_use]
-    pub fn has_past(&self) -> bool {
-        self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
-    }
-
-    /// Whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now
-    /// was decided before, and the scope went on.
-    #[must_use]
-    pub fn went_on(&self) -> bool {
-        let next = self.node.next_ordinal.load(Ordering::Relaxed);
-        self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), next))
-    }
-
     /// Whether the journal has the outcome of the effect that is begun next in this scope.
     fn next_is_recorded(&self) -> bool {
         let next = self.node.next_ordinal.load(Ordering::Relaxed);
@@ -137,6 +122,23 @@ impl Scope {
 
     fn journal(&self) -> Option<&RunJournal> {
         self.node.run.journal.as_ref()
+    }
+}
+
+impl Composing<'_> {
+    /// Whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
+    /// by what changes from one moment to the next (a budget shared with others) must not decide again.
+    #[must_use]
+    pub fn has_past(&self) -> bool {
+        self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
+    }
+
+    /// Whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now
+    /// was decided before, and the scope went on.
+    #[must_use]
+    pub fn went_on(&self) -> bool {
+        let next = self.node.next_ordinal.load(Ordering::Relaxed);
+        self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), next))
     }
 }
 

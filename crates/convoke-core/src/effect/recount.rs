@@ -8,7 +8,7 @@ use crate::budget::Charge;
 use crate::journal::{RecordedCall, RunJournal, Slot};
 use crate::message::Usage;
 use crate::scope::Place;
-use crate::{EffectKind, Entry, Path, Scope};
+use crate::{Composing, EffectKind, Entry, Path, Scope};
 
 /// What the journal keeps of a tool's request, as far as it matters here.
 #[derive(Deserialize)]
@@ -17,24 +17,6 @@ struct Called {
 }
 
 impl Scope {
-    /// Leaves out a branch that did not count when the run came by here before. What it did is neither done nor told
-    /// again, what it used counts, and what it asked is withdrawn.
-    pub fn leave_out(&self, branch: &Place) {
-        self.leave_out_all(std::iter::once(branch));
-    }
-
-    /// Leaves out several branches.
-    pub fn leave_out_all<'a>(&self, branches: impl Iterator<Item = &'a Place>) {
-        let Some(journal) = self.journal() else { return };
-        let own = self.path();
-        let paths: Vec<Path> = branches.map(|place| Path::join(own, &place.name, place.repetition)).collect();
-        let index = &journal.index;
-        self.recount(
-            journal,
-            paths.iter().flat_map(|path| index.slots_at(path).chain(index.slots_below(path))),
-        );
-    }
-
     /// Counts what happened below this scope, whose own outcome is known.
     pub(super) fn recount_below(&self) {
         self.recount_within(self.path());
@@ -89,5 +71,25 @@ impl Scope {
             }
             _ => {}
         }
+    }
+}
+
+impl Composing<'_> {
+    /// Leaves out a branch that did not count when the run came by here before. What it did is neither done nor told
+    /// again, what it used counts, and what it asked is withdrawn.
+    pub fn leave_out(&self, branch: &Place) {
+        self.leave_out_all(std::iter::once(branch));
+    }
+
+    /// Leaves out several branches.
+    pub fn leave_out_all<'a>(&self, branches: impl Iterator<Item = &'a Place>) {
+        let Some(journal) = self.journal() else { return };
+        let own = self.path();
+        let paths: Vec<Path> = branches.map(|place| Path::join(own, &place.name, place.repetition)).collect();
+        let index = &journal.index;
+        self.recount(
+            journal,
+            paths.iter().flat_map(|path| index.slots_at(path).chain(index.slots_below(path))),
+        );
     }
 }

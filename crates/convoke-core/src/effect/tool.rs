@@ -19,7 +19,7 @@ use crate::message::{ToolCall, ToolResult};
 use crate::run::Earlier;
 use crate::scope::{Child, Place};
 use crate::tool::{Access, Invocation, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Category, Digest, EffectKind, Error, RecordedError, Scope};
+use crate::{Category, Composing, Digest, EffectKind, Error, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -104,14 +104,6 @@ impl Scope {
         self.narrowed(Child { work_limit, is_call: true, ..Child::named(tool.spec().name()) })
     }
 
-    /// The scope for one call of a tool in a [`place`](Self::place) taken before. The call's time begins now, so calls
-    /// that wait for others, or for a person, do not lose any.
-    #[must_use]
-    pub fn tool_scope_at(&self, place: &Place, tool: &dyn Tool, default_timeout: Option<Duration>) -> Self {
-        let work_limit = time_limit(tool, default_timeout);
-        self.narrowed(Child { work_limit, is_call: true, ..Child::at(place) })
-    }
-
     /// Calls a tool, in the scope made for it by [`tool_scope`](Self::tool_scope). **Durable**: a call that finished is
     /// never made again; one that was interrupted is repeated only if the tool says that is safe.
     ///
@@ -161,37 +153,14 @@ impl Scope {
         Ok(outcome)
     }
 
-    /// Checks the arguments of a call as the tool gets them.
-    ///
-    /// # Errors
-    /// What is wrong with them, in words the model can act on.
-    pub fn check_arguments(&self, tool: &dyn Tool, arguments: &Value) -> Result<(), String> {
-        self.checked(tool, &self.outward_arguments(tool, arguments))
-    }
-
     fn checked(&self, tool: &dyn Tool, outward: &Value) -> Result<(), String> {
         tool.check(outward).map_err(|problem| self.heard_remark(tool, problem))
-    }
-
-    /// What a call touches, with the arguments that the tool gets.
-    #[must_use]
-    pub fn accesses(&self, tool: &dyn Tool, arguments: &Value) -> Vec<Access> {
-        tool.accesses(&self.outward_arguments(tool, arguments))
     }
 
     /// In a tool's call: leaves a note with its outcome, which the tool [is told](Tool::noted) when the call is over, and
     /// again when the journal answers it. There is one note a call, the first.
     pub fn leave_note(&self, note: Value) {
         let _ = self.node.note.set(Box::new(note));
-    }
-
-    /// Reports a call that no model streamed: a step of the user's makes it.
-    pub async fn announce_tool_call(&self, call: &ToolCall) {
-        if self.is_heard() {
-            let (id, tool) = (call.id.clone(), call.name.clone());
-            self.emit(EventKind::ToolCallStarted { id: id.clone(), tool, message: None }).await;
-            self.emit(EventKind::ToolCallArguments { id, delta: call.arguments.to_string() }).await;
-        }
     }
 
     async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
@@ -485,5 +454,38 @@ impl Scope {
             Interrupted::Done(content) => Some(content),
             Interrupted::Again => None,
         })
+    }
+}
+
+impl Composing<'_> {
+    /// The scope for one call of a tool in a [`place`](Self::place) taken before. The call's time begins now, so calls
+    /// that wait for others, or for a person, do not lose any.
+    #[must_use]
+    pub fn tool_scope_at(&self, place: &Place, tool: &dyn Tool, default_timeout: Option<Duration>) -> Scope {
+        let work_limit = time_limit(tool, default_timeout);
+        self.narrowed(Child { work_limit, is_call: true, ..Child::at(place) })
+    }
+
+    /// Reports a call that no model streamed: a step of the user's makes it.
+    pub async fn announce_tool_call(&self, call: &ToolCall) {
+        if self.is_heard() {
+            let (id, tool) = (call.id.clone(), call.name.clone());
+            self.emit(EventKind::ToolCallStarted { id: id.clone(), tool, message: None }).await;
+            self.emit(EventKind::ToolCallArguments { id, delta: call.arguments.to_string() }).await;
+        }
+    }
+
+    /// What a call touches, with the arguments that the tool gets.
+    #[must_use]
+    pub fn accesses(&self, tool: &dyn Tool, arguments: &Value) -> Vec<Access> {
+        tool.accesses(&self.outward_arguments(tool, arguments))
+    }
+
+    /// Checks the arguments of a call as the tool gets them.
+    ///
+    /// # Errors
+    /// What is wrong with them, in words the model can act on.
+    pub fn check_arguments(&self, tool: &dyn Tool, arguments: &Value) -> Result<(), String> {
+        self.checked(tool, &self.outward_arguments(tool, arguments))
     }
 }

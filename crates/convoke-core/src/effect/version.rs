@@ -23,7 +23,7 @@ impl Scope {
     pub fn version(&self, change: &str, known: RangeInclusive<u32>) -> Result<u32, Error> {
         // In a place of its own: a mark that is added must not shift the numbers of what follows.
         let place = self.child(&format!("version of {change}"));
-        let mut decision = place.decision::<u32>("version")?;
+        let mut decision = place.composing().decision::<u32>("version")?;
         let version = match decision.made() {
             Some(version) => version,
             None => decision.make(if self.has_any_past() { *known.start() } else { *known.end() })?,

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Node, Scope};
+use super::{Composing, Node, Scope};
 use crate::intercept::Labels;
 
 /// The labels of one scope. Most have none, so they take no room.
@@ -60,11 +60,6 @@ impl Scope {
         labels
     }
 
-    /// Learns what a branch has learnt, because it counts.
-    pub fn learn_from(&self, branch: &Scope) {
-        self.node.learn(&branch.learnt());
-    }
-
     /// What was learnt in this scope, and in what has ended below it.
     pub(crate) fn learnt(&self) -> Labels {
         let mut labels = Labels::new();
@@ -95,5 +90,12 @@ impl Scope {
         if let Some(parent) = &self.node.parent {
             parent.learn(labels);
         }
+    }
+}
+
+impl Composing<'_> {
+    /// Learns what a branch has learnt, because it counts.
+    pub fn learn_from(&self, branch: &Scope) {
+        self.node.learn(&branch.learnt());
     }
 }

@@ -8,6 +8,7 @@
 //! by side gets a child scope each, opened in a fixed order.
 
 mod cancel;
+mod composing;
 mod leaf_replay;
 mod learnt;
 mod node;
@@ -24,6 +25,7 @@ use serde::Serialize;
 
 pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
+pub use composing::Composing;
 pub(crate) use leaf_replay::LeafReplay;
 pub(crate) use learnt::Learnt;
 pub use node::Place;
@@ -92,33 +94,6 @@ impl Scope {
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
         self.narrowed(Child::named(name))
-    }
-
-    /// A scope below this one that may take this long as a whole.
-    #[must_use]
-    pub fn child_with_timeout(&self, name: &str, limit: Duration) -> Self {
-        self.narrowed(Child { timeout: Some(limit), ..Child::named(name) })
-    }
-
-    /// A scope below this one that is bounded like a leaf, if leaves are.
-    #[must_use]
-    pub fn leaf_child(&self, name: &str) -> Self {
-        self.narrowed(Child { timeout: self.node.settings.leaf_timeout, ..Child::named(name) })
-    }
-
-    /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
-    /// what starts whenever it can still has the same path every time.
-    pub fn place(&self, name: &str) -> Place {
-        let name = self.node.name_of(name);
-        let taken = self.node.moment();
-        Place { name: name.into(), repetition: self.node.count_child(name), taken }
-    }
-
-    /// A scope below this one whose events are collected, besides whoever listens to the run.
-    #[must_use]
-    pub fn tapped(&self, name: &str) -> (Self, Tap) {
-        let tap = Tap::within(self.node.tap.as_ref());
-        (self.narrowed(Child { tap: Some(tap.clone()), ..Child::named(name) }), tap)
     }
 
     pub(crate) fn narrowed(&self, child: Child<'_>) -> Self {
@@ -193,13 +168,6 @@ impl Scope {
         self.node.run.events.emit(told, self.node.clock.as_deref()).await;
     }
 
-    /// Reports that a failed step below this scope does no harm: its parent goes on.
-    pub async fn emit_skipped(&self, step: &Path, error: &Error) {
-        if self.is_heard() {
-            self.tell(step, EventKind::StepSkipped { error: error.to_string() }, false).await;
-        }
-    }
-
     /// Tells listeners about the state: whole the first time, then what changed (computed, as RFC 6902).
     ///
     /// # Errors
@@ -221,6 +189,49 @@ impl Scope {
             events.deliver(Told { path, position, replayed: false, kind }, place);
         });
         Ok(())
+    }
+
+    /// How much of something the budgets in force still allow, if that is limited. Money is in millionths of a dollar. What
+    /// is only set aside for calls under way counts as still there.
+    #[must_use]
+    pub fn remaining(&self, resource: &Resource) -> Option<u64> {
+        self.node.budget.as_ref().and_then(|budget| budget.remaining(resource))
+    }
+}
+
+impl Composing<'_> {
+    /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
+    /// what starts whenever it can still has the same path every time.
+    pub fn place(&self, name: &str) -> Place {
+        let name = self.node.name_of(name);
+        let taken = self.node.moment();
+        Place { name: name.into(), repetition: self.node.count_child(name), taken }
+    }
+
+    /// A scope below this one whose events are collected, besides whoever listens to the run.
+    #[must_use]
+    pub fn tapped(&self, name: &str) -> (Scope, Tap) {
+        let tap = Tap::within(self.node.tap.as_ref());
+        (self.narrowed(Child { tap: Some(tap.clone()), ..Child::named(name) }), tap)
+    }
+
+    /// A scope below this one that may take this long as a whole.
+    #[must_use]
+    pub fn child_with_timeout(&self, name: &str, limit: Duration) -> Scope {
+        self.narrowed(Child { timeout: Some(limit), ..Child::named(name) })
+    }
+
+    /// A scope below this one that is bounded like a leaf, if leaves are.
+    #[must_use]
+    pub fn leaf_child(&self, name: &str) -> Scope {
+        self.narrowed(Child { timeout: self.node.settings.leaf_timeout, ..Child::named(name) })
+    }
+
+    /// Reports that a failed step below this scope does no harm: its parent goes on.
+    pub async fn emit_skipped(&self, step: &Path, error: &Error) {
+        if self.is_heard() {
+            self.tell(step, EventKind::StepSkipped { error: error.to_string() }, false).await;
+        }
     }
 
     /// What to do about a failed child: what the run's policy says, asked once per failure.
@@ -270,13 +281,6 @@ impl Scope {
         if let Some(budget) = &self.node.budget {
             budget.charge(&Charge::turn());
         }
-    }
-
-    /// How much of something the budgets in force still allow, if that is limited. Money is in millionths of a dollar. What
-    /// is only set aside for calls under way counts as still there.
-    #[must_use]
-    pub fn remaining(&self, resource: &Resource) -> Option<u64> {
-        self.node.budget.as_ref().and_then(|budget| budget.remaining(resource))
     }
 
     /// A limit of the budgets in force of which nothing is left, the innermost first. Limits on calls of a single tool do

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt;
 
-use super::{Canceller, Child, Place, Scope};
+use super::{Canceller, Child, Composing, Place, Scope};
 use crate::Error;
 use crate::effect::Reached;
 use crate::event::{EventKind, StepEnd};
@@ -26,57 +26,7 @@ impl Scope {
         S: Send,
         T: Step<S> + ?Sized,
     {
-        self.open(step)?.enter(step, state).await
-    }
-
-    /// The scope a step is going to run in; [`enter`](Self::enter) runs it.
-    ///
-    /// Parents that need the child's path, or open several children before running any, take this in two parts.
-    ///
-    /// # Errors
-    /// If the run was cancelled or is out of time, in which case the step must not begin.
-    pub fn open<S, T>(&self, step: &T) -> Result<Self, Error>
-    where
-        T: Step<S> + ?Sized,
-    {
-        self.admitted(self.child_for(step))
-    }
-
-    /// The scope for one branch of a fan-out, in a [`place`](Self::place) taken before: its state is its own, and it
-    /// can be cancelled alone. Its time begins now.
-    ///
-    /// # Errors
-    /// If the run was cancelled or is out of time, in which case the branch must not begin.
-    pub fn open_branch<S, T>(&self, place: &Place, step: &T) -> Result<(Self, Canceller), Error>
-    where
-        T: Step<S> + ?Sized,
-    {
-        let canceller = Canceller::narrower(&self.node.cancel, WhenDropped::Cancel);
-        let cancel = Some(Arc::clone(canceller.inner()));
-        let (repetition, since) = (Some(place.repetition), Some(place.taken));
-        let child = Child { cancel, owns_state: true, repetition, since, ..self.child_for(step) };
-        Ok((self.admitted(child)?, canceller))
-    }
-
-    /// Says that what is done in this scope, and below it, may be tried again with [`open_again`](Self::open_again).
-    pub fn begin_attempts(&self) {
-        self.node.retried.store(true, Ordering::Relaxed);
-    }
-
-    /// The scope for another attempt at what was tried in `first`, in a scope that [said so](Self::begin_attempts). It
-    /// has a path of its own; but a call of a tool, or an effect of the user's code, that asks for the same at the same
-    /// place within the attempt has the same idempotency key as in the first one. As long as the attempt goes the same way, a
-    /// call that must not be repeated ([`Repeat::Never`](crate::tool::Repeat::Never)) and was made is not made again: its result is
-    /// what it was; and if nobody knows what came of it, a person is asked.
-    ///
-    /// # Errors
-    /// If the run was cancelled or is out of time, in which case the attempt must not begin.
-    pub fn open_again<S, T>(&self, step: &T, first: &Scope) -> Result<Self, Error>
-    where
-        T: Step<S> + ?Sized,
-    {
-        let key_path = Some(first.node.key_path().clone());
-        self.admitted(Child { key_path, ..self.child_for(step) })
+        self.composing().open(step)?.composing().enter(step, state).await
     }
 
     /// The scope of a child, if there is time for it. That there was none is kept: whoever set the limit may cope with
@@ -105,36 +55,6 @@ impl Scope {
         let timeout = bounds.and_then(|bounds| bounds.timeout).into_iter().chain(leaf).min();
         let limits = bounds.and_then(|bounds| bounds.limits.clone());
         Child { timeout, limits, settings, ..Child::named(step.name()) }
-    }
-
-    /// Runs a step in this very scope, which must have been made for it by [`open`](Self::open) or
-    /// [`open_branch`](Self::open_branch).
-    ///
-    /// # Errors
-    /// What the step fails with, unchanged.
-    pub async fn enter<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
-    where
-        S: Send,
-        T: Step<S> + ?Sized,
-    {
-        self.node.entered.store(true, Ordering::Relaxed);
-        self.node.learnt.gather();
-        if self.is_heard() {
-            self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
-        }
-        let result = self.supervise(step, state).await;
-        let result = self.not_forgetting_questions(step.nature(), result);
-        // A run that is told as far as it has come has not come to the end of this step.
-        let is_over = !matches!(&result, Err(error) if matches!(error.root(), Error::NotRecorded { .. }));
-        if is_over && self.is_heard() {
-            self.emit(EventKind::StepEnded(step_end(&result))).await;
-        }
-        self.node.ended.store(true, Ordering::Relaxed);
-        if let Some(parent) = &self.node.parent {
-            parent.reach(self.node.moment());
-        }
-        self.learn_from_step();
-        result
     }
 
     async fn supervise<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
@@ -237,7 +157,7 @@ impl Scope {
             Err(error) if error.is_stop() && !continues => result,
             // What failed waits for nobody, and whoever copes with the failure must not wait either.
             Err(_) if nature == Nature::Composite && !continues => {
-                self.withdraw_questions(self);
+                self.composing().withdraw_questions(self);
                 result
             }
             _ => match self.node.run.waiting.within(self.path()) {
@@ -245,6 +165,101 @@ impl Scope {
                 None => result,
             },
         }
+    }
+}
+
+impl Composing<'_> {
+    /// Runs a step in this very scope, as a part of the step that has it: without a path and without events of its own. For a step
+    /// that is written in terms of another.
+    ///
+    /// # Errors
+    /// What the step fails with, unchanged.
+    pub async fn inline<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
+    where
+        S: Send,
+        T: Step<S> + ?Sized,
+    {
+        step.run(self, state).await
+    }
+
+    /// The scope a step is going to run in; [`enter`](Self::enter) runs it.
+    ///
+    /// Parents that need the child's path, or open several children before running any, take this in two parts.
+    ///
+    /// # Errors
+    /// If the run was cancelled or is out of time, in which case the step must not begin.
+    pub fn open<S, T>(&self, step: &T) -> Result<Scope, Error>
+    where
+        T: Step<S> + ?Sized,
+    {
+        self.admitted(self.child_for(step))
+    }
+
+    /// The scope for one branch of a fan-out, in a [`place`](Self::place) taken before: its state is its own, and it
+    /// can be cancelled alone. Its time begins now.
+    ///
+    /// # Errors
+    /// If the run was cancelled or is out of time, in which case the branch must not begin.
+    pub fn open_branch<S, T>(&self, place: &Place, step: &T) -> Result<(Scope, Canceller), Error>
+    where
+        T: Step<S> + ?Sized,
+    {
+        let canceller = Canceller::narrower(&self.node.cancel, WhenDropped::Cancel);
+        let cancel = Some(Arc::clone(canceller.inner()));
+        let (repetition, since) = (Some(place.repetition), Some(place.taken));
+        let child = Child { cancel, owns_state: true, repetition, since, ..self.child_for(step) };
+        Ok((self.admitted(child)?, canceller))
+    }
+
+    /// Says that what is done in this scope, and below it, may be tried again with [`open_again`](Self::open_again).
+    pub fn begin_attempts(&self) {
+        self.node.retried.store(true, Ordering::Relaxed);
+    }
+
+    /// The scope for another attempt at what was tried in `first`, in a scope that [said so](Self::begin_attempts). It
+    /// has a path of its own; but a call of a tool, or an effect of the user's code, that asks for the same at the same
+    /// place within the attempt has the same idempotency key as in the first one. As long as the attempt goes the same way, a
+    /// call that must not be repeated ([`Repeat::Never`](crate::tool::Repeat::Never)) and was made is not made again: its result is
+    /// what it was; and if nobody knows what came of it, a person is asked.
+    ///
+    /// # Errors
+    /// If the run was cancelled or is out of time, in which case the attempt must not begin.
+    pub fn open_again<S, T>(&self, step: &T, first: &Scope) -> Result<Scope, Error>
+    where
+        T: Step<S> + ?Sized,
+    {
+        let key_path = Some(first.node.key_path().clone());
+        self.admitted(Child { key_path, ..self.child_for(step) })
+    }
+
+    /// Runs a step in this very scope, which must have been made for it by [`open`](Self::open) or
+    /// [`open_branch`](Self::open_branch).
+    ///
+    /// # Errors
+    /// What the step fails with, unchanged.
+    pub async fn enter<S, T>(&self, step: &T, state: &mut S) -> Result<(), Error>
+    where
+        S: Send,
+        T: Step<S> + ?Sized,
+    {
+        self.node.entered.store(true, Ordering::Relaxed);
+        self.node.learnt.gather();
+        if self.is_heard() {
+            self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
+        }
+        let result = self.supervise(step, state).await;
+        let result = self.not_forgetting_questions(step.nature(), result);
+        // A run that is told as far as it has come has not come to the end of this step.
+        let is_over = !matches!(&result, Err(error) if matches!(error.root(), Error::NotRecorded { .. }));
+        if is_over && self.is_heard() {
+            self.emit(EventKind::StepEnded(step_end(&result))).await;
+        }
+        self.node.ended.store(true, Ordering::Relaxed);
+        if let Some(parent) = &self.node.parent {
+            parent.reach(self.node.moment());
+        }
+        self.learn_from_step();
+        result
     }
 }
 

@@ -105,10 +105,10 @@ impl Asked<'_> {
 
     /// One reply, whose shape the provider sees to.
     async fn in_shape(&self, scope: &Scope) -> Result<Product, Error> {
-        scope.take_turn()?;
+        scope.composing().take_turn()?;
         let mut request = self.request(self.opening());
         request.output = Some(outputs::schema(self.name, self.outputs, self.converging));
-        let answer = scope.leaf_child("answer");
+        let answer = scope.composing().leaf_child("answer");
         let reply = answer.model(&self.model, request, Visibility::Streamed).await?.whole()?;
         Ok(Product { text: reply.text(), ..Product::default() })
     }
@@ -129,7 +129,7 @@ impl Asked<'_> {
             if result.stop == AgentStop::BudgetExhausted && product.text.trim().is_empty() && turns > 0 {
                 // There is nothing to end with. It fails as whatever needs more than there is; a run that is resumed with
                 // more goes on from here.
-                if let Some(exhausted) = scope.used_up() {
+                if let Some(exhausted) = scope.composing().used_up() {
                     tell::goal_incomplete(
                         scope,
                         self.name,
@@ -208,7 +208,7 @@ impl Asked<'_> {
             let fields: Vec<&str> = read.missing.iter().map(|missing| missing.field.as_str()).collect();
             tell::output_missing(scope, self.name, &fields, &read.problem()).await;
             for field in fields {
-                scope.note_lacking(field);
+                scope.composing().note_lacking(field);
             }
         }
         let missing = read.missing.into_iter();
@@ -230,7 +230,7 @@ impl Asked<'_> {
         )));
         let mut request = self.request(messages);
         request.output = Some(outputs::schema(self.name, self.outputs, false));
-        let repair = scope.leaf_child("repair");
+        let repair = scope.composing().leaf_child("repair");
         let reply = repair.model(&self.model, request, Visibility::Hidden).await;
         match reply.and_then(|reply| Ok(reply.whole()?)) {
             Ok(reply) => Ok(outputs::read(&reply.text(), self.outputs).or(read)),

@@ -121,8 +121,12 @@ async fn iterate(
 ) -> Result<Said, Error> {
     let mut said = None;
     let iteration = Iteration { pursuit: Pursuit { history: Some(history), came_empty, ..*pursuit }, state };
-    let child = scope.open(&iteration)?;
-    child.enter(&iteration, &mut said).await.map_err(|error| error.in_step("iteration", child.path()))?;
+    let child = scope.composing().open(&iteration)?;
+    child
+        .composing()
+        .enter(&iteration, &mut said)
+        .await
+        .map_err(|error| error.in_step("iteration", child.path()))?;
     Ok(said.unwrap_or_default())
 }
 

@@ -108,7 +108,8 @@ async fn gather(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Resu
         parallel = parallel.project(retried(member, retry)?, fork, Vec::push);
     }
     let mut all = Vec::new();
-    parallel.build().map_err(Error::failed)?.run(scope, &mut all).await?;
+    let parallel = parallel.build().map_err(Error::failed)?;
+    scope.composing().inline(&parallel, &mut all).await?;
     Ok(all)
 }
 

@@ -53,7 +53,7 @@ pub(super) async fn improvable(
     let request = ModelRequest { messages, params: kit.params.clone(), ..ModelRequest::default() };
     let shape = Shape::<RoundVerdict>::of().map_err(Error::failed)?;
     let model = around.model(kit, scope)?;
-    let judge = scope.leaf_child("verdict");
+    let judge = scope.composing().leaf_child("verdict");
     match shape.ask(&judge, &model, request, Visibility::Hidden, name).await {
         Ok(verdict) => Ok(verdict.value.improvable),
         // A judge nobody understands ends nothing; there is a limit.

@@ -36,8 +36,8 @@ pub(super) async fn run(
     for number in 1..=cap {
         scope.emit(EventKind::LoopIteration { iteration: number.into() }).await;
         let round = Round { around: Arc::new(Surroundings { again: true, ..(**around).clone() }), sequence };
-        let child = scope.open(&round)?;
-        child.enter(&round, state).await.map_err(|error| error.in_step("round", child.path()))?;
+        let child = scope.composing().open(&round)?;
+        child.composing().enter(&round, state).await.map_err(|error| error.in_step("round", child.path()))?;
         done = take_marker(sequence, &before, state)?;
         let results = results_of(sequence, state);
         if !done {

@@ -88,7 +88,7 @@ pub(super) async fn one_after_the_other(
     for node in &sequence.nodes {
         chain = chain.then(standing(around, node)?);
     }
-    chain.run(scope, state).await
+    scope.composing().inline(&chain, state).await
 }
 
 async fn all_at_once(
@@ -105,7 +105,8 @@ async fn all_at_once(
             state.take_over(done.changes_since(&before));
         });
     }
-    parallel.build().map_err(Error::failed)?.run(scope, state).await?;
+    let parallel = parallel.build().map_err(Error::failed)?;
+    scope.composing().inline(&parallel, state).await?;
     around.publish(scope, state).await
 }
 

@@ -27,8 +27,12 @@ pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, answers: &mut [Ans
         .collect();
     let mut said = Said::default();
     let step = Synthesis { pursuit, answers: &texts };
-    let child = scope.open(&step)?;
-    child.enter(&step, &mut said).await.map_err(|error| error.in_step("synthesis", child.path()))?;
+    let child = scope.composing().open(&step)?;
+    child
+        .composing()
+        .enter(&step, &mut said)
+        .await
+        .map_err(|error| error.in_step("synthesis", child.path()))?;
     for answer in answers.iter() {
         if let Some(reason) = &answer.said.product.incomplete {
             said.product.incomplete.get_or_insert_with(|| format!("`{}`: {reason}", answer.name));

@@ -111,7 +111,7 @@ impl Step<GoalState> for WorkflowStep {
             }
             let sequences = (0..self.plan.sequences.len()).map(|index| SequenceStep::new(&around, index));
             let chain = sequences.fold(around.chain(&self.plan.name), Chain::then);
-            chain.run(scope, state).await
+            scope.composing().inline(&chain, state).await
         })
     }
 

@@ -52,8 +52,8 @@ pub(super) enum Ended<T> {
 pub(super) async fn run<W: Work>(scope: &Scope, work: W) -> Result<Ended<W::Output>, Error> {
     let phase = Phase(work);
     let mut output = None;
-    let child = scope.open(&phase)?;
-    match child.enter(&phase, &mut output).await {
+    let child = scope.composing().open(&phase)?;
+    match child.composing().enter(&phase, &mut output).await {
         Ok(()) => match output {
             Some(output) => Ok(Ended::Well(output)),
             // A phase that ends well has given something.
@@ -79,7 +79,7 @@ where
         Ended::Well(Heard::Answer(answer)) => Ok(answer),
         Ended::Well(Heard::Unreadable { problem, .. }) => Err(format!("it could not be read: {problem}")),
         Ended::Failed(path, error) => {
-            scope.emit_skipped(&path, &error).await;
+            scope.composing().emit_skipped(&path, &error).await;
             Err(error.to_string())
         }
     })

@@ -48,12 +48,12 @@ impl<T: Send + 'static> Branch<T> {
     /// A branch that runs a step on a state of its own and gives that state.
     pub(crate) fn new(scope: &Scope, step: &SharedStep<T>, mut state: T) -> Self {
         let step = Arc::clone(step);
-        let (name, place) = (step.name().into(), scope.place(step.name()));
+        let (name, place) = (step.name().into(), scope.composing().place(step.name()));
         let begin = move |scope: &Scope, place: &Place| {
-            let (scope, canceller) = scope.open_branch(place, &*step)?;
+            let (scope, canceller) = scope.composing().open_branch(place, &*step)?;
             let own = scope.clone();
             let work: BoxFuture<'static, _> =
-                Box::pin(async move { own.enter(&*step, &mut state).await.map(|()| state) });
+                Box::pin(async move { own.composing().enter(&*step, &mut state).await.map(|()| state) });
             Ok(Begun { scope, canceller, work })
         };
         Self { name, place, begin: Box::new(begin) }

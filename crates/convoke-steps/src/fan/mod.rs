@@ -31,7 +31,7 @@ pub(crate) async fn fan_out<T: Send + 'static>(
     fan.run().await?;
     let ended = fan.conclude()?;
     for failure in failures(&ended) {
-        scope.emit_skipped(&failure.path, &failure.error).await;
+        scope.composing().emit_skipped(&failure.path, &failure.error).await;
     }
     Ok(ended)
 }
@@ -65,14 +65,14 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     async fn run(&mut self) -> Result<(), Error> {
-        let mut decision = self.scope.decision::<Vec<usize>>("join")?;
+        let mut decision = self.scope.composing().decision::<Vec<usize>>("join")?;
         if let Some(counted) = decision.made() {
             let (counted, rest): (Queue<T>, Queue<T>) =
                 self.queue.drain(..).partition(|(index, _)| counted.contains(index));
             self.queue = counted;
             self.work(Rest::Finish).await?;
             if self.verdict().is_some() {
-                self.scope.leave_out_all(rest.iter().map(|(_, branch)| &branch.place));
+                self.scope.composing().leave_out_all(rest.iter().map(|(_, branch)| &branch.place));
                 return Ok(());
             }
             // What had failed was mended since: the others are needed after all.
@@ -166,7 +166,9 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
 
     fn conclude(self) -> Result<Vec<Ended<T>>, Error> {
         let counted = self.ended.iter().filter(|branch| branch.counts());
-        counted.filter_map(|branch| branch.scope.as_ref()).for_each(|own| self.scope.learn_from(own));
+        counted
+            .filter_map(|branch| branch.scope.as_ref())
+            .for_each(|own| self.scope.composing().learn_from(own));
         if let Some(stop) = self.end_of_run() {
             return Err(stop.clone());
         }
@@ -174,7 +176,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
             Some(Verdict::Met) => {
                 let left = self.ended.iter().filter(|branch| !matches!(branch.end, End::Succeeded(_)));
                 left.filter_map(|branch| branch.scope.as_ref())
-                    .for_each(|own| self.scope.withdraw_questions(own));
+                    .for_each(|own| self.scope.composing().withdraw_questions(own));
                 Ok(self.ended)
             }
             None if self.stops().next().is_some() => Err(suspended(self.stops())),

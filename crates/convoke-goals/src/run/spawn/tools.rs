@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    Access, BoxFuture, Error, Execution, Invocation, Repeat, Scope, Step, Tool, ToolEffect, ToolEffects,
-    ToolSpec,
+    Access, BoxFuture, Error, Execution, Invocation, Repeat, Scope, Tool, ToolEffect, ToolEffects, ToolSpec,
 };
 use convoke_steps::{Join, Parallel};
 use serde_json::Value;
@@ -87,7 +86,8 @@ impl SpawnTool {
             }
             Ok::<_, Error>(())
         });
-        parallel.build().map_err(Error::failed)?.run(scope, &mut answers).await?;
+        let parallel = parallel.build().map_err(Error::failed)?;
+        scope.composing().inline(&parallel, &mut answers).await?;
         Ok(serde_json::to_string(&answers)?)
     }
 }

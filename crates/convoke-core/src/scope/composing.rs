@@ -1,0 +1,36 @@
+//! What a step that runs other steps needs beyond what every step does.
+
+use std::ops::Deref;
+
+use super::Scope;
+
+/// A scope as composite steps see it: those that run other steps, side by side, again and again, or not at all, and agents. Most steps
+/// need nothing of it; what they need is on [`Scope`] itself.
+///
+/// What is promised of every step, that its paths are the same every time and that its events are paired, composite steps keep by
+/// keeping to these: places are taken in a fixed order, children are run by [`Scope::run`] or by [`open`](Self::open) and
+/// [`enter`](Self::enter), and what depends on timing is a [`decision`](Self::decision).
+#[derive(Clone, Copy)]
+pub struct Composing<'a>(pub(crate) &'a Scope);
+
+impl Scope {
+    /// The same scope, for a step that runs other steps.
+    #[must_use]
+    pub fn composing(&self) -> Composing<'_> {
+        Composing(self)
+    }
+}
+
+impl Deref for Composing<'_> {
+    type Target = Scope;
+
+    fn deref(&self) -> &Scope {
+        self.0
+    }
+}
+
+impl std::fmt::Debug for Composing<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Composing").field(self.0).finish()
+    }
+}
