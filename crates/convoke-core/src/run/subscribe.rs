@@ -20,7 +20,7 @@ use super::outcome::StoredOutcome;
 use super::{Registry, Runtime, replay};
 use crate::event::{Event, EventKind, ModelCall, Position, RunEnd, Seat};
 use crate::store::{RunRecord, RunStatus, StoreError, read_more};
-use crate::{Entry, Error, Path, RunId};
+use crate::{EffectKind, Entry, Error, Path, RunId};
 
 /// So many events are worked out at once.
 const AT_ONCE: usize = 1_024;
@@ -234,7 +234,7 @@ impl Reading {
         self.hear_what_waits();
         let events = match before {
             // Whoever has not come to the end of the generation before reads on there.
-            Some(before) => self.account(&before, Some(record.generation.begins_at), None).await?,
+            Some(before) => self.account(&before, None).await?,
             None => Vec::new(),
         };
         let is_there = events.is_empty();
@@ -242,7 +242,7 @@ impl Reading {
         self.next = Next::Look;
         if is_there {
             let end = (record.status != RunStatus::Running).then(|| end_of(&record));
-            let events = self.account(&record, None, end).await?;
+            let events = self.account(&record, end).await?;
             self.next = if events.len() >= AT_ONCE {
                 Next::Look
             } else if record.status.is_final() {
@@ -274,16 +274,11 @@ impl Reading {
         self.first = first;
     }
 
-    /// What follows in a generation, which ends before an entry if it has ended.
-    async fn account(
-        &mut self,
-        record: &RunRecord,
-        before: Option<u64>,
-        end: Option<RunEnd>,
-    ) -> Result<Vec<Event>, Error> {
-        let first = record.generation.begins_at;
-        let is_own = |entry: &&Entry| entry.seq >= first && before.is_none_or(|before| entry.seq < before);
-        let entries: Vec<Entry> = self.entries.iter().filter(is_own).cloned().collect();
+    /// What follows in a generation. The run may have continued since its record was read.
+    async fn account(&mut self, record: &RunRecord, end: Option<RunEnd>) -> Result<Vec<Event>, Error> {
+        let own = self.entries.iter().skip_while(|entry| entry.seq < record.generation.begins_at);
+        let own = own.take_while(|entry| entry.effect != EffectKind::Continue);
+        let entries: Vec<Entry> = own.cloned().collect();
         let part = replay::Part { after: self.after.clone(), most: AT_ONCE, end };
         let told = self.registry.for_run(record)?.account(&self.runtime, record, &entries, part).await?;
         match told.error.as_ref().map(Error::root) {
