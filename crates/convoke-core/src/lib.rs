@@ -72,7 +72,9 @@ pub use run::{
     Runner, Runtime, RuntimeBuilder, Start, State, Subscription, WhenBusy, WhenDropped, Workflow,
     cancel_for_good,
 };
-pub use scope::{Canceller, Composing, FailurePolicy, Place, Recovery, Scope, Settings, StepFailure, Tap};
+pub use scope::{
+    Canceller, Composing, FailurePolicy, Lane, Place, Recovery, Scope, Settings, StepFailure, Tap,
+};
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{Launch, Mail, NewMail, RunStatus, Store, StoreError};
 pub use time::Timestamp;

@@ -37,7 +37,13 @@ fn everything() -> Workflow<Trail> {
 /// The events that have a place in the account of the run, in its order, but for the pieces of messages: those come in passing.
 fn placed(events: &[Event]) -> Vec<(Position, EventKind)> {
     let is_piece = |event: &&Event| {
-        matches!(event.kind, EventKind::MessageStarted { .. } | EventKind::MessageDelta { .. })
+        matches!(
+            event.kind,
+            EventKind::ModelCallStarted(_)
+                | EventKind::MessageStarted { .. }
+                | EventKind::MessageDelta { .. }
+                | EventKind::ToolCallExecuting { .. }
+        )
     };
     let whole = events.iter().filter(|event| !is_piece(event));
     let placed = whole.filter_map(|event| Some((event.position.clone()?, event.kind.clone())));

@@ -86,7 +86,8 @@ async fn what_others_write_meanwhile_is_seen() {
 }
 
 /// Takes away what version 6 and 5 have added.
-const WITHOUT_MAIL: &str = "ALTER TABLE entries DROP COLUMN labels; DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; DROP INDEX runs_under_way; \
+const WITHOUT_MAIL: &str = "ALTER TABLE entries DROP COLUMN labels; ALTER TABLE runs DROP COLUMN generation; \
+     ALTER TABLE runs DROP COLUMN begins_at; DROP TABLE carried; DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; DROP INDEX runs_under_way; \
      ALTER TABLE runs DROP COLUMN wake; PRAGMA user_version = 4; CREATE TABLE answers (run INTEGER NOT NULL, \
      question TEXT NOT NULL, number INTEGER NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (run, question, number)) \
      STRICT, WITHOUT ROWID;";

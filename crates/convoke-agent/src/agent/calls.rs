@@ -8,7 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use convoke_core::{Access, Error, EventKind, Execution, Place, Resource, Scope, TimedOut, Tool, ToolCall};
+use convoke_core::{
+    Access, Error, EventKind, Execution, Lane, Place, Resource, Scope, TimedOut, Tool, ToolCall,
+};
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SetOnce};
 
@@ -62,11 +64,13 @@ pub(super) async fn make(
     let plans = plan_all(turn, scope, calls, progress);
     let gate = scope.settings().max_concurrency.map(|limit| Semaphore::new(limit.get()));
     let ended: Vec<Ended> = calls.iter().map(|_| Ended::new()).collect();
-    let settling = calls.iter().enumerate().map(|(index, call)| {
-        let call = Call { turn, scope, index, call, plans: &plans, ended: &ended, gate: gate.as_ref() };
+    let lanes: Vec<Lane> = (0..).zip(calls).map(|(number, _)| scope.composing().lane(number)).collect();
+    let settling = calls.iter().zip(&lanes).enumerate().map(|(index, (call, lane))| {
+        let call = Call { turn, scope, lane, index, call, plans: &plans, ended: &ended, gate: gate.as_ref() };
         call.settle()
     });
     let ends = join_all(settling).await;
+    lanes.iter().for_each(Lane::end);
     sum_up(scope, calls, ends).await
 }
 
@@ -138,6 +142,7 @@ impl Work {
 struct Call<'a> {
     turn: &'a Turn<'a>,
     scope: &'a Scope,
+    lane: &'a Lane,
     index: usize,
     call: &'a ToolCall,
     /// What is to be done about all calls of the turn.
@@ -156,17 +161,17 @@ impl Call<'_> {
     }
 
     async fn carry_out(self) -> Result<Settled, Error> {
-        let Self { scope, call, .. } = self;
+        let Self { lane, call, .. } = self;
         match &self.plans[self.index] {
-            Plan::Dismiss(reason) => Ok(Settled::Answered(dismiss(scope, call, reason).await)),
+            Plan::Dismiss(reason) => Ok(Settled::Answered(dismiss(lane, call, reason).await)),
             Plan::Refuse(reason) => {
                 self.tell_rejected(reason).await;
-                Ok(Settled::Answered(dismiss(scope, call, reason).await))
+                Ok(Settled::Answered(dismiss(lane, call, reason).await))
             }
-            Plan::Answer(text) => Ok(Settled::Answered(answer(scope, call, text.clone()).await)),
+            Plan::Answer(text) => Ok(Settled::Answered(answer(lane, call, text.clone()).await)),
             Plan::HandOver => {
                 self.tell_approved().await;
-                end(scope, call).await;
+                end(lane, call).await;
                 Ok(Settled::HandedOver)
             }
             Plan::Make(work) => self.make(work).await,
@@ -190,13 +195,14 @@ impl Call<'_> {
     }
 
     async fn make(self, work: &Work) -> Result<Settled, Error> {
-        let Self { scope, call, .. } = self;
-        if let Some(approval) = &work.approval
-            && let Verdict::Rejected { reason } =
-                approval::ask(approval, self.turn.agent.name(), call).await?
-        {
-            self.tell_rejected(&reason).await;
-            return Ok(Settled::Rejected(dismiss(scope, call, reason).await));
+        let Self { scope, lane, call, .. } = self;
+        if let Some(approval) = &work.approval {
+            let verdict = approval::ask(approval, self.turn.agent.name(), call).await?;
+            lane.follow(approval);
+            if let Verdict::Rejected { reason } = verdict {
+                self.tell_rejected(&reason).await;
+                return Ok(Settled::Rejected(dismiss(lane, call, reason).await));
+            }
         }
         self.tell_approved().await;
         if !self.wait_for_earlier(work).await {
@@ -206,8 +212,8 @@ impl Call<'_> {
             Some(gate) => gate.acquire().await.ok(),
             None => None,
         };
-        let call_scope =
-            scope.composing().tool_scope_at(&work.place, &*work.tool, self.turn.agent.tool_timeout);
+        let place = lane.place(&work.place);
+        let call_scope = scope.composing().tool_scope_at(&place, &*work.tool, self.turn.agent.tool_timeout);
         if let Some(Reached { unfinished, limit }) = &self.turn.interrupted
             && unfinished.contains(&self.index)
         {
@@ -225,7 +231,8 @@ impl Call<'_> {
                 Err(error) => return Err(error),
             },
         };
-        Ok(Settled::Answered(dismiss(scope, call, reason).await))
+        lane.follow(&without);
+        Ok(Settled::Answered(dismiss(lane, call, reason).await))
     }
 
     /// Leaves out a call that time ran out on when the turn was made before.
@@ -238,15 +245,15 @@ impl Call<'_> {
     }
 
     async fn tell_approved(self) {
-        if self.scope.is_heard() {
-            self.scope.emit(EventKind::ToolCallApproved { id: self.call.id.clone() }).await;
+        if self.lane.is_heard() {
+            self.lane.emit(EventKind::ToolCallApproved { id: self.call.id.clone() }).await;
         }
     }
 
     async fn tell_rejected(self, reason: &str) {
-        if self.scope.is_heard() {
+        if self.lane.is_heard() {
             let (id, reason) = (self.call.id.clone(), reason.to_owned());
-            self.scope.emit(EventKind::ToolCallRejected { id, reason }).await;
+            self.lane.emit(EventKind::ToolCallRejected { id, reason }).await;
         }
     }
 }

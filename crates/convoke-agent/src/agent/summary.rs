@@ -88,7 +88,9 @@ pub(super) async fn sum_up(
             None => format!("`{}` was not called, because a call before it did not finish", call.name),
         };
         made.unfinished.push(index);
-        made.results.push(dismiss(scope, call, reason).await);
+        let lane = scope.composing().lane(0);
+        made.results.push(dismiss(&lane, call, reason).await);
+        lane.end();
         made.stopped = made.stopped.or(error);
     }
     Ok(made)

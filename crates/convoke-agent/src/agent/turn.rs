@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    BoxFuture, Error, EventKind, FinishReason, Message, Model, ModelReply, ModelRequest, Nature, Scope, Step,
-    ToolCall, ToolChoice, ToolResult, Transcript, Visibility,
+    BoxFuture, Error, EventKind, FinishReason, Lane, Message, Model, ModelReply, ModelRequest, Nature, Scope,
+    Step, ToolCall, ToolChoice, ToolResult, Transcript, Visibility,
 };
 
 use super::clock::Reached;
@@ -51,7 +51,9 @@ impl Turn<'_> {
             progress.stop(AgentStop::BudgetExhausted);
         } else if wants_stop {
             for call in &calls {
-                end(scope, call).await;
+                let lane = scope.composing().lane(0);
+                end(&lane, call).await;
+                lane.end();
             }
             progress.hand_over(AgentStop::Custom, calls);
         } else if let Some(limit) = self.last {
@@ -130,37 +132,39 @@ impl Step<Progress> for Turn<'_> {
 }
 
 /// Tells listeners that a call is over without having been made.
-pub(super) async fn end(scope: &Scope, call: &ToolCall) {
-    if scope.is_heard() {
-        scope.emit(EventKind::ToolCallEnded { id: call.id.clone() }).await;
+pub(super) async fn end(lane: &Lane, call: &ToolCall) {
+    if lane.is_heard() {
+        lane.emit(EventKind::ToolCallEnded { id: call.id.clone() }).await;
     }
 }
 
 /// Answers a call that needs nothing done.
-pub(super) async fn answer(scope: &Scope, call: &ToolCall, content: String) -> ToolResult {
-    end(scope, call).await;
-    if scope.is_heard() {
+pub(super) async fn answer(lane: &Lane, call: &ToolCall, content: String) -> ToolResult {
+    end(lane, call).await;
+    if lane.is_heard() {
         let (id, content) = (call.id.clone(), content.clone());
-        scope.emit(EventKind::ToolCallResult { id, content, is_error: false }).await;
+        lane.emit(EventKind::ToolCallResult { id, content, is_error: false }).await;
     }
     ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error: false }
 }
 
 /// Answers a call that is not made.
-pub(super) async fn dismiss(scope: &Scope, call: &ToolCall, content: impl Into<String>) -> ToolResult {
+pub(super) async fn dismiss(lane: &Lane, call: &ToolCall, content: impl Into<String>) -> ToolResult {
     let content = content.into();
-    end(scope, call).await;
-    if scope.is_heard() {
+    end(lane, call).await;
+    if lane.is_heard() {
         let (id, content) = (call.id.clone(), content.clone());
-        scope.emit(EventKind::ToolCallResult { id, content, is_error: true }).await;
+        lane.emit(EventKind::ToolCallResult { id, content, is_error: true }).await;
     }
     ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error: true }
 }
 
 async fn dismiss_all(scope: &Scope, calls: &[ToolCall], reason: &str) -> Vec<ToolResult> {
     let mut results = Vec::with_capacity(calls.len());
-    for call in calls {
-        results.push(dismiss(scope, call, reason).await);
+    for (number, call) in (0..).zip(calls) {
+        let lane = scope.composing().lane(number);
+        results.push(dismiss(&lane, call, reason).await);
+        lane.end();
     }
     results
 }

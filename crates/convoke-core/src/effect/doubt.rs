@@ -68,7 +68,7 @@ impl Scope {
         ))
         .about(asked);
         let repetition = Some(effect.attempts());
-        let person = self.aside(Child { repetition, ..Child::named("in doubt") });
+        let person = self.narrowed(Child { repetition, ..Child::named("in doubt") });
         // It is about the attempt: what is said beside it may be something else when the run goes on.
         let about = Digest::of_json(&serde_json::to_value(&question)?);
         question.details = question
@@ -79,7 +79,6 @@ impl Scope {
             question.details = format!("{remark} {}", question.details);
         }
         let answer = person.ask_about(about, question).await?;
-        self.node.reach_aside(&person.node);
         match answer.decision {
             Decision::Choose { option } if option == "done" => Ok(Interrupted::Done(
                 "done; the call took effect before an interruption, and what it gave back was lost"

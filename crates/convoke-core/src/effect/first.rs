@@ -1,26 +1,15 @@
 //! What was asked about an effect before it was performed: by interceptors, and by the kernel if it was interrupted.
 //!
-//! A run that is told again does not ask it again: the outcome is known. But it has happened, and what is told of the effect follows
-//! from it.
+//! A run that is told again does not ask it again: the outcome is known. But it has happened, and whoever reads the account of the run is
+//! told of it.
 
 use super::Numbered;
 use crate::ask::{Answer, Question};
 use crate::event::{EventKind, Moment, Position, Told};
-use crate::intercept::is_of_judgement;
 use crate::journal::{Recorded, Slot};
 use crate::{EffectKind, Segment};
 
 impl Numbered<'_> {
-    /// What follows here follows from what was asked first.
-    pub(super) fn reach_what_came_first(&self) {
-        if self.scope.is_heard() {
-            let asked = self.asked_about().filter_map(|slot| slot.finished);
-            for entry in asked.filter(|entry| !is_of_judgement(&entry.path)) {
-                self.scope.node.reach(Moment::after_asides(entry.seq));
-            }
-        }
-    }
-
     /// In an account of the run: tells the questions, which nobody asks again.
     pub(super) fn tell_what_was_asked(&self) {
         let events = &self.scope.node.run.events;

@@ -57,11 +57,10 @@ impl Scope {
             Past::Finished((call, entry)) => {
                 self.count_model_call(&call, model.highest_price());
                 let (was_made, usage) = (call.was_made(), call.usage());
-                if was_made {
-                    effect.reach_what_came_first();
-                    self.begin_call(&message_id, model.name(), &request, visibility, true).await;
-                }
                 effect.reach(entry);
+                if was_made {
+                    self.tell_call(&message_id, model.name(), &request, visibility).await;
+                }
                 let outcome = call.into_result();
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
@@ -96,7 +95,7 @@ impl Scope {
             Err(error) => return effect.finish(Some(stored), Err(error), attached()),
         };
         effect.settle().await?;
-        self.begin_call(&message_id, model.name(), &request, visibility, false).await;
+        self.begin_call(&message_id, model.name(), &request, visibility).await;
         let asked = tokens_asked(&request);
         // What goes out is what the run knows, unless interceptors give the model something else.
         let (outward, known) = match &self.around {
@@ -146,6 +145,8 @@ impl Scope {
         self.node.run.count_model_call(call.usage(), call.is_priced());
         effect.keep(Some(stored), &call, Attached { labels, ..attached() })?;
         let outcome = call.into_result();
+        // What was told in passing has its moments in the account of the run, where it is told in one piece.
+        self.node.skip(1);
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
         if let Ok(reply) = &outcome {
             self.note_reply(reply);
@@ -155,7 +156,6 @@ impl Scope {
                         self.emit_in_passing(kind).await;
                     }
                 }
-                // What was told in passing has its moments in the account of the run, where it is told in one piece.
                 self.node.skip(retold(&message_id, reply).count() as u64);
                 self.end_message(&message_id, reply, false).await;
             }
@@ -164,24 +164,17 @@ impl Scope {
         outcome
     }
 
-    async fn begin_call(
-        &self,
-        id: &str,
-        model: &str,
-        request: &ModelRequest,
-        visibility: Visibility,
-        replayed: bool,
-    ) {
+    /// Reports that a call begins, in passing: the journal knows of it when it is over, and so does the account of the run.
+    async fn begin_call(&self, id: &str, model: &str, request: &ModelRequest, visibility: Visibility) {
         if self.is_heard() {
-            let call = ModelCall {
-                id: id.to_owned(),
-                model: model.to_owned(),
-                visibility,
-                params: request.params.clone(),
-                has_schema: request.output.is_some(),
-                messages: request.messages.clone(),
-            };
-            self.emit_as(EventKind::ModelCallStarted(call), replayed).await;
+            self.emit_in_passing(call_started(id, model, request, visibility)).await;
+        }
+    }
+
+    /// Tells of a call that is over that it began.
+    async fn tell_call(&self, id: &str, model: &str, request: &ModelRequest, visibility: Visibility) {
+        if self.is_heard() {
+            self.emit_as(call_started(id, model, request, visibility), true).await;
         }
     }
 
@@ -408,6 +401,17 @@ fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<
             EventKind::MessageRestarted { id: id(), model: model.clone(), reason: reason.clone() }
         }
         _ => return None,
+    })
+}
+
+fn call_started(id: &str, model: &str, request: &ModelRequest, visibility: Visibility) -> EventKind {
+    EventKind::ModelCallStarted(ModelCall {
+        id: id.to_owned(),
+        model: model.to_owned(),
+        visibility,
+        params: request.params.clone(),
+        has_schema: request.output.is_some(),
+        messages: request.messages.clone(),
     })
 }
 

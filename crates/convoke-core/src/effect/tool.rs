@@ -134,6 +134,11 @@ impl Scope {
     async fn tell_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
         let replayed = self.next_is_recorded();
         let result = self.perform_tool(tool, call).await;
+        let is_unmade = matches!(&result, Ok(Outcome { refused: true, .. }) | Err(Error::Budget(_)));
+        if !replayed && !is_unmade && self.is_heard() {
+            // What was told in passing has its moment in the account of the run.
+            self.node.skip(1);
+        }
         if self.is_heard() && result.is_ok() {
             self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
@@ -144,7 +149,7 @@ impl Scope {
         }
         // Last of all: whoever is told of a note has the result too, or neither.
         if let Some(note) = &outcome.note {
-            tool.noted(note);
+            tool.noted(&self.outward_arguments(&**tool, note));
         }
         if outcome.is_error && !outcome.denied && tool.spec().fatal {
             let message = format!("tool `{}` failed: {}", call.name, outcome.content);
@@ -198,8 +203,6 @@ impl Scope {
                 // A call that the budget did not allow, or that was refused, was never made.
                 let unmade = matches!(outcome, Err(Error::Budget(_)) | Ok(Outcome { refused: true, .. }));
                 if !unmade {
-                    effect.reach_what_came_first();
-                    self.tell_fate(call, outcome.as_ref().ok(), true).await;
                     self.count_attempts(effect.attempts(), &charge);
                 }
                 let may_have_more = spec.repeat == Repeat::Reenter || self.around.is_some();
@@ -210,6 +213,9 @@ impl Scope {
                     self.tell_within(tool, call, effect).await;
                 }
                 effect.reach(entry);
+                if !unmade {
+                    self.tell_fate(call, outcome.as_ref().ok(), true).await;
+                }
                 return outcome;
             }
             Past::InDoubt => true,
@@ -231,7 +237,7 @@ impl Scope {
             }
             Earlier::Done(outcome) => {
                 let outcome: Outcome = serde_json::from_slice(&outcome)?;
-                self.tell_fate(call, Some(&outcome), true).await;
+                self.tell_fate(call, Some(&outcome), false).await;
                 return effect.finish(Some(request), Ok(outcome), Attached::default());
             }
         };
@@ -327,7 +333,7 @@ impl Scope {
         };
         if let Some(before) = prepared.before() {
             let mut kept: Value = serde_json::from_slice(request)?;
-            kept["before"] = before.clone();
+            kept["before"] = self.heard_kept(&**tool, before.clone());
             *request = serde_json::to_vec(&kept)?.into();
         }
         Ok(prepared)
@@ -360,7 +366,11 @@ impl Scope {
                 }
                 _ => EventKind::ToolCallExecuting { id },
             };
-            self.emit_as(kind, replayed).await;
+            // The journal knows of a call when it is over, and so does the account of the run.
+            match replayed {
+                true => self.emit_as(kind, true).await,
+                false => self.emit_in_passing(kind).await,
+            }
         }
     }
 
@@ -423,7 +433,8 @@ impl Scope {
             }
             Err(error) => Outcome::failed_with(&error),
         };
-        outcome.note = self.node.note.get().cloned();
+        let note = self.node.note.get().cloned();
+        outcome.note = note.map(|note| Box::new(self.heard_kept(&**tool, *note)));
         effect.finish(request, Ok(outcome), attached)
     }
 
@@ -439,7 +450,7 @@ impl Scope {
             return Ok(None);
         }
         let key = effect.key();
-        let before = effect.kept_before();
+        let before = effect.kept_before().map(|kept| self.outward_arguments(&**tool, &kept).into_owned());
         let remark = match tool.reconcile(&key, arguments, before.as_ref()).await {
             Ok(Reconciled::Done(content)) => return Ok(Some(content)),
             Ok(Reconciled::NotDone) => return Ok(None),

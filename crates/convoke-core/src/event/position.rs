@@ -60,11 +60,6 @@ impl Moment {
         Self(((entry + 1) << TICKS) - 1)
     }
 
-    /// A moment after everything that is told of what was asked aside, by entries up to this one.
-    pub(crate) const fn after_asides(entry: u64) -> Self {
-        Self((entry << TICKS) | (1 << (TICKS - 1)))
-    }
-
     /// The entry it follows from.
     pub(crate) const fn entry(self) -> u64 {
         self.0 >> TICKS
@@ -82,7 +77,7 @@ impl Moment {
 impl fmt::Display for Position {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Moment(number) = self.moment;
-        write!(formatter, "{}.{}:{}", self.entry(), number & ((1 << TICKS) - 1), self.path)
+        write!(formatter, "{}.{}:{}", self.entry(), number & ((1 << TICKS) - 1), self.path.as_str())
     }
 }
 

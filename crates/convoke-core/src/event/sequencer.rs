@@ -86,11 +86,11 @@ impl Sequencer {
     }
 
     /// The end of a run that was told as far as it has come, and of everything that was cut short by it.
-    pub(crate) fn ends(&self, end: RunEnd, position: Position) -> Vec<Event> {
+    pub(crate) fn ends(&self, end: RunEnd, position: Option<Position>) -> Vec<Event> {
         let (whole, is_final, end) = (Path::from(""), end.status.is_final(), EventKind::RunEnded(end));
         let left = if is_final { self.left_open(&whole, &end) } else { Vec::new() };
         let closing = left.iter().map(|left| Told::now(&left.path, left.closing()));
-        let last = Told { position: Some(position), ..Told::now(&whole, end) };
+        let last = Told { position, ..Told::now(&whole, end) };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         closing.chain(std::iter::once(last)).map(|told| state.number(&self.run, told)).collect()
     }

@@ -136,6 +136,17 @@ impl Scope {
         around.speaker.as_ref().map(|tool| around.speech(tool.spec(), said()))
     }
 
+    /// What a tool keeps with a call, as it may be kept.
+    pub(crate) fn heard_kept(&self, tool: &dyn Tool, kept: Value) -> Value {
+        match self.around.as_deref() {
+            Some(around) => match around.speech(tool.spec(), Speech::Kept(kept)) {
+                Speech::Kept(kept) => kept,
+                _ => Value::Null,
+            },
+            None => kept,
+        }
+    }
+
     /// What a tool says of its arguments, or of a call, as it may be heard.
     pub(crate) fn heard_remark(&self, tool: &dyn Tool, remark: String) -> String {
         match self.around.as_deref() {

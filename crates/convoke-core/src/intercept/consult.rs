@@ -46,10 +46,8 @@ impl Numbered<'_> {
                     }
                 }
             };
-            self.scope.node.reach_aside(&place.node);
             return Ok(Some(reason));
         }
-        self.scope.node.reach_aside(&place.node);
         Ok(None)
     }
 
@@ -114,7 +112,6 @@ impl<'a> Asker<'a> {
             }
             let covers = question.covers.clone();
             let answer = place.ask_about(self.effect.digest, question).await?;
-            self.effect.scope.node.reach_aside(&place.node);
             if answer.for_run && answer.is_approval() {
                 grants.add(name, covers);
             }

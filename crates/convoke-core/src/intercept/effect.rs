@@ -94,6 +94,8 @@ pub enum Speech {
     },
     /// It says what is wrong with its arguments, or what became of a call that was interrupted.
     Remark(String),
+    /// It keeps something with a call: what was before it, or a note.
+    Kept(Value),
 }
 
 /// What one kind of effect gives.

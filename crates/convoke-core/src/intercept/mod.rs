@@ -20,7 +20,7 @@ pub(crate) use around::Around;
 pub(crate) use effect::Outcome;
 pub use effect::{EffectOutcome, EffectRequest, Intercepted, Speech};
 pub use label::{InvalidLabel, Label, Labels};
-pub(crate) use place::{asked_by, guarded_by, is_of_judgement};
+pub(crate) use place::{asked_by, guarded_by};
 pub use verdict::Verdict;
 
 use serde_json::Value;

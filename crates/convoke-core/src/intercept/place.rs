@@ -17,7 +17,7 @@ impl Scope {
     /// What the interceptors of an effect have their scopes below. It has the effect's number, not one of its own: about
     /// what the journal answers they are not asked, and that must not shift the numbers of what follows.
     pub(super) fn of_interceptors(&self, ordinal: u32) -> Self {
-        self.aside(Child { repetition: Some(ordinal + 1), ..Child::named(INTERCEPTORS) })
+        self.narrowed(Child { repetition: Some(ordinal + 1), is_call: true, ..Child::named(INTERCEPTORS) })
     }
 
     /// Below that: the scope of one interceptor, which is not told what it does there itself.
@@ -41,20 +41,13 @@ impl Scope {
 
     /// In the scope of a tool's call: where the policy asked about it when nobody who did had a name.
     pub(super) fn of_unnamed(&self) -> Self {
-        self.aside(Child { repetition: Some(1), ..Child::named(UNNAMED) })
+        self.narrowed(Child { repetition: Some(1), is_call: true, ..Child::named(UNNAMED) })
     }
 
     /// Where everything is that interceptors did about an effect of this scope.
     pub(crate) fn path_of_interceptors(&self, ordinal: u32) -> Path {
         Path::join(self.path(), INTERCEPTORS, ordinal + 1)
     }
-}
-
-/// Whether something at this path was done by an interceptor to judge what came of an effect.
-pub(crate) fn is_of_judgement(path: &Path) -> bool {
-    let mut segments = path.segments().map(Segment::of);
-    segments.any(|segment| segment.name() == INTERCEPTORS)
-        && segments.nth(1).is_some_and(|segment| segment.name().starts_with(AFTER))
 }
 
 /// The name of the interceptor that asks at this path; empty if it asked when nobody who did had a name.

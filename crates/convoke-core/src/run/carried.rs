@@ -46,20 +46,25 @@ pub(super) struct Before {
     seed: u64,
     /// The state, as JSON.
     input: String,
+    /// What it had from those before it, as far as steps may go by it.
+    learnt: Labels,
+    used: Used,
 }
 
 impl Before {
-    pub(super) fn of(record: &RunRecord) -> Self {
+    pub(super) fn of(record: &RunRecord, carried: &Carried) -> Self {
         let Generation { number, begins_at, .. } = record.generation;
         let input = String::from_utf8_lossy(&record.input).into_owned();
-        Self { number, begins_at, version: record.version, seed: record.seed, input }
+        let (learnt, used) = (carried.learnt.clone(), carried.used.clone());
+        Self { number, begins_at, version: record.version, seed: record.seed, input, learnt, used }
     }
 
     /// The record that the run had then, as far as its past is concerned.
-    pub(super) fn record(self, now: &RunRecord) -> RunRecord {
-        let Self { number, begins_at, version, seed, input } = self;
-        let generation = Generation { number, begins_at, carried: None };
-        RunRecord { version, seed, input: input.into(), generation, ..now.clone() }
+    pub(super) fn record(self, now: &RunRecord) -> Result<RunRecord, Error> {
+        let Self { number, begins_at, version, seed, input, learnt, used } = self;
+        let carried = Carried { learnt, used, ..Carried::default() }.stored()?;
+        let generation = Generation { number, begins_at, carried: Some(carried) };
+        Ok(RunRecord { version, seed, input: input.into(), generation, ..now.clone() })
     }
 }
 

@@ -151,7 +151,9 @@ async fn conclude<S: State>(
     let totals = run.totals();
     let error_text = error.as_ref().map(ToString::to_string);
     let end = RunEnd { status, error: error_text, refused: None, state: json, totals };
-    let position = run.journal.as_ref().map(|journal| end_of_run(journal.last_number()));
+    // Any other end may not be the last one.
+    let journal = run.journal.as_ref().filter(|_| status == RunStatus::Completed);
+    let position = journal.map(|journal| end_of_run(journal.last_number()));
     let kind = EventKind::RunEnded(end);
     run.events.emit(Told { path: &Path::from(""), position, replayed: false, kind }, None).await;
     Outcome { run: run.id.clone(), status, state, error, totals }
@@ -177,7 +179,7 @@ pub(super) async fn report_refused(
     events.emit(Told::now(&Path::from(""), EventKind::RunEnded(end)), None).await;
 }
 
-/// Where the end of a run stands whose journal has so many entries. It may go on, and then more follows.
+/// Where the end of a run stands whose journal has so many entries.
 pub(super) fn end_of_run(entries: u64) -> Position {
     Position::new(Moment::last_of_entry(entries), Path::from(""))
 }

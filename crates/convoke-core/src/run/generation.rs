@@ -91,7 +91,7 @@ impl Ended<'_> {
         if self.carried.began_with.is_none() {
             self.carried.began_with = Some(Digest::of_json(&serde_json::from_slice(&record.input)?));
         }
-        self.carried.before = Some(Before::of(&record));
+        self.carried.before = Some(Before::of(&record, &self.carried));
         Ok(())
     }
 

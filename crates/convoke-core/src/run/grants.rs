@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Deserialize;
 
 use crate::ask::{Answer, Question};
-use crate::intercept::asked_by;
+use crate::intercept::{asked_by, guarded_by};
 use crate::store::RunRecord;
 use crate::{EffectKind, Entry, Path, Phase, Recorded};
 
@@ -33,6 +33,7 @@ impl Grants {
                 Phase::Finished => {
                     let question = asked.get(&(&entry.path, entry.ordinal));
                     if is_for_the_run(entry)
+                        && is_about_an_effect(entry, entries)
                         && let Some(asker) = asked_by(&entry.path)
                         && let Some(question) =
                             question.and_then(|entry| read::<Question>(entry.request.as_deref()))
@@ -79,4 +80,13 @@ fn is_for_the_run(answered: &Entry) -> bool {
 
 fn read<T: for<'de> Deserialize<'de>>(json: Option<&[u8]>) -> Option<T> {
     serde_json::from_slice(json?).ok()
+}
+
+/// Whether a question is about the effect in whose scope it was asked: an interceptor asks about nothing else, and somebody else who
+/// asks in such a place is none.
+fn is_about_an_effect(asked: &Entry, entries: &[Entry]) -> bool {
+    let outer = asked.path.as_str().rsplit_once('/').map_or("", |(outer, _)| outer);
+    let (path, ordinal) = guarded_by(&asked.path).unwrap_or((Path::from(outer), 0));
+    let mut about = entries.iter().filter(|entry| entry.path == path && entry.ordinal == ordinal);
+    about.any(|entry| entry.digest == asked.digest)
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use super::carried::Carried;
 use super::drive::end_of_run;
 use super::{Run, Runtime, State, Workflow};
+use crate::budget::Budget;
 use crate::event::{Event, EventKind, Moment, Position, RunEnd, Sequencer, Wanted};
 use crate::journal::{JournalIndex, Kept, Mailbox, RunJournal};
 use crate::scope::{Cancel, Node};
-use crate::store::{RunRecord, StoreError, Totals, read_entries_from};
+use crate::store::{RunRecord, RunStatus, StoreError, Totals, read_entries_from};
 use crate::{Entry, Error, Path, RunId, Scope};
 
 /// What a replay came to.
@@ -70,7 +72,9 @@ impl Runtime {
         let mut replay = played(workflow, state, &scope).await;
         let last = end_of_run(entries.last().map_or(before, |entry| entry.seq));
         if let Some(end) = end.filter(|_| replay.events.len() < most && after.as_ref() < Some(&last)) {
-            replay.events.extend(scope.node.run.events.ends(end, last));
+            // Any other end may not be the last one.
+            let position = (end.status == RunStatus::Completed).then_some(last);
+            replay.events.extend(scope.node.run.events.ends(end, position));
         }
         for event in &mut replay.events {
             // It is told when what it follows from was written down.
@@ -99,7 +103,11 @@ impl Runtime {
         let replayed = Run::new(run, record.seed, services, Some(journal), events, Arc::default());
         let replayed = replayed.continued(record.generation.number, Totals::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
-        Ok(Scope::new(Node::root(replayed, settings, None, Arc::new(Cancel::default()), None)))
+        let carried = Carried::of(record)?;
+        let budget = record.launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used));
+        let scope = Scope::new(Node::root(replayed, settings, budget, Arc::new(Cancel::default()), None));
+        scope.learn(&carried.learnt);
+        Ok(scope)
     }
 }
 

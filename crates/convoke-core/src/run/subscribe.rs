@@ -23,7 +23,7 @@ use crate::store::{RunRecord, RunStatus, StoreError, read_more};
 use crate::{EffectKind, Entry, Error, Path, RunId};
 
 /// So many events are worked out at once.
-const AT_ONCE: usize = 1_024;
+const AT_ONCE: usize = 10_000;
 
 /// A long journal takes its time to be told again. Of the time that passes, at most one part in so many is spent on that.
 const SHARE: u32 = 8;
@@ -39,7 +39,12 @@ const UNNOTICED: Duration = Duration::from_millis(1);
 /// Events of what is still under way, such as the words of a reply as they come, have no position: their end supersedes them. They
 /// are told of runs that are at work in this process only, and may be left out.
 ///
-/// A suspended run is told to have ended, and is waited for all the same. After any other end there is no more.
+/// A suspended run is told to have ended, and is waited for all the same. After any other end there is no more. Only the end of a run that
+/// has completed has a position: any other run may go on, and whoever comes back is told how it stands.
+///
+/// What is told is what the workflow does now: plain code between effects runs again, waits in it are waited again, and if it was changed, what
+/// it tells is told as changed. A run that has [continued](crate::Scope::continue_with) is told from the generation before the
+/// current one on; a reader that is further behind is told so by the number in `run_continued`.
 pub struct Subscription(BoxStream<'static, Result<Event, Error>>);
 
 impl Runtime {
@@ -74,6 +79,7 @@ impl Runtime {
             shown: HashSet::new(),
             next: Next::Look,
             not_before: Instant::now(),
+            ended: None,
         };
         let events = unfold(reading, |mut reading| async move {
             let event = reading.next().await.transpose()?;
@@ -129,6 +135,8 @@ struct Reading {
     shown: HashSet<Part>,
     next: Next,
     not_before: Instant,
+    /// How the run stood, and with how many entries, when that was told last.
+    ended: Option<(RunStatus, usize)>,
 }
 
 /// What there is to do once everything is told that is known.
@@ -221,16 +229,7 @@ impl Reading {
     async fn look(&mut self) -> Result<(), Error> {
         tokio::time::sleep_until(self.not_before).await;
         let began = Instant::now();
-        let store = Arc::clone(self.runtime.store()?);
-        let found = store.run(&self.run).await?;
-        // Read before the entries: what it says is true of them.
-        let record = found.ok_or_else(|| StoreError::NotFound { run: self.run.clone() })?;
-        let before = match Carried::of(&record)?.before {
-            Some(before) if self.is_before(record.generation.begins_at) => Some(before.record(&record)),
-            _ => None,
-        };
-        self.keep_entries_from(before.as_ref().unwrap_or(&record).generation.begins_at);
-        read_more(&*store, &self.run, self.first, &mut self.entries).await?;
+        let (record, before) = self.read().await?;
         self.hear_what_waits();
         let events = match before {
             // Whoever has not come to the end of the generation before reads on there.
@@ -241,22 +240,46 @@ impl Reading {
         self.take(events);
         self.next = Next::Look;
         if is_there {
-            let end = (record.status != RunStatus::Running).then(|| end_of(&record));
+            // One that waits is said to wait once.
+            let stands = (record.status, self.entries.len());
+            let is_news = self.ended.replace(stands) != Some(stands);
+            let end = (record.status != RunStatus::Running && is_news).then(|| end_of(&record));
             let events = self.account(&record, end).await?;
-            self.next = if events.len() >= AT_ONCE {
-                Next::Look
-            } else if record.status.is_final() {
-                Next::Nothing
-            } else {
-                Next::Wait
-            };
+            if events.len() < AT_ONCE {
+                self.next = if record.status.is_final() { Next::Nothing } else { Next::Wait };
+                // Whoever has caught up need not be quicker than it is worth.
+                let took = began.elapsed();
+                let rest = if took < UNNOTICED { Duration::ZERO } else { took * SHARE };
+                self.not_before = Instant::now() + rest;
+            }
             self.take(events);
             self.pass_on();
         }
-        let took = began.elapsed();
-        let rest = if took < UNNOTICED { Duration::ZERO } else { took * SHARE };
-        self.not_before = Instant::now() + rest;
         Ok(())
+    }
+
+    /// Reads the record, the entries that it is true of, and how the generation before began, if there is something to tell of that.
+    async fn read(&mut self) -> Result<(RunRecord, Option<RunRecord>), Error> {
+        let (store, run) = (Arc::clone(self.runtime.store()?), self.run.clone());
+        let find = || async {
+            let found = store.run(&run).await?;
+            found.ok_or_else(|| StoreError::NotFound { run: run.clone() })
+        };
+        let mut record = find().await?;
+        loop {
+            let before = match Carried::of(&record)?.before {
+                Some(before) if self.is_before(record.generation.begins_at) => Some(before.record(&record)?),
+                _ => None,
+            };
+            self.keep_entries_from(before.as_ref().unwrap_or(&record).generation.begins_at);
+            read_more(&*store, &run, self.first, &mut self.entries).await?;
+            let again = find().await?;
+            // Somebody may have gone on with it while its entries were read.
+            if (again.status, again.updated) == (record.status, record.updated) {
+                return Ok((record, before));
+            }
+            record = again;
+        }
     }
 
     /// Whether there may be something to tell of what was before this entry.

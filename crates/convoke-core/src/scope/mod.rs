@@ -9,6 +9,7 @@
 
 mod cancel;
 mod composing;
+mod lane;
 mod leaf_replay;
 mod learnt;
 mod node;
@@ -26,6 +27,7 @@ use serde::Serialize;
 pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
 pub use composing::Composing;
+pub use lane::Lane;
 pub(crate) use leaf_replay::LeafReplay;
 pub(crate) use learnt::Learnt;
 pub use node::Place;
@@ -98,13 +100,6 @@ impl Scope {
 
     pub(crate) fn narrowed(&self, child: Child<'_>) -> Self {
         Self { node: Arc::new(self.node.child(child)), around: self.around.clone() }
-    }
-
-    /// A scope below this one for what is asked about an effect, beside it.
-    pub(crate) fn aside(&self, child: Child<'_>) -> Self {
-        let aside = self.narrowed(child);
-        aside.node.set_aside();
-        aside
     }
 
     /// Whether to go on: nobody cancelled and there is time left.

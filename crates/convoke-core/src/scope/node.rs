@@ -267,19 +267,6 @@ impl Node {
         }
     }
 
-    /// From now on logical time goes on in here alone. Whoever waited for what is asked here goes on [after it](Self::reach_aside).
-    pub(crate) fn set_aside(&self) {
-        self.entered.store(true, Ordering::Relaxed);
-    }
-
-    /// What follows here follows from what was asked aside. How much was told there does not matter: it is not told again.
-    pub(crate) fn reach_aside(&self, aside: &Node) {
-        let entry = aside.moment().entry();
-        if entry > self.moment().entry() {
-            self.reach(Moment::after_asides(entry));
-        }
-    }
-
     /// The next moment: something is told.
     pub(crate) fn tick(&self) -> Moment {
         self.skip(1)

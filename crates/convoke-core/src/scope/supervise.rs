@@ -244,6 +244,10 @@ impl Composing<'_> {
     {
         self.node.entered.store(true, Ordering::Relaxed);
         self.node.learnt.gather();
+        if self.node.run.events.tells_all() {
+            // Nothing is waited for in an account of the past; others must have their turn all the same.
+            tokio::task::consume_budget().await;
+        }
         if self.is_heard() {
             self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
         }
