@@ -415,3 +415,37 @@ async fn a_scopes_own_interceptor_is_told_what_is_done_in_it_and_below_and_nothi
     home.start(&workflow, Trail::default()).await.completed().unwrap();
     assert_eq!(own.seen(), ["model"]);
 }
+
+#[tokio::test]
+async fn what_a_step_was_allowed_in_the_place_of_an_interceptor_is_no_approval_of_that() {
+    for (outer, inner) in [("interceptors", "policy"), ("x", "gate")] {
+        let home = Home::new(echo());
+        let before = |about: &Intercepted<'_>| match about.request {
+            EffectRequest::Custom { .. } => Verdict::ask(Question::approval("may it?").covers("pay")),
+            _ => Verdict::Allow,
+        };
+        let policy = Meddler { before, inherits: true, ..Meddler::called("policy") };
+        let runtime = home.builder().interceptor(policy).build();
+        let harmless = task_boxed(inner, |scope, _: &mut Trail| {
+            Box::pin(async move {
+                scope.ask(Question::approval("a harmless thing?").covers("pay")).await?;
+                Ok(())
+            })
+        });
+        let pays = task_boxed("pays", |scope, trail: &mut Trail| {
+            Box::pin(async move {
+                trail.count += scope.custom("pay").perform(|_| async { Ok::<u64, Error>(1) }).await?;
+                Ok(())
+            })
+        });
+        let first = Chain::new(outer).then(harmless);
+        let workflow = Workflow::new(Chain::new("main").then(first).then(asks("pause")).then(pays));
+        let run = runtime.start(&workflow, Trail::default()).await.unwrap().run;
+        home.answer(&run, "a harmless thing?", Answer::approve().for_run()).await;
+        assert_eq!(runtime.resume(&workflow, run.clone()).await.unwrap().status, RunStatus::Suspended);
+        home.answer(&run, "pause", Answer::text("x")).await;
+        let outcome = runtime.resume(&workflow, run.clone()).await.unwrap();
+        assert_eq!((outcome.status, outcome.state.count), (RunStatus::Suspended, 0));
+        assert_eq!(home.asked(&run).await, ["may it?"]);
+    }
+}

@@ -1,5 +1,7 @@
 //! Reading what a run does, from any position, by any number of readers.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use convoke_core::{
@@ -12,6 +14,7 @@ use convoke_store::SqliteStore;
 
 use crate::common::meddling::Meddler;
 use crate::common::stored::{Home, asks, echo, says};
+use crate::common::tools::TestTool;
 use crate::common::{Trail, add, at_once, millis, slow};
 
 fn registry(workflow: &Workflow<Trail>) -> Registry {
@@ -344,4 +347,126 @@ async fn what_an_interceptor_asks_is_read_while_it_waits_and_afterwards() {
         at(|kind| matches!(kind, EventKind::ModelCallEnded { .. })),
     ];
     assert!(order.is_sorted(), "{order:?}");
+}
+
+#[tokio::test]
+async fn whoever_comes_back_to_a_run_that_was_cancelled_is_told_how_it_went_on() {
+    let home = Home::new(echo());
+    let is_first = Arc::new(AtomicBool::new(true));
+    let hangs_once = task_boxed("hangs once", move |_, trail: &mut Trail| {
+        let hangs = is_first.swap(false, Ordering::SeqCst);
+        Box::pin(async move {
+            if hangs {
+                std::future::pending::<()>().await;
+            }
+            trail.count += 1;
+            Ok(())
+        })
+    });
+    let workflow = Workflow::new(Chain::new("main").then(says("a")).then(hangs_once).then(add("b")));
+    let (canceller, run) = (Canceller::new(), RunId::mint());
+    let work = home.runtime().start(&workflow, Trail::default()).id(run.clone()).canceller(&canceller);
+    let stop = async {
+        tokio::time::sleep(millis(50)).await;
+        canceller.cancel("enough");
+    };
+    let (outcome, ()) = tokio::join!(work, stop);
+    assert_eq!(outcome.unwrap().status, RunStatus::Cancelled);
+    let read = read_to_the_end(home.runtime().subscribe(&registry(&workflow), run.clone(), None)).await;
+    assert!(ends_as(RunStatus::Cancelled)(read.last().unwrap()));
+    let last = read.iter().rev().find_map(|event| event.position.clone());
+    // Nothing is written when it goes on: all that is left is plain code.
+    assert_eq!(home.resume(&workflow, &run).await.status, RunStatus::Completed);
+    let rest = read_to_the_end(home.runtime().subscribe(&registry(&workflow), run, last)).await;
+    let completed = |event: &&Event| matches!(event.kind, EventKind::StepEnded(StepEnd::Completed));
+    assert_eq!(read.iter().chain(&rest).filter(completed).count(), 4, "each step once: {rest:?}");
+    assert!(ends_as(RunStatus::Completed)(rest.last().unwrap()));
+}
+
+#[tokio::test]
+async fn what_steps_go_by_is_the_same_in_an_account_labels_and_limits_of_later_generations_too() {
+    let home = Home::new(echo());
+    let labelling = || Meddler { after: |_, _| "untrusted".parse().unwrap(), ..Meddler::called("labels") };
+    let runtime = home.builder().interceptor(labelling()).build();
+    let goes_by = task_boxed("goes by", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            let model = scope.default_model()?;
+            let left = scope.remaining(&convoke_core::Resource::ModelCalls);
+            let words = format!("{} {left:?}", scope.labels());
+            let request = convoke_core::ModelRequest::new(words);
+            trail.steps.push(scope.model(&model, request, Visibility::Streamed).await?.text());
+            if scope.generation() < 2 { scope.continue_with(trail) } else { Ok(()) }
+        })
+    });
+    let workflow = Workflow::new(goes_by);
+    let limits = convoke_core::Limits::default().model_calls(9);
+    let outcome = runtime.start(&workflow, Trail::default()).limits(limits).await.unwrap();
+    assert_eq!(outcome.state.steps[1..], ["untrusted Some(8)!", "untrusted Some(7)!"]);
+    let (run, registry) = (outcome.run, registry(&workflow));
+    let read = read_to_the_end(runtime.subscribe(&registry, run.clone(), None)).await;
+    assert!(ends_as(RunStatus::Completed)(read.last().unwrap()));
+    let replay = runtime.replay(&workflow, &run).await.unwrap();
+    assert!(replay.error.is_none(), "{:?}", replay.error);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_side_by_side_are_told_alike_whoever_is_quicker() {
+    let quick = || TestTool::gives("quick", "q");
+    let slow = || TestTool::gives("slow", "s").slow(millis(40));
+    let calls = Reply::tool("slow", serde_json::json!({})).and_tool("quick", serde_json::json!({}));
+    let model = ScriptedModel::builder()
+        .when(convoke_models::Match::has_tool_result(), Reply::text("done"))
+        .otherwise(calls)
+        .build();
+    let home = Home::new(model);
+    let agent = convoke_agent::Agent::builder("helper").tool(slow()).tool(quick()).build().unwrap();
+    let workflow = Workflow::new(
+        convoke_steps::AgentStep::new("agent", agent, |_: &Trail| "go".to_owned())
+            .store(|trail: &mut Trail, result| trail.steps.push(result.text())),
+    );
+    let (runtime, run) = (home.runtime(), RunId::mint());
+    let work = tokio::spawn(runtime.start(&workflow, Trail::default()).id(run.clone()).stream().collect());
+    tokio::time::sleep(millis(20)).await;
+    let live = read_to_the_end(runtime.subscribe(&registry(&workflow), run.clone(), None)).await;
+    let (heard, _) = work.await.unwrap();
+    let read = read_to_the_end(runtime.subscribe(&registry(&workflow), run, None)).await;
+    let told = |events: &[Event]| -> Vec<_> {
+        let is_piece = |kind: &EventKind| {
+            matches!(kind, EventKind::ToolCallStarted { .. } | EventKind::ToolCallArguments { .. })
+        };
+        placed(events).into_iter().filter(|(_, kind)| !is_piece(kind)).collect()
+    };
+    assert_eq!(told(&read), told(&heard));
+    assert_eq!(told(&live), told(&heard));
+}
+
+#[tokio::test]
+async fn a_call_that_takes_long_is_told_to_have_begun_also_to_those_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |model| Home::in_store(SqliteStore::open(folder.path().join("runs.db")).unwrap(), model);
+    let model = || {
+        let slow = Reply::text("slow").delay(millis(900));
+        let is_slow = convoke_models::Match::last_contains("slow");
+        ScriptedModel::builder().when(is_slow, slow).otherwise(Reply::text("quick")).build()
+    };
+    let (here, there) = (open(model()), open(model()));
+    let take = |trail: &mut Trail, done: Trail| trail.steps.extend(done.steps);
+    let branches = Parallel::builder("branches", Join::all().finish_rest())
+        .branch(says("slow"), take)
+        .branch(Chain::new("quick").then(says("a")).then(says("b")), take)
+        .build()
+        .unwrap();
+    let workflow = Workflow::new(branches);
+    let run = RunId::mint();
+    let work = here.runtime().start(&workflow, Trail::default()).id(run.clone());
+    let reader = async {
+        while there.store().run(&run).await.unwrap().is_none() {
+            tokio::time::sleep(millis(5)).await;
+        }
+        read_to_the_end(there.runtime().subscribe(&registry(&workflow), run.clone(), None)).await
+    };
+    let (outcome, read) = tokio::join!(work, reader);
+    assert_eq!(outcome.unwrap().status, RunStatus::Completed);
+    let begun = read.iter().filter(|event| matches!(event.kind, EventKind::ModelCallStarted(_))).count();
+    assert_eq!(begun, 3, "{read:#?}");
 }

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use convoke_agent::FunctionTool;
+use convoke_agent::{FunctionTool, ToolContext};
 use convoke_core::{
-    Answer, CallContext, Decision, Event, EventKind, FinishReason, Model, ModelError, ModelErrorKind,
-    ModelRequest, Observer, Question, QuestionKind, Reality, ReplyDelta, ReplyStream, Runtime, Store,
-    Toolset,
+    Answer, CallContext, Decision, Error, Event, EventKind, FinishReason, Model, ModelError, ModelErrorKind,
+    ModelRequest, Observer, Preparation, Question, QuestionKind, Reality, Repeat, ReplyDelta, ReplyStream,
+    Runtime, Store, ToolEffect, Toolset,
 };
 use convoke_goals::{
     Agent, Equipment, Goal, Input, InputProblem, Prepared, Secrets, Sequence, Spawning, Values, Workflow,
@@ -531,4 +531,36 @@ proptest! {
         }
         prop_assert!(left.contains("⟦secret:token:"));
     }
+}
+
+#[tokio::test]
+async fn what_a_tool_keeps_with_its_calls_has_no_secret_in_it() {
+    let schema = json!({"type": "object"});
+    let login = FunctionTool::dynamic("login", "Logs in.", schema.clone(), |_, _: Value| async {
+        Ok::<_, Error>("in")
+    })
+    .unwrap()
+    .effects([ToolEffect::Writes])
+    .repeat(Repeat::Never)
+    .prepare(|arguments: Value| async move { Preparation::default().keeping(json!({"was": arguments})) });
+    let noting = |context: ToolContext, arguments: Value| async move {
+        context.scope.leave_note(json!({"noted": arguments}));
+        Ok::<_, Error>("noted")
+    };
+    let noting = FunctionTool::dynamic("noting", "Notes.", schema, noting).unwrap();
+    let call = |index: usize, name: &str| {
+        let started =
+            ReplyDelta::ToolCallStarted { index, id: format!("call-{index}"), name: name.to_owned() };
+        let delta = json!({"password": "s3cr3t-t0k3n-xyz"}).to_string();
+        [Ok(started), Ok(ReplyDelta::ToolCallArguments { index, delta })]
+    };
+    let mut calls: Vec<Result<ReplyDelta, ModelError>> =
+        call(0, "login").into_iter().chain(call(1, "noting")).collect();
+    calls.push(finished(FinishReason::ToolCalls));
+    let model = Pieces::new([calls, said("done")]);
+    let mut equipment = equipment(&model, "s3cr3t-t0k3n-xyz");
+    equipment.tools = Toolset::new().with(login).unwrap().with(noting).unwrap();
+    let (left, _) = left_by(&prepared(&equipment), Values::new()).await;
+    assert!(left.contains("noted") && left.contains("\"was\""), "both were kept");
+    assert!(!left.contains("s3cr3t-t0k3n-xyz"), "{left}");
 }

@@ -58,8 +58,11 @@ impl Scope {
                 self.count_model_call(&call, model.highest_price());
                 let (was_made, usage) = (call.was_made(), call.usage());
                 effect.reach(entry);
-                if was_made {
-                    self.tell_call(&message_id, model.name(), &request, visibility).await;
+                if was_made && self.is_heard() {
+                    // Whoever only reads may have another model, or none.
+                    let asked = effect.asked_model();
+                    let name = asked.as_deref().unwrap_or_else(|| model.name());
+                    self.emit_as(call_started(&message_id, name, &request, visibility), true).await;
                 }
                 let outcome = call.into_result();
                 if let Ok(reply) = &outcome {
@@ -168,13 +171,6 @@ impl Scope {
     async fn begin_call(&self, id: &str, model: &str, request: &ModelRequest, visibility: Visibility) {
         if self.is_heard() {
             self.emit_in_passing(call_started(id, model, request, visibility)).await;
-        }
-    }
-
-    /// Tells of a call that is over that it began.
-    async fn tell_call(&self, id: &str, model: &str, request: &ModelRequest, visibility: Visibility) {
-        if self.is_heard() {
-            self.emit_as(call_started(id, model, request, visibility), true).await;
         }
     }
 
@@ -402,6 +398,15 @@ fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<
         }
         _ => return None,
     })
+}
+
+impl Numbered<'_> {
+    /// The model that was asked, as far as the journal knows.
+    fn asked_model(&self) -> Option<String> {
+        let slot = self.scope.journal()?.index.get(self.path, self.ordinal)?;
+        let request = slot.first()?.request.as_deref()?;
+        serde_json::from_slice::<StoredRequest>(request).ok().map(|request| request.model)
+    }
 }
 
 fn call_started(id: &str, model: &str, request: &ModelRequest, visibility: Visibility) -> EventKind {

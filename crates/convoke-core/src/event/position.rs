@@ -22,6 +22,7 @@ use crate::Path;
 /// let position: Position = "17.2:main/plan".parse().unwrap();
 /// assert!(position < "18.1:main".parse().unwrap());
 /// assert_eq!(position.to_string(), "17.2:main/plan");
+/// assert_eq!("0.1:".parse::<Position>().unwrap().to_string(), "0.1:"); // of the run itself
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {

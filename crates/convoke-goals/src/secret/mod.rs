@@ -6,7 +6,7 @@
 //! are all on this side of it, so none of them ever has a secret in it.
 //!
 //! # What is not sealed
-//! What a model or a tool does by itself, on the other side: a model that records its calls records secrets too, so a
+//! What a model or a tool does by itself, on the other side, effects that a tool performs in its own scope included: a model that records its calls records secrets too, so a
 //! recording is made around a run and not inside the models it is given. And what a secret was made into, unless that is one of
 //! the [`forms`] it is known in or more than half of one: its letters backwards, a digest of it.
 
