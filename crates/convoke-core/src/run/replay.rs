@@ -77,11 +77,15 @@ impl Runtime {
             replay.events.extend(scope.node.run.events.ends(end, position));
         }
         for event in &mut replay.events {
-            // It is told when what it follows from was written down.
-            let number = event.position.as_ref().map_or(before, Position::entry);
-            let index = number.checked_sub(before + 1).and_then(|index| usize::try_from(index).ok());
-            let entry = index.and_then(|index| entries.get(index)).or(entries.first());
-            event.at = entry.map_or(record.created, |entry| entry.at);
+            event.at = match &event.position {
+                // It happened when what it follows from was written down.
+                Some(position) if !matches!(event.kind, EventKind::RunEnded(_)) => {
+                    let index = position.entry().saturating_sub(before + 1);
+                    let entry = usize::try_from(index).ok().and_then(|index| entries.get(index));
+                    entry.map_or(record.created, |entry| entry.at)
+                }
+                _ => record.updated,
+            };
         }
         Ok(replay)
     }
