@@ -84,7 +84,7 @@ pub enum EffectOutcome {
 #[non_exhaustive]
 pub enum Speech {
     /// It asks a person.
-    Question(Question),
+    Question(Box<Question>),
     /// It reports an event of its own.
     Event {
         /// The event's name.

@@ -8,8 +8,8 @@ use crate::event::EventKind;
 impl Scope {
     /// The question as it may be heard. `None` if that is how it was asked.
     pub(crate) fn heard_question(&self, question: &Question) -> Option<Question> {
-        match self.heard(|| Speech::Question(question.clone()))? {
-            Speech::Question(heard) if heard != *question => Some(heard),
+        match self.heard(|| Speech::Question(Box::new(question.clone())))? {
+            Speech::Question(heard) if *heard != *question => Some(*heard),
             _ => None,
         }
     }
