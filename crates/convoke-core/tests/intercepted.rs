@@ -449,3 +449,33 @@ async fn what_a_step_was_allowed_in_the_place_of_an_interceptor_is_no_approval_o
         assert_eq!(home.asked(&run).await, ["may it?"]);
     }
 }
+
+#[tokio::test]
+async fn a_call_that_was_denied_was_not_made_and_does_not_count_when_the_run_goes_on() {
+    let home = Home::new(echo());
+    let before = |about: &Intercepted<'_>| match about.request {
+        EffectRequest::Model { .. } => Verdict::deny("not today"),
+        _ => Verdict::Allow,
+    };
+    let runtime = home.builder().interceptor(Meddler { before, ..Meddler::called("guard") }).build();
+    let copes = task_boxed("copes", |scope, trail: &mut Trail| {
+        Box::pin(async move {
+            let model = scope.default_model()?;
+            let denied = scope.model(&model, ModelRequest::new("well?"), Visibility::Streamed).await;
+            trail.steps.push(denied.unwrap_err().to_string());
+            Ok(())
+        })
+    });
+    let workflow = Workflow::new(Chain::new("main").then(copes).then(asks("pause")));
+    let (heard, outcome) = runtime.start(&workflow, Trail::default()).stream().collect().await;
+    let waiting = outcome.unwrap();
+    assert_eq!(waiting.totals.model_calls, 0);
+    home.answer(&waiting.run, "pause", Answer::text("on")).await;
+    let (told, outcome) = runtime.resume(&workflow, waiting.run).stream().collect().await;
+    let ended = outcome.unwrap();
+    assert_eq!((ended.status, ended.totals.model_calls), (RunStatus::Completed, 0));
+    for events in [heard, told] {
+        let calls = events.iter().filter(|event| matches!(event.kind, EventKind::ModelCallEnded { .. }));
+        assert_eq!(calls.count(), 0, "nobody was called");
+    }
+}

@@ -68,7 +68,7 @@ impl Scope {
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
                     if visibility == Visibility::Streamed {
-                        self.tell_reply(&message_id, reply, true).await;
+                        self.retell(&message_id, reply).await;
                     }
                 }
                 if was_made {
@@ -267,15 +267,14 @@ impl Scope {
         self.emit_as(kind, replayed).await;
     }
 
-    /// Tells a reply that is there as a whole: the same events, with each text in one piece.
-    async fn tell_reply(&self, id: &str, reply: &ModelReply, replayed: bool) {
-        if !self.is_heard() {
-            return;
+    /// Tells a reply from the journal: the same events, with each text in one piece.
+    async fn retell(&self, id: &str, reply: &ModelReply) {
+        if self.is_heard() {
+            for kind in retold(id, reply) {
+                self.emit_as(kind, true).await;
+            }
+            self.end_message(id, reply, true).await;
         }
-        for kind in retold(id, reply) {
-            self.emit_as(kind, replayed).await;
-        }
-        self.end_message(id, reply, replayed).await;
     }
 
     fn must_be_allowed(&self, model: &dyn Model) -> Result<(), Error> {

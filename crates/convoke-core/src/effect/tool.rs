@@ -210,7 +210,7 @@ impl Scope {
                     self.recount_below();
                 }
                 if spec.repeat == Repeat::Reenter && self.node.run.events.tells_all() {
-                    self.tell_within(tool, call, effect).await;
+                    self.tell_within(tool, &outward, effect).await;
                 }
                 effect.reach(entry);
                 if !unmade {
@@ -305,10 +305,9 @@ impl Scope {
     }
 
     /// Tells what happened within a call that is over: it is made of effects, and all of them are known.
-    async fn tell_within(&self, tool: &Arc<dyn Tool>, call: &ToolCall, effect: &Numbered<'_>) {
+    async fn tell_within(&self, tool: &Arc<dyn Tool>, arguments: &Value, effect: &Numbered<'_>) {
         let (key, prepared) = (effect.key(), Preparation::default());
-        let invocation =
-            Invocation { scope: self, key: &key, arguments: &call.arguments, prepared: &prepared };
+        let invocation = Invocation { scope: self, key: &key, arguments, prepared: &prepared };
         // What it came to is known; it may have been cut short.
         let _ = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind().await;
     }

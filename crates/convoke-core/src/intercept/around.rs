@@ -138,23 +138,24 @@ impl Scope {
 
     /// What a tool keeps with a call, as it may be kept.
     pub(crate) fn heard_kept(&self, tool: &dyn Tool, kept: Value) -> Value {
-        match self.around.as_deref() {
-            Some(around) => match around.speech(tool.spec(), Speech::Kept(kept)) {
-                Speech::Kept(kept) => kept,
-                _ => Value::Null,
-            },
-            None => kept,
+        match self.heard_from(tool, Speech::Kept(kept)) {
+            Speech::Kept(kept) => kept,
+            _ => Value::Null,
         }
     }
 
     /// What a tool says of its arguments, or of a call, as it may be heard.
     pub(crate) fn heard_remark(&self, tool: &dyn Tool, remark: String) -> String {
+        match self.heard_from(tool, Speech::Remark(remark)) {
+            Speech::Remark(remark) => remark,
+            _ => String::new(),
+        }
+    }
+
+    fn heard_from(&self, tool: &dyn Tool, said: Speech) -> Speech {
         match self.around.as_deref() {
-            Some(around) => match around.speech(tool.spec(), Speech::Remark(remark)) {
-                Speech::Remark(remark) => remark,
-                _ => String::new(),
-            },
-            None => remark,
+            Some(around) => around.speech(tool.spec(), said),
+            None => said,
         }
     }
 }

@@ -9,7 +9,7 @@ use futures_util::future::{join, join3};
 use futures_util::stream::BoxStream;
 
 use super::Backend;
-use super::samples::{change, finish, fresh, id, make, question, refused};
+use super::samples::{change, entry, finish, fresh, id, make, question, refused};
 
 fn mail(channel: &str, payload: u64) -> NewMail {
     NewMail::json(channel, &payload).expect("a number is JSON")
@@ -252,6 +252,24 @@ pub async fn whoever_watches_is_told<B: Backend>(backend: &B) {
         let (run, any) = (wait(store.watch(Some(&lease.run))), wait(store.watch(None)));
         let ((), (), posted) = join3(run, any, sender.post(&lease.run, mail("a", 1))).await;
         posted.expect("it is kept");
+    }
+}
+
+/// Whoever follows a run is told of what it writes, through this handle and through others.
+pub async fn whoever_follows_is_told<B: Backend>(backend: &B) {
+    let (place, store) = fresh(backend).await;
+    let lease = make(&*store, "followed").await;
+    let other = backend.open(&place).await;
+    for (written, reader) in [(1, &store), (2, &other)] {
+        let mut follow = reader.follow(&lease.run);
+        let reads = async {
+            while reader.entries(&lease.run, 1, 9).await.expect("they can be read").len() < written {
+                follow.next().await.expect("there is always more to come");
+            }
+        };
+        let batch = Batch { entries: vec![entry(written as u64)], ..Batch::default() };
+        let ((), appended) = join(reads, store.append(&lease, batch)).await;
+        appended.expect("it is written");
     }
 }
 
