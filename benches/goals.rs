@@ -5,8 +5,7 @@
 
 use std::hint::black_box;
 
-use convoke::goals::Workflow;
-use convoke::prelude::{Equipment, Goal, GoalState, Reply, Runtime, ScriptedModel, Sequence};
+use convoke::goals::prelude::*;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::json;
 
@@ -17,8 +16,8 @@ fn runtime() -> tokio::runtime::Runtime {
 fn equipment() -> Equipment {
     let promise = json!({"interpretation": "it", "confidence": "high"});
     let model = ScriptedModel::builder()
-        .when(convoke::prelude::Match::output("commitment"), Reply::json(promise))
-        .when(convoke::prelude::Match::output("assessment"), Reply::json(json!({"met_commitment": true})))
+        .when(Match::output("commitment"), Reply::json(promise))
+        .when(Match::output("assessment"), Reply::json(json!({"met_commitment": true})))
         .otherwise("done")
         .build();
     Equipment::default().with_model(model).without_spawning()

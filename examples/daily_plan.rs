@@ -9,11 +9,7 @@
 
 use std::sync::Arc;
 
-use convoke::goals::{Agent, Type, Workflow};
-use convoke::prelude::{
-    Answer, Equipment, Goal, Input, Match, Reply, Runtime, ScriptedModel, Sequence, SqliteStore, Store,
-    Values,
-};
+use convoke::goals::prelude::*;
 use serde_json::json;
 
 fn tree() -> Workflow {

@@ -1,4 +1,4 @@
-//! Agents: models that call tools until they are done, and everything they are made of.
+#![doc = include_str!("../README.md")]
 //!
 //! | to have | use |
 //! |---|---|
@@ -29,6 +29,6 @@ pub use agent::{
 };
 pub use broker::{Desk, Undecided};
 pub use delegate::{AgentTool, Specialist, SpecialistRegistry, WorkflowTool};
-pub use schema::{InvalidSchema, NotStrict, schema_name, schema_of, strict_schema};
+pub use schema::{InvalidSchema, schema_name, schema_of};
 pub use structured::{Shape, Structured, UnmarshalError, structured, structured_value};
 pub use tool::{ClientTool, FunctionTool, Interrupted, ToolArguments, ToolContext};

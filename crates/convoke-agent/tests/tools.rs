@@ -1,11 +1,10 @@
 //! Tools, sets of tools, and the schemas of their arguments.
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{Diary, agent, call, calls_then_done, echo, outcome, result, results};
 use convoke_agent::{
-    AgentStop, ClientTool, Conversation, FunctionTool, InvalidAgent, ToolContext, schema_of, strict_schema,
+    AgentStop, ClientTool, Conversation, FunctionTool, InvalidAgent, ToolContext, schema_of,
 };
 use convoke_core::{
     Error, Message, Repeat, Runtime, Tool, ToolCall, ToolEffect, ToolEffects, Toolset, Workflow,
@@ -310,53 +309,4 @@ fn gains_197_dynamic_values_are_free_recursion_is_a_reference_and_options_are_nu
     let tool = FunctionTool::new("plant", "", |_: Forest| async { Ok::<_, Error>("") });
     let leaf = json!({"value": [1, {"any": "thing"}], "children": []});
     assert_eq!(tool.check(&json!({"trees": [{"value": null, "children": [leaf], "parent": null}]})), Ok(()));
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "only its schema matters")]
-struct Strictable {
-    name: String,
-    nick: Option<String>,
-    #[serde(default)]
-    colour: Option<Colour>,
-    #[serde(default)]
-    size: u8,
-    inner: Option<Inner>,
-    rows: Vec<Inner>,
-    shape: Shape,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "only its schema matters")]
-#[serde(tag = "kind", rename_all = "lowercase")]
-enum Shape {
-    Circle { radius: f64 },
-    Point,
-}
-
-#[test]
-fn gains_198_strict_output_requires_everything_and_refuses_maps() {
-    let strict = strict_schema(&schema_of::<Strictable>()).unwrap();
-    let names =
-        |schema: &Value| schema["properties"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(strict["required"], json!(names(&strict)));
-    assert_eq!(strict["additionalProperties"], json!(false));
-    assert_eq!(strict["properties"]["nick"]["type"], json!(["string", "null"]));
-    assert_eq!(strict["properties"]["size"]["type"], json!(["integer", "null"]));
-    assert!(strict["properties"]["size"].get("default").is_none());
-    assert_eq!(strict["properties"]["colour"]["enum"], json!(["red", "blue", null]));
-    assert_eq!(strict["properties"]["inner"]["type"], json!(["object", "null"]));
-    assert_eq!(strict["properties"]["inner"]["additionalProperties"], json!(false));
-    assert_eq!(strict["properties"]["name"]["type"], json!("string"), "what is not optional is not nullable");
-    assert_eq!(strict["properties"]["rows"]["type"], json!("array"));
-    assert_eq!(strict["properties"]["rows"]["items"]["required"], json!(["x"]));
-    assert_eq!(strict["properties"]["shape"]["anyOf"][0]["additionalProperties"], json!(false));
-    assert!(strict["properties"]["shape"].get("oneOf").is_none());
-
-    let refused = strict_schema(&schema_of::<BTreeMap<String, u8>>()).unwrap_err();
-    assert_eq!(refused.path, "#");
-    assert!(refused.to_string().contains("free keys"), "{refused}");
-    let refused = strict_schema(&schema_of::<Forest>()).unwrap_err();
-    assert_eq!(refused.path, "#/$defs/Tree/properties/maybe");
-    assert!(strict_schema(&schema_of::<(u8, String)>()).is_err());
 }

@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use convoke_core::RunId;
+use convoke_history::RunStanding;
+use convoke_history::account::ItemKind;
 use convoke_telemetry::logging::LogFormat;
 
-use crate::command::PolicyCommand;
+use crate::command::{PolicyCommand, StoreCommand};
 use crate::help;
 use crate::misuse;
 use crate::package::PackageCommand;
-use crate::record::Kind;
 use crate::run::{ResumeArguments, RunArguments};
-use crate::standing::RunStanding;
 use crate::when::When;
 
 const AFTER_HELP: &str = "\
@@ -40,10 +41,9 @@ pub(crate) const GLOBAL: &str = "Global options";
 #[derive(Debug, Parser)]
 #[command(name = "convoke", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Arguments {
-    /// The file that holds the runs; otherwise `convoke.db` beside the folder's convoke.toml.
-    #[arg(long, global = true, help_heading = GLOBAL, value_name = "PATH", env = "CONVOKE_STORE")]
-    #[arg(default_value = "./convoke.db", hide_default_value = true)]
-    pub(crate) store: PathBuf,
+    /// The file that holds the runs; otherwise one for each project, where your data is. `convoke config path` says where.
+    #[arg(long = "store", global = true, help_heading = GLOBAL, value_name = "PATH", env = "CONVOKE_STORE")]
+    pub(crate) named_store: Option<PathBuf>,
 
     /// When to use colours; auto means on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto")]
@@ -65,6 +65,10 @@ pub(crate) struct Arguments {
     /// How the log is written: text or json.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
+
+    /// The file that holds the runs, as it was found.
+    #[arg(skip)]
+    pub(crate) store: PathBuf,
 
     /// Whether the store was named on the command line, so that commands we suggest must name it too.
     #[arg(skip)]
@@ -96,6 +100,9 @@ pub(crate) enum Command {
     /// What tools may do: check, explain, show and translate policies.
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// The files that hold runs: which there are, and taking runs to another place.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Write a first Agentfile and a convoke.toml.
     Init(Init),
     /// Model files that run in this process.
@@ -149,6 +156,8 @@ pub(crate) enum Stored {
     Cancel(Cancel),
     /// Watch a run that another process works on.
     Attach(Attach),
+    /// Go on with runs of this folder as soon as they can: when they are answered, sent something, or due.
+    Attend(Attend),
     /// Delete runs by name.
     Rm(Rm),
     /// Delete finished runs that are old, or beyond the newest.
@@ -162,6 +171,7 @@ impl Stored {
             Self::Runs(_) | Self::Show(_) | Self::Replay(_) | Self::Questions | Self::Attach(_) => true,
             Self::Purge(purge) => purge.dry_run,
             Self::Fork(_)
+            | Self::Attend(_)
             | Self::Answer(_)
             | Self::Resume(_)
             | Self::Send(_)
@@ -368,11 +378,17 @@ const AFTER_RUNS: &str = "\
 With `--stats`, what a fork has from the run it was forked from is not counted again. A run takes as long \
      as from its beginning to its end, the time people took to answer included; only runs that ended count there.";
 
+/// Reads where a run stands, by its name.
+fn standings() -> impl TypedValueParser<Value = RunStanding> {
+    let names = PossibleValuesParser::new(RunStanding::ALL.map(RunStanding::name));
+    names.try_map(|name| RunStanding::named(&name).ok_or(name))
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_RUNS)]
 pub(crate) struct Runs {
     /// Only runs that stand here.
-    #[arg(long)]
+    #[arg(long, value_parser = standings())]
     pub(crate) status: Option<RunStanding>,
     /// Only runs of this workflow.
     #[arg(long, value_name = "NAME")]
@@ -419,6 +435,12 @@ Each item has the numbers of its journal entries, the time it began (from the be
 
 A page or a log has everything the run had in it: give it only to those who may read the run.";
 
+/// Reads what something that happened is about, by its name.
+fn kinds() -> impl TypedValueParser<Value = ItemKind> {
+    let kinds = ItemKind::ALL.map(|kind| PossibleValue::new(kind.name()).help(kind.description()));
+    PossibleValuesParser::new(kinds).try_map(|name| ItemKind::named(&name).ok_or(name))
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_REPLAY)]
 pub(crate) struct Replay {
@@ -434,8 +456,8 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
     /// Only what is about this; may be given several times, or as a list with commas.
-    #[arg(long, value_name = "KIND", value_delimiter = ',')]
-    pub(crate) kind: Vec<Kind>,
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kinds())]
+    pub(crate) kind: Vec<ItemKind>,
     /// Only what has this text in it, in capitals or small letters.
     #[arg(long, value_name = "TEXT")]
     pub(crate) grep: Option<String>,
@@ -547,6 +569,16 @@ pub(crate) struct Attach {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Attend {
+    /// End when nothing can go on any more, instead of waiting for more.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// How many runs to go on with at the same time.
+    #[arg(long, value_name = "RUNS", default_value = "4")]
+    pub(crate) at_once: std::num::NonZeroUsize,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Rm {
     /// The runs.
     #[arg(value_name = "RUN", required = true)]
@@ -565,7 +597,7 @@ With both limits only those runs are deleted that are older and beyond the newes
 #[command(after_help = AFTER_PURGE)]
 pub(crate) struct Purge {
     /// Only those that ended longer ago than this: 90s, 30min, 12h, 30d, 4w.
-    #[arg(long, value_name = "AGE", value_parser = crate::human::parse_duration)]
+    #[arg(long, value_name = "AGE", value_parser = convoke_text::duration::parse)]
     pub(crate) older_than: Option<Duration>,
     /// Never the newest so many of each workflow.
     #[arg(long, value_name = "N")]
@@ -581,21 +613,25 @@ pub(crate) struct Purge {
 impl Command {
     /// Whether it works on a store, so that the configuration may say where that is.
     pub(crate) fn has_store(&self) -> bool {
-        !matches!(
-            self,
-            Self::Completions { .. }
-                | Self::Config(_)
-                | Self::Doctor(_)
-                | Self::Fmt(_)
-                | Self::Init(_)
-                | Self::Inspect(_)
-                | Self::Man { .. }
-                | Self::Mcp(_)
-                | Self::Model(_)
-                | Self::Policy(_)
-                | Self::Package(_)
-                | Self::Validate(_)
-        )
+        let keeps_nothing = matches!(self, Self::Chat(chat) if chat.forget);
+        let only_lists = matches!(self, Self::Store(StoreCommand::List));
+        !keeps_nothing
+            && !only_lists
+            && !matches!(
+                self,
+                Self::Completions { .. }
+                    | Self::Config(_)
+                    | Self::Doctor(_)
+                    | Self::Fmt(_)
+                    | Self::Init(_)
+                    | Self::Inspect(_)
+                    | Self::Man { .. }
+                    | Self::Mcp(_)
+                    | Self::Model(_)
+                    | Self::Policy(_)
+                    | Self::Package(_)
+                    | Self::Validate(_)
+            )
     }
 }
 
@@ -610,7 +646,7 @@ impl Arguments {
         while let Some((_, inner)) = innermost.subcommand() {
             innermost = inner;
         }
-        arguments.names_store = innermost.value_source("store") == Some(ValueSource::CommandLine);
+        arguments.names_store = innermost.value_source("named_store") == Some(ValueSource::CommandLine);
         arguments
     }
 }

@@ -18,9 +18,9 @@ pub(crate) fn load(arguments: &Arguments) -> Result<Config, Failure> {
 /// How it is read.
 pub(crate) fn loader(arguments: &Arguments) -> Loader {
     let loader = Loader::new(Environment::process()).file(arguments.config.clone());
-    match arguments.names_store {
-        true => loader.flag("--store", "store.path", arguments.store.display().to_string()),
-        false => loader,
+    match arguments.named_store.as_ref().filter(|_| arguments.names_store) {
+        Some(store) => loader.flag("--store", "store.path", store.display().to_string()),
+        None => loader,
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use convoke_config::Problems;
 use convoke_core::{Error, StoreError};
+use convoke_tools::policy::PolicyErrors;
 use serde_json::{Value, json};
 
 use crate::human;
@@ -39,12 +40,19 @@ pub(crate) enum Failure {
     Told(Box<Report>),
 }
 
+/// What is wrong with a file of the user's.
+#[derive(Debug, PartialEq)]
+pub(crate) enum FileProblems {
+    Configuration(Problems),
+    Policy(PolicyErrors),
+}
+
 /// What to tell the user: what happened, details below it, and what to do.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Report {
     pub(crate) exit: Exit,
-    /// What is wrong with the configuration, to be shown with its places before everything else.
-    pub(crate) problems: Option<Problems>,
+    /// What is wrong with a file, to be shown with its places before everything else.
+    pub(crate) problems: Option<FileProblems>,
     pub(crate) message: String,
     pub(crate) details: Vec<String>,
     pub(crate) hints: Vec<String>,
@@ -113,7 +121,16 @@ impl Failure {
             format!("the configuration is not valid: {}", human::count(problems.errors() as u64, "error"));
         let mut failure = Self::new(Exit::Failed, message);
         if let Self::Told(report) = &mut failure {
-            report.problems = Some(problems);
+            report.problems = Some(FileProblems::Configuration(problems));
+        }
+        failure
+    }
+
+    /// A policy is wrong.
+    pub(crate) fn policy(message: &str, errors: PolicyErrors) -> Self {
+        let mut failure = Self::failed(message);
+        if let Self::Told(report) = &mut failure {
+            report.problems = Some(FileProblems::Policy(errors));
         }
         failure
     }

@@ -9,11 +9,11 @@ use crate::terminal::text;
 
 /// The commands, by what they are for. A command that is in no group comes last.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Run", &["run", "chat", "resume", "answer", "questions", "send", "attach", "cancel"]),
+    ("Run", &["run", "chat", "resume", "answer", "questions", "send", "attach", "attend", "cancel"]),
     ("Look", &["runs", "show", "replay", "fork", "rm", "purge"]),
     ("Agentfiles", &["init", "validate", "fmt", "inspect"]),
     ("Packages", &["packages", "install", "uninstall", "pack", "verify", "keygen", "trust"]),
-    ("Set up", &["doctor", "config", "policy", "model", "mcp", "completions", "man", "help"]),
+    ("Set up", &["doctor", "config", "policy", "store", "model", "mcp", "completions", "man", "help"]),
 ];
 
 const OTHERS: &str = "More";

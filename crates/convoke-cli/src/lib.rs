@@ -28,7 +28,7 @@
 //! | `command` | one module per command |
 //! | `chat` | a conversation as a workflow |
 //! | `run` | running Agentfiles: inputs, what is kept, a person, signals, the result |
-//! | `progress` | a run under way: a tree folded from its events, as a picture and as lines |
+//! | `progress` | the tree of a run under way, as a picture and as lines |
 //! | `agentfiles` | Agentfiles as they come from disks and pipes |
 //! | `configuration` | what is configured, read as the command line says |
 //! | `init` | the questions and the files of `convoke init` |
@@ -38,15 +38,13 @@
 //! | `models` | which model is meant, and how to get hold of it |
 //! | `package` | packages: made, verified, installed, read like Agentfiles |
 //! | `local`, `weights` | models that run in this process, and their files |
+//! | `store` | which file holds the runs |
 //! | `session` | what every command has at hand: the store, the output |
-//! | `standing` | where a run stands, in one word |
 //! | `who` | who sits here |
 //! | `onward` | what can be done with a run that did not complete |
-//! | `gist` | what a run was given and what it came to, as text |
 //! | `given` | answers that are values or files |
 //! | `select` | which run or question is meant |
-//! | `record` | everything that happened in a run: as text, JSON, a page, a session log |
-//! | `view` | the JSON form of everything |
+//! | `record` | everything that happened in a run: as lines, and as a page in a file |
 //! | `render` | the form for people: trees, blocks of text, one-line summaries |
 //! | `terminal` | colours, widths, tables, standard output |
 //! | `files` | files of the user that are written |
@@ -59,19 +57,15 @@ mod command;
 mod configuration;
 mod failure;
 mod files;
-mod gist;
 mod given;
 mod help;
+mod host;
 mod human;
 mod init;
-mod local;
-mod mcp;
 mod misuse;
-mod models;
 mod observe;
 mod onward;
 mod package;
-mod policies;
 mod progress;
 mod record;
 mod render;
@@ -79,9 +73,8 @@ mod run;
 mod select;
 mod session;
 mod shell;
-mod standing;
+mod store;
 mod terminal;
-mod view;
 mod weights;
 mod when;
 mod who;
@@ -103,7 +96,7 @@ pub fn main() -> ExitCode {
     if let Some(documents) = documents(&arguments) {
         output.wants(documents);
     }
-    let result = prepare(&mut arguments, &mut output).and_then(|()| run(&arguments, &mut output));
+    let result = prepare(&mut arguments, &mut output).and_then(|()| run(&mut arguments, &mut output));
     match result.and_then(|()| output.flush()) {
         Ok(()) => Exit::Done.into(),
         // Whoever read our output has seen enough.
@@ -139,22 +132,27 @@ fn prepare(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure
     if uses_models && let Some(note) = config.as_ref().ok().and_then(configuration::overlooked) {
         output.note(&note);
     }
-    match (config, arguments.names_store) {
-        (_, true) => {}
-        (Ok(config), false) => arguments.store = config.store().to_owned(),
-        (Err(failure), false) if arguments.command.has_store() => return Err(failure),
-        (Err(_), false) => {}
+    match (config, arguments.named_store.clone().filter(|_| arguments.names_store)) {
+        (Ok(config), _) => store::settle(arguments, &config)?,
+        // What is on the command line holds, whatever a file says.
+        (Err(_), Some(named)) => arguments.store = named,
+        (Err(failure), None) if arguments.command.has_store() => return Err(failure),
+        (Err(_), None) => {}
     }
     package::name_files(&mut arguments.command, output);
     Ok(())
 }
 
-fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+fn run(arguments: &mut Arguments, output: &mut Output) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("this process cannot run asynchronous code: {error}")))?;
     run::outlive_file_limits(&runtime);
+    if let Ok(config) = configuration::load(arguments) {
+        runtime.block_on(store::turn_to_earlier(arguments, &config, output))?;
+    }
+    let arguments = &*arguments;
     let result = match &arguments.command {
         Command::Run(run) => runtime.block_on(command::run_agentfile(arguments, run, output)),
         Command::Chat(chat) => runtime.block_on(command::chat(arguments, chat, output)),
@@ -163,6 +161,7 @@ fn run(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         Command::Doctor(doctor) => runtime.block_on(command::doctor(arguments, doctor, output)),
         Command::Config(config) => command::config(arguments, config, output),
         Command::Policy(policy) => command::policy(arguments, policy, output),
+        Command::Store(store) => runtime.block_on(command::store(arguments, store, output)),
         Command::Init(init) => runtime.block_on(command::init(arguments, init, output)),
         Command::Validate(validate) => command::validate(arguments, validate, output),
         Command::Fmt(fmt) => command::fmt(arguments, fmt, output),

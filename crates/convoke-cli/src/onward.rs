@@ -1,34 +1,15 @@
-//! What can be done with a run that did not complete: whether resuming it leads anywhere, and which fork does if not.
+//! What can be done with a run that resuming leads nowhere: which fork does.
 //!
 //! A run that a person or a supervisor ended has that decision in its journal, and comes to the same end each time. So has
 //! one that was cancelled for good, which nothing resumes.
 
-use convoke_core::store::RunRecord;
-use convoke_core::{Decision, EffectKind, RunStatus};
+use convoke_core::{Decision, EffectKind};
 use convoke_history::{Detail, Effect, History, Standing};
-use serde::Deserialize;
+
+pub(crate) use convoke_host::{can_go_on, is_cancelled_for_good};
 
 use crate::session::Session;
 use crate::shell;
-
-/// As much of a run's end as is needed to tell whether it is one for good.
-#[derive(Deserialize)]
-struct End {
-    #[serde(default)]
-    for_good: bool,
-}
-
-/// Whether it was cancelled for good.
-pub(crate) fn is_cancelled_for_good(record: &RunRecord) -> bool {
-    let outcome = record.outcome.as_deref().filter(|_| record.status == RunStatus::Cancelled);
-    outcome.is_some_and(|json| serde_json::from_slice::<End>(json).is_ok_and(|end| end.for_good))
-}
-
-/// Whether resuming can lead to another end than the one it has.
-pub(crate) fn can_go_on(record: &RunRecord) -> bool {
-    let has_ended = matches!(record.status, RunStatus::Completed | RunStatus::Halted);
-    !has_ended && !is_cancelled_for_good(record)
-}
 
 /// How to have another end where resuming gives the same one.
 pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<String> {

@@ -2,11 +2,11 @@
 
 use convoke_core::store::{RunQuery, RunRecord};
 use convoke_core::{InvalidRunId, PendingQuestion, RunId};
+use convoke_history::RunStanding;
 
 use crate::failure::Failure;
 use crate::human;
 use crate::session::Session;
-use crate::standing::RunStanding;
 use crate::terminal::text;
 
 /// So many candidates are listed at most.

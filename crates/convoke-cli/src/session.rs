@@ -6,20 +6,22 @@ use std::sync::Arc;
 use convoke_core::store::RunRecord;
 use convoke_core::{PendingQuestion, QuestionKind, RunId, Store, Timestamp};
 use convoke_history::OpenQuestion;
+use convoke_host::Manifest;
+use convoke_host::store::{KeptProject, make_place, projects};
 use convoke_store::{MemoryStore, SqliteStore};
 
 use crate::arguments::{Arguments, Stored};
-use crate::chat;
+use crate::configuration;
 use crate::failure::Failure;
-use crate::run::Manifest;
+use crate::host::NAME_ONE;
 use crate::shell;
 use crate::terminal::Output;
 
 /// So many digits of a question's id are shown in commands; enough to tell questions of one run apart.
 const QUESTION_DIGITS: usize = 8;
 
-/// What to do if there is no store where one is looked for, or it cannot be there.
-const NAME_ONE: &str = "name the file with `--store PATH` or in CONVOKE_STORE";
+/// So many other stores are named.
+const NEAR: usize = 3;
 
 /// An open store, and where results go.
 pub(crate) struct Session<'a> {
@@ -39,7 +41,11 @@ impl<'a> Session<'a> {
         output: &'a mut Output,
     ) -> Result<Self, Failure> {
         let path = &*arguments.store;
-        must_exist(path, &path.display().to_string())?;
+        let is_projects = configuration::loader(arguments).places().project.store().as_deref() == Some(path);
+        must_exist(path, &path.display().to_string()).map_err(|failure| match is_projects {
+            true => near(arguments).fold(failure, Failure::hint),
+            false => failure,
+        })?;
         let store: Arc<dyn Store> = match command.only_reads() {
             // Somebody was about to make it, and did not get to: there are no runs.
             true if SqliteStore::is_unmade(path)? => Arc::new(MemoryStore::new()),
@@ -51,6 +57,7 @@ impl<'a> Session<'a> {
 
     /// Opens the store the command line names, and makes it if it is not there.
     pub(crate) fn open_or_make(arguments: &Arguments, output: &'a mut Output) -> Result<Self, Failure> {
+        make_place(&configuration::loader(arguments).places().project, &arguments.store)?;
         let store =
             SqliteStore::open(&arguments.store).map_err(|error| Failure::from(error).hint(NAME_ONE))?;
         Ok(Self::of(Arc::new(store), arguments, output))
@@ -130,7 +137,7 @@ impl<'a> Session<'a> {
         if let Some(kept) = Manifest::of(like) {
             return format!("run `{}`", self.resume(run, &kept));
         }
-        if workflow == chat::NAME {
+        if workflow == convoke_host::chat::NAME {
             let again = self.command(&format!("chat --continue {}", shell::quoted(run.as_str())));
             return format!("go on with `{again}`");
         }
@@ -141,8 +148,43 @@ impl<'a> Session<'a> {
 }
 
 fn resume_words(run: &RunId, kept: &Manifest) -> String {
-    let named = kept.named_policy().map(|option| format!(" {option}")).unwrap_or_default();
-    format!("resume {}{named}{}", shell::quoted(run.as_str()), kept.secrets())
+    let named = named_policy(kept).map(|option| format!(" {option}")).unwrap_or_default();
+    format!("resume {}{named}{}", shell::quoted(run.as_str()), secret_options(kept))
+}
+
+/// The option that names the policy a run was started with, for the user to copy.
+pub(crate) fn named_policy(kept: &Manifest) -> Option<String> {
+    let file = kept.policy.as_ref()?.display().to_string();
+    Some(format!("--policy {}", shell::quoted(&file)))
+}
+
+/// The options that give the secrets of a run again, which are not kept, for the user to fill in.
+pub(crate) fn secret_options(kept: &Manifest) -> String {
+    let needed = kept.inputs().into_iter().filter(|input| input.secret && input.default.is_none());
+    needed.map(|input| format!(" -i {}=VALUE", input.name)).collect()
+}
+
+/// Where runs are kept that the user may mean: a folder can become part of another project, or one of its own.
+fn near(arguments: &Arguments) -> impl Iterator<Item = String> {
+    let project = configuration::loader(arguments).places().project;
+    let is_near = |kept: &KeptProject| {
+        project.folder.starts_with(&kept.folder) || kept.folder.starts_with(&project.folder)
+    };
+    let mut near: Vec<String> = projects(&project)
+        .into_iter()
+        .filter(is_near)
+        .take(NEAR)
+        .map(|kept| {
+            let store = shell::quoted(&kept.store.display().to_string());
+            format!("runs of {} are in another file: add `--store {store}`", kept.folder.display())
+        })
+        .collect();
+    if near.is_empty() {
+        near.push(
+            "if the project's folder was moved, `convoke store list` says where its runs are".to_owned(),
+        );
+    }
+    near.into_iter()
 }
 
 fn must_exist(path: &Path, place: &str) -> Result<(), Failure> {

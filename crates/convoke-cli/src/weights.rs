@@ -1,18 +1,52 @@
-//! Model files: where they are, and how they are fetched while somebody watches.
+//! Model files, fetched while somebody watches.
 
-use std::io::{self, IsTerminal};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use convoke_weights::{
-    Installed, Library, Progress, PullOptions, Stage, Wanted, WeightsError, default_folder,
-};
-use indicatif::{ProgressBar, ProgressStyle};
+use convoke_host::models::{Download, DownloadObserver};
+use convoke_weights::{Installed, Library, Progress, PullOptions, Stage, Wanted, WeightsError};
 
 use crate::failure::Failure;
+use crate::human;
+use crate::terminal::Waiting;
 
-/// The library of model files on this machine.
-pub(crate) fn library() -> Result<Library, Failure> {
-    Ok(Library::open(default_folder()?)?)
+/// How wide the bar is, in columns.
+const BAR: usize = 30;
+
+/// What is shown while something is fetched: the line, the step of the download, and when and with how much that began.
+struct Bar {
+    waiting: Waiting,
+    step: Option<(Stage, usize)>,
+    began: Instant,
+    before: u64,
+}
+
+impl Bar {
+    fn begin() -> Self {
+        let waiting = Waiting::begin(&Stage::Finding.to_string());
+        Self { waiting, step: None, began: Instant::now(), before: 0 }
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        let step = Some((progress.stage, progress.part));
+        if self.step != step {
+            // A download that is gone on with has its beginning already, and that took no time.
+            (self.step, self.began, self.before) = (step, Instant::now(), progress.bytes);
+        }
+        self.waiting.say(shown(progress, self.before, self.began.elapsed()));
+    }
+}
+
+/// A bar that shows how fetching goes, if somebody watches.
+pub(crate) fn bar() -> DownloadObserver {
+    let shown: Mutex<Option<Bar>> = Mutex::new(None);
+    Arc::new(move |download| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match download {
+            Download::Progress(progress) => shown.get_or_insert_with(Bar::begin).show(progress),
+            _ => drop(shown.take()),
+        }
+    })
 }
 
 /// Pulls a model, with a bar if somebody watches.
@@ -21,38 +55,52 @@ pub(crate) async fn pull(
     wanted: &Wanted,
     options: PullOptions,
 ) -> Result<Installed, Failure> {
-    let watched = io::stderr().is_terminal();
-    let bar = if watched { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-    bar.enable_steady_tick(Duration::from_millis(120));
-    let pulled = library.pull(wanted, options, |progress| show(&bar, &progress)).await;
-    bar.finish_and_clear();
+    let bar = bar();
+    let pulled = library.pull(wanted, options, |progress| bar(Download::Progress(&progress))).await;
+    bar(Download::Ended);
     Ok(pulled?)
 }
 
-fn show(bar: &ProgressBar, progress: &Progress) {
-    // Both are texts of ours, written correctly.
-    let style = |template: &str| {
-        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+fn shown(progress: &Progress, before: u64, took: Duration) -> String {
+    let Progress { stage, part, parts, bytes, total, .. } = progress;
+    let part = if *parts > 1 { format!(" {part}/{parts}") } else { String::new() };
+    let total = total.filter(|_| *stage != Stage::Finding);
+    let rate = bytes.saturating_sub(before) as f64 / took.as_secs_f64().max(0.001);
+    line(&format!("{stage}{part}"), *bytes, total, rate as u64)
+}
+
+/// `downloading 2/6      ━━━━━━━━━━                     98 MB/300 MB, 12 MB/s, 16.0 s left`
+fn line(what: &str, bytes: u64, total: Option<u64>, rate: u64) -> String {
+    let Some(total) = total.filter(|total| *total > 0) else {
+        return if bytes > 0 { format!("{what} {}", human::bytes(bytes)) } else { what.to_owned() };
     };
-    let part =
-        if progress.parts > 1 { format!(" {}/{}", progress.part, progress.parts) } else { String::new() };
-    let message = format!("{}{part}", progress.stage);
-    if bar.message() != message {
-        match progress.total {
-            Some(total) if progress.stage != Stage::Finding => {
-                bar.set_style(style("{msg:20} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}"));
-                bar.set_length(total);
-                bar.reset_eta();
-            }
-            _ => bar.set_style(style("{spinner} {msg:20} {bytes}")),
-        }
-        bar.set_message(message);
-    }
-    bar.set_position(progress.bytes);
+    let done = usize::try_from(bytes.saturating_mul(BAR as u64) / total).map_or(BAR, |done| done.min(BAR));
+    let bar = format!("{}{}", "━".repeat(done), " ".repeat(BAR - done));
+    let left = total.saturating_sub(bytes).checked_div(rate).map(Duration::from_secs);
+    let left = left.map_or(String::new(), |left| format!(", {} left", human::duration(left)));
+    let (bytes, total, rate) = (human::bytes(bytes), human::bytes(total), human::bytes(rate));
+    format!("{what:20} {bar} {bytes}/{total}, {rate}/s{left}")
 }
 
 impl From<WeightsError> for Failure {
     fn from(error: WeightsError) -> Self {
         Self::failed(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_much_there_is_and_how_long_it_takes() {
+        let bar = format!("{}{}", "━".repeat(15), " ".repeat(15));
+        assert_eq!(
+            line("downloading 2/6", 150_000_000, Some(300_000_000), 10_000_000),
+            format!("downloading 2/6      {bar} 150 MB/300 MB, 10 MB/s, 15.0 s left")
+        );
+        assert_eq!(line("finding", 0, None, 0), "finding");
+        assert_eq!(line("checking", 2_000, None, 0), "checking 2 kB");
+        assert!(line("downloading", 0, Some(5), 0).ends_with("0 B/5 B, 0 B/s"));
     }
 }

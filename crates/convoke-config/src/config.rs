@@ -8,10 +8,11 @@ use convoke_core::Limits;
 use convoke_models::choose::{CredentialsError, ModelConfig};
 use convoke_models::{Connector, Credentials, Environment, ModelName};
 
+use crate::schema::path;
 use crate::section::{
     self, Local, Log, McpServer, Profile, Supervision, Telemetry, TelemetryError, UnknownProfile, Workspace,
 };
-use crate::{Loader, Origin, Places, Problems, Setting, Value};
+use crate::{Loader, Origin, Places, Problems, Setting, Value, merge};
 
 /// Everything that is configured.
 #[derive(Debug, Clone)]
@@ -123,7 +124,7 @@ impl Config {
     /// How many turns one goal or agent may take, if that is said.
     #[must_use]
     pub fn turns_per_goal(&self) -> Option<u32> {
-        match self.value("budgets.turns_per_goal") {
+        match self.value(path::BUDGETS_TURNS_PER_GOAL) {
             Some(Value::Whole(turns)) => u32::try_from(*turns).ok(),
             _ => None,
         }
@@ -135,13 +136,28 @@ impl Config {
         section::wall_time(&self.settings)
     }
 
-    /// The file that holds the runs.
+    /// The file that holds the runs. `None` if nobody names one, and this user has no place for data.
     #[must_use]
-    pub fn store(&self) -> &Path {
-        match self.value("store.path") {
-            Some(Value::Path(path)) => path,
-            _ => &self.places.store,
+    pub fn store(&self) -> Option<PathBuf> {
+        self.named_store().map(Path::to_owned).or_else(|| self.places.project.store())
+    }
+
+    /// The file that holds the runs, if somebody names one.
+    #[must_use]
+    pub fn named_store(&self) -> Option<&Path> {
+        match self.value(path::STORE_PATH) {
+            Some(Value::Path(path)) => Some(path),
+            _ => None,
         }
+    }
+
+    /// Whether a file is in the folder that agents work in, where their commands could write it, and the user has not said that it
+    /// may be there.
+    #[must_use]
+    pub fn is_within_reach(&self, file: &Path) -> bool {
+        let may_be = matches!(self.value(path::STORE_INSIDE_WORKSPACE), Some(Value::Flag(true)));
+        let (file, workspace) = (merge::real(file), merge::real(&self.workspace().path));
+        !may_be && file.zip(workspace).is_none_or(|(file, workspace)| file.starts_with(workspace))
     }
 
     /// How models in the process are run.
@@ -180,7 +196,7 @@ impl Config {
     /// Folders with skills; the nearest first.
     #[must_use]
     pub fn skills(&self) -> &[PathBuf] {
-        match self.value("skills.paths") {
+        match self.value(path::SKILLS_PATHS) {
             Some(Value::Paths(paths)) => paths,
             _ => &[],
         }

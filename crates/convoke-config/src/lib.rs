@@ -1,4 +1,4 @@
-//! One configuration for all of Convoke: `convoke.toml`, the environment and the command line.
+#![doc = include_str!("../README.md")]
 //!
 //! **What it is for.** [`Config::load`] reads what there is, in layers; what comes later goes first:
 //!
@@ -12,19 +12,9 @@
 //! and what to write instead ([`Problems`]). [`schema::KEYS`] is the one list of everything that is understood; it is what
 //! the reader, `convoke config show` and `docs/configuration.md` go by.
 //!
-//! ```
-//! use convoke_config::{Environment, Loader};
-//!
-//! let folder = tempfile::tempdir()?;
-//! std::fs::write(folder.path().join("convoke.toml"), "[budgets]\ntokens = 50_000\n")?;
-//! let config = Loader::new(Environment::of([])).folder(folder.path()).load()?;
-//! assert_eq!(config.limits().tokens, Some(50_000));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! **Whom it trusts.** The folder's file may have come with somebody else's project. It cannot send keys, conversations or
-//! telemetry where the user has not agreed to, cannot open the workspace beyond its folder, and can only lower what the
-//! user's own file allows to be spent.
+//! telemetry where the user has not agreed to, cannot open the workspace beyond its folder, cannot say where runs are kept, and can
+//! only lower what the user's own file allows to be spent.
 //!
 //! **What it must never do.** Show a secret: not in an error, not in a snippet of the file, not for debugging. Accept a
 //! key that nothing reads.
@@ -34,6 +24,7 @@
 //! |---|---|
 //! | [`schema`] | every key: its kind, its variables, its default, who may set it |
 //! | `place` | where files are looked for |
+//! | `project` | which folder counts as one project, and where its runs are kept |
 //! | `there` | whether a file is there at all |
 //! | `read` | a file, a variable or a flag into settings, and what is wrong with them |
 //! | `merge` | layers into one, and what a folder's file may not do |
@@ -44,7 +35,6 @@
 
 mod check;
 mod config;
-mod duration;
 pub mod import;
 mod loader;
 mod merge;
@@ -52,6 +42,7 @@ mod open;
 mod origin;
 mod place;
 mod problem;
+mod project;
 mod read;
 pub mod schema;
 mod section;
@@ -66,6 +57,7 @@ pub use open::{OpenError, connect};
 pub use origin::{Origin, Whose};
 pub use place::Places;
 pub use problem::{Help, Problem, Problems, Severity, Style};
+pub use project::{Project, STORE};
 pub use section::{
     Local, Log, LogFormat, LogLevel, McpServer, McpTransport, Profile, Supervision, Supervisor, Telemetry,
     TelemetryError, UnknownProfile, UntrustedServer, Workspace,

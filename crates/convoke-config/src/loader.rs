@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use convoke_models::Environment;
+use convoke_models::{Credentials, Environment};
 
 use crate::place::Places;
 use crate::problem::{Problem, Problems};
@@ -79,6 +79,18 @@ impl Loader {
             let warning = format!("{name} is not used: it is not yours, and anybody may write to its folder");
             problems
                 .push(Problem::warning(warning).help(format!("if it is meant, name it: --config {name}")));
+        }
+        if let Some(unused) = Credentials::unused_in(&self.folder, &self.environment) {
+            let name = unused.display();
+            let warning = format!(
+                "{name} is not used: it may have come with the project, and the keys in it be another's"
+            );
+            let home = Credentials::home(&self.environment);
+            let home = home
+                .map_or_else(|| "your configuration folder".to_owned(), |home| home.display().to_string());
+            let help =
+                format!("if the keys are yours, move it to {home}, or name it: CONVOKE_CREDENTIALS={name}");
+            problems.push(Problem::warning(warning).help(help));
         }
         layers.push(read::variables(&self.environment, &mut problems));
         layers.iter().for_each(|layer| check::contradictions(layer, &mut problems));

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 
+use convoke_models::choose::header;
+
 use crate::problem::{Problem, Problems};
+use crate::schema::path;
 use crate::schema::{Across, KEYS, Key};
 use crate::{Origin, Setting, Value};
 
@@ -48,9 +51,10 @@ fn displaces(new: &Setting, old: &Setting) -> bool {
         return same_section();
     }
     match (new.key.path, old.key.path) {
-        ("supervision.model", "supervision.profile") | ("supervision.profile", "supervision.model") => true,
+        (path::SUPERVISION_MODEL, path::SUPERVISION_PROFILE)
+        | (path::SUPERVISION_PROFILE, path::SUPERVISION_MODEL) => true,
         // What the user sends to one place must not go to another that a project names.
-        ("telemetry.endpoint", "telemetry.headers") => new.origin.folder_file().is_some(),
+        (path::TELEMETRY_ENDPOINT, path::TELEMETRY_HEADERS) => new.origin.folder_file().is_some(),
         _ => false,
     }
 }
@@ -62,7 +66,8 @@ fn joined(old: Setting, new: Setting, problems: &mut Problems) -> Setting {
             let value = match (&new.value, &old.value) {
                 (Value::Paths(new), Value::Paths(old)) => Value::Paths(united(new, old)),
                 (Value::Texts(new), Value::Texts(old)) => Value::Texts(united(new, old)),
-                (new, _) => new.clone(),
+                // There are not several.
+                _ => return new,
             };
             Setting { value, origin: new.origin.and(old.origin), ..new }
         }
@@ -107,21 +112,31 @@ fn may(setting: &Setting, decided: &HashSet<String>, problems: &mut Problems) ->
         Across::UserTurnsOn if setting.value == Value::Flag(true) => {
             Some(format!("only you can turn `{name}` on; this file may have come with the project"))
         }
-        _ if name == "workspace.path" && !is_inside(&setting.value, file) => {
+        _ if name == path::WORKSPACE_PATH && !is_inside(&setting.value, file) => {
             Some("`workspace.path` leads out of the folder, which only you can allow".to_owned())
         }
+        _ if takes_variables(setting) => Some(format!(
+            "`{name}` takes something from your environment; this file may have come with the project"
+        )),
         _ => None,
     };
     let Some(message) = refused else { return true };
-    if name == "workspace.path" && decided.contains(name) {
+    if name == path::WORKSPACE_PATH && decided.contains(name) {
         let problem = Problem::warning(message).at(setting.place.clone()).label("does not count");
         problems.push(problem.help("you have named another folder, which does"));
         return false;
     }
-    problems.push(Problem::error(message).at(setting.place.clone()).help(format!(
-        "set it in your own convoke.toml (`convoke config path` says where), or in {variable}"
-    )));
+    let own = "set it in your own convoke.toml (`convoke config path` says where)";
+    let help = if variable.is_empty() { own.to_owned() } else { format!("{own}, or in {variable}") };
+    problems.push(Problem::error(message).at(setting.place.clone()).help(help));
     false
+}
+
+/// Whether something of the environment goes into it, which may be a secret. An MCP server is trusted with all that is said of it,
+/// or not spoken to.
+fn takes_variables(setting: &Setting) -> bool {
+    let Value::Headers(pairs) = &setting.value else { return false };
+    !setting.key.path.starts_with("mcp.") && pairs.values().any(|value| header::has_variables(value))
 }
 
 /// Whether a path does not leave the folder of a file.
@@ -133,7 +148,7 @@ fn is_inside(value: &Value, file: &Path) -> bool {
 }
 
 /// The real place of a path; of what is not there, as far as it is.
-fn real(path: &Path) -> Option<PathBuf> {
+pub(crate) fn real(path: &Path) -> Option<PathBuf> {
     let absolute =
         std::path::absolute(if path.as_os_str().is_empty() { Path::new(".") } else { path }).ok()?;
     let mut real = PathBuf::new();

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use convoke_models::{Credentials, Environment};
 
 use crate::FILE;
+use crate::project::{Project, STORE};
 use crate::there::is_there;
-
-/// The name of the file that holds the runs.
-const STORE: &str = "convoke.db";
 
 /// The name of the file that says what tools may do.
 const POLICY: &str = "policy.toml";
@@ -28,9 +26,11 @@ pub struct Places {
     pub policy: Option<PathBuf>,
     /// The credentials file, or where it belongs.
     pub credentials: Option<PathBuf>,
-    /// Where runs are kept if nobody says otherwise: beside the folder's file; without one, the nearest store above the
-    /// working folder that is there, or one in it.
-    pub store: PathBuf,
+    /// The folder that counts as one project: see [`Project`].
+    pub project: Project,
+    /// A store where earlier versions kept it: beside the folder's file; without one, in the working folder or the nearest above
+    /// it. `None` if none is there.
+    pub old_store: Option<PathBuf>,
 }
 
 impl Places {
@@ -46,12 +46,22 @@ impl Places {
         };
         let found = found.filter(|found| !is_users(found, FILE));
         let policy = upwards(folder, POLICY, home.as_deref()).filter(|found| !is_users(found, POLICY));
-        let store = match &found {
-            Some(file) => file.with_file_name(STORE),
-            None => upwards(folder, STORE, home.as_deref()).unwrap_or_else(|| folder.join(STORE)),
+        let old_store = match &found {
+            Some(file) => Some(file.with_file_name(STORE)).filter(|file| is_there(file)),
+            None => upwards(folder, STORE, home.as_deref()),
         };
+        let project = Project::of(environment, folder, found.as_deref().map(folder_of), home.as_deref());
         let credentials = Credentials::find(environment).or_else(|| Credentials::home(environment));
-        Self { user, named, folder: found, foreign, policy, credentials, store: below_dot(store) }
+        Self {
+            user,
+            named,
+            folder: found,
+            foreign,
+            policy,
+            credentials,
+            project,
+            old_store: old_store.map(below_dot),
+        }
     }
 }
 
@@ -84,16 +94,17 @@ fn upwards(folder: &Path, name: &str, home: Option<&Path>) -> Option<PathBuf> {
         return Some(here);
     }
     let absolute = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
-    for (below, folder) in absolute.ancestors().zip(absolute.ancestors().skip(1)) {
-        if below.join(".git").exists() || Some(below) == home || is_anybodys(folder) {
-            return None;
-        }
-        let file = folder.join(name);
-        if is_there(&file) {
-            return Some(file);
-        }
-    }
-    None
+    above(&absolute, home).map(|folder| folder.join(name)).find(|file| is_there(file))
+}
+
+/// The folders above one that belong to the same project, as far as anybody can say: up to where `.git` is, up to the user's home,
+/// and none that anybody may write to.
+pub(crate) fn above<'a>(folder: &'a Path, home: Option<&Path>) -> impl Iterator<Item = &'a Path> {
+    let pairs = folder.ancestors().zip(folder.ancestors().skip(1));
+    let is_within = move |(below, folder): &(&Path, &Path)| {
+        !(below.join(".git").exists() || Some(*below) == home || is_anybodys(folder))
+    };
+    pairs.take_while(is_within).map(|(_, folder)| folder)
 }
 
 #[cfg(unix)]

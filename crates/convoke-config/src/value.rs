@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use convoke_core::Money;
 use convoke_models::choose::{address, header};
+use convoke_text::duration;
 use serde_json::json;
-
-use crate::duration;
 
 /// A value. What may be secret in it (headers, passwords in addresses) is never shown.
 #[derive(Clone, PartialEq)]
@@ -54,7 +53,7 @@ impl Value {
             Self::Flag(flag) => json!(flag),
             Self::Whole(number) => json!(number),
             Self::Number(number) => json!(number),
-            Self::Time(time) => json!(duration::shown(*time)),
+            Self::Time(time) => json!(duration::exact(*time)),
             Self::Money(money) => json!(money.as_micros() as f64 / 1e6),
             Self::Headers(headers) => {
                 let shown = headers.iter().map(|(name, value)| (name.clone(), json!(hidden(value))));
@@ -105,7 +104,7 @@ impl fmt::Display for Value {
             Self::Flag(flag) => write!(formatter, "{flag}"),
             Self::Whole(number) => write!(formatter, "{number}"),
             Self::Number(number) => write!(formatter, "{number}"),
-            Self::Time(time) => write!(formatter, "{}", duration::shown(*time)),
+            Self::Time(time) => write!(formatter, "{}", duration::exact(*time)),
             Self::Money(money) => write!(formatter, "${}", dollars(*money)),
             Self::Headers(headers) => {
                 let shown: Vec<_> =

@@ -12,6 +12,15 @@ use convoke_config::{Loader, LogFormat, LogLevel, McpTransport, Origin, Supervis
 use convoke_core::{Limits, Money, ReasoningEffort};
 
 #[test]
+fn durations_are_written_as_everywhere_else() {
+    for (text, millis) in [("90 s", 90_000), ("1.5s", 1_500), ("4w", 2_419_200_000), ("1h 30min", 5_400_000)]
+    {
+        let config = Home::with(&format!("[budgets]\nwall_time = \"{text}\"\n"), "").load().unwrap();
+        assert_eq!(config.wall_time(), Some(Duration::from_millis(millis)), "{text}");
+    }
+}
+
+#[test]
 fn agentcore_222_a_whole_file_is_understood() {
     let text = r#"
 model = "gpt-5.4-mini"
@@ -50,9 +59,6 @@ turns = 9
 wall_time = "1h30m"
 per_tool = { search = 3 }
 
-[store]
-path = "runs.db"
-
 [workspace]
 path = "work"
 summary = false
@@ -60,7 +66,7 @@ read_only = true
 
 [telemetry]
 endpoint = "http://127.0.0.1:4318"
-headers = { authorization = "Bearer ${OTLP_TOKEN}" }
+headers = { x-team = "t" }
 service_name = "looms"
 sample_ratio = 0.25
 log_level = "debug"
@@ -69,11 +75,11 @@ log_format = "json"
 [skills]
 paths = ["skills", "~/skills"]
 "#;
-    // A folder's servers would be asked about; the user's are the user's word.
-    let servers = "[mcp.servers.files]\ncommand = \"mcp-files\"\nargs = [\"-y\"]\nenv = { KEEP = \"1\" }\n\
+    // A folder's servers would be asked about, and its store refused; the user's are the user's word.
+    let servers = "[store]\npath = \"runs.db\"\n[mcp.servers.files]\ncommand = \"mcp-files\"\nargs = [\"-y\"]\nenv = { KEEP = \"1\" }\n\
                    [mcp.servers.wiki]\nurl = \"https://wiki.example/mcp\"\n";
-    let home = Home::with(servers, text);
-    let config = home.loader([("OTLP_TOKEN", "t")]).load().unwrap();
+    let home = Home::with(&format!("trusted_hosts = [\"127.0.0.1\"]\n{servers}"), text);
+    let config = home.load().unwrap();
     assert_eq!(config.models().model.as_deref(), Some("gpt-5.4-mini"));
     assert_eq!(config.models().fallback, ["ollama/qwen3"]);
     let [files, wiki] = &config.mcp_servers()[..] else { panic!("two servers") };
@@ -113,7 +119,7 @@ paths = ["skills", "~/skills"]
         .calls_of("search", 3);
     assert_eq!(config.limits(), limits);
     assert_eq!(config.wall_time(), Some(Duration::from_secs(5_400)));
-    assert_eq!(config.store(), home.project().join("runs.db"));
+    assert_eq!(config.store(), Some(home.path().join(".config/convoke/runs.db")));
     let workspace = config.workspace();
     assert_eq!(
         (workspace.path, workspace.summary, workspace.read_only),
@@ -121,7 +127,7 @@ paths = ["skills", "~/skills"]
     );
     let telemetry = config.telemetry().unwrap();
     assert_eq!(telemetry.endpoint.as_deref(), Some("http://127.0.0.1:4318"));
-    assert_eq!(telemetry.headers["authorization"], "Bearer t");
+    assert_eq!(telemetry.headers["x-team"], "t");
     assert!(!format!("{telemetry:?}").contains("Bearer"), "{telemetry:?}");
     assert_eq!((telemetry.service_name.as_str(), telemetry.sample_ratio), ("looms", 0.25));
     assert_eq!((config.log().level, config.log().format), (LogLevel::Debug, LogFormat::Json));
@@ -143,7 +149,11 @@ fn missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
     let home = Home::new();
     let config = home.load().unwrap();
     assert!(config.settings().is_empty() && config.warnings().is_empty());
-    assert_eq!(config.store(), home.project().join("convoke.db"));
+    assert!(
+        config
+            .store()
+            .is_some_and(|store| store.starts_with(home.path().join(".local/share/convoke/projects")))
+    );
     assert_eq!(config.limits(), Limits::default());
     let workspace = config.workspace();
     assert_eq!((workspace.path, workspace.summary, workspace.read_only), (home.project(), true, false));
@@ -166,20 +176,29 @@ fn missing_files_are_safe_defaults_and_a_named_one_must_be_there() {
 
 #[test]
 fn every_layer_goes_before_the_one_below_and_is_named_as_the_origin() {
-    let home = Home::with("[store]\npath = \"user.db\"\n", "\n[store]\npath = \"folder.db\"\n");
-    let origin = |config: &convoke_config::Config| home.plain(config.origin("store.path"));
-    let user = Home::with("[store]\npath = \"user.db\"\n", "").load().unwrap();
-    assert!(user.store().ends_with(".config/convoke/user.db"));
+    let home = Home::with("prices = \"user.toml\"\n", "\nprices = \"folder.toml\"\n");
+    let origin = |config: &convoke_config::Config| home.plain(config.origin("prices"));
+    let prices = |config: &convoke_config::Config| config.models().prices.clone().unwrap();
+    let user = Home::with("prices = \"user.toml\"\n", "").load().unwrap();
+    assert!(prices(&user).ends_with(".config/convoke/user.toml"));
     let folder = home.load().unwrap();
-    assert_eq!(folder.store(), home.project().join("folder.db"));
-    assert_eq!(origin(&folder), "~/project/convoke.toml:3");
-    let variable = home.loader([("CONVOKE_STORE", "~/variable.db")]).load().unwrap();
-    assert_eq!(variable.store(), home.path().join("variable.db"));
-    assert_eq!(variable.origin("store.path"), Origin::Variable("CONVOKE_STORE".into()));
-    let flag = home.loader([("CONVOKE_STORE", "variable.db")]).flag("--store", "store.path", "flag.db");
+    assert_eq!(prices(&folder), home.project().join("folder.toml"));
+    assert_eq!(origin(&folder), "~/project/convoke.toml:2");
+    let variable = home.loader([("CONVOKE_PRICES", "~/variable.toml")]).load().unwrap();
+    assert_eq!(prices(&variable), home.path().join("variable.toml"));
+    assert_eq!(variable.origin("prices"), Origin::Variable("CONVOKE_PRICES".into()));
+    let flag = home.loader([("CONVOKE_PRICES", "variable.toml")]).flag("--prices", "prices", "flag.toml");
     let flag = flag.load().unwrap();
-    assert_eq!((flag.store(), origin(&flag)), (Path::new("flag.db"), "--store".to_owned()));
+    assert_eq!((prices(&flag).as_path(), origin(&flag)), (Path::new("flag.toml"), "--prices".to_owned()));
     assert_eq!(flag.origin("budgets.tokens"), Origin::Default);
+}
+
+#[test]
+fn of_stores_that_the_user_names_the_last_one_holds_and_is_the_only_origin() {
+    let home = Home::with("[store]\npath = \"user.db\"\n", "");
+    let named = home.loader([("CONVOKE_STORE", "variable.db")]).load().unwrap();
+    assert_eq!(named.named_store(), Some(Path::new("variable.db")));
+    assert_eq!(named.origin("store.path"), Origin::Variable("CONVOKE_STORE".into()));
 }
 
 #[test]
@@ -266,25 +285,30 @@ fn agentcore_226_further_layers_are_merged_and_a_mistake_in_any_ends_it() {
 
 #[test]
 fn a_file_is_found_above_the_working_folder_but_not_beyond_the_project_or_the_home() {
-    let home = Home::with("", "[store]\npath = \"runs.db\"\n");
+    let home = Home::with("", "[skills]\npaths = [\"kept\"]\n");
     home.write("project/deep/down/file", "");
-    let below = |folder: &str| home.loader([]).folder(home.path().join(folder)).load().unwrap();
+    let below = |folder: &str| {
+        home.loader([]).folder(home.path().join(folder)).load().unwrap().skills().first().cloned()
+    };
     let found = below("project/deep/down");
-    assert!(found.store().ends_with("project/runs.db"), "beside the file that says so: {:?}", found.store());
+    assert!(
+        found.as_ref().is_some_and(|found| found.ends_with("project/kept")),
+        "beside the file that says so: {found:?}"
+    );
     // A project of its own within it.
     home.write("project/deep/.git/HEAD", "");
-    assert_eq!(below("project/deep/down").store(), home.project().join("deep/down/convoke.db"));
+    assert_eq!(below("project/deep/down"), None);
     // What lies above the home is nobody's.
     let outer = Home::with("", "");
-    outer.write("convoke.toml", "[store]\npath = \"above.db\"\n");
+    outer.write("convoke.toml", "[skills]\npaths = [\"above\"]\n");
     let inner = outer.path().join("project");
     std::fs::remove_file(inner.join("convoke.toml")).unwrap();
     let at = |home: &Path| {
         let environment = convoke_config::Environment::of([("HOME", home.to_str().unwrap())]);
-        convoke_config::Loader::new(environment).folder(&inner).load().unwrap().store().to_owned()
+        convoke_config::Loader::new(environment).folder(&inner).load().unwrap().skills().first().cloned()
     };
-    assert_eq!(at(&inner), inner.join("convoke.db"));
-    assert!(at(outer.path()).ends_with("above.db"));
+    assert_eq!(at(&inner), None);
+    assert!(at(outer.path()).is_some_and(|found| found.ends_with("above")));
 }
 
 #[cfg(unix)]
@@ -325,11 +349,11 @@ fn a_link_that_leads_nowhere_is_a_file_that_cannot_be_read_and_not_none() {
 #[test]
 fn a_folder_that_anybody_may_write_to_is_not_looked_into() {
     use std::os::unix::fs::PermissionsExt;
-    let home = Home::with("", "[store]\npath = \"runs.db\"\n");
+    let home = Home::with("", "[skills]\npaths = [\"kept\"]\n");
     home.write("project/below/file", "");
     std::fs::set_permissions(home.project(), std::fs::Permissions::from_mode(0o777)).unwrap();
     let config = home.loader([]).folder(home.project().join("below")).load().unwrap();
-    assert_eq!(config.store(), home.project().join("below/convoke.db"));
+    assert_eq!(config.skills(), <[std::path::PathBuf; 0]>::default());
 }
 
 /// Only root can make files that are somebody else's.
@@ -337,41 +361,106 @@ fn a_folder_that_anybody_may_write_to_is_not_looked_into() {
 #[test]
 fn what_others_put_into_a_folder_that_anybody_may_write_to_is_not_used() {
     use std::os::unix::fs::{PermissionsExt, chown};
-    let home = Home::with("", "[store]\npath = \"runs.db\"\n");
+    let home = Home::with("", "[skills]\npaths = [\"kept\"]\n");
     let file = home.project().join("convoke.toml");
     if chown(&file, Some(12345), None).is_err() {
         return;
     }
     let load = || home.loader([]).folder(home.project()).load().unwrap();
-    assert!(load().store().ends_with("runs.db"), "nobody else could have put it there");
+    assert_eq!(load().skills().len(), 1, "nobody else could have put it there");
     std::fs::set_permissions(home.project(), std::fs::Permissions::from_mode(0o1777)).unwrap();
     let config = load();
-    assert!(config.store().ends_with("convoke.db"));
+    assert!(config.skills().is_empty());
     assert!(home.plain(config.warnings()).contains("is not used: it is not yours"));
     chown(&file, Some(0), None).unwrap();
-    assert!(load().store().ends_with("runs.db"));
+    assert_eq!(load().skills().len(), 1);
 }
 
 #[test]
 fn the_store_of_a_subfolder_is_that_of_its_project() {
     let home = Home::with("", "");
     home.write("project/deep/down/file", "");
-    let store = |folder: &str| {
-        let config = home.loader([]).folder(home.path().join(folder)).load().unwrap();
-        config.store().strip_prefix(home.path().canonicalize().unwrap()).unwrap().to_owned()
+    let places = |folder: &str| home.loader([]).folder(home.path().join(folder)).places();
+    let project = |folder: &str| {
+        let folder = places(folder).project.folder;
+        folder.strip_prefix(home.path().canonicalize().unwrap()).unwrap().to_owned()
     };
     assert_eq!(
-        store("project/deep/down"),
-        Path::new("project/convoke.db"),
-        "beside the convoke.toml that was found"
+        project("project/deep/down"),
+        Path::new("project"),
+        "where the convoke.toml is that was found"
     );
-    // Without one, a store that is there is the one that is meant.
+    assert_eq!(places("project/deep/down").project.store(), places("project").project.store());
+    // Without one, a folder above whose runs are kept is the one that is meant.
     std::fs::remove_file(home.project().join("convoke.toml")).unwrap();
-    home.write("project/deep/convoke.db", "");
-    assert_eq!(store("project/deep/down"), Path::new("project/deep/convoke.db"));
-    // But not one beyond the project.
+    assert_eq!(project("project/deep/down"), Path::new("project/deep/down"));
+    let kept = places("project/deep").project.store().unwrap();
+    home.write(kept.strip_prefix(home.path()).unwrap().to_str().unwrap(), "");
+    assert_eq!(project("project/deep/down"), Path::new("project/deep"));
+    // A repository is a project, with all its folders.
+    home.write("project/.git/HEAD", "");
+    assert_eq!(project("project/deep/down"), Path::new("project"));
+    // And one within it another.
     home.write("project/deep/down/.git/HEAD", "");
-    assert_eq!(store("project/deep/down"), Path::new("project/deep/down/convoke.db"));
+    assert_eq!(project("project/deep/down"), Path::new("project/deep/down"));
+}
+
+#[test]
+fn a_home_that_is_kept_in_git_is_not_the_project_of_everything_below_it() {
+    let home = Home::new();
+    home.write(".git/HEAD", "");
+    let folder = home.loader([]).places().project.folder;
+    assert_eq!(folder, home.project().canonicalize().unwrap());
+}
+
+#[test]
+fn folders_of_the_same_name_have_places_of_their_own() {
+    let home = Home::new();
+    home.write("one/same/file", "");
+    home.write("two/same/file", "");
+    let place =
+        |folder: &str| home.loader([]).folder(home.path().join(folder)).places().project.place().unwrap();
+    assert_ne!(place("one/same"), place("two/same"));
+    let name = place("one/same").file_name().unwrap().to_string_lossy().into_owned();
+    assert!(name.starts_with("same-"), "{name}");
+    let odd = home.write("odd \u{1b}[31m näme/file", "");
+    let name =
+        place(odd.parent().unwrap().to_str().unwrap()).file_name().unwrap().to_string_lossy().into_owned();
+    assert!(name.is_ascii() && !name.contains(['\u{1b}', ' ', '[']), "{name}");
+}
+
+#[test]
+fn without_a_home_there_is_no_place_for_runs_and_a_data_folder_must_be_absolute() {
+    let home = Home::new();
+    let store = |variables: &[(&str, &str)]| {
+        let environment = convoke_config::Environment::from_iter(variables.iter().copied());
+        convoke_config::Loader::new(environment).folder(home.project()).load().unwrap().store()
+    };
+    assert_eq!(store(&[]), None);
+    assert_eq!(store(&[("XDG_DATA_HOME", "data"), ("HOME", "")]), None);
+    assert!(
+        store(&[("XDG_DATA_HOME", "data"), ("HOME", "/home/ann")])
+            .unwrap()
+            .starts_with("/home/ann/.local/share/convoke")
+    );
+    assert!(store(&[("XDG_DATA_HOME", "/data")]).unwrap().starts_with("/data/convoke/projects"));
+    assert_eq!(store(&[("CONVOKE_STORE", "/runs.db")]), Some("/runs.db".into()));
+}
+
+#[test]
+fn a_file_in_the_workspace_is_within_reach_of_agents_unless_the_user_says_that_it_may_be() {
+    let home = Home::with("", "");
+    let config = home.load().unwrap();
+    assert!(config.is_within_reach(&home.project().join("deep/runs.db")));
+    assert!(config.is_within_reach(&home.project().join("../project/runs.db")));
+    assert!(!config.is_within_reach(&home.path().join("runs.db")));
+    let agreed = Home::with("[store]\ninside_workspace = true\n", "");
+    assert!(!agreed.load().unwrap().is_within_reach(&agreed.project().join("runs.db")));
+    for setting in ["path = \"/runs.db\"", "inside_workspace = true"] {
+        let home = Home::with("", &format!("[store]\n{setting}\n"));
+        let told = home.plain(home.load().unwrap_err());
+        assert!(told.contains("counts only in your own file") && told.contains("CONVOKE_STORE"), "{told}");
+    }
 }
 
 #[test]

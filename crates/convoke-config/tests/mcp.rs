@@ -29,6 +29,7 @@ allow = ["read", "write"]
 deny = ["write"]
 resources = true
 prompts = true
+sandbox = true
 
 [mcp.servers.wiki]
 url = "https://wiki.example/mcp"
@@ -53,6 +54,7 @@ headers = { authorization = "Bearer ${WIKI_TOKEN}" }
     );
     assert_eq!(files.restarts, Some(0));
     assert!(files.trust_annotations && files.resources && files.prompts);
+    assert_eq!((files.sandbox, wiki.sandbox, files.is_from_folder), (Some(true), None, false));
     assert_eq!((files.allow.as_ref().unwrap().len(), &files.deny[..]), (2, &["write".into()][..]));
     let McpTransport::Address { url, headers } = &wiki.transport else { panic!("an address") };
     assert_eq!(

@@ -28,9 +28,12 @@ fn everything_is_reported_at_once_with_its_place_and_a_suggestion() {
 fn agentcore_224_what_is_no_toml_or_no_time_is_an_error_that_names_the_key() {
     insta::assert_snapshot!(told("model = \"x\nfallback = [\n[store\n"));
     let error = told("[budgets]\nwall_time = \"soon\"\n");
-    assert!(error.contains("`budgets.wall_time`: expected a time"), "{error}");
+    assert!(
+        error.contains("`budgets.wall_time`: invalid duration `soon`: write `30s`, `5m`, `1h30m`"),
+        "{error}"
+    );
     let error = told("[supervision]\nhuman_expiry = \"later\"\n");
-    assert!(error.contains("`supervision.human_expiry`: expected a time"), "{error}");
+    assert!(error.contains("`supervision.human_expiry`: invalid duration `later`"), "{error}");
     // A file that is not there is no mistake; one that cannot be read is, whatever the others say.
     let home = Home::with("[budgets]\nwall_time = \"soon\"\n", "model = \"gpt-5.4\"\n");
     assert_eq!(home.load().unwrap_err().errors(), 1);

@@ -44,7 +44,13 @@ fn a_folders_telemetry_goes_only_where_the_user_agreed_to() {
     assert!(Home::with(trusting, folder).load().unwrap().telemetry().is_ok());
     assert!(Home::with(folder, "").load().unwrap().telemetry().is_ok(), "the user's own file is trusted");
     let here = "[telemetry]\nendpoint = \"http://127.0.0.1:4318\"\n";
-    assert!(read(here).unwrap().telemetry().is_ok());
+    let error = read(here).unwrap().telemetry().unwrap_err();
+    assert!(
+        error.to_string().contains("CONVOKE_TRUSTED_HOSTS=127.0.0.1"),
+        "anybody may listen here: {error}"
+    );
+    assert!(Home::with("trusted_hosts = [\"127.0.0.1\"]\n", here).load().unwrap().telemetry().is_ok());
+    assert!(Home::with(here, "").load().unwrap().telemetry().is_ok());
     let disguised = "[telemetry]\nendpoint = \"http://127.0.0.1.evil.example\"\n";
     assert!(read(disguised).unwrap().telemetry().is_err());
 }
@@ -61,9 +67,59 @@ fn the_users_headers_do_not_go_where_a_folder_sends_telemetry() {
 fn a_folder_cannot_take_secrets_from_the_environment_into_headers() {
     let user = "[telemetry]\nendpoint = \"https://mine.example\"\n";
     let home = Home::with(user, "[telemetry]\nheaders = { x-all = \"${AWS_SECRET}\" }\n");
-    assert!(home.loader([("AWS_SECRET", "s")]).load().unwrap().telemetry().is_err());
+    let error = home.loader([("AWS_SECRET", "s")]).load().unwrap_err().to_string();
+    assert!(error.contains("`telemetry.headers` takes something from your environment"), "{error}");
+    let trusting = "trusted_hosts = [\"127.0.0.1\", \"api.openai.com\"]\n";
+    let service =
+        "[services.openai]\nbase_url = \"http://127.0.0.1:1\"\nheaders = { x-all = \"a ${AWS_SECRET}\" }\n";
+    assert!(Home::with(trusting, service).load().is_err(), "not even where it could be sent");
+    assert!(Home::with(service, "").load().is_ok(), "the user's own file is trusted");
     let plain = Home::with(user, "[telemetry]\nheaders = { x-team = \"looms\" }\n");
     assert!(plain.load().unwrap().telemetry().is_ok());
+}
+
+#[test]
+fn a_folder_sends_keys_neither_to_this_machine_nor_without_tls() {
+    let tried = |user: &str, base_url: &str| {
+        let home = Home::with(user, &format!("[services.openai]\nbase_url = \"{base_url}\"\n"));
+        let config = home.loader([("OPENAI_API_KEY", "k")]).load().unwrap();
+        let connected = config.connector().unwrap().connect(&"openai/m".parse().unwrap()).map(drop);
+        connected.map_err(|error| error.to_string())
+    };
+    let urls = [
+        "http://127.0.0.1:1/v1",
+        "http://localhost:1",
+        "http://[::1]:1",
+        "http://api.openai.com/v1",
+        "https://api.openai.com:99",
+    ];
+    for url in urls {
+        let error = tried("", url).unwrap_err();
+        assert!(error.contains("trusted_hosts"), "{url}: {error}");
+        let host = error.split("CONVOKE_TRUSTED_HOSTS=").nth(1).unwrap();
+        assert_eq!(tried(&format!("trusted_hosts = [\"{host}\"]\n"), url), Ok(()), "as the error says");
+    }
+    assert_eq!(tried("", "https://api.openai.com/v1"), Ok(()));
+    let home = Home::with("", "[services.ollama]\nidle_seconds = 9\n");
+    let config = home.loader([("OLLAMA_HOST", "10.0.0.7")]).load().unwrap();
+    let connected = config.connector().unwrap().connect(&"ollama/m".parse().unwrap());
+    assert!(connected.is_ok(), "where it is, the user says");
+}
+
+#[test]
+fn keys_in_a_folder_are_not_read() {
+    let home = Home::new();
+    let planted = home.write("project/credentials.toml", "[openai]\napi_key = \"attackers\"\n");
+    #[cfg(unix)]
+    std::fs::set_permissions(&planted, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let config = home.load().unwrap();
+    let warning = home.plain(config.warnings());
+    assert!(warning.contains("~/project/credentials.toml is not used"), "{warning}");
+    assert!(warning.contains("move it to ~/.config/convoke/credentials.toml"), "{warning}");
+    assert_eq!(config.credentials().unwrap().path(), None);
+    let named = home.loader([("CONVOKE_CREDENTIALS", planted.to_str().unwrap())]).load().unwrap();
+    assert_eq!(named.credentials().unwrap().path(), Some(planted.as_path()), "whoever names it has seen it");
+    assert!(named.warnings().is_empty());
 }
 
 #[test]

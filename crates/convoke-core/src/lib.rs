@@ -1,4 +1,4 @@
-//! The kernel of Convoke: steps, scopes, effects, the journal, events and budgets.
+#![doc = include_str!("../README.md")]
 //!
 //! Everything that can be run is a [`Step`] over some state. A step is given a [`Scope`], and does whatever is not a
 //! pure function of its state through that scope: it asks a [`Model`], calls a [`Tool`], asks a person, looks at the
@@ -21,6 +21,7 @@
 //! | how to read what a run wrote | [`journal`] |
 
 pub mod ask;
+mod backoff;
 mod budget;
 mod digest;
 mod effect;
@@ -42,6 +43,7 @@ mod time;
 mod tool;
 
 pub use ask::{Answer, Decision, PendingQuestion, Question, QuestionId, QuestionKind, Responder};
+pub use backoff::Backoff;
 pub use budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Exhausted, Limits, Resource};
 pub use digest::{Digest, InvalidDigest};
 pub use effect::{CustomEffect, OnDoubt, PendingDecision, Received, Visibility};

@@ -14,10 +14,7 @@ impl Timestamp {
     /// The wall clock. Steps ask [`Scope::now`](crate::Scope::now) instead, so that a replay sees the same time.
     #[must_use]
     pub fn now() -> Self {
-        match SystemTime::now().duration_since(UNIX_EPOCH) {
-            Ok(since) => Self(i64::try_from(since.as_micros()).unwrap_or(i64::MAX)),
-            Err(before) => Self(-i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX)),
-        }
+        SystemTime::now().into()
     }
 
     /// The point this many microseconds after 1970 began.
@@ -36,6 +33,15 @@ impl Timestamp {
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+}
+
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => Self(i64::try_from(since.as_micros()).unwrap_or(i64::MAX)),
+            Err(before) => Self(-i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX)),
+        }
     }
 }
 

@@ -1,38 +1,4 @@
-//! Goals: say what you want, and under whose eyes it is to be done.
-//!
-//! A workflow of goals is a description: inputs, agents, goals that agents pursue, and the order the goals are pursued
-//! in. It is written as an *Agentfile*, a small language of one statement per line, or built in Rust.
-//!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use convoke_core::Runtime;
-//! use convoke_goals::{Agent, Equipment, Goal, Input, Sequence, Spawning, Values, Workflow};
-//! use convoke_models::ScriptedModel;
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let poet = Agent::new("poet", "You write short verse about $topic.");
-//! let tree = Workflow::new("verse")
-//!     .input(Input::new("topic"))
-//!     .sequence(
-//!         Sequence::new("main")
-//!             .goal(Goal::new("write", "Write two lines about $topic").using(poet))
-//!             .goal(Goal::new("title", "Find a title for $write")),
-//!     );
-//!
-//! let mut equipment = Equipment::default();
-//! equipment.model = Some(Arc::new(ScriptedModel::replies(["The loom hums on.", "Hum"])));
-//! equipment.spawning = Spawning::Never;
-//!
-//! let prepared = tree.prepare(&equipment)?;
-//! let bound = prepared.bind(Values::from_iter([("topic", "looms")]))?;
-//! let state = Runtime::new().start(&prepared.workflow(), bound.state).await?.completed()?;
-//! assert_eq!(state.text("write").as_deref(), Some("The loom hums on."));
-//! assert_eq!(state.text("title").as_deref(), Some("Hum"));
-//! # Ok(())
-//! # }
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # Where to find what
 //! | module | what it is for |

@@ -1,6 +1,7 @@
 //! From tokens to statements.
 
 use crate::common::{errors, only_error, read_text, valid};
+use convoke_goals::agentfile::diagnostic::{Style, render};
 use convoke_goals::agentfile::model::{SecurityMode, StepKind, Supervision, Type, Within};
 use convoke_goals::agentfile::parser::parse;
 use convoke_goals::agentfile::{Source, Span, syntax};
@@ -333,6 +334,52 @@ fn overrides_hold_for_files_steps_goals_and_agents() {
         (Some(20000), Some(3), 500_000)
     );
     assert_eq!(file.steps[0].overrides.timeout.unwrap().as_secs(), 90);
+}
+
+#[test]
+fn durations_are_written_as_everywhere_else_and_end_where_the_next_clause_begins() {
+    for (text, millis) in [
+        ("90 s", 90_000),
+        ("1.5s", 1_500),
+        ("4w", 2_419_200_000),
+        ("1h 30 min", 5_400_000),
+        ("1h1.5s", 3_601_500),
+        ("2500µs", 2),
+    ] {
+        let file =
+            valid(&format!("NAME n\nGOAL g \"x\" TIMEOUT {text} RETRY 2 AFTER {text} # so\nRUN r USING g"));
+        let goal = &file.goals[0].overrides;
+        assert_eq!(goal.timeout.unwrap().as_millis(), millis, "{text}");
+        assert_eq!(goal.retry.unwrap().after, goal.timeout, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_duration_is_pointed_at_and_the_rest_of_the_file_is_read() {
+    for (text, at) in [
+        ("5x", "5x"),
+        ("5", "5"),
+        ("5 RETRY 2", "5"),
+        ("5m3", "5m3"),
+        ("5 x", "5"),
+        ("99999999999999999w", "99999999999999999w"),
+    ] {
+        let file = format!("NAME n\nGOAL g \"x\" TIMEOUT {text}\nRUN r USING g");
+        let error = only_error(&file);
+        assert_eq!(error.span.of(&file), at, "{text}");
+        assert!(error.message.starts_with(&format!("invalid duration `{at}`: ")), "{}", error.message);
+    }
+    let error = only_error("NAME n\nGOAL g \"x\" TIMEOUT 0s\nRUN r USING g");
+    assert_eq!(error.message, "invalid duration `0s`: it must be more than zero");
+}
+
+#[test]
+fn nothing_in_a_file_controls_the_terminal() {
+    let source = Source::new("Age\u{9b}ntfile", "NAME n\nGOAL \u{1b}[31m \"x\"\n\u{7}RUN r USING \u{1b}g");
+    let (_, diagnostics) = read_text(source.text());
+    let shown = render(&source, &diagnostics, Style::default());
+    assert!(shown.contains("error"), "{shown}");
+    assert!(!shown.contains(|letter: char| letter.is_control() && letter != '\n'), "{shown:?}");
 }
 
 #[test]

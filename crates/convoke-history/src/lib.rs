@@ -1,6 +1,7 @@
-//! A stored run, for whoever shows it: a command line, a page, a test.
+#![doc = include_str!("../README.md")]
 //!
-//! What this crate may know is what stores hand out; it must never write, take a lease or run a workflow.
+//! What this crate may know is what stores and runs hand out; it must never write, take a lease or run a workflow, nor know
+//! who shows what it gives: no terminal, no clock, no file.
 //!
 //! [`History::load`] reads a run's record, journal, content and questions, and puts them into the form a person wants
 //! to see. It only reads: no lease is taken, no workflow is needed and nothing is performed, so the history of a run
@@ -13,14 +14,20 @@
 //! | in which order it was written down | [`History::timeline`] |
 //! | everything that happened, with what was spent by then | [`History::chronicle`] |
 //! | of what kinds of steps it is made | [`History::steps`] |
-//! | sums over many runs | [`Tally`] |
+//! | where it stands, in one word | [`RunStanding`] |
+//! | sums over many runs | [`Tally`], [`AllStats`] |
 //! | what a model was told | [`Conversations`] |
 //! | how the run ended | [`History::ending`] |
 //! | what it waits for | [`History::questions`] |
+//! | everything that happened, with its texts: as items, JSON, a page, a session log | [`account`] |
+//! | a run, its effects, questions, events and sums as JSON | [`json`] |
+//! | a run under way, from its events | [`progress`] |
+//! | numbers and texts for people | [`human`], [`text`] |
 //!
 //! What the journal does not know stays unknown here: a duration whose beginning was not written down is `None`, and
 //! so is a cost without a price.
 
+pub mod account;
 mod attempt;
 mod chronicle;
 mod conversation;
@@ -28,13 +35,20 @@ mod detail;
 mod effect;
 mod ending;
 mod fork;
+pub mod human;
+pub mod json;
 mod load;
+pub mod progress;
 mod spent;
+mod standing;
+mod stats;
 mod steps;
 mod tally;
 #[cfg(test)]
 mod tests;
+pub mod text;
 mod timeline;
+mod tone;
 mod tree;
 
 use std::time::Duration;
@@ -46,9 +60,12 @@ pub use detail::{Detail, ToolOutcome};
 pub use effect::{Effect, Standing};
 pub use ending::Ending;
 pub use spent::Spent;
+pub use standing::{RunStanding, run_duration};
+pub use stats::{AllStats, Stats};
 pub use steps::{Steps, Stop};
 pub use tally::Tally;
 pub use timeline::Moment;
+pub use tone::Tone;
 pub use tree::{Item, Node, Tree};
 
 use convoke_core::ask::{Answer, PendingQuestion};
@@ -140,6 +157,20 @@ impl History {
     #[must_use]
     pub fn spent(&self) -> Spent {
         self.tree.root().spent
+    }
+
+    /// The models it called, in the order of their first call.
+    #[must_use]
+    pub fn models(&self) -> Vec<&str> {
+        let mut models: Vec<&str> = Vec::new();
+        for effect in &self.effects {
+            if let Detail::Model { model, .. } = &effect.current().detail
+                && !models.contains(&&**model)
+            {
+                models.push(model);
+            }
+        }
+        models
     }
 
     /// How long an effect took, if both its beginning and its end were written down in this run. Whatever kept the run

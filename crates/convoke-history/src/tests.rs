@@ -15,7 +15,7 @@ fn second(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
 }
 
-fn record(status: RunStatus) -> RunRecord {
+pub(crate) fn record(status: RunStatus) -> RunRecord {
     RunRecord {
         launch: Default::default(),
         latest: 1,
@@ -42,7 +42,7 @@ fn record(status: RunStatus) -> RunRecord {
 
 /// A journal under construction; each entry is a second after the one before.
 #[derive(Default)]
-struct Journal {
+pub(crate) struct Journal {
     entries: Vec<Entry>,
     stored: HashMap<Digest, Bytes>,
 }
@@ -73,7 +73,13 @@ impl Journal {
         self
     }
 
-    fn model(&mut self, at: (&str, u32), prompt: &Transcript, text: &str, cost: Option<Money>) -> &mut Self {
+    pub(crate) fn model(
+        &mut self,
+        at: (&str, u32),
+        prompt: &Transcript,
+        text: &str,
+        cost: Option<Money>,
+    ) -> &mut Self {
         self.stored.extend(prompt.unsaved(|_| true).map(|blob| (blob.digest, blob.content)));
         let mut usage = json!({"input_tokens": 100, "output_tokens": 20});
         if let Some(cost) = cost {
@@ -87,17 +93,17 @@ impl Journal {
         self.add(at, EffectKind::Model, Phase::Finished, Some(request), Some(json!({"ok": reply})))
     }
 
-    fn begin_tool(&mut self, at: (&str, u32), tool: &str) -> &mut Self {
+    pub(crate) fn begin_tool(&mut self, at: (&str, u32), tool: &str) -> &mut Self {
         let request = json!({"tool": tool, "arguments": {"q": 1}});
         self.add(at, EffectKind::Tool, Phase::Started, Some(request), None)
     }
 
-    fn end_tool(&mut self, at: (&str, u32), content: &str, is_error: bool) -> &mut Self {
+    pub(crate) fn end_tool(&mut self, at: (&str, u32), content: &str, is_error: bool) -> &mut Self {
         let outcome = json!({"ok": {"content": content, "is_error": is_error}});
         self.add(at, EffectKind::Tool, Phase::Finished, None, Some(outcome))
     }
 
-    fn history(&self, record: RunRecord) -> History {
+    pub(crate) fn history(&self, record: RunRecord) -> History {
         History::assemble(record, &self.entries, self.stored.clone(), Vec::new())
     }
 }

@@ -1,4 +1,4 @@
-//! A small language model in the process, and an embedder.
+#![doc = include_str!("../README.md")]
 //!
 //! With the feature `llama`, `LocalModel` runs a GGUF file with llama.cpp and is a [`Model`](convoke_core::Model) like
 //! any other: it streams, calls tools, and answers in the shape it is asked for. Requests share one loaded model.
@@ -16,6 +16,7 @@
 //! # What this crate must never do
 //! Fetch anything: it opens files it is given. Print: the engine's log goes to `tracing`, target `llama-cpp-2`. Take
 //! text for a tool call that was not written under a grammar.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod error;
 mod prompt;

@@ -34,6 +34,24 @@ pub struct ServerConfig {
     pub resources: bool,
     /// Whether agents get tools to list and use its prompts.
     pub prompts: bool,
+    /// Whether its command runs in the sandbox.
+    pub sandbox: ServerSandbox,
+}
+
+/// Whether a server's command runs in the [sandbox](crate::McpServersBuilder::sandbox).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ServerSandbox {
+    /// Where there is one, if the server [is started from](ServerConfig::is_started_from) the workspace: agents change files
+    /// there. Else it has all the rights of this process.
+    #[default]
+    InWorkspace,
+    /// No: it has all the rights of this process.
+    Off,
+    /// Where there is one.
+    IfAvailable,
+    /// Yes, or it is not started.
+    Required,
 }
 
 /// How to reach a server.
@@ -96,6 +114,7 @@ impl ServerConfig {
             deny: Vec::new(),
             resources: false,
             prompts: false,
+            sandbox: ServerSandbox::default(),
         }
     }
 
@@ -226,6 +245,21 @@ impl ServerConfig {
         self
     }
 
+    /// Its command; nothing, for one that is somewhere else.
+    pub(crate) fn command(&self) -> &str {
+        match &self.transport {
+            Transport::Stdio { command, .. } => command,
+            Transport::Http { .. } => "",
+        }
+    }
+
+    /// Says whether its command runs in the sandbox.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: ServerSandbox) -> Self {
+        self.sandbox = sandbox;
+        self
+    }
+
     /// Whether this tool is offered.
     #[must_use]
     pub fn offers(&self, tool: &str) -> bool {
@@ -248,7 +282,7 @@ impl fmt::Debug for Transport {
                 .finish(),
             Self::Http { url, headers } => formatter
                 .debug_struct("Http")
-                .field("url", &crate::http::shown(url))
+                .field("url", &convoke_http::address::shown(url))
                 .field("headers", &headers.keys().collect::<Vec<_>>())
                 .finish(),
         }

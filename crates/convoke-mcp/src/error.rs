@@ -1,5 +1,6 @@
 //! What can go wrong with a server.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use convoke_core::{Categorised, Category, Error};
@@ -39,6 +40,40 @@ pub enum McpError {
         command: String,
         /// Why.
         reason: String,
+    },
+    /// Its program is only where agents could have put it.
+    #[error(
+        "MCP server `{server}` was not started: `{command}` is only found at {}, in the workspace or by a relative folder of the \
+         PATH, where agents could have put it, and programs are not looked up there. If that is the one you mean, name it by its \
+         whole path",
+        .found.display()
+    )]
+    OnlyInWorkspace {
+        /// The server.
+        server: String,
+        /// The command.
+        command: String,
+        /// Where it is.
+        found: PathBuf,
+    },
+    /// What it runs is not what it was when it was first started.
+    #[error(
+        "MCP server `{server}` was not started again: {files}, which it may load, changed since it was first started, and nobody has \
+         looked at that. If it is meant, start a new run, or let it run in the sandbox: remove `sandbox = false`"
+    )]
+    Changed {
+        /// The server.
+        server: String,
+        /// What has changed.
+        files: String,
+    },
+    /// It must run in the sandbox, and there is none.
+    #[error(
+        "MCP server `{server}` was not started: it is to run in the sandbox (`sandbox = true`), and there is none here for servers"
+    )]
+    NoSandbox {
+        /// The server.
+        server: String,
     },
     /// It was started or reached, and did not become ready.
     #[error("MCP server `{server}` did not become ready: {reason}{}", said(.output))]

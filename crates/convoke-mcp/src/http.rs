@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
-use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
+use convoke_http::address::{is_local, shown};
+use convoke_http::client_builder;
 use http::{HeaderName, HeaderValue};
-use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 use rmcp::model::ClientJsonRpcMessage;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -18,9 +17,6 @@ use rmcp::transport::streamable_http_client::{
 };
 
 use crate::secret::Secrets;
-
-/// How long a connection may take to come about.
-const CONNECT: Duration = Duration::from_secs(10);
 
 /// The transport to a server. Redirects are not followed: headers may hold keys.
 pub(crate) fn transport(
@@ -34,15 +30,8 @@ pub(crate) fn transport(
     }
     let headers: HashMap<HeaderName, HeaderValue> =
         headers.iter().map(|(name, value)| header(name, value)).collect::<Result<_, _>>()?;
-    // Fails if there is a provider already, which then serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = Client::builder()
-        .connect_timeout(CONNECT)
-        .redirect(Policy::none())
-        .referer(false)
-        .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")));
     // No proxy can reach this machine itself.
-    let builder = if is_here(&address) { builder.no_proxy() } else { builder };
+    let builder = if is_local(&address) { client_builder().no_proxy() } else { client_builder() };
     let client = builder.build().map_err(|error| error.without_url().to_string())?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(headers);
     Ok(StreamableHttpClientTransport::with_client(Discreet { client, secrets }, config))
@@ -158,25 +147,4 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> 
         .map_err(|_| format!("the header {name} has a value that no header can have"))?;
     value.set_sensitive(true);
     Ok((key, value))
-}
-
-fn is_here(address: &Url) -> bool {
-    let Some(host) = address.host_str() else { return false };
-    let number = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    number.map_or_else(|_| host == "localhost" || host.ends_with(".localhost"), |number| number.is_loopback())
-}
-
-/// An address without what may be secret in it.
-pub(crate) fn shown(url: &str) -> String {
-    match Url::parse(url) {
-        Ok(mut address) => {
-            address.set_query(None);
-            address.set_fragment(None);
-            // They fail for addresses that cannot have either.
-            let _ = address.set_username("");
-            let _ = address.set_password(None);
-            address.to_string()
-        }
-        Err(_) => "(not an address)".to_owned(),
-    }
 }

@@ -2,13 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use convoke_text::template::{TemplateError, expand};
 
 use crate::config::{ServerConfig, Transport};
 use crate::error::McpError;
+use crate::launch::Launch;
+use crate::program::{NotFound, find, without_workspaces};
 use crate::secret::Secrets;
-use crate::template::{TemplateError, expand};
 
 /// Looks variables up.
 pub(crate) type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -21,28 +24,32 @@ const USUAL: [&str; 10] =
 const SHORTEST_WORD: usize = 8;
 
 /// How to reach a server, with everything looked up.
-pub(crate) enum Means<'a> {
-    Process(Launch<'a>),
+pub(crate) enum Means {
+    Process(Launch),
     Address { url: String, headers: BTreeMap<String, String> },
 }
 
-/// How to start a server.
-pub(crate) struct Launch<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) arguments: &'a [String],
-    pub(crate) folder: Option<&'a Path>,
-    /// All variables that it sees.
-    pub(crate) environment: BTreeMap<String, String>,
+/// Where programs are looked up for whoever has no path.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The path that a server's program is looked up on: the one it is given, or ours.
+pub(crate) fn path(config: &ServerConfig, look: &dyn Fn(&str) -> Option<String>) -> String {
+    let given = match &config.transport {
+        Transport::Stdio { variables, .. } => variables.get("PATH").and_then(|path| expand(path, look).ok()),
+        Transport::Http { .. } => None,
+    };
+    given.or_else(|| look("PATH")).unwrap_or_else(|| PATH.to_owned())
 }
 
-/// Looks up what a configuration names.
+/// Looks up what a configuration names. Programs are not looked up in workspaces.
 ///
 /// # Errors
-/// If a variable is not set, or a value makes no sense.
-pub(crate) fn prepare<'a>(
-    config: &'a ServerConfig,
+/// If a variable is not set, a value makes no sense, or there is no such program.
+pub(crate) fn prepare(
+    config: &ServerConfig,
     variables: &Variables,
-) -> Result<(Means<'a>, Secrets), McpError> {
+    workspaces: &[PathBuf],
+) -> Result<(Means, Secrets), McpError> {
     let given = RefCell::new(Vec::new());
     let give = |name: &str| {
         let value = variables(name)?;
@@ -63,8 +70,28 @@ pub(crate) fn prepare<'a>(
             environment.extend(inherit.filter_map(|name| found(&name, give(name))));
             let own = fill_all(own)?;
             given.borrow_mut().extend(own.values().cloned());
+            // Scripts look their interpreters up, and interpreters theirs.
+            environment
+                .entry("PATH".to_owned())
+                .and_modify(|path| *path = without_workspaces(path, workspaces));
+            if workspaces.iter().any(|workspace| config.is_started_from(workspace, &**variables)) {
+                // What is compiled would lie beside it, and nobody could tell it from what an agent put there.
+                environment.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+            }
             environment.extend(own);
-            Means::Process(Launch { command, arguments, folder: folder.as_deref(), environment })
+            Means::Process(Launch {
+                server: config.name.clone(),
+                program: program(
+                    config,
+                    command,
+                    folder.as_deref(),
+                    &path(config, &**variables),
+                    workspaces,
+                )?,
+                arguments: arguments.clone(),
+                folder: folder.clone(),
+                environment,
+            })
         }
         Transport::Http { url, headers } => {
             let headers = fill_all(headers)?;
@@ -75,6 +102,29 @@ pub(crate) fn prepare<'a>(
         }
     };
     Ok((means, Secrets::new(given.take())))
+}
+
+fn program(
+    config: &ServerConfig,
+    command: &str,
+    folder: Option<&Path>,
+    path: &str,
+    workspaces: &[PathBuf],
+) -> Result<PathBuf, McpError> {
+    let server = || config.name.clone();
+    let not_started = |error: std::io::Error| McpError::NotStarted {
+        server: server(),
+        command: command.to_owned(),
+        reason: error.to_string(),
+    };
+    let here = std::env::current_dir().map_err(not_started)?;
+    let folder = folder.map_or(here.clone(), |folder| here.join(folder));
+    find(command, path, &folder, workspaces).map_err(|missing| match missing {
+        NotFound::Nowhere => not_started(rustix::io::Errno::NOENT.into()),
+        NotFound::OnlyInside(found) => {
+            McpError::OnlyInWorkspace { server: server(), command: command.to_owned(), found }
+        }
+    })
 }
 
 fn filled(

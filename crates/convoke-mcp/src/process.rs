@@ -1,19 +1,15 @@
-//! A server that is a process of ours.
+//! A server that is a process of ours, for as long as it lives.
 //!
-//! It leads a group of processes of its own, so that whatever it starts ends with it; it sees of our environment what
-//! every program needs, what its configuration names, and nothing else.
+//! Whatever it starts ends with it, and what it writes to its standard error is kept, as much of it as somebody will read.
 
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::AsyncReadExt;
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::prepare::Launch;
+use crate::launch::{Ending, Launched};
 use crate::secret::Secrets;
 
 /// How long a server may take to end by itself once its input is closed, and again after being asked to.
@@ -22,9 +18,14 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How much is kept of what a server writes to its standard error.
 const TAIL: usize = 2048;
 
+/// What a server writes.
+pub(crate) type Reader = Box<dyn AsyncRead + Send + Sync + Unpin>;
+/// What a server reads.
+pub(crate) type Writer = Box<dyn AsyncWrite + Send + Sync + Unpin>;
+
 /// A running server. Dropping it ends it and everything it started.
 pub(crate) struct Process {
-    group: Option<Pid>,
+    ending: Arc<dyn Ending>,
     /// Says that it must end.
     end: CancellationToken,
     /// Is told that it has ended.
@@ -34,34 +35,20 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn start(
-        launch: &Launch<'_>,
-        secrets: Arc<Secrets>,
-    ) -> std::io::Result<(Self, ChildStdout, ChildStdin)> {
-        let mut command = Command::new(launch.command);
-        command.args(launch.arguments).env_clear().process_group(0).kill_on_drop(true);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        if let Some(folder) = launch.folder {
-            command.current_dir(folder);
-        }
-        command.envs(&launch.environment);
-        let mut child = command.spawn()?;
-        let taken = (child.stdout.take(), child.stdin.take(), child.stderr.take());
-        let (Some(stdout), Some(stdin), Some(stderr)) = taken else {
-            return Err(std::io::Error::other("its standard streams are missing"));
-        };
-        let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    /// Looks after a server that was started.
+    pub(crate) fn keep(launched: Launched, secrets: Arc<Secrets>) -> (Self, Reader, Writer) {
+        let Launched { stdin, stdout, stderr, ended: over, ending } = launched;
         let (end, ended) = (CancellationToken::new(), CancellationToken::new());
         let output = Arc::new(Tail { bytes: Mutex::default(), secrets });
         let keeper = Keeper {
-            child,
+            over,
             stderr,
-            group,
+            ending: Arc::clone(&ending),
             end: end.clone(),
             ended: ended.clone(),
             output: Arc::clone(&output),
         };
-        Ok((Self { group, end, ended, output, keeper: tokio::spawn(keeper.keep()) }, stdout, stdin))
+        (Self { ending, end, ended, output, keeper: tokio::spawn(keeper.keep()) }, stdout, stdin)
     }
 
     /// Is told that the process has ended.
@@ -80,7 +67,7 @@ impl Process {
         if ended().await.is_ok() {
             return;
         }
-        signal(self.group, Signal::TERM);
+        self.ending.ask();
         if ended().await.is_err() {
             self.kill().await;
         }
@@ -101,7 +88,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.ended.is_cancelled() {
-            signal(self.group, Signal::KILL);
+            self.ending.kill();
         }
         self.keeper.abort();
     }
@@ -109,9 +96,9 @@ impl Drop for Process {
 
 /// What stays with a process to its end.
 struct Keeper {
-    child: Child,
-    stderr: ChildStderr,
-    group: Option<Pid>,
+    over: convoke_core::BoxFuture<'static, ()>,
+    stderr: Reader,
+    ending: Arc<dyn Ending>,
     end: CancellationToken,
     ended: CancellationToken,
     output: Arc<Tail>,
@@ -123,14 +110,14 @@ impl Keeper {
         tokio::pin!(reading);
         let mut wait = std::pin::pin!(async {
             tokio::select! {
-                _ = self.child.wait() => {}
+                () = &mut self.over => {}
                 () = self.end.cancelled() => {
-                    signal(self.group, Signal::KILL);
-                    let _ = self.child.wait().await;
+                    self.ending.kill();
+                    self.over.await;
                 }
             }
             // What it started and left behind ends with it.
-            signal(self.group, Signal::KILL);
+            self.ending.kill();
         });
         let mut read = false;
         loop {
@@ -146,13 +133,6 @@ impl Keeper {
     }
 }
 
-fn signal(group: Option<Pid>, signal: Signal) {
-    if let Some(group) = group {
-        // It fails if nobody is left, which is what is wanted.
-        let _ = kill_process_group(group, signal);
-    }
-}
-
 /// The end of what a process wrote, without the secrets it was given.
 struct Tail {
     bytes: Mutex<Vec<u8>>,
@@ -160,7 +140,7 @@ struct Tail {
 }
 
 impl Tail {
-    async fn read(&self, stderr: &mut ChildStderr) {
+    async fn read(&self, stderr: &mut Reader) {
         let mut buffer = [0; 1024];
         while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
             let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);

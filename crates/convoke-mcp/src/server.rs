@@ -4,12 +4,12 @@
 //! has failed too often is left alone. A call that was in flight when it died is made again only if the tool says that
 //! this is safe.
 
-use std::path::PathBuf;
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use convoke_core::{Error, Repeat, Scope};
+use convoke_core::{Backoff, Error, Repeat, Scope};
 use rmcp::model::{CallToolRequestParams, CallToolResult, Tool};
 use rmcp::service::ServiceError;
 use tokio::sync::Semaphore;
@@ -21,14 +21,16 @@ use crate::calls::Calls;
 use crate::config::ServerConfig;
 use crate::connection::Connection;
 use crate::error::McpError;
+use crate::footprint::Footprint;
 use crate::handler::Handler;
-use crate::prepare::Variables;
 use crate::secret::Secrets;
+use crate::surroundings::Surroundings;
 
-/// The pause before the second restart in a row; it doubles from there. The first comes at once.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// The longest pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// The pauses from the second restart in a row on. The first comes at once.
+const PAUSES: Backoff = Backoff::doubling(Duration::from_millis(200), Duration::from_secs(10));
+
+/// How many files are named of those that changed.
+const NAMED: usize = 8;
 
 /// How a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +55,7 @@ pub enum Condition {
 /// One server.
 pub(crate) struct Server {
     pub(crate) config: ServerConfig,
-    variables: Variables,
-    roots: Arc<[PathBuf]>,
+    surroundings: Arc<Surroundings>,
     changed: Arc<AtomicBool>,
     /// One connects at a time.
     turnstile: Semaphore,
@@ -71,6 +72,8 @@ struct State {
     problem: Option<McpError>,
     /// What the last connection was given.
     secrets: Arc<Secrets>,
+    /// What it may load from workspaces, as it was when it was first started.
+    footprints: Option<Vec<Footprint>>,
 }
 
 impl State {
@@ -85,16 +88,15 @@ impl State {
 fn pause_after(failures: u32) -> Duration {
     match failures {
         0 => Duration::ZERO,
-        times => FIRST_PAUSE.saturating_mul(1 << (times - 1).min(16)).min(LONGEST_PAUSE),
+        times => PAUSES.after(times - 1),
     }
 }
 
 impl Server {
-    pub(crate) fn new(config: ServerConfig, variables: Variables, roots: Arc<[PathBuf]>) -> Self {
+    pub(crate) fn new(config: ServerConfig, surroundings: Arc<Surroundings>) -> Self {
         Self {
             config,
-            variables,
-            roots,
+            surroundings,
             changed: Arc::default(),
             turnstile: Semaphore::new(1),
             state: Mutex::default(),
@@ -260,17 +262,45 @@ impl Server {
         let handler = Handler {
             server: self.name().to_owned(),
             calls: Arc::new(Calls::default()),
-            roots: Arc::clone(&self.roots),
+            roots: Arc::clone(&self.surroundings.roots),
             changed: Arc::clone(&self.changed),
         };
+        self.look_at_programs().await?;
         // Being ready and having listed its tools are one thing, with one limit.
         let begun = Instant::now();
-        let connection = Arc::new(Connection::open(&self.config, &self.variables, &handler).await?);
+        let connection = Arc::new(Connection::open(&self.config, &self.surroundings, &handler).await?);
         self.state().secrets = Arc::clone(connection.secrets());
         self.changed.store(false, Ordering::Relaxed);
         let left = self.config.startup.saturating_sub(begun.elapsed());
         let tools = self.listed(&connection, left).await?;
         Ok((connection, tools))
+    }
+
+    /// Starts nothing again that is not what was started first: agents work in the folders that it may be in.
+    async fn look_at_programs(&self) -> Result<(), McpError> {
+        let (config, surroundings) = (self.config.clone(), Arc::clone(&self.surroundings));
+        let looking = tokio::task::spawn_blocking(move || {
+            // In a sandbox it can do no more than who changes it.
+            let workspaces = if surroundings.confines(&config) { &[][..] } else { &surroundings.workspaces };
+            config.footprints(workspaces, &*surroundings.variables)
+        });
+        let now = looking.await.map_err(|lost| self.not_there(&lost.to_string()))?;
+        let mut state = self.state();
+        let Some(first) = &state.footprints else {
+            state.footprints = Some(now);
+            return Ok(());
+        };
+        let changed = now.iter().zip(first).flat_map(|(now, first)| now.changes_since(first));
+        let changed: Vec<String> = changed.map(|name| format!("`{}`", name.display())).collect();
+        let more = changed.len().saturating_sub(NAMED);
+        let mut files = changed[..changed.len() - more].join(", ");
+        if more > 0 {
+            let _ = write!(files, " and {more} more");
+        }
+        if changed.is_empty() {
+            return Ok(());
+        }
+        Err(McpError::Changed { server: self.name().to_owned(), files })
     }
 
     async fn listed(&self, connection: &Connection, left: Duration) -> Result<Vec<Tool>, McpError> {
@@ -362,6 +392,6 @@ mod tests {
     fn pauses_double_up_to_a_limit() {
         let pauses: Vec<u128> = (0..9).map(|failures| pause_after(failures).as_millis()).collect();
         assert_eq!(pauses, [0, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
-        assert_eq!(pause_after(u32::MAX), LONGEST_PAUSE);
+        assert_eq!(pause_after(u32::MAX), Duration::from_secs(10));
     }
 }

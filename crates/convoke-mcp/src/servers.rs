@@ -10,10 +10,12 @@ use serde_json::{Map, Value};
 
 use crate::config::ServerConfig;
 use crate::error::{DuplicateServer, McpError};
+use crate::launch::Launcher;
 use crate::library::{LibraryTool, Prompt, Resource, Service};
 use crate::name::exposed_names;
 use crate::prepare::Variables;
 use crate::server::{Condition, Server};
+use crate::surroundings::Surroundings;
 use crate::tool::{McpTool, ToolInfo};
 
 /// The servers there are. Dropping them ends them at once; [`close`](Self::close) gives them a moment.
@@ -41,6 +43,7 @@ pub struct McpServersBuilder {
     configs: Vec<ServerConfig>,
     variables: Variables,
     roots: Vec<PathBuf>,
+    sandbox: Option<Arc<dyn Launcher>>,
 }
 
 impl McpServersBuilder {
@@ -62,9 +65,16 @@ impl McpServersBuilder {
         self
     }
 
-    /// The folder that servers are told to work in. It must be absolute to be of use to them.
+    /// The folder that servers are told to work in. It must be absolute to be of use to them. Agents work there too, so no
+    /// program is looked up in it, and a server that runs something in it is only started again as long as that stays what it was.
     pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.roots.push(folder.into());
+        self
+    }
+
+    /// What starts servers that run in a [sandbox](ServerConfig::sandbox).
+    pub fn sandbox(mut self, launcher: Arc<dyn Launcher>) -> Self {
+        self.sandbox = Some(launcher);
         self
     }
 
@@ -85,13 +95,22 @@ impl McpServersBuilder {
     /// If two have the same name.
     pub fn prepare(self) -> Result<McpServers, DuplicateServer> {
         let mut names = BTreeSet::new();
-        let roots: Arc<[PathBuf]> = self.roots.into();
+        let surroundings = Arc::new(Surroundings {
+            variables: self.variables,
+            workspaces: self
+                .roots
+                .iter()
+                .map(|root| root.canonicalize().unwrap_or_else(|_| root.clone()))
+                .collect(),
+            roots: self.roots.into(),
+            sandbox: self.sandbox,
+        });
         let mut servers = Vec::with_capacity(self.configs.len());
         for config in self.configs {
             if !names.insert(config.name.clone()) {
                 return Err(DuplicateServer { name: config.name });
             }
-            servers.push(Arc::new(Server::new(config, Arc::clone(&self.variables), Arc::clone(&roots))));
+            servers.push(Arc::new(Server::new(config, Arc::clone(&surroundings))));
         }
         Ok(McpServers { servers })
     }
@@ -101,7 +120,7 @@ impl McpServers {
     /// Servers about to be started.
     pub fn builder() -> McpServersBuilder {
         let variables: Variables = Arc::new(|name| std::env::var(name).ok());
-        McpServersBuilder { configs: Vec::new(), variables, roots: Vec::new() }
+        McpServersBuilder { configs: Vec::new(), variables, roots: Vec::new(), sandbox: None }
     }
 
     /// How they are, in their order.

@@ -21,7 +21,7 @@ async fn a_call_fails_at_once_when_its_server_dies_and_is_not_made_again() {
     assert!(failed);
     assert_eq!(
         content,
-        "MCP server `srv` went away while `die` was at work. It wrote: dying of (secret). Nobody knows whether it took \
+        "MCP server `srv` went away while `die` was at work. It wrote: dying of (hidden). Nobody knows whether it took \
          effect, and it was not called again: find out before you do"
     );
     let calls = log.methods().iter().filter(|method| *method == "tools/call").count();

@@ -213,7 +213,7 @@ async fn one_broken_server_does_not_stop_the_others() {
     let warnings = servers.warnings();
     assert_eq!(warnings.len(), 4, "{warnings:#?}");
     assert!(warnings[0].contains("`there-is-no-such-command`"), "{}", warnings[0]);
-    assert!(warnings[1].contains("It wrote: no such luck: (secret)"), "{}", warnings[1]);
+    assert!(warnings[1].contains("It wrote: no such luck: (hidden)"), "{}", warnings[1]);
     assert!(warnings[2].contains("was not ready within 300ms"), "{}", warnings[2]);
     assert!(warnings[3].contains("the variable NOT_SET is not set, and `TOKEN` needs it"), "{}", warnings[3]);
     assert!(warnings.iter().all(|warning| warning.ends_with("Its tools are missing")));
@@ -232,8 +232,8 @@ async fn a_server_sees_what_it_is_given_and_no_more() {
     let servers = McpServers::builder().server(config.clone()).variables(variables).start().await.unwrap();
     let env = async |name: &str| call(&servers, "srv", "env", json!({"name": name})).await.0;
     // It has them, and gives them back to nobody: neither to a model nor to the journal.
-    assert_eq!(env("GIVEN").await, "(secret)");
-    assert_eq!(env("LENT").await, "(secret)");
+    assert_eq!(env("GIVEN").await, "(hidden)");
+    assert_eq!(env("LENT").await, "(hidden)");
     assert_eq!(env("HOME").await, "/home/of/mine");
     assert_eq!(env("THE_KEY").await, "(not set)");
     let (names, _) = call(&servers, "srv", "names", json!({})).await;

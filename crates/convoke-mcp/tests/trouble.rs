@@ -140,13 +140,13 @@ async fn what_a_server_was_given_is_not_repeated_in_what_goes_wrong() {
     };
     let servers = McpServers::builder().server(config).variables(variables).start().await.unwrap();
     let (content, _) = call(&servers, "srv", "betray", json!({"name": "LENT"})).await;
-    assert!(content.contains("wrong key: (secret)"), "{content}");
+    assert!(content.contains("wrong key: (hidden)"), "{content}");
     for name in ["LENT", "AUTH"] {
         let (content, _) = call(&servers, "srv", "die_saying", json!({"name": name})).await;
-        assert!(content.contains("It wrote: dying of (secret)"), "{name}: {content}");
+        assert!(content.contains("It wrote: dying of (hidden)"), "{name}: {content}");
     }
     let Condition::Down { problem } = servers.reports()[0].condition.clone() else { panic!("it died") };
-    assert!(problem.to_string().contains("it went away. It wrote: dying of (secret)"), "{problem}");
+    assert!(problem.to_string().contains("it went away. It wrote: dying of (hidden)"), "{problem}");
 }
 
 #[tokio::test]

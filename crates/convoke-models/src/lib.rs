@@ -1,4 +1,4 @@
-//! Implementations of [`Model`](convoke_core::Model).
+#![doc = include_str!("../README.md")]
 //!
 //! **What it is for.** The kernel knows one trait for everything that answers a request; this crate holds the things
 //! that do:
@@ -23,24 +23,7 @@
 //! **What it must never do.** Journal or count budgets (the kernel does, for every model alike); hold a lock while it
 //! waits; turn a failure into an answer; show a key. A model here that reaches no real one says so with
 //! [`Reality::Simulated`](convoke_core::Reality::Simulated), so that tests can forbid all others.
-//!
-//! ```
-//! use convoke_core::ModelRequest;
-//! use convoke_models::{Match, Reply, ScriptedModel};
-//! use serde_json::json;
-//!
-//! let model = ScriptedModel::builder()
-//!     .when(Match::last_contains("weather"), Reply::tool("weather", json!({"city": "Oslo"})))
-//!     .when(Match::has_tool_result(), "It is sunny in Oslo.")
-//!     .otherwise("I don't know.")
-//!     .build();
-//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let reply = model.answer(ModelRequest::new("How is the weather?")).await?;
-//! assert_eq!(reply.tool_calls()[0].name, "weather");
-//! assert_eq!(model.calls(), 1);
-//! # Ok::<(), convoke_core::ModelError>(())
-//! # }).unwrap();
-//! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "providers")]
 pub mod cassette;

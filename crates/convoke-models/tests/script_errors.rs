@@ -44,6 +44,10 @@ fn wrong_values_say_what_to_write() {
             "[[rule]]\nreply = 'x'\ndelay = 2",
             "rule 1: `delay` is 2; write a time in quotes, such as \"250ms\"",
         ),
+        (
+            "[[rule]]\nreply = 'x'\ndelay = '5x'",
+            "rule 1: `delay`: invalid duration `5x`: write `30s`, `5m`, `1h30m`",
+        ),
         ("[[rule]]\nreply = 'x'\nwhen.call = 0", "rule 1: `when.call` is 0; write a whole number, 1 or more"),
         (
             "[[rule]]\nreply = 'x'\nonce = false",

@@ -138,7 +138,7 @@ async fn no_secret_of_a_request_is_in_the_id_of_a_reply() {
     let server = Server::start([Answer::events([reply.to_string(), "[DONE]".to_owned()])]).await;
     let model = model(Provider::OpenAiCompatible, &server.url, "m");
     let reply = ask(&model, ModelRequest::new("Hi")).await.unwrap();
-    assert_eq!(reply.request_id.as_deref(), Some("reply-to-(key hidden)"));
+    assert_eq!(reply.request_id.as_deref(), Some("reply-to-(hidden)"));
 }
 
 #[tokio::test]

@@ -50,6 +50,10 @@ pub(crate) fn read(
                 return Err(PackageError::Content { reason: format!("{path:?} is {}", kind(other)) });
             }
         };
+        if is_cut(header) {
+            let path = String::from_utf8_lossy(&entry.path_bytes()).escape_debug().to_string();
+            return Err(PackageError::Path { path, reason: "something comes after the end of its name" });
+        }
         let executable = header.mode().map_err(|error| broken(&error, most))? & 0o100 != 0;
         let bytes = entry.path_bytes();
         let path = std::str::from_utf8(&bytes).map_err(|_| PackageError::Path {
@@ -74,6 +78,14 @@ pub(crate) fn read(
     }
 }
 
+/// Whether there is more of a name than is read of it, behind a NUL.
+fn is_cut(header: &Header) -> bool {
+    let name = &header.as_old().name;
+    let prefix = header.as_ustar().map(|header| &header.prefix[..]).unwrap_or_default();
+    let cut = |field: &[u8]| field.iter().skip_while(|byte| **byte != 0).any(|byte| *byte != 0);
+    cut(name) || cut(prefix)
+}
+
 fn kind(kind: EntryType) -> &'static str {
     match kind {
         EntryType::Symlink => "a symbolic link",
@@ -84,7 +96,7 @@ fn kind(kind: EntryType) -> &'static str {
     }
 }
 
-/// What has been seen, so that nothing comes twice, on systems that take `A` for `a` either.
+/// What has been seen, so that nothing comes twice, on systems either that take different spellings of a name for one.
 #[derive(Default)]
 struct Seen {
     /// Whether it is a folder that has been named itself.
@@ -102,7 +114,7 @@ enum Place {
 impl Seen {
     fn note(&mut self, path: &str, is_folder: bool, limits: &Limits) -> Result<(), PackageError> {
         let refused = |reason| PackageError::Path { path: path.to_owned(), reason };
-        let path = path.to_lowercase();
+        let path = place::folded(path);
         for (end, _) in path.match_indices('/') {
             let above = self.paths.entry(path[..end].to_owned()).or_insert(Place::Implied);
             if *above == Place::File {

@@ -83,6 +83,12 @@ pub enum PackageError {
         /// Where.
         path: PathBuf,
     },
+    /// It would be installed through a link.
+    #[error("{} is a link, and packages are not installed through links: name the folder that is meant", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// The system refuses.
     #[error("{} cannot be {doing}: {source}", path.display())]
     Files {

@@ -68,7 +68,14 @@ impl Package {
         }
         let manifest = self.manifest();
         // Both were checked to be one part of a path when the package was read.
-        let path = home.as_ref().join(&manifest.name).join(&manifest.version);
+        let name = home.as_ref().join(&manifest.name);
+        let path = name.join(&manifest.version);
+        // Whoever made a link there would say where files go.
+        for folder in [home.as_ref(), &name, &path] {
+            if folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+                return Err(PackageError::Link { path: folder.to_owned() });
+            }
+        }
         let exists = path.symlink_metadata().is_ok();
         if exists && !options.replace {
             return Err(PackageError::Exists { path });

@@ -1,24 +1,4 @@
-//! Packages: an Agentfile and everything that belongs to it in one file, `NAME.agent`.
-//!
-//! ```
-//! use convoke_package::{PackOptions, Package, SigningKey, TrustStore, Verification};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let folder = tempfile::tempdir()?;
-//! # std::fs::write(folder.path().join("Agentfile"), "NAME plan\nGOAL sort \"Sort it\"\nRUN main USING sort\n")?;
-//! let key = SigningKey::generate()?;
-//! let packed = Package::pack(folder.path(), &PackOptions::default().key(key.clone()))?;
-//!
-//! let package = Package::from_bytes(packed.package.to_bytes())?;
-//! assert_eq!(package.manifest().name, "plan");
-//! assert_eq!(package.verify(&TrustStore::default()), Verification::UnknownKey {
-//!     fingerprint: Some(key.public().fingerprint()),
-//! });
-//! let trust = TrustStore::default().with("me", key.public());
-//! assert!(matches!(package.verify(&trust), Verification::Verified { name, .. } if name == "me"));
-//! # Ok(())
-//! # }
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # The format
 //! A ZIP archive whose entries are stored as they are:
@@ -63,6 +43,7 @@ mod package;
 mod pem;
 mod place;
 mod trust;
+mod withheld;
 
 pub use error::{KeyError, PackageError};
 pub use install::{InstallOptions, Installed};

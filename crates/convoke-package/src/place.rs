@@ -3,7 +3,11 @@
 //! They are checked part by part, before anything is done with them. What passes here stays in its folder on every
 //! system, whatever it is joined to.
 
+use convoke_text::is_unseen;
+use unicode_normalization::UnicodeNormalization;
+
 use crate::error::PackageError;
+use crate::withheld::by_name;
 
 const DEEPEST: usize = 32;
 const LONGEST_PART: usize = 200;
@@ -23,6 +27,9 @@ pub(crate) fn checked(path: &str) -> Result<String, PackageError> {
     }
     for part in parts {
         part_is_fit(part).map_err(refused)?;
+        if let Some(why) = by_name(part) {
+            return Err(refused(why));
+        }
     }
     Ok(plain.to_owned())
 }
@@ -40,13 +47,24 @@ fn part_is_fit(part: &str) -> Result<(), &'static str> {
     if part.len() > LONGEST_PART {
         return Err("a part of it is too long");
     }
-    if part.contains(|character: char| character.is_control() || matches!(character, '\\' | ':' | '\0')) {
+    if part.contains(['\\', ':']) {
         return Err("it has characters in it that mean something else elsewhere");
+    }
+    if part.contains(is_unseen) {
+        return Err("it has characters in it that cannot be seen, or turn the direction of writing");
     }
     if part.ends_with(['.', ' ']) {
         return Err("a part of it ends with a dot or a space");
     }
     Ok(())
+}
+
+/// A path as systems see it that take `A` for `a`, and `é` for `e` with an accent after it: two paths with the same one are one
+/// file there.
+pub(crate) fn folded(path: &str) -> String {
+    let composed: String = path.nfc().collect();
+    // Upper case first: `ß` and `ss` have the same.
+    composed.to_uppercase().to_lowercase().nfc().collect()
 }
 
 /// A name or a version: one part of a path, of letters, digits, `-`, `_`, `.` and `+`, beginning with a letter or digit.
@@ -76,7 +94,9 @@ mod tests {
 
     #[test]
     fn only_what_stays_inside_passes() {
-        for good in ["Agentfile", "./Agentfile", "agents/", "a/b/c.md", "naïve ünïcode.md"] {
+        for good in
+            ["Agentfile", "./Agentfile", "agents/", "a/b/c.md", "naïve ünïcode.md", "a..b", "settings.toml"]
+        {
             assert!(checked(good).is_ok(), "{good}");
         }
         for bad in [
@@ -101,6 +121,19 @@ mod tests {
             "a.",
             "a /b",
             "../1.0.0-evil/x",
+            "convoke.toml",
+            "sub/Policy.toml",
+            "credentials.toml",
+            "agent.toml",
+            "convoke.db",
+            "convoke.db-journal",
+            "convoke.db-scratchpad",
+            "keys/server.pem",
+            "keys/id_ed25519",
+            "a/\u{202e}txt.exe",
+            "a\u{200b}b",
+            "a\u{7f}b",
+            "a\u{9b}b",
         ] {
             assert!(checked(bad).is_err(), "{bad:?}");
         }

@@ -5,7 +5,9 @@ mod common;
 
 use std::fs;
 
-use common::{MANIFEST, Raw, below, file, folder, gz, key, pack, package_of, plan, tar_gz, write, zip};
+use common::{
+    AGENTFILE, MANIFEST, Raw, below, file, folder, gz, key, pack, package_of, plan, tar_gz, write, zip,
+};
 use convoke_package::{InstallOptions, Limits, PackOptions, Package, PackageError, TrustStore, Verification};
 use tar::EntryType;
 
@@ -231,6 +233,127 @@ fn nothing_is_there_twice() {
             package_of(&[file(one, b"1"), file(other, b"2")]).install(home.path(), &unsigned()).unwrap_err();
         assert!(matches!(error, PackageError::Path { .. }), "{one} {other}: {error}");
     }
+}
+
+/// Convoke would go by what it finds there: the list that packing leaves out is the list that installing refuses.
+#[test]
+fn what_is_never_packed_is_never_installed() {
+    let names = [
+        "convoke.toml",
+        "sub/policy.toml",
+        "POLICY.TOML",
+        "agent.toml",
+        "credentials.toml",
+        "credentials",
+        "convoke.db",
+        "convoke.db-journal",
+        "convoke.db-wal",
+        "convoke.db-scratchpad",
+        "runs.sqlite3",
+        "server.pem",
+        "deploy/id_rsa",
+        "putty.ppk",
+    ];
+    for name in names {
+        let home = tempfile::tempdir().unwrap();
+        let package = package_of(&[file("Agentfile", AGENTFILE.as_bytes()), file(name, b"x")]);
+        let refused = package.install(home.path(), &unsigned()).unwrap_err();
+        assert!(matches!(&refused, PackageError::Path { .. }), "{name}: {refused}");
+        assert!(!home.path().join("evil/1.0.0").exists(), "{name}");
+    }
+}
+
+#[test]
+fn names_that_are_not_seen_as_what_they_are_are_refused() {
+    for name in ["a/\u{202e}txt.exe", "read\u{200b}me", "a\u{9b}31m", "x\u{ad}y", "a\0b", "a\0/../../x"] {
+        let home = tempfile::tempdir().unwrap();
+        let package = package_of(&[file("Agentfile", AGENTFILE.as_bytes()), file(name, b"x")]);
+        let refused = package.install(home.path(), &unsigned()).unwrap_err();
+        assert!(matches!(&refused, PackageError::Path { .. }), "{name:?}: {refused}");
+        assert!(!home.path().join("evil/1.0.0").exists(), "{name:?}");
+    }
+    let package = package_of(&[
+        file("Agentfile", AGENTFILE.as_bytes()),
+        file("a..b", b"x"),
+        file("👩\u{200d}🔬.md", b"x"),
+    ]);
+    package.install(tempfile::tempdir().unwrap().path(), &unsigned()).unwrap();
+}
+
+#[test]
+fn two_spellings_of_one_name_are_one_name() {
+    for (one, other) in [
+        ("caf\u{e9}.md", "cafe\u{301}.md"),
+        ("Stra\u{df}e", "STRASSE"),
+        ("\u{212b}", "\u{e5}"),
+        ("A/x", "a/x"),
+        ("\u{3a3}", "\u{3c2}"),
+    ] {
+        let package = package_of(&[file(one, b"x"), file(other, b"y")]);
+        let refused = package.install(tempfile::tempdir().unwrap().path(), &unsigned()).unwrap_err();
+        assert!(refused.to_string().contains("twice"), "{one} {other}: {refused}");
+    }
+}
+
+#[test]
+fn nothing_surrounds_the_entries_of_a_package() {
+    let content = tar_gz(&[file("Agentfile", AGENTFILE.as_bytes())]);
+    let whole = zip(&[("manifest.json", MANIFEST.as_bytes()), ("content.tar.gz", &content)]);
+    assert!(Package::from_bytes(whole.clone()).is_ok());
+    let other = zip(&[("manifest.json", MANIFEST.as_bytes()), ("content.tar.gz", &tar_gz(&[]))]);
+    let mut commented = whole.clone();
+    let comment = commented.len() - 2;
+    commented[comment] = 3;
+    commented.extend_from_slice(b"abc");
+    let mut renamed = whole.clone();
+    let local = renamed.windows(13).position(|window| window == b"manifest.json").unwrap();
+    renamed[local] = b'M';
+    let cases = [
+        ("before", [b"PK\x03\x04 something", &whole[..]].concat()),
+        ("after", [&whole[..], b"something"].concat()),
+        ("another before", [&other[..], &whole[..]].concat()),
+        ("another after", [&whole[..], &other[..]].concat()),
+        ("a comment", commented),
+        ("another name", renamed),
+    ];
+    for (what, bytes) in cases {
+        let refused = Package::from_bytes(bytes);
+        assert!(matches!(refused, Err(PackageError::NotAPackage { .. })), "{what}: {refused:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_package_is_not_installed_through_a_link() {
+    let outside = tempfile::tempdir().unwrap();
+    let package = package_of(&[file("Agentfile", AGENTFILE.as_bytes())]);
+    let mut options = unsigned();
+    options.replace = true;
+    for place in ["", "evil", "evil/1.0.0"] {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let link = if place.is_empty() { home.clone() } else { home.join(place) };
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        let refused = package.install(&home, &options);
+        assert!(
+            matches!(&refused, Err(PackageError::Link { path }) if *path == link),
+            "{place}: {refused:?}"
+        );
+        assert!(below(outside.path()).is_empty(), "{place}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_installed_with_the_rights_of_another() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = tempfile::tempdir().unwrap();
+    let program = Raw { mode: 0o6777, ..file("run.sh", b"#!/bin/sh\n") };
+    let package = package_of(&[file("Agentfile", AGENTFILE.as_bytes()), program]);
+    let installed = package.install(home.path(), &unsigned()).unwrap();
+    let mode = installed.path.join("run.sh").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o7022, 0, "{mode:o}");
 }
 
 #[test]

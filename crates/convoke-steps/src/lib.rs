@@ -1,41 +1,9 @@
-//! Typed steps over your own state.
+#![doc = include_str!("../README.md")]
 //!
 //! A workflow is a tree of steps over a plain struct. Leaves do the work ([`func`], [`task`], [`prompt`], [`ToolStep`],
 //! [`AgentStep`]); composites decide what runs when ([`Chain`], [`Router`], [`Classifier`], [`Parallel`], [`Merge`],
 //! [`Map`], [`Loop`], [`Retry`]). All of them are [`Step`](convoke_core::Step)s, so they nest as you like, and all of
 //! them run the same way whether anybody listens or not.
-//!
-//! ```
-//! use convoke_core::{Error, Runtime, Workflow};
-//! use convoke_models::ScriptedModel;
-//! use convoke_steps::{Chain, func, prompt};
-//! use serde::{Deserialize, Serialize};
-//!
-//! #[derive(Default, Serialize, Deserialize)]
-//! struct Article {
-//!     text: String,
-//!     summary: String,
-//! }
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Error> {
-//! let workflow = Workflow::new(
-//!     Chain::new("summarise")
-//!         .then(func("trim", |article: &mut Article| {
-//!             article.text = article.text.trim().to_owned();
-//!             Ok::<_, Error>(())
-//!         }))
-//!         .then(
-//!             prompt("write", |article: &Article| format!("Summarise: {}", article.text))
-//!                 .text(|article| &mut article.summary),
-//!         ),
-//! );
-//! let runtime = Runtime::builder().model(ScriptedModel::replies(["Looms weave."])).build();
-//! let article = Article { text: "  A loom is a device that weaves.  ".into(), ..Article::default() };
-//! let article = runtime.start(&workflow, article).await?.completed()?;
-//! assert_eq!(article.summary, "Looms weave.");
-//! # Ok(()) }
-//! ```
 //!
 //! # What this crate must never do
 //! Touch the world. Whatever a step does besides changing its state goes through the [`Scope`](convoke_core::Scope).

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use convoke_core::Error;
+use convoke_core::{Backoff, Error};
 use serde::{Deserialize, Serialize};
 
 /// How often to try, and how long to wait in between: exponential, with jitter, never shorter than the other side asked.
@@ -97,9 +97,7 @@ impl RetryPolicy {
     /// How long to wait after the `failed`-th failure, counted from 0. `chance` is a random number from 0 to 1.
     #[must_use]
     pub fn delay(&self, failed: u32, chance: f64) -> Duration {
-        let exponent = i32::try_from(failed).unwrap_or(i32::MAX);
-        let plain = self.initial.as_secs_f64() * self.multiplier.powi(exponent);
-        let capped = plain.min(self.maximum.as_secs_f64());
-        Duration::from_secs_f64(capped * (1.0 + self.jitter * (2.0 * chance - 1.0)))
+        let backoff = Backoff::doubling(self.initial, self.maximum).multiplier(self.multiplier);
+        Duration::from_secs_f64(backoff.seconds(failed) * (1.0 + self.jitter * (2.0 * chance - 1.0)))
     }
 }

@@ -1,4 +1,4 @@
-//! Where Convoke keeps its runs.
+#![doc = include_str!("../README.md")]
 //!
 //! Two implementations of [`Store`](convoke_core::Store), and a suite that any further one must pass:
 //!
@@ -7,30 +7,21 @@
 //! - [`MemoryStore`]: the same behaviour for runs that need not outlive the process.
 //! - `contract` (feature `contract`): one function per promise a store makes. Run it in the tests of a new backend.
 //!
-//! ```
-//! use convoke_core::Store;
-//! use convoke_store::SqliteStore;
-//!
-//! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("runs.db");
-//! let store = SqliteStore::open(path)?;
-//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-//! assert!(store.runs(&Default::default()).await?.is_empty());
-//! # Ok::<(), convoke_core::StoreError>(())
-//! # })?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
 //! A store keeps what it is given. It never looks into requests, outcomes or content, performs no effect, and starts
 //! no run.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod batch;
+#[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "memory is not shared with other processes"))]
 mod board;
 #[cfg(feature = "contract")]
 pub mod contract;
+#[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "memory is not shared with other processes"))]
 mod holder;
 mod memory;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 
 pub use memory::MemoryStore;
-pub use sqlite::{SqliteStore, real_path};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{batch, new_run};
-use convoke_core::store::{OnBusy, Retention, RunQuery};
+use convoke_core::store::{OnBusy, Retention};
 use convoke_core::{Store, StoreError};
 use convoke_store::SqliteStore;
 use rusqlite::Connection;
@@ -148,7 +148,7 @@ fn an_empty_file_becomes_a_store_and_a_strange_name_is_a_file() {
 }
 
 #[test]
-fn an_interrupted_creation_is_finished_by_the_next_opening() {
+fn an_interrupted_creation_of_an_earlier_version_is_refused_and_says_what_to_delete() {
     // What a kill in the middle of the first commit leaves: the journal, and the first of several pages.
     let folder = tempfile::tempdir().unwrap();
     let (file, copy) = (folder.path().join("runs.db"), folder.path().join("copy.db"));
@@ -159,9 +159,11 @@ fn an_interrupted_creation_is_finished_by_the_next_opening() {
     fs::copy(folder.path().join("runs.db-journal"), folder.path().join("copy.db-journal")).unwrap();
     connection.execute_batch("COMMIT").unwrap();
     fs::write(&copy, &fs::read(&file).unwrap()[..4096]).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let store = SqliteStore::open(&copy).unwrap();
-    assert_eq!(runtime.block_on(store.runs(&RunQuery::default())), Ok(vec![]));
+    let told = refused(&copy).to_string();
+    assert!(told.contains("copy.db-journal") && told.contains("delete"), "{told}");
+    fs::remove_file(folder.path().join("copy.db-journal")).unwrap();
+    fs::remove_file(&copy).unwrap();
+    assert!(SqliteStore::open(&copy).is_ok());
 }
 
 #[test]

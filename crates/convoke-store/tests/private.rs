@@ -25,19 +25,14 @@ fn only_the_user_may_read_a_store_and_what_lies_beside_it() {
 }
 
 #[test]
-fn a_store_that_is_made_through_links_is_as_private_and_is_named_by_its_real_path() {
+fn folders_that_are_made_for_a_store_are_for_its_user_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let [link, other, path] = ["link.db", "other.db", "sub/real.db"].map(|name| folder.path().join(name));
-    std::os::unix::fs::symlink("other.db", &link).unwrap();
-    std::os::unix::fs::symlink("sub/real.db", &other).unwrap();
-    let store = SqliteStore::open(&link).unwrap();
-    assert_eq!(store.path(), path);
-    for file in [&path, &path.with_file_name("real.db-wal")] {
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{}", file.display());
+    let path = folder.path().join("one/two/convoke.db");
+    drop(SqliteStore::open(&path).unwrap());
+    for made in ["one", "one/two"] {
+        let mode = folder.path().join(made).metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{made}");
     }
-    std::fs::remove_file(&other).unwrap();
-    std::os::unix::fs::symlink("link.db", &other).unwrap();
-    assert!(SqliteStore::open(&link).is_err(), "the links lead to each other");
 }
 
 #[tokio::test]

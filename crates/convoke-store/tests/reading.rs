@@ -85,9 +85,12 @@ async fn what_others_write_meanwhile_is_seen() {
     assert_eq!(held, None);
 }
 
-/// Takes away what version 6 and 5 have added.
-const WITHOUT_MAIL: &str = "ALTER TABLE entries DROP COLUMN labels; ALTER TABLE runs DROP COLUMN generation; \
-     ALTER TABLE runs DROP COLUMN begins_at; DROP TABLE carried; DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; DROP INDEX runs_under_way; \
+/// Takes away what version 6 has added.
+const WITHOUT_GENERATIONS: &str = "ALTER TABLE entries DROP COLUMN labels; ALTER TABLE runs DROP COLUMN generation; \
+     ALTER TABLE runs DROP COLUMN begins_at; DROP TABLE carried;";
+
+/// Takes away what version 5 has added as well.
+const WITHOUT_MAIL: &str = "DROP TABLE mail; DROP TABLE waits; DROP TABLE holders; DROP INDEX runs_by_wake; DROP INDEX runs_under_way; \
      ALTER TABLE runs DROP COLUMN wake; PRAGMA user_version = 4; CREATE TABLE answers (run INTEGER NOT NULL, \
      question TEXT NOT NULL, number INTEGER NOT NULL, answer TEXT NOT NULL, PRIMARY KEY (run, question, number)) \
      STRICT, WITHOUT ROWID;";
@@ -101,8 +104,10 @@ const WITHOUT_LAUNCHES: &str = "DROP TABLE launches; DROP TABLE labels; DROP IND
 async fn a_store_without_labels_is_read_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = closed_store(folder.path()).await;
-    let older = "ALTER TABLE entries DROP COLUMN labels; PRAGMA user_version = 5";
-    Connection::open(&file).unwrap().execute_batch(older).unwrap();
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch(&format!("{WITHOUT_GENERATIONS} PRAGMA user_version = 5"))
+        .unwrap();
     let reader = SqliteStore::open_read_only(&file).unwrap();
     let entries = reader.entries(&"one".parse().unwrap(), 1, 9).await.unwrap();
     assert!(!entries.is_empty() && entries.iter().all(|entry| entry.labels.is_empty()), "{entries:?}");
@@ -130,7 +135,7 @@ async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {
     store.release(&lease);
     drop(store);
     let older = Connection::open(&file).unwrap();
-    older.execute_batch(WITHOUT_MAIL).unwrap();
+    older.execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL}")).unwrap();
     let answer = |question: &PendingQuestion, number: u32, by: &str| {
         let answer = Answer::text(by).by(by);
         let json = serde_json::to_string(&answer).unwrap();
@@ -164,7 +169,10 @@ async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {
 async fn a_store_without_launches_is_read_as_it_is_and_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let file = closed_store(folder.path()).await;
-    Connection::open(&file).unwrap().execute_batch(&format!("{WITHOUT_MAIL} {WITHOUT_LAUNCHES}")).unwrap();
+    Connection::open(&file)
+        .unwrap()
+        .execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES}"))
+        .unwrap();
     let before = everything(folder.path());
     let one = "one".parse().unwrap();
     let reader = SqliteStore::open_read_only(&file).unwrap();
@@ -188,7 +196,7 @@ async fn a_store_of_an_older_version_is_not_brought_up_to_date_by_looking() {
                  ALTER TABLE runs DROP COLUMN outline; DROP TABLE outlines; PRAGMA user_version = 1";
     Connection::open(&file)
         .unwrap()
-        .execute_batch(&format!("{WITHOUT_MAIL} {WITHOUT_LAUNCHES} {older}"))
+        .execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES} {older}"))
         .unwrap();
     let before = everything(folder.path());
     let refused = SqliteStore::open_read_only(&file).unwrap_err();
@@ -209,7 +217,9 @@ async fn a_store_whose_content_is_not_in_pieces_is_read_as_it_is_and_goes_on() {
     let digest = Digest::of_parts(&[&content]);
     let older = Connection::open(&file).unwrap();
     let without_pieces = "ALTER TABLE blobs DROP COLUMN depth; DROP TABLE pieces; PRAGMA user_version = 2";
-    older.execute_batch(&format!("{WITHOUT_MAIL} {WITHOUT_LAUNCHES} {without_pieces}")).unwrap();
+    older
+        .execute_batch(&format!("{WITHOUT_GENERATIONS} {WITHOUT_MAIL} {WITHOUT_LAUNCHES} {without_pieces}"))
+        .unwrap();
     older
         .execute(
             "INSERT INTO blobs (run, digest, content) VALUES (1, ?1, ?2)",

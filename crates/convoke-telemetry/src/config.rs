@@ -41,6 +41,8 @@ pub struct TelemetryConfig {
     pub record_content: bool,
     /// How much of them, in bytes per attribute.
     pub content_limit: usize,
+    /// Whether requests are compressed.
+    pub gzip: bool,
     /// How long one request may take.
     pub timeout: Duration,
     /// How long the same spans are tried again before they are dropped.
@@ -74,6 +76,7 @@ impl Default for TelemetryConfig {
             parent: None,
             record_content: false,
             content_limit: 64 * 1024,
+            gzip: false,
             timeout: Duration::from_secs(10),
             retry_for: Duration::from_secs(60),
             shutdown_timeout: Duration::from_secs(5),

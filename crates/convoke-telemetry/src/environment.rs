@@ -62,6 +62,16 @@ impl TelemetryConfig {
             let problem = format!("`{protocol}` is not spoken here; leave it out, or say `http/protobuf`");
             return Err(InvalidVariable { name: PROTOCOL, problem });
         }
+        const COMPRESSION: &str = "OTEL_EXPORTER_OTLP_COMPRESSION";
+        self.gzip = match given(COMPRESSION).as_deref() {
+            None => self.gzip,
+            Some("none") => false,
+            Some("gzip") => true,
+            Some(other) => {
+                let problem = format!("there is no compression `{other}`; there are gzip and none");
+                return Err(InvalidVariable { name: COMPRESSION, problem });
+            }
+        };
         self.traces = exporter("OTEL_TRACES_EXPORTER", given("OTEL_TRACES_EXPORTER"))?.unwrap_or(self.traces);
         self.metrics =
             exporter("OTEL_METRICS_EXPORTER", given("OTEL_METRICS_EXPORTER"))?.unwrap_or(self.metrics);

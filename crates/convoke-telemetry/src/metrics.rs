@@ -1,22 +1,17 @@
-//! Metrics: what is counted and measured, and how it gets to the courier.
+//! Metrics: what is counted and measured.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use convoke_core::{RunEnd, Usage};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter, MeterProvider};
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
-use opentelemetry_sdk::metrics::data::ResourceMetrics;
 use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
-use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider, Temporality};
-use prost::Message;
-use tokio::sync::{mpsc, oneshot};
+use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 
 use crate::convention;
-use crate::courier::{Counts, MetricsParcel};
+use crate::export::Counts;
 
 /// What the conventions want durations of operations sorted into, in seconds.
 const OPERATION_SECONDS: [f64; 14] =
@@ -72,10 +67,10 @@ impl Metrics {
     pub(crate) fn new(
         resource: Resource,
         interval: Duration,
-        courier: mpsc::Sender<MetricsParcel>,
+        exporter: impl PushMetricExporter,
         counts: Arc<Counts>,
     ) -> Self {
-        let reader = PeriodicReader::builder(Exporter { courier }).with_interval(interval).build();
+        let reader = PeriodicReader::builder(exporter).with_interval(interval).build();
         let provider = SdkMeterProvider::builder().with_reader(reader).with_resource(resource).build();
         let meter = provider.meter("convoke");
         // Registered with the provider; the handle itself is of no further use.
@@ -119,10 +114,19 @@ impl Metrics {
         self.provider.meter("convoke")
     }
 
-    /// Sends what there is, and stops. Waits for the courier.
-    pub(crate) fn shutdown(&self) {
-        // Whatever went wrong has been said by the courier.
-        let _ = self.provider.shutdown();
+    /// Exports what there is, and stops. Waits until then at most: the provider does not let itself be given a time.
+    pub(crate) fn shutdown(&self, until: Instant) {
+        let provider = self.provider.clone();
+        let (done, waiting) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new().name("convoke-metrics-end".to_owned()).spawn(move || {
+            // Whatever went wrong has been said by the exporter.
+            let _ = provider.shutdown();
+            // Whoever waited may have gone.
+            let _ = done.send(());
+        });
+        if thread.is_ok() {
+            let _ = waiting.recv_timeout(until.saturating_duration_since(Instant::now()));
+        }
     }
 
     pub(crate) fn model_called(&self, call: &MeasuredCall<'_>) {
@@ -183,31 +187,4 @@ impl Metrics {
 /// Money as a number, for those who calculate with it.
 pub(crate) fn dollars(cost: convoke_core::Money) -> f64 {
     cost.as_micros() as f64 / 1_000_000.0
-}
-
-/// Hands metrics to the courier. Runs on the reader's own thread, so it may wait.
-struct Exporter {
-    courier: mpsc::Sender<MetricsParcel>,
-}
-
-impl PushMetricExporter for Exporter {
-    async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
-        let body = ExportMetricsServiceRequest::from(metrics).encode_to_vec().into();
-        let (told, result) = oneshot::channel();
-        let gone = || OTelSdkError::InternalFailure("the courier has ended".to_owned());
-        self.courier.send((body, told)).await.map_err(|_| gone())?;
-        result.await.map_err(|_| gone())?.map_err(OTelSdkError::InternalFailure)
-    }
-
-    fn force_flush(&self) -> OTelSdkResult {
-        Ok(())
-    }
-
-    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
-        Ok(())
-    }
-
-    fn temporality(&self) -> Temporality {
-        Temporality::Cumulative
-    }
 }

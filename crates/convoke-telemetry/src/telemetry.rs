@@ -2,16 +2,18 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use convoke_core::{Event, Observer, RunId, RuntimeBuilder};
 use opentelemetry::metrics::Meter;
-use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SpanExporter;
 
-use crate::courier::Courier;
+use crate::export::{self, Counts, SpanQueue};
 use crate::metrics::Metrics;
 use crate::trace::{Outlet, Tracer};
-use crate::{Delivery, TelemetryConfig, TelemetryError, TraceParent, attribute};
+use crate::{Delivery, TelemetryConfig, TelemetryError, TraceParent};
 
 /// Sends what runs do to a collector. Made once a process; [`shutdown`](Self::shutdown) is the last thing.
 ///
@@ -29,19 +31,68 @@ impl Telemetry {
     /// # Errors
     /// If an address or a header is not one. That a collector cannot be reached is no error.
     pub fn start(config: &TelemetryConfig) -> Result<Self, TelemetryError> {
-        let (traces, metrics) = (config.traces_url(), config.metrics_url());
-        if traces.is_none() && metrics.is_none() {
+        let counts = Arc::new(Counts::default());
+        let spans = match config.traces_url() {
+            Some(url) => {
+                let exporter = export::spans(config, &url, Arc::clone(&counts))?;
+                Some(SpanQueue::start(config, &resource(config), exporter, Arc::clone(&counts))?)
+            }
+            None => None,
+        };
+        Self::with_spans(config, spans, counts)
+    }
+
+    /// Begins, with spans going to the caller's own exporter and not to an endpoint. Everything else is as
+    /// [configured](TelemetryConfig); metrics go to their endpoint, if there is one.
+    ///
+    /// The exporter is called as the SDK's batch processor calls it: one batch at a time, on a thread of its own,
+    /// outside of any asynchronous runtime. One that hangs holds up nobody; what it has not exported
+    /// when [`shutdown`](Self::shutdown) ends is counted as dropped.
+    ///
+    /// ```
+    /// use convoke_telemetry::{Telemetry, TelemetryConfig};
+    /// # use opentelemetry_sdk::trace::InMemorySpanExporter;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let exporter = InMemorySpanExporter::default();
+    /// let telemetry = Telemetry::with_exporter(&TelemetryConfig::default(), exporter)?;
+    /// assert!(telemetry.is_on());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// If an address or a header for metrics is not one, or there is no thread to be had.
+    pub fn with_exporter(
+        config: &TelemetryConfig,
+        exporter: impl SpanExporter + 'static,
+    ) -> Result<Self, TelemetryError> {
+        let counts = Arc::new(Counts::default());
+        let is_wanted = config.enabled && config.traces;
+        let spans = is_wanted
+            .then(|| SpanQueue::start(config, &resource(config), exporter, Arc::clone(&counts)))
+            .transpose()?;
+        Self::with_spans(config, spans, counts)
+    }
+
+    fn with_spans(
+        config: &TelemetryConfig,
+        spans: Option<SpanQueue>,
+        counts: Arc<Counts>,
+    ) -> Result<Self, TelemetryError> {
+        let metrics = match config.metrics_url() {
+            Some(url) => {
+                let exporter = export::metrics(config, &url, Arc::clone(&counts))?;
+                let interval = config.metrics_interval;
+                Some(Metrics::new(resource(config), interval, exporter, Arc::clone(&counts)))
+            }
+            None => None,
+        };
+        if spans.is_none() && metrics.is_none() {
             return Ok(Self::off());
         }
-        let courier = Courier::start(config, resource(config))?;
-        let metrics = metrics.map(|_| {
-            let described = described(config).into_iter().map(|(k, v)| opentelemetry::KeyValue::new(k, v));
-            let resource = opentelemetry_sdk::Resource::builder_empty().with_attributes(described).build();
-            let (sender, counts) = (courier.metrics(), Arc::clone(courier.counts()));
-            Metrics::new(resource, config.metrics_interval, sender, counts)
-        });
         let content = config.record_content.then_some(config.content_limit);
-        let outlet = Outlet { courier, metrics, sends_spans: traces.is_some(), content };
+        let scope = InstrumentationScope::builder("convoke").with_version(env!("CARGO_PKG_VERSION")).build();
+        let outlet = Outlet { spans, metrics, counts, scope, content };
         let working = Some(Arc::new(Tracer::new(config, outlet)));
         Ok(Self { working, shutdown_timeout: config.shutdown_timeout })
     }
@@ -95,7 +146,7 @@ impl Telemetry {
     /// What was delivered so far, and what was not.
     #[must_use]
     pub fn delivery(&self) -> Delivery {
-        self.working.as_ref().map(|tracer| tracer.outlet().courier.counts().so_far()).unwrap_or_default()
+        self.working.as_ref().map(|tracer| tracer.outlet().counts.so_far()).unwrap_or_default()
     }
 
     /// Delivers what is left and stops, waiting at most [as long as configured](TelemetryConfig::shutdown_timeout).
@@ -127,14 +178,18 @@ impl Telemetry {
 }
 
 fn shut_down(tracer: &Tracer, timeout: Duration) {
+    let until = Instant::now() + timeout;
     let outlet = tracer.outlet();
-    outlet.courier.begin_closing(timeout);
-    if let Some(metrics) = &outlet.metrics {
-        metrics.shutdown();
+    if let Some(spans) = &outlet.spans {
+        spans.close();
     }
-    outlet.courier.close();
-    outlet.courier.wait();
-    let Delivery { delivered, dropped, .. } = outlet.courier.counts().so_far();
+    if let Some(metrics) = &outlet.metrics {
+        metrics.shutdown(until);
+    }
+    if let Some(spans) = &outlet.spans {
+        spans.wait(until);
+    }
+    let Delivery { delivered, dropped, .. } = outlet.counts.so_far();
     if dropped > 0 {
         tracing::warn!(target: "convoke::telemetry", dropped, delivered, "spans were lost");
     }
@@ -163,18 +218,14 @@ impl fmt::Debug for TelemetryObserver {
 }
 
 /// What is known about this process.
-fn described(config: &TelemetryConfig) -> Vec<(String, String)> {
+fn resource(config: &TelemetryConfig) -> Resource {
     let own = [
         ("service.name", config.service_name.as_str()),
         ("telemetry.sdk.name", "convoke"),
         ("telemetry.sdk.language", "rust"),
         ("telemetry.sdk.version", env!("CARGO_PKG_VERSION")),
     ];
-    let own = own.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
-    own.chain(config.resource_attributes.clone()).collect()
-}
-
-fn resource(config: &TelemetryConfig) -> Resource {
-    let attributes = described(config).into_iter().map(|(key, value)| attribute::text(&key, value)).collect();
-    Resource { attributes, ..Resource::default() }
+    let own = own.into_iter().map(|(key, value)| KeyValue::new(key, value.to_owned()));
+    let more = config.resource_attributes.clone().into_iter().map(|(key, value)| KeyValue::new(key, value));
+    Resource::builder_empty().with_attributes(own.chain(more)).build()
 }

@@ -20,7 +20,7 @@ async fn without_a_collector_the_end_waits_no_longer_than_it_may_and_says_so_onc
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("log");
     let log = LogConfig { output: LogOutput::File(file.clone()), ..LogConfig::at("info") };
-    // For all threads: the courier has one of its own. So this test has a process of its own.
+    // For all threads: the exporter has one of its own. So this test has a process of its own.
     logging::init(&log).unwrap();
     assert!(matches!(logging::init(&log), Err(logging::LogError::Twice)));
 

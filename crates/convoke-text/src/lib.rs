@@ -1,8 +1,18 @@
-//! What is done with text, alike wherever it comes from: slips are understood, and pieces of secrets are found.
+#![doc = include_str!("../README.md")]
 //!
 //! This crate knows nothing of runs, models or files; everything that reads or shows text may use it.
 
+pub mod date;
+pub mod diagnostic;
+pub mod duration;
+pub mod human;
 pub mod pieces;
+pub mod redaction;
+mod shorten;
 mod suggest;
+pub mod template;
+mod unseen;
 
+pub use shorten::one_line_of;
 pub use suggest::nearest;
+pub use unseen::is_unseen;

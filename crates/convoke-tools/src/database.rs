@@ -2,16 +2,17 @@
 //!
 //! Work is done on threads that may block, one piece at a time, and whatever writes is one transaction. A call that was
 //! made before is known by its key: making it again gives what it gave and does nothing.
+//!
+//! **What it must never do.** Open a file through a link, or one that somebody else has prepared: see `convoke_sqlite`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use convoke_agent::ToolContext;
 use convoke_core::{Digest, Error, Timestamp};
-use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
-};
+use convoke_sqlite::{Schema, Triggers, create_folder, examine, place, switch_log_on};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 
 use crate::blocking::blocking;
@@ -45,6 +46,8 @@ pub(crate) struct Layout {
     pub(crate) application: i32,
     /// Step `n` leads from version `n` to `n + 1`. A step that has been released never changes.
     pub(crate) steps: &'static [&'static str],
+    /// Whether there are triggers among them.
+    pub(crate) triggers: Triggers,
 }
 
 #[derive(Clone)]
@@ -78,11 +81,17 @@ impl Database {
 
     fn connect(path: &Path, layout: &Layout) -> Result<Connection, KeepError> {
         let fail = |problem: String| KeepError::File { path: path.to_owned(), problem };
-        // SQLite gives some names a meaning of their own (`:memory:`), but only to relative ones.
-        let absolute = std::path::absolute(path).map_err(|error| fail(error.to_string()))?;
-        create(&absolute).map_err(|error| fail(format!("it cannot be made or opened: {error}")))?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = Connection::open_with_flags(&absolute, flags).and_then(|mut connection| {
+        let made = || {
+            if let Some(folder) = std::path::absolute(path)?.parent() {
+                create_folder(folder)?;
+            }
+            let place = place(path)?;
+            examine(&place).map_err(std::io::Error::other)?;
+            create(&place).map(|()| place)
+        };
+        let place = made().map_err(|error| fail(format!("it cannot be made or opened: {error}")))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let opened = convoke_sqlite::open(place, flags, layout.triggers).and_then(|mut connection| {
             connection.busy_timeout(PATIENCE)?;
             let state = prepare(&mut connection, layout)?;
             Ok((connection, state))
@@ -91,6 +100,7 @@ impl Database {
         match state {
             State::Ready => Ok(connection),
             State::Foreign => Err(fail("it is the file of something else; name another".to_owned())),
+            State::Changed(how) => Err(fail(format!("{how}; nothing was changed: name another"))),
             State::Newer => Err(fail("a newer version of convoke has written it; use that one".to_owned())),
         }
     }
@@ -184,60 +194,62 @@ impl Call {
 
 /// Only the user may read what is kept.
 fn create(path: &Path) -> std::io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
     let mut options = std::fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop)
+    match options.open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 enum State {
     Ready,
     Foreign,
+    /// Ours, and somebody has changed its tables; how.
+    Changed(String),
     Newer,
 }
 
 fn prepare(connection: &mut Connection, layout: &Layout) -> rusqlite::Result<State> {
-    switch_log_on(connection)?;
+    let state = judge(connection, layout)?;
+    if !matches!(state, State::Ready) {
+        return Ok(state);
+    }
+    switch_log_on(connection, PATIENCE)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     // What is deleted is overwritten: nobody finds it in the file.
     connection.pragma_update(None, "secure_delete", true)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let application: i32 = transaction.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let newest = i64::try_from(layout.steps.len()).unwrap_or(i64::MAX);
-    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if application != layout.application && (application != 0 || tables > 0) {
-        return Ok(State::Foreign);
+    // Another process may have been there since.
+    let state = judge(&transaction, layout)?;
+    if !matches!(state, State::Ready) {
+        return Ok(state);
     }
-    if version > newest {
-        return Ok(State::Newer);
-    }
-    for step in layout.steps.iter().skip(usize::try_from(version).unwrap_or(0)) {
+    for step in layout.steps.iter().skip(version(&transaction)?) {
         transaction.execute_batch(step)?;
     }
     transaction.pragma_update(None, "application_id", layout.application)?;
-    transaction.pragma_update(None, "user_version", newest)?;
+    transaction.pragma_update(None, "user_version", i64::try_from(layout.steps.len()).unwrap_or(i64::MAX))?;
     transaction.commit()?;
     Ok(State::Ready)
 }
 
-/// Switches to write-ahead logging. It needs the file for itself for a moment, and SQLite does not wait for that.
-fn switch_log_on(connection: &Connection) -> rusqlite::Result<()> {
-    let began = Instant::now();
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && began.elapsed() < PATIENCE =>
-            {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            switched => return switched,
-        }
+/// Whether a database is empty, or ours and exactly as our steps made it.
+fn judge(connection: &Connection, layout: &Layout) -> rusqlite::Result<State> {
+    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application != layout.application && (application != 0 || tables > 0) {
+        return Ok(State::Foreign);
     }
+    let Some(done) = layout.steps.get(..version(connection)?) else { return Ok(State::Newer) };
+    let difference = Schema::after(done)?.difference(&Schema::of(connection)?);
+    Ok(difference.map_or(State::Ready, State::Changed))
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<usize> {
+    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }

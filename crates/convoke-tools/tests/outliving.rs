@@ -47,7 +47,7 @@ fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 async fn plays_the_process_that_is_killed() {
     let Some(folder) = std::env::var_os(WORKSPACE) else { return };
     let workspace = Workspace::open(folder).unwrap();
-    let sandbox = Sandbox::new(&workspace).unwrap().confinement(Confinement::Landlock).without_mounts();
+    let sandbox = Sandbox::new(&workspace).unwrap().confinement(Confinement::Landlock);
     let tool: std::sync::Arc<dyn convoke_core::Tool> = std::sync::Arc::new(bash(&sandbox));
     let _ = common::call(&tool, json!({"command": COMMAND})).await;
 }

@@ -174,3 +174,41 @@ fn writers_of_one_note_do_not_run_at_once() {
     assert!(spec.effects.contains(ToolEffect::Writes) && spec.repeat == Repeat::Safe);
     assert_eq!(tool("scratchpad_read").origin(&json!({"key": "a"})), Origin::Memory("scratchpad".to_owned()));
 }
+
+#[cfg(unix)]
+#[test]
+fn notes_are_not_written_through_a_link_wherever_it_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    let [outside, link] = ["npmrc", "scratchpad.db"].map(|name| folder.path().join(name));
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    let told = Scratchpad::open(&link).unwrap_err().to_string();
+    assert!(told.contains("is a link"), "{told}");
+    assert!(!outside.exists());
+}
+
+#[test]
+fn a_file_of_notes_that_somebody_else_has_prepared_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scratchpad.db");
+    drop(open(&folder));
+    let trigger = "CREATE TRIGGER reader AFTER INSERT ON notes BEGIN DELETE FROM notes; END";
+    rusqlite::Connection::open(&path).unwrap().execute_batch(trigger).unwrap();
+    let told = Scratchpad::open(&path).unwrap_err().to_string();
+    assert!(told.contains("trigger \"reader\""), "{told}");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("DROP TRIGGER reader").unwrap();
+    std::fs::write(folder.path().join("scratchpad.db-journal"), "planted").unwrap();
+    let told = Scratchpad::open(&path).unwrap_err().to_string();
+    assert!(told.contains("scratchpad.db-journal"), "{told}");
+    std::fs::remove_file(folder.path().join("scratchpad.db-journal")).unwrap();
+    assert!(Scratchpad::open(&path).is_ok());
+}
+
+#[test]
+fn a_database_of_another_program_is_refused_and_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("scratchpad.db");
+    rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert!(Scratchpad::open(&path).is_err());
+    assert!(std::fs::read(&path).unwrap() == before);
+}

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::with_bash;
+use common::{sleeping, with_bash};
 use convoke_core::{Origin, Repeat, ToolEffect};
 use convoke_tools::sandbox::{Confinement, Limits};
 use serde_json::json;
@@ -82,37 +82,29 @@ async fn a_command_that_takes_too_long_is_a_result() {
 #[tokio::test]
 async fn what_is_left_in_the_background_ends_with_the_command() {
     let hands = with_bash(|sandbox| sandbox);
-    let result = hands.done("bash", json!({"command": "sleep 1000 & echo $!"})).await;
-    let process: u32 = result.lines().next().unwrap().parse().unwrap();
-    assert!(!is_alive(process), "{process} lives");
+    let result =
+        hands.done("bash", json!({"command": "(setsid sleep 1000.31 &) ; sleep 1000.31 & echo begun"})).await;
+    assert_eq!(result, "begun\nExit code: 0");
+    assert!(sleeping("1000.31").is_empty());
 }
 
 #[tokio::test]
-async fn dropping_the_call_kills_the_command() {
-    let hands = with_bash(|sandbox| sandbox);
-    let arguments = json!({"command": "echo $$ > started; sleep 1000"});
-    let call = hands.call("bash", arguments);
-    let begun = async {
-        loop {
-            if let Ok(text) = std::fs::read_to_string(hands.inside("started"))
-                && let Ok(process) = text.trim().parse::<u32>()
-            {
-                return process;
-            }
+async fn a_command_that_is_given_up_is_killed_and_has_changed_nothing() {
+    let hands = with_bash(|sandbox| sandbox.confinement(Confinement::View));
+    hands.put("old", "before");
+    let call = hands.call("bash", json!({"command": "echo after > old; touch new; exec sleep 1000.32"}));
+    let until = async |sleeps: bool| {
+        while sleeping("1000.32").is_empty() == sleeps {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     };
-    let process = tokio::select! {
+    tokio::select! {
         result = call => panic!("it ended: {result:?}"),
-        process = begun => process,
+        () = until(true) => {}
     };
-    for _ in 0..6_000 {
-        if !is_alive(process) {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("{process} lives");
+    until(false).await;
+    assert_eq!(hands.content("old"), "before");
+    assert!(!hands.inside("new").exists());
 }
 
 #[tokio::test]
@@ -135,8 +127,7 @@ async fn too_much_output_ends_the_command() {
 
 #[tokio::test]
 async fn without_a_sandbox_nothing_is_run_unless_that_is_said() {
-    let none =
-        with_bash(|sandbox| sandbox.confinement(Confinement::Bubblewrap).bubblewrap_at("/nowhere/bwrap"));
+    let none = with_bash(|sandbox| sandbox.confinement(Confinement::View).layers_at("/nowhere/at/all"));
     let words = none.refused("bash", json!({"command": "touch ran"})).await;
     assert!(words.contains("denied") && words.contains("sandbox = \"off\""), "{words}");
     assert!(!none.inside("ran").exists());
@@ -166,7 +157,36 @@ fn agent_073_bash_conflicts_with_every_write_and_with_itself() {
     }
 }
 
-fn is_alive(process: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+#[tokio::test]
+async fn a_command_that_wanted_the_network_is_told_that_it_is_closed_and_how_it_is_opened() {
+    use convoke_tools::network::HostRules;
+    use convoke_tools::sandbox::Network;
+
+    let failing = json!({"command": "echo 'curl: (6) Could not resolve host: example.com' >&2; exit 6"});
+    let closed = common::with_bash(|sandbox| sandbox);
+    let told = closed.done("bash", failing.clone()).await;
+    assert!(
+        told.contains("the network is closed to commands") && told.contains("commands.hosts.allow"),
+        "{told}"
+    );
+    // What a file says about it is no complaint.
+    let told = closed.done("bash", json!({"command": "echo 'Could not resolve host: example.com'"})).await;
+    assert!(!told.contains("the network is closed"), "{told}");
+    let open = common::with_bash(|sandbox| sandbox.network(Network::Open));
+    assert!(!open.done("bash", failing.clone()).await.contains("the network is closed"));
+    // Under Landlock, nothing holds a command to single hosts: it reaches none.
+    let hosts = Network::Hosts(HostRules::new([]));
+    let unheld = common::with_bash(|sandbox| {
+        sandbox.confinement(convoke_tools::sandbox::Confinement::Landlock).network(hosts)
+    });
+    let told = unheld.done("bash", failing).await;
+    assert!(told.contains("nothing can hold a command to these here"), "{told}");
+    // A program that says nothing about it is known by its name.
+    let silent = json!({"command": "curl -s -m 2 http://192.0.2.1/; echo $?"});
+    let told = unheld.done("bash", silent).await;
+    assert!(told.contains("it reaches no host at all"), "{told}");
+    let told = unheld.done("bash", json!({"command": "echo curl"})).await;
+    assert_eq!(told, "curl\nExit code: 0");
+    let told = unheld.done("bash", json!({"command": "exec 3<>/dev/tcp/127.0.0.1/1; echo $?"})).await;
+    assert!(told.contains("Permission denied") || told.contains("not permitted"), "{told}");
 }

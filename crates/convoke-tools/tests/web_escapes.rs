@@ -361,7 +361,7 @@ async fn addresses_that_are_none_or_carry_more_than_an_address_are_refused() {
         ("file:///etc/passwd", "not a way to read pages"),
         ("gopher://127.0.0.1/", "not a way to read pages"),
         ("javascript:alert(1)", "not a way to read pages"),
-        ("ftp://user:hunter2@example.org/", "`…@example.org/`"),
+        ("ftp://user:hunter2@example.org/", "`ftp://example.org/`"),
         ("example.org", "begins with https://"),
         ("", "begins with https://"),
         ("http://", "begins with https://"),

@@ -98,7 +98,7 @@ async fn refusals_are_understood_and_never_show_the_key() {
         ("401 Unauthorized", "does not accept the key (401): look at BRAVE_API_KEY"),
         ("403 Forbidden", "does not accept the key (403): look at BRAVE_API_KEY"),
         ("429 Too Many Requests", "Brave has had too many searches (429); try again in 30 seconds"),
-        ("500 Internal Server Error", "Brave answered 500: you sent (key hidden)"),
+        ("500 Internal Server Error", "Brave answered 500: you sent (hidden)"),
         ("302 Found", "Brave answered 302"),
     ];
     for (status, because) in cases {

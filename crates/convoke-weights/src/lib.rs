@@ -1,4 +1,4 @@
-//! The library of model files on this machine.
+#![doc = include_str!("../README.md")]
 //!
 //! **What it is for.** A local model is a file of some hundred megabytes that must come from somewhere, be the right
 //! one, and be found again. A [`Library`] is a folder of such files; [`Catalogue`] names a few good ones, with their
@@ -13,19 +13,6 @@
 //!
 //! **What it must never do.** Run anything it downloads: of packages, one member is unpacked and the rest thrown away.
 //! Keep a file whose digest is wrong. Show a password that is part of an address.
-//!
-//! ```no_run
-//! use convoke_weights::{Library, PullOptions};
-//!
-//! # async fn example() -> Result<(), convoke_weights::WeightsError> {
-//! let library = Library::open(convoke_weights::default_folder()?)?;
-//! let model = library.pull(&library.wanted("smollm2")?, PullOptions::default(), |progress| {
-//!     eprintln!("{progress}");
-//! }).await?;
-//! assert_eq!(library.path_of("smollm2")?, model.path());
-//! # Ok(())
-//! # }
-//! ```
 
 mod catalogue;
 mod digest;

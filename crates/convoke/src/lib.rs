@@ -1,11 +1,7 @@
-//! Orchestrate LLM agents in Rust: every run durable, replayable, bounded, observable and safe.
+#![doc = include_str!("../README.md")]
 //!
-//! One dependency, one state struct, and steps over it. This crate puts Convoke's parts together; each also stands
-//! alone: [`core`] (the kernel), [`steps`] (typed steps), [`goals`] (declared goals, supervised; Agentfiles), [`agent`]
-//! (tools and the agent loop), [`models`], [`config`], [`store`],
-//! [`history`], [`tools`] and [`telemetry`].
-//!
-//! The [`guide`] starts from nothing and is compiled with the tests.
+//! Each part also stands alone, in a crate of its own. The [`guide`] starts from nothing and is compiled with the tests.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 /// The kernel: steps, scopes, effects, the journal, events and budgets.
 pub use convoke_core as core;
@@ -13,52 +9,68 @@ pub use convoke_core as core;
 /// Typed tools, structured output and the agent loop.
 pub use convoke_agent as agent;
 
-/// Models by name: providers, retries and fallbacks, cassettes, prices, and the scripted one for tests.
+/// Models: providers by name, retries and fallback, cassettes, prices, and the scripted one for tests.
+///
+/// Without the feature `providers` there are the scripted model and the models that wrap others.
 pub mod models {
+    #[cfg(feature = "providers")]
     pub use convoke_config::{OpenError, connect};
     pub use convoke_models::*;
 }
 
 /// The configuration: `convoke.toml`, the environment and the command line in layers.
+#[cfg(feature = "providers")]
 pub use convoke_config as config;
 
-/// Goals: what is to be achieved, by whom, and under whose eyes, in Rust or as an Agentfile.
-///
-/// Some of its names are those of steps too, so they are written with the module: `goals::Workflow`, `goals::Agent`. The
-/// others are in the [prelude].
-pub use convoke_goals as goals;
+#[cfg(feature = "goals")]
+pub mod goals;
+
+/// From a file to an equipped, guarded, watched run: what `convoke run` does, for your own program.
+#[cfg(feature = "host")]
+pub use convoke_host as host;
 
 /// Stored runs, for whoever shows them: what was done, where, in which order, for how much.
 pub use convoke_history as history;
 
-/// A model in the process.
-#[cfg(feature = "local")]
+/// A model in the process (feature `local`), and an embedder (feature `embeddings`).
+#[cfg(any(feature = "local", feature = "embeddings"))]
 pub use convoke_local as local;
 
-/// The files of models that run in the process.
-#[cfg(feature = "local")]
+/// Tools of MCP servers.
+#[cfg(feature = "mcp")]
+pub use convoke_mcp as mcp;
+
+/// Signed packages of Agentfiles: packed, verified, installed.
+#[cfg(feature = "packages")]
+pub use convoke_package as packages;
+
+/// The files of models and embedders that run in the process.
+#[cfg(any(feature = "local", feature = "embeddings"))]
 pub use convoke_weights as weights;
 
-/// What runs do, for those who watch: OpenTelemetry traces and metrics, and log lines.
+/// OpenTelemetry traces and metrics of runs, and log lines.
+#[cfg(feature = "telemetry")]
 pub use convoke_telemetry as telemetry;
 
-/// Hands for agents, and what confines them: files, a sandboxed shell, git, the policy.
+/// Built-in tools and what confines them: files, a sandboxed shell, git, the web, memory, the policy.
+#[cfg(feature = "tools")]
 pub use convoke_tools as tools;
 
 /// Typed steps: chains, routers, loops, retries, fan-outs.
 pub use convoke_steps as steps;
 
-/// Stores: SQLite, and memory.
+/// Stores: memory, and SQLite (feature `sqlite`).
 pub use convoke_store as store;
 
 pub mod prelude;
 
 #[doc = include_str!("../guide/guide.md")]
+#[cfg_attr(feature = "host", doc = include_str!("../guide/files.md"))]
 pub mod guide {}
 
 pub use convoke_core::{Error, Outcome, RunId, RunStatus, Runtime, Scope, Step, Workflow};
 
-/// The README's code must compile too.
+/// The code of the project's README must compile too.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

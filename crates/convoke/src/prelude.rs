@@ -1,7 +1,6 @@
-//! What most programs need, in one line: `use convoke::prelude::*;`
+//! What most programs of typed steps need, in one line: `use convoke::prelude::*;`
 //!
-//! Names that both typed steps and goals have are those of the steps; of goals they are `goals::Workflow` and
-//! `goals::Agent`.
+//! Programs of goals have a prelude of their own, `convoke::goals::prelude`: some names are in both, and mean different things.
 
 pub use convoke_agent::{
     Agent, AgentResult, AgentStop, AgentTool, Approval, ClientTool, FunctionTool, WorkflowTool,
@@ -12,13 +11,11 @@ pub use convoke_core::{
     Position, Question, Registry, RunId, RunStatus, Runner, Runtime, Scope, Step, StepEnd, Store,
     Subscription, ToolEffect, ToolEffects, Toolset, Transcript, Verdict, Workflow,
 };
-pub use convoke_goals as goals;
-pub use convoke_goals::{
-    Equipment, Goal, GoalState, Input, Prepared, Secrets, Sequence, Spawning, Supervision, Values, when,
-};
 pub use convoke_models::{Match, Reply, ScriptedModel};
 pub use convoke_steps::{
     AgentStep, Chain, Classifier, Join, Loop, Map, Merge, OnError, Parallel, Retry, RetryPolicy, Router,
     StepExt, ToolStep, func, prompt, task, task_boxed,
 };
-pub use convoke_store::{MemoryStore, SqliteStore};
+pub use convoke_store::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use convoke_store::SqliteStore;

@@ -9,7 +9,8 @@ fn program(name: &str) -> PathBuf {
     static BUILD: Once = Once::new();
     BUILD.call_once(|| {
         let build = ["build", "--quiet", "-p", "convoke", "--examples"];
-        let built = Command::new(env!("CARGO")).args(build).status();
+        let features: &[&str] = if cfg!(feature = "host") { &["--features", "host"] } else { &[] };
+        let built = Command::new(env!("CARGO")).args(build).args(features).status();
         assert!(built.expect("cargo is there").success(), "the examples build");
     });
     let this = std::env::current_exe().expect("a path");
@@ -19,9 +20,14 @@ fn program(name: &str) -> PathBuf {
 
 fn run(name: &str, arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    let home = tempfile::tempdir().expect("a temporary folder");
     let output = Command::new(program(name))
         .args(arguments)
         .current_dir(folder.path())
+        // No test writes into a real home.
+        .env("HOME", home.path())
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("XDG_CONFIG_HOME")
         .output()
         .expect("the example is built");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -97,4 +103,14 @@ fn daily_plan_is_sent_back_once_and_then_approved() {
         ],
     );
     assert!(!text.contains("CONVERGED"), "{text}");
+}
+
+#[cfg(feature = "host")]
+#[test]
+fn run_agentfile_waits_for_a_person_and_goes_on() {
+    let text = run("run_agentfile", &[]);
+    assert_says(
+        &text,
+        &["the run is suspended", "A note about looms is in note.txt.", "note.txt: Looms keep threads taut."],
+    );
 }

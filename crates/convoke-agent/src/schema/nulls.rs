@@ -1,6 +1,6 @@
 //! `null` where something could have been left out.
 //!
-//! Models that are made to mention every field (see [`strict_schema`](super::strict_schema)) write `null` for those
+//! Models that are made to mention every field (as in the strict dialect of some providers) write `null` for those
 //! they have nothing to say about, and many do so of their own accord. Where the schema does not require a member, its
 //! `null` means its absence.
 

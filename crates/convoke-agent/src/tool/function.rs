@@ -20,6 +20,8 @@ type Function = Box<dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<Stri
 type Prepare = Box<dyn Fn(Value) -> BoxFuture<'static, Preparation> + Send + Sync>;
 type Reconcile =
     Box<dyn Fn(Interrupted, Value) -> BoxFuture<'static, Result<Reconciled, Error>> + Send + Sync>;
+type Undone = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+type Noted = Box<dyn Fn(&Value) + Send + Sync>;
 type Accesses = Box<dyn Fn(&Value) -> Option<Vec<Access>> + Send + Sync>;
 type OriginOf = Box<dyn Fn(&Value) -> Option<Origin> + Send + Sync>;
 
@@ -74,6 +76,8 @@ pub struct FunctionTool {
     function: Function,
     prepare: Option<Prepare>,
     reconcile: Option<Reconcile>,
+    undone: Option<Undone>,
+    noted: Option<Noted>,
     accesses: Option<Accesses>,
     origin: Option<OriginOf>,
     said_repeat: bool,
@@ -173,6 +177,8 @@ impl FunctionTool {
             function,
             prepare: None,
             reconcile: None,
+            undone: None,
+            noted: None,
             accesses: None,
             origin: None,
             said_repeat: false,
@@ -277,6 +283,19 @@ impl FunctionTool {
         self
     }
 
+    /// Says of which questions of its own a call has done nothing as long as they have no answer: see
+    /// [`Tool::is_undone_while_asking`].
+    pub fn undone_while_asking(mut self, undone: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Self {
+        self.undone = Some(Box::new(undone));
+        self
+    }
+
+    /// Hears what calls leave with their outcomes: see [`Tool::noted`].
+    pub fn noted(mut self, noted: impl Fn(&Value) + Send + Sync + 'static) -> Self {
+        self.noted = Some(Box::new(noted));
+        self
+    }
+
     /// Says what a call with these arguments touches, so that calls that do not conflict may run side by side.
     ///
     /// ```
@@ -353,6 +372,14 @@ impl Tool for FunctionTool {
             }
             None => Box::pin(async { Ok(Reconciled::Unknown) }),
         }
+    }
+
+    fn is_undone_while_asking(&self, about: &Value) -> bool {
+        self.undone.as_ref().is_some_and(|undone| undone(about))
+    }
+
+    fn noted(&self, note: &Value) {
+        self.noted.iter().for_each(|noted| noted(note));
     }
 
     fn accesses(&self, arguments: &Value) -> Vec<Access> {

@@ -5,10 +5,10 @@
 use convoke_core::store::{RunQuery, RunRecord};
 use convoke_core::{Answer, EffectKind, Fork, RunId, RunStatus};
 use convoke_history::History;
+use convoke_host::Manifest;
+use convoke_host::chat::{Chat, NAME, TURN};
 
-use super::workflow::{Chat, NAME, TURN};
 use crate::failure::Failure;
-use crate::run::Manifest;
 use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
@@ -27,7 +27,10 @@ impl Earlier {
             _ => select::run(session, wanted).await?,
         };
         must_be_one(session, &record)?;
-        Ok(Self { chat: Chat::of(&record)?, record })
+        let chat = Chat::of(&record).map_err(|error| {
+            Failure::failed(format!("the conversation of run {} cannot be read: {error}", record.id))
+        })?;
+        Ok(Self { chat, record })
     }
 
     /// The run that it goes on in, with these words said in it, if there are any.

@@ -1,4 +1,4 @@
-//! Conversations with a model: the workflow, who types, what stops an answer, and what is seen of it.
+//! Conversations with a model: who types, what stops an answer, and what is seen of it.
 //!
 //! Nothing here decides which model it is or where the run is kept: `command::chat` does.
 
@@ -7,10 +7,8 @@ mod lines;
 mod person;
 mod stop;
 mod telling;
-mod workflow;
 
 pub(crate) use earlier::Earlier;
 pub(crate) use person::Person;
 pub(crate) use stop::Stop;
 pub(crate) use telling::{Telling, cut_short};
-pub(crate) use workflow::{Chat, NAME, workflow};

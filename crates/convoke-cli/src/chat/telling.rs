@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal};
 
 use convoke_core::{Event, EventKind, FinishReason, Outcome, RunStream};
+use convoke_host::chat::Chat;
 
 use super::person::Person;
 use super::stop::Stop;
-use super::workflow::Chat;
 use crate::failure::Failure;
 use crate::human;
 use crate::run::Signals;

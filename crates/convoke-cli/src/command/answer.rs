@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use convoke_core::store::RunRecord;
 use convoke_core::{Answer, Decision, PendingQuestion, StoreError};
+use convoke_history::account::answer_text;
+use convoke_history::json::QuestionView;
 use convoke_history::{History, OpenQuestion};
 
 use super::resume;
@@ -11,12 +13,10 @@ use crate::arguments::{self, Arguments};
 use crate::failure::Failure;
 use crate::given;
 use crate::human;
-use crate::render;
 use crate::run::ResumeArguments;
 use crate::select;
 use crate::session::Session;
 use crate::terminal::text;
-use crate::view::QuestionView;
 use crate::who;
 
 pub(super) async fn run(
@@ -56,7 +56,7 @@ pub(super) async fn run(
     {
         session.output.json(&QuestionView::new(open, session.now))?;
     }
-    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(&answer)));
+    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&answer_text(&answer)));
     session.output.note(&format!("answered `{title}`: {given}"));
     let is_settled = open.is_none_or(|open| open.verdict().is_some());
     if arguments.resume && is_settled && history.record.holder.is_none() {
@@ -86,7 +86,7 @@ fn settled(
     pending: &PendingQuestion,
     verdict: &Answer,
 ) -> Failure {
-    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&render::answer(verdict)));
+    let (title, given) = (text::one_line(&pending.question.title), text::one_line(&answer_text(verdict)));
     let resume = session.resuming(record);
     Failure::failed(format!("`{title}` is answered already: {given}"))
         .hint(format!("to let the run go on, {resume}"))

@@ -8,22 +8,20 @@ use std::time::Duration;
 
 use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
 use convoke_core::{EffectKind, Phase, QuestionId, RunStatus, Timestamp};
-use convoke_history::{Detail, History, Moment, OpenQuestion};
+use convoke_history::account::answer_text;
+use convoke_history::json::{QuestionView, RunView};
+use convoke_history::{Detail, History, Moment, OpenQuestion, RunStanding};
 use serde_json::{Value, json};
 
 use super::questions::write_questions;
 use crate::arguments::Attach;
 use crate::failure::{Exit, Failure};
-use crate::gist::Gist;
 use crate::human;
 use crate::onward;
-use crate::render;
 use crate::run::{Signals, tell_questions};
 use crate::select;
 use crate::session::Session;
-use crate::standing::RunStanding;
 use crate::terminal::text;
-use crate::view::{QuestionView, RunView};
 
 /// How often the journal is looked at.
 const LOOK: Duration = Duration::from_millis(250);
@@ -163,7 +161,7 @@ fn told(history: &History, moment: &Moment<'_>) -> Option<String> {
         }
         (Detail::Ask { question, .. }, Phase::Started) => Some(format!("asks: {}", short(&question.title))),
         (Detail::Ask { answer: Some(answer), .. }, Phase::Finished) => {
-            Some(format!("answered: {}", short(&render::answer(answer))))
+            Some(format!("answered: {}", short(&answer_text(answer))))
         }
         (_, Phase::Superseded) if moment.effect.kind == EffectKind::Model => {
             Some("is asked again".to_owned())
@@ -175,7 +173,7 @@ fn told(history: &History, moment: &Moment<'_>) -> Option<String> {
 /// Gives what it came to, as `convoke run` does.
 fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
     let record = &history.record;
-    let Gist { result, .. } = Gist::of(history);
+    let result = convoke_host::gist(history).result_text();
     let failure = failure(session, history);
     if session.json {
         let error = failure.as_ref().map_or(Value::Null, Failure::error);

@@ -4,19 +4,21 @@ use std::io::{self, IsTerminal, Read};
 use std::sync::Arc;
 
 use convoke_core::{Error, ModelParams, Outcome, RunId, RunStatus, Runtime, Transcript};
+use convoke_history::json::UsageView;
+use convoke_host::RunTelemetry;
+use convoke_host::chat::{Chat, workflow};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
 use crate::arguments::{self, Arguments};
-use crate::chat::{self, Chat, Earlier, Person, Stop, Telling, cut_short};
+use crate::chat::{Earlier, Person, Stop, Telling, cut_short};
 use crate::failure::{Exit, Failure};
-use crate::models::Models;
-use crate::observe::Watchers;
-use crate::run::Signals;
+use crate::host;
+use crate::observe;
+use crate::run::{Signals, open};
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::Output;
-use crate::view::UsageView;
 
 pub(crate) async fn run(
     arguments: &Arguments,
@@ -38,7 +40,7 @@ pub(crate) async fn run(
         chat.model.clone_from(&earlier.chat.model);
         chat.model_asked = earlier.chat.model_asked;
     }
-    let models = Models::load(arguments)?;
+    let models = host::load(arguments)?.models()?;
     let choice = models.choose(chat.model.as_deref()).await?;
     let name = choice.model.ok_or_else(|| {
         let looked = choice.findings.iter().map(ToString::to_string);
@@ -53,7 +55,7 @@ pub(crate) async fn run(
     }
     // It may be gone on with from another folder.
     chat.model = Some(name.clone().absolute().to_string());
-    let mut model = models.open(&name, output).await?;
+    let mut model = open(&models, &name, output).await?;
     // Who asks for a model by name gets that one or an error.
     if !chat.model_asked {
         model = models.falling_back(model, &models.config.fallback());
@@ -63,9 +65,11 @@ pub(crate) async fn run(
     if is_conversation && person.is_some() {
         output.aside(&format!("{name} · /help says what can be typed; /quit or Ctrl-D leaves"));
     }
-    let workflow = chat::workflow(stop.over(model));
-    let watchers = Watchers::start(&models.config, output);
-    let mut runtime = watchers.watch(Runtime::builder());
+    let workflow = workflow(stop.over(model));
+    let mut notes = Vec::new();
+    let telemetry = RunTelemetry::start(&models.config, &mut notes);
+    host::tell(&notes, output);
+    let mut runtime = telemetry.watch(Runtime::builder());
     if let Some(person) = &person {
         runtime = runtime.responder(person.clone());
     }
@@ -84,7 +88,7 @@ pub(crate) async fn run(
         let runtime = runtime.store(MemoryStore::new()).build();
         let stream = runtime.start(&workflow, chat).limits(limits).stream();
         let told = telling(output, Signals::listen()?).run(stream).await;
-        watchers.finish(output).await;
+        observe::finish(&telemetry, output).await;
         return ended(told?, None, output, arguments.json).map(drop);
     }
     let mut session = Session::open_or_make(arguments, output)?;
@@ -95,7 +99,7 @@ pub(crate) async fn run(
     };
     let stream = start.limits(limits).stream();
     let told = telling(session.output, Signals::listen()?).run(stream).await;
-    watchers.finish(session.output).await;
+    observe::finish(&telemetry, session.output).await;
     let outcome = told?;
     let again = session.command(&format!("chat --continue {}", shell::quoted(outcome.run.as_str())));
     let has_said = outcome.state.last.is_some();

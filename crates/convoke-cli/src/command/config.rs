@@ -5,6 +5,7 @@ use std::path::Path;
 use convoke_config::import;
 use convoke_config::schema::{self, KEYS, Key};
 use convoke_config::{Config, Origin, Places, Setting, Whose};
+use convoke_host::HostError;
 use convoke_models::choose::Service;
 use convoke_models::{Credentials, choose::KeyPlace};
 use convoke_text::nearest;
@@ -14,7 +15,7 @@ use crate::arguments::{Arguments, ConfigCommand};
 use crate::configuration;
 use crate::failure::Failure;
 use crate::files;
-use crate::terminal::{Ink, Output, Rich, text};
+use crate::terminal::{Output, Rich, Tone, text};
 
 /// The section of the keys of services, which are in no configuration.
 const KEYS_SECTION: &str = "keys";
@@ -45,7 +46,7 @@ fn translate(arguments: &Arguments, file: &Path, to: &Path, output: &mut Output)
     match is_shown {
         true => output.block(&imported.text)?,
         false => {
-            output.line(&Rich::new(Ink::Good, "wrote").with(Ink::Plain, format!(" {}", to.display())))?
+            output.line(&Rich::new(Tone::Good, "wrote").with(Tone::Plain, format!(" {}", to.display())))?
         }
     }
     for note in &imported.notes {
@@ -68,7 +69,7 @@ fn show(arguments: &Arguments, section: Option<&str>, output: &mut Output) -> Re
     let services = known.map(|credentials| services(&config, credentials));
     if arguments.json {
         output.json(&as_json(&config, &rows, services.as_deref()))?;
-        return Ok(credentials.map(drop)?);
+        return Ok(credentials.map(drop).map_err(HostError::from)?);
     }
     print(&rows, services.as_deref(), output)?;
     // Who asks for a part has not asked about the rest.
@@ -80,7 +81,7 @@ fn show(arguments: &Arguments, section: Option<&str>, output: &mut Output) -> Re
     {
         output.note(&error.to_string());
     }
-    Ok(credentials.map(drop)?)
+    Ok(credentials.map(drop).map_err(HostError::from)?)
 }
 
 /// A value as it is shown.
@@ -162,9 +163,9 @@ fn print(
         let line = Rich::plain(format!("{:width$}  ", text::clean(&row.name)));
         output.line(&match &row.setting {
             Some(setting) => line
-                .with(Ink::Accent, text::clean(&setting.value.to_string()))
-                .with(Ink::Faint, text::clean(&format!("  ({})", setting.origin))),
-            None => line.with(Ink::Faint, format!("{}  (default)", row.key.default)),
+                .with(Tone::Accent, text::clean(&setting.value.to_string()))
+                .with(Tone::Faint, text::clean(&format!("  ({})", setting.origin))),
+            None => line.with(Tone::Faint, format!("{}  (default)", row.key.default)),
         })?;
     }
     let Some(services) = services else { return Ok(()) };
@@ -172,7 +173,7 @@ fn print(
         output.plain("")?;
     }
     for (name, place, said) in services {
-        let ink = if place.is_some() { Ink::Good } else { Ink::Faint };
+        let ink = if place.is_some() { Tone::Good } else { Tone::Faint };
         let name = format!("{KEYS_SECTION}.{name}");
         output.line(&Rich::plain(format!("{name:width$}  ")).with(ink, said.clone()))?;
     }
@@ -234,6 +235,7 @@ fn origin(origin: &Origin) -> Value {
 
 fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
     let places = configuration::loader(arguments).places();
+    let store = Some(&*arguments.store).filter(|store| !store.as_os_str().is_empty());
     if arguments.json {
         let file = |path: Option<&Path>| path.map(|path| json!({"path": path, "exists": path.exists()}));
         let Places { user, named, folder, credentials, .. } = &places;
@@ -242,14 +244,15 @@ fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
             "named": file(named.as_deref()),
             "folder": file(folder.as_deref()),
             "credentials": file(credentials.as_deref()),
-            "store": file(Some(&arguments.store)),
+            "store": file(store),
+            "earlier_store": file(places.old_store.as_deref()),
         }));
     }
     let there = |path: &Path| if path.exists() { "" } else { "  (not there)" };
     let mut line = |name: &str, path: Option<&Path>, otherwise: &str| {
         let said = path.map_or_else(|| otherwise.to_owned(), |path| path.display().to_string());
         let note = path.map_or("", there);
-        output.line(&Rich::plain(format!("{name:13}")).with(Ink::Plain, said).with(Ink::Faint, note))
+        output.line(&Rich::plain(format!("{name:13}")).with(Tone::Plain, said).with(Tone::Faint, note))
     };
     line("user", places.user.as_deref(), "none: neither HOME nor XDG_CONFIG_HOME is set")?;
     match &places.named {
@@ -257,5 +260,13 @@ fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
         None => line("folder", places.folder.as_deref(), "none; it would be ./convoke.toml")?,
     }
     line("credentials", places.credentials.as_deref(), "none")?;
-    line("store", Some(&arguments.store), "")
+    let nowhere = match places.project.store() {
+        Some(_) => "not known: the configuration is not valid (`convoke config check` says why)",
+        None => "none: neither HOME nor XDG_DATA_HOME is set to an absolute path",
+    };
+    line("store", store, nowhere)?;
+    match &places.old_store {
+        Some(earlier) => line("earlier", Some(earlier), ""),
+        None => Ok(()),
+    }
 }

@@ -17,7 +17,7 @@ pub(super) async fn confirm(session: &mut Session<'_>, question: &str) -> Result
         .hint(format!("`convoke {} --yes` asks nothing", words.join(" "))));
     }
     session.output.flush()?;
-    let answer = Keyboard::default().line_after(&format!("{question} [y/N] ")).await;
+    let answer = Keyboard::default().line_after_seeing(&format!("{question} [y/N] ")).await;
     match answer.as_deref().map(str::trim) {
         Some("y" | "Y" | "yes" | "Yes") => Ok(()),
         _ => {

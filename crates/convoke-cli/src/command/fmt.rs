@@ -1,15 +1,16 @@
 //! `convoke fmt`
 
 use convoke_goals::agentfile::{Source, format};
+use convoke_host::{bytes_of, is_standard_input};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
-use crate::agentfiles::{bytes, is_standard_input, tell};
+use crate::agentfiles::tell;
 use crate::arguments::{Arguments, Fmt};
 use crate::failure::Failure;
 use crate::files;
 use crate::shell;
-use crate::terminal::{Ink, Output, Rich, text};
+use crate::terminal::{Output, Rich, Tone, text};
 
 #[derive(Serialize)]
 struct Formatted {
@@ -26,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
     let mut results = Vec::new();
     let mut failures = Vec::new();
     for path in &wanted.files {
-        let (name, bytes) = match bytes(path) {
+        let (name, bytes) = match bytes_of(path).map_err(Failure::from) {
             Ok(read) => read,
             Err(failure) if arguments.json => {
                 let (file, error) = (path.display().to_string(), Some(failure.message()));
@@ -104,20 +105,20 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Fmt, output: &mut Output) -> R
 fn difference(name: &str, before: &str, after: &str, output: &mut Output) -> Result<(), Failure> {
     let name = text::one_line(name);
     let difference = TextDiff::from_lines(before, after);
-    output.line(&Rich::new(Ink::Strong, format!("--- {name}")))?;
-    output.line(&Rich::new(Ink::Strong, format!("+++ {name}, formatted")))?;
+    output.line(&Rich::new(Tone::Strong, format!("--- {name}")))?;
+    output.line(&Rich::new(Tone::Strong, format!("+++ {name}, formatted")))?;
     for hunk in difference.unified_diff().iter_hunks() {
-        output.line(&Rich::new(Ink::Accent, hunk.header().to_string()))?;
+        output.line(&Rich::new(Tone::Accent, hunk.header().to_string()))?;
         for change in hunk.iter_changes() {
             let (sign, ink) = match change.tag() {
-                ChangeTag::Delete => ("-", Ink::Bad),
-                ChangeTag::Insert => ("+", Ink::Good),
-                ChangeTag::Equal => (" ", Ink::Plain),
+                ChangeTag::Delete => ("-", Tone::Bad),
+                ChangeTag::Insert => ("+", Tone::Good),
+                ChangeTag::Equal => (" ", Tone::Plain),
             };
             let line = text::clean(change.value().trim_end_matches(['\n', '\r']));
             output.line(&Rich::new(ink, format!("{sign}{line}")))?;
             if change.missing_newline() {
-                output.line(&Rich::new(Ink::Faint, "\\ no line break at the end"))?;
+                output.line(&Rich::new(Tone::Faint, "\\ no line break at the end"))?;
             }
         }
     }

@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::arguments::{Arguments, Init};
 use crate::failure::Failure;
 use crate::files;
+use crate::host;
 use crate::init::{Plan, Wizard, Wizardry, agentfile, name_of, settings};
-use crate::models::Models;
 use crate::shell;
-use crate::terminal::{Ink, Output, Rich};
+use crate::terminal::{Output, Rich, Tone};
 
 pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Output) -> Result<(), Failure> {
     let folder = &*wanted.folder;
@@ -28,9 +28,9 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
         folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
     let name = name_of(&name.unwrap_or_default());
     // Whoever cannot be told which model there is can still begin.
-    let found = match Models::load(arguments) {
-        Ok(models) => models.choose(None).await.ok().and_then(|choice| choice.model),
-        Err(_) => None,
+    let found = match host::load(arguments).map(|host| host.models()) {
+        Ok(Ok(models)) => models.choose(None).await.ok().and_then(|choice| choice.model),
+        _ => None,
     };
     let is_asked = !wanted.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
     let plan = if is_asked {
@@ -49,7 +49,7 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
         output.json(&json!({"written": written}))?;
     } else {
         for file in &written {
-            output.line(&Rich::new(Ink::Good, "wrote").with(Ink::Plain, format!(" {}", file.display())))?;
+            output.line(&Rich::new(Tone::Good, "wrote").with(Tone::Plain, format!(" {}", file.display())))?;
         }
     }
     let model = plan.model.clone().or_else(|| found.map(|model| model.to_string()));
@@ -88,8 +88,8 @@ fn write(files: &[PathBuf; 2], plan: &Plan, output: &mut Output) -> Result<Vec<P
     Ok(written)
 }
 
-/// What is not to be shared: runs with everything that was said in them, and keys.
-const IGNORED: [&str; 2] = ["convoke.db*", "credentials.toml"];
+/// What is not to be shared: keys. Runs, with everything that was said in them, are not kept in the folder.
+const IGNORED: [&str; 1] = ["credentials.toml"];
 
 /// Has git leave out what is not to be shared. Gives the file if it was changed; lines it has stay as they are.
 fn ignore(file: &Path) -> Result<Option<PathBuf>, Failure> {

@@ -2,24 +2,26 @@
 
 use convoke_goals::agentfile::outline;
 
-use crate::agentfiles::{check, counted, tell};
+use crate::agentfiles::tell;
 use crate::arguments::{Arguments, Inspect, OutlineFormat};
 use crate::configuration;
 use crate::failure::Failure;
+use crate::host;
 use crate::terminal::Output;
 use crate::terminal::text::clean;
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Inspect, output: &mut Output) -> Result<(), Failure> {
-    let skills = configuration::skills(&configuration::load(arguments)?, &wanted.skills, output)?;
-    let checked = check(&wanted.file, &skills)?;
-    if let Some(note) = &checked.note {
+    let config = configuration::load(arguments)?;
+    let skills = configuration::skills(&config, &wanted.skills, output)?;
+    let checked = host::of(arguments, config)?.load_with(&wanted.file, &skills)?;
+    if let Some(note) = &checked.concern {
         output.note(note);
     }
-    let Some(file) = &checked.file else {
+    let Some(file) = checked.agentfile() else {
         tell(&checked.source, &checked.diagnostics, output);
-        let found = counted(checked.diagnostics.errors(), checked.diagnostics.warnings());
-        return Err(Failure::failed(format!("the Agentfile is not valid: {found}"))
-            .hint("only a file without errors can be shown"));
+        let invalid =
+            checked.valid().err().map_or_else(|| Failure::failed("there is nothing to show"), Failure::from);
+        return Err(invalid.hint("only a file without errors can be shown"));
     };
     match wanted.format {
         OutlineFormat::Json => output.json(&outline::to_json(file)),

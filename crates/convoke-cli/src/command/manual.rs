@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::terminal::{Ink, Output, Rich};
+use crate::terminal::{Output, Rich, Tone};
 
 /// Prints what completes commands in this shell.
 pub(crate) fn completions(shell: Shell, output: &mut Output) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn man(folder: Option<&Path>, arguments: &Arguments, output: &mut Out
         true => output.json(&json!({"written": folder})),
         false => {
             let line =
-                Rich::new(Ink::Good, "wrote").with(Ink::Plain, format!(" {}/convoke*.1", folder.display()));
+                Rich::new(Tone::Good, "wrote").with(Tone::Plain, format!(" {}/convoke*.1", folder.display()));
             output.line(&line)
         }
     }

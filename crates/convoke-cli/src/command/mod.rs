@@ -2,6 +2,7 @@
 
 mod answer;
 mod attach;
+mod attend;
 mod cancel;
 mod chat;
 mod config;
@@ -25,6 +26,7 @@ mod runs;
 mod send;
 mod show;
 mod stats;
+mod store;
 mod validate;
 
 pub(crate) use chat::run as chat;
@@ -38,7 +40,7 @@ pub(crate) use mcp::run as mcp;
 pub(crate) use model::run as model;
 pub(crate) use policy::{PolicyCommand, run as policy};
 pub(crate) use run::run as run_agentfile;
-pub(crate) use stats::{AllStats, Stats};
+pub(crate) use store::{StoreCommand, run as store};
 pub(crate) use validate::run as validate;
 
 use crate::arguments::{Arguments, Stored};
@@ -58,6 +60,7 @@ pub(crate) async fn run(session: &mut Session<'_>, command: &Stored, all: &Argum
         Stored::Send(arguments) => send::run(session, arguments).await,
         Stored::Cancel(arguments) => cancel::run(session, arguments).await,
         Stored::Attach(arguments) => attach::run(session, arguments).await,
+        Stored::Attend(arguments) => attend::run(session, arguments, all).await,
         Stored::Rm(arguments) => rm::run(session, arguments, &all.store).await,
         Stored::Purge(arguments) => purge::run(session, arguments, &all.store).await,
     }

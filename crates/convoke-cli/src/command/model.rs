@@ -1,12 +1,13 @@
 //! `convoke model`
 
+use convoke_host::models::library;
 use convoke_weights::{Entry, Info, Installed, Kind, PullOptions, WeightsError};
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, ModelCommand};
 use crate::failure::Failure;
 use crate::human;
-use crate::terminal::{Align, Column, Ink, Output, Rich, Table};
+use crate::terminal::{Align, Column, Output, Rich, Table, Tone};
 use crate::weights;
 
 pub(crate) async fn run(
@@ -14,7 +15,7 @@ pub(crate) async fn run(
     command: &ModelCommand,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let library = weights::library()?;
+    let library = library()?;
     match command {
         ModelCommand::List => {
             let installed = library.list()?;
@@ -83,20 +84,20 @@ fn list(installed: &[Installed], catalogue: &[Entry], output: &mut Output) -> Re
         let is_here = installed.iter().any(|model| model.name == entry.name);
         let name = if entry.is_default { format!("{} (default)", entry.name) } else { entry.name.clone() };
         table.row([
-            (Ink::Strong, name),
-            (Ink::Plain, kind(entry.kind).to_owned()),
-            (Ink::Plain, human::bytes(entry.bytes())),
-            (Ink::Plain, entry.licence.clone()),
-            if is_here { (Ink::Good, "yes".to_owned()) } else { (Ink::Faint, "no".to_owned()) },
+            (Tone::Strong, name),
+            (Tone::Plain, kind(entry.kind).to_owned()),
+            (Tone::Plain, human::bytes(entry.bytes())),
+            (Tone::Plain, entry.licence.clone()),
+            if is_here { (Tone::Good, "yes".to_owned()) } else { (Tone::Faint, "no".to_owned()) },
         ]);
     }
     for model in installed.iter().filter(|model| catalogue.iter().all(|entry| entry.name != model.name)) {
         table.row([
-            (Ink::Strong, model.name.clone()),
-            (Ink::Plain, kind(model.kind).to_owned()),
-            (Ink::Plain, human::bytes(model.bytes())),
-            (Ink::Plain, model.licence.clone().unwrap_or_else(|| human::UNKNOWN.to_owned())),
-            (Ink::Good, "yes".to_owned()),
+            (Tone::Strong, model.name.clone()),
+            (Tone::Plain, kind(model.kind).to_owned()),
+            (Tone::Plain, human::bytes(model.bytes())),
+            (Tone::Plain, model.licence.clone().unwrap_or_else(|| human::UNKNOWN.to_owned())),
+            (Tone::Good, "yes".to_owned()),
         ]);
     }
     for line in table.lines(output.width()) {
@@ -173,7 +174,7 @@ fn tell(info: &Info, output: &mut Output) -> Result<(), Failure> {
         }
     }
     for (label, value) in rows {
-        output.line(&Rich::new(Ink::Faint, format!("{label:9}")).with(Ink::Plain, value))?;
+        output.line(&Rich::new(Tone::Faint, format!("{label:9}")).with(Tone::Plain, value))?;
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! `convoke questions`
 
 use convoke_history::OpenQuestion;
+use convoke_history::json::QuestionView;
 
 use crate::failure::Failure;
 use crate::render::open_question;
 use crate::session::Session;
-use crate::terminal::{Ink, Rich};
-use crate::view::QuestionView;
+use crate::terminal::{Rich, Tone};
 
 pub(super) async fn run(session: &mut Session<'_>) -> Result<(), Failure> {
     let mut questions = Vec::new();
@@ -31,7 +31,7 @@ pub(super) fn write_questions(session: &mut Session<'_>, questions: &[OpenQuesti
         if index > 0 {
             session.output.plain("")?;
         }
-        let run = Rich::new(Ink::Faint, "run ").with(Ink::Strong, open.pending.run.as_str());
+        let run = Rich::new(Tone::Faint, "run ").with(Tone::Strong, open.pending.run.as_str());
         session.output.line(&run)?;
         for line in open_question(session, open, false) {
             session.output.line(&line)?;

@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use convoke_core::RunStatus;
 use convoke_history::History;
+use convoke_history::account::{Filter, Gist, Page, RecordItem, RecordView, record_items, session_log};
 
 use crate::arguments::Replay;
 use crate::failure::Failure;
-use crate::record::{self, Filter, Page, RecordView, Told};
+use crate::record;
 use crate::select;
 use crate::session::Session;
 use crate::shell;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result<(), Failure> {
     if session.json && (arguments.jsonl || arguments.html.is_some()) {
@@ -26,13 +27,14 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
     {
         return Err(super::fork::no_entry(session, &history, at));
     }
+    let gist = convoke_host::gist(&history);
     if arguments.jsonl {
-        let log = record::session_log(&history, arguments.at);
+        let log = session_log(&history, &gist, arguments.at);
         return log.iter().try_for_each(|line| session.output.json_line(line));
     }
-    let account = record::tell(&history, arguments.at);
+    let items = record_items(&history, &gist, arguments.at);
     let filter = Filter::new(arguments.path.as_deref(), &arguments.kind, arguments.grep.as_deref());
-    if let Some(path) = filter.path_to_nothing(&account) {
+    if let Some(path) = filter.path_to_nothing(&items) {
         let show = session.command(&format!("show {}", shell::quoted(record.id.as_str())));
         return Err(Failure::not_found(format!(
             "nothing that happened in run {} is at `{}` or below it",
@@ -44,18 +46,19 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
         )));
     }
     if session.json {
-        let view = RecordView::new(session, &history, &account, &filter);
+        let view = RecordView::new(&history, &gist, &items, &filter, session.now);
         return session.output.json(&view);
     }
     if let Some(file) = &arguments.html {
-        let page = Page { history: &history, account: &account, filter: &filter, now: session.now }.html();
+        let page = Page { history: &history, gist: &gist, items: &items, filter: &filter, now: session.now };
+        let page = page.html();
         return write_page(session, &history, &page, file.as_deref(), arguments.force);
     }
     let has_end = arguments.at.is_none();
-    write_text(session, &history, &account, &filter, arguments.full)?;
+    write_text(session, &history, &gist, &items, &filter, arguments.full)?;
     if has_end && history.record.status == RunStatus::Running && !filter.is_choosy() {
         session.output.plain("")?;
-        session.output.line(&Rich::new(Ink::Faint, "     it has not ended"))?;
+        session.output.line(&Rich::new(Tone::Faint, "     it has not ended"))?;
     }
     Ok(())
 }
@@ -63,17 +66,18 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
 fn write_text(
     session: &mut Session<'_>,
     history: &History,
-    account: &[Told<'_>],
+    gist: &Gist,
+    items: &[RecordItem<'_>],
     filter: &Filter,
     is_full: bool,
 ) -> Result<(), Failure> {
-    for line in record::head(session, history, is_full) {
+    for line in record::head(session, history, gist, is_full) {
         session.output.line(&line)?;
     }
     let mut is_empty = true;
-    for told in account.iter().filter(|told| filter.keeps(told)) {
+    for item in items.iter().filter(|item| filter.keeps(item)) {
         is_empty = false;
-        for line in record::item(session, history, told, is_full) {
+        for line in record::item(session, history, item, is_full) {
             session.output.line(&line)?;
         }
     }

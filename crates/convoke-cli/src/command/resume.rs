@@ -1,24 +1,26 @@
 //! `convoke resume`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use convoke_core::store::{RunQuery, RunRecord};
 use convoke_core::{Outcome, RunStatus, WhenBusy};
 use convoke_goals::agentfile::model::Input;
-use convoke_goals::agentfile::{self, read};
 use convoke_history::History;
+use convoke_host::store::must_be_out_of_reach;
+use convoke_host::tools::Servers;
+use convoke_host::{Host, Loaded, Manifest, Place, is_standard_input};
 
-use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell};
+use crate::agentfiles::tell;
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::onward;
 use crate::run::{
-    About, Format, Given, Hands, InputArguments, Job, Manifest, Place, Prompt, ResumeArguments, Servers,
-    Source, give, must_be_where_it_was,
+    About, Format, Given, InputArguments, Prompt, ResumeArguments, Source, give_of, load, take_secrets_off,
 };
 use crate::select;
-use crate::session::Session;
+use crate::session::{Session, secret_options};
+use crate::terminal::text;
+use crate::{host, onward, shell};
 
 pub(super) async fn run(
     session: &mut Session<'_>,
@@ -46,43 +48,49 @@ pub(super) async fn go_on(
     if !wanted.changed_file && record.status != RunStatus::Completed && !onward::can_go_on(record) {
         return Err(ended(session, record).await?);
     }
-    let config = configuration::load(arguments)?;
-    let mut source = source(session, kept, wanted.changed_file, config.skills())?;
+    take_secrets_off(&wanted.input, &kept.inputs(), true)?;
+    let host = host::load(arguments)?;
+    let (loaded, mut manifest) = source(session, &host, record, kept, wanted.changed_file)?;
+    let definition = std::sync::Arc::clone(loaded.valid()?);
+    // A file that has changed may have other secrets.
+    take_secrets_off(&wanted.input, definition.inputs(), true)?;
     if record.status == RunStatus::Completed {
-        return completed(session, record, &source, wanted.common.output).await;
+        let source = Source { definition: &*definition, manifest: &manifest };
+        return completed(session, record, source, wanted.common.output).await;
     }
     if !wanted.here {
-        must_be_where_it_was(session, record, &source.manifest, &Place::here(arguments, &config))?;
+        must_be_where_it_was(session, record, &manifest, &Place::here(host.config()))?;
     }
     if let Some(policy) = &wanted.common.policy {
-        source.manifest.policy = Some(policy.clone());
+        manifest.policy = Some(policy.clone());
     } else {
-        must_name_policy(session, record, &source.manifest)?;
+        must_name_policy(session, record, &manifest)?;
     }
     if let Some(model) = &wanted.common.model {
-        source.manifest.model = Some(model.clone());
-        source.manifest.model_asked = true;
+        manifest.model = Some(model.clone());
+        manifest.model_asked = true;
     }
     let mut prompt = Prompt::new(!wanted.common.no_input);
-    let secrets: Vec<Input> = source.file.inputs.iter().filter(|input| input.secret).cloned().collect();
+    let secrets: Vec<Input> = definition.inputs().iter().filter(|input| input.secret).cloned().collect();
     let mut given =
         Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() }, None);
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
-    let again = session.resume(&record.id, &source.manifest);
+    let again = session.resume(&record.id, &manifest);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
-    let values = given.secrets(&source.file.inputs, &how)?;
-    for name in source.manifest.fingerprints.differing(&values) {
-        session.output.note(&format!("`{name}` is not the value this run began with"));
-    }
-    let policy = source.manifest.policy.clone();
-    let hands = Hands::prepare(arguments, &config, policy.as_deref(), Servers::Start, session.output);
-    let hands = prompt.unless_interrupted(hands).await?;
-    let mut job =
-        prompt.unless_interrupted(Job::prepare(source, values, config, hands, session.output)).await?;
-    prompt.unless_interrupted(job.load(session.output)).await?;
+    let values = given.secrets(definition.inputs(), &how)?;
+    let mut notes = Vec::new();
+    let preparing = async {
+        let prepared = host.prepare_again(loaded, manifest, values, Servers::Start, &mut notes).await;
+        prepared.map_err(Failure::from)
+    };
+    let prepared = prompt.unless_interrupted(preparing).await;
+    host::tell(&notes, session.output);
+    let mut prepared = prepared?;
+    prompt.unless_interrupted(load(&mut prepared, session.output)).await?;
     let when_busy = if wanted.take_over { WhenBusy::TakeOver } else { WhenBusy::Refuse };
-    job.go_on(session, record.id.clone(), &wanted.common, when_busy, prompt, arguments.color).await
+    let run = record.id.clone();
+    crate::run::go_on(prepared, session, run, &wanted.common, when_busy, prompt, arguments.color).await
 }
 
 /// Refuses to go on at once with a run that is answered if it needs what cannot be given with an answer, or another folder: before
@@ -98,8 +106,10 @@ pub(super) fn must_have_what_it_takes(
     if wanted.common.policy.is_none() {
         must_name_policy(session, record, &kept)?;
     }
-    must_be_where_it_was(session, record, &kept, &Place::here(arguments, &configuration::load(arguments)?))?;
-    if kept.secrets().is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
+    let config = configuration::load(arguments)?;
+    must_be_out_of_reach(&config, &arguments.store)?;
+    must_be_where_it_was(session, record, &kept, &Place::here(&config))?;
+    if secret_options(&kept).is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
         return Ok(());
     }
     let again = session.resume(&record.id, &kept);
@@ -118,19 +128,36 @@ fn must_name_policy(session: &Session<'_>, record: &RunRecord, kept: &Manifest) 
         .hint(format!("`{again}` goes on under it; another one may be named as well")))
 }
 
+/// Refuses to go on with a run anywhere but where it was begun.
+fn must_be_where_it_was(
+    session: &Session<'_>,
+    record: &RunRecord,
+    kept: &Manifest,
+    here: &Place,
+) -> Result<(), Failure> {
+    let Some(there) = &kept.place else { return Ok(()) };
+    if there.is_like(here, kept.policy.is_some()) {
+        return Ok(());
+    }
+    let again = session.resume_from(&record.id, kept);
+    let failure = Failure::usage(text::clean(&format!("run {} {}", record.id, there.difference(here))));
+    let folder = shell::quoted(&there.here.display().to_string());
+    Err(failure.hint(format!("go on there: `cd {folder} && {again}`")).hint(format!(
+        "if that folder is this one now, or the run is to work here: add `--here` to `{again}`"
+    )))
+}
+
 /// Gives the result of a run that is done, which takes no model.
 async fn completed(
     session: &mut Session<'_>,
     record: &RunRecord,
-    source: &Source,
+    source: Source<'_>,
     format: Format,
 ) -> Result<(), Failure> {
     let ending = History::load(&*session.store, &record.id).await?.ending;
-    let state = serde_json::from_value(ending.and_then(|ending| ending.state).unwrap_or_default()).map_err(
-        |error| Failure::failed(format!("the result of run {} cannot be read: {error}", record.id)),
-    )?;
+    let state = ending.and_then(|ending| ending.state).unwrap_or_default();
     let (run, status, totals) = (record.id.clone(), record.status, record.totals);
-    give(
+    give_of(
         session,
         source,
         format,
@@ -168,40 +195,29 @@ async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
 /// The file as it was when the run began, or as it is now.
 fn source(
     session: &mut Session<'_>,
+    host: &Host,
+    record: &RunRecord,
     kept: Manifest,
     changed: bool,
-    skills: &[PathBuf],
-) -> Result<Source, Failure> {
+) -> Result<(Loaded, Manifest), Failure> {
     let now = match is_standard_input(Path::new(&kept.path)) {
         true => Err(Failure::failed("the file came on standard input: there is no other")),
-        false => check_keeping(Path::new(&kept.path), skills),
+        false => host.load(&kept.path).map_err(Failure::from),
     };
-    if changed {
-        let (checked, beside) = now?;
-        let text = checked.source.text().to_owned();
-        let file = valid(session, checked)?;
-        return Ok(Source { file, manifest: Manifest { text, beside, ..kept } });
+    let (loaded, manifest) = match changed {
+        true => (now?, kept),
+        false => {
+            if now.as_ref().is_ok_and(|now| now.differs_from(&kept)) {
+                session.output.note(&format!(
+                    "{} has changed since; the run goes on with the file as it was. `--changed-file` takes the new one",
+                    kept.path
+                ));
+            }
+            host.restore(record)?
+        }
+    };
+    if loaded.definition.is_none() {
+        tell(&loaded.source, &loaded.diagnostics, session.output);
     }
-    let is_other = |(checked, beside): &(Checked, _)| {
-        checked.source.text() != kept.text || (checked.file.is_some() && *beside != kept.beside)
-    };
-    if now.as_ref().is_ok_and(is_other) {
-        session.output.note(&format!(
-            "{} has changed since; the run goes on with the file as it was. `--changed-file` takes the new one",
-            kept.path
-        ));
-    }
-    let source = agentfile::Source::new(&*kept.path, &*kept.text);
-    let (file, diagnostics) = read(&source, &kept.beside);
-    let file = valid(session, Checked { source, file, diagnostics, note: None })?;
-    Ok(Source { file, manifest: kept })
-}
-
-fn valid(session: &mut Session<'_>, checked: Checked) -> Result<agentfile::Agentfile, Failure> {
-    let Some(file) = checked.file else {
-        tell(&checked.source, &checked.diagnostics, session.output);
-        let found = counted(checked.diagnostics.errors(), checked.diagnostics.warnings());
-        return Err(Failure::failed(format!("the Agentfile is not valid: {found}")));
-    };
-    Ok(file)
+    Ok((loaded, manifest))
 }

@@ -9,10 +9,11 @@ use serde_json::json;
 
 use super::confirm::confirm;
 use super::runs;
+use convoke_host::tools::scratchpad_file;
+
 use crate::arguments::Rm;
 use crate::failure::Failure;
 use crate::human;
-use crate::run::scratchpad_file;
 use crate::select;
 use crate::session::Session;
 use crate::shell;

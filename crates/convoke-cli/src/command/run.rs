@@ -1,22 +1,22 @@
 //! `convoke run`
 
-use convoke_config::Config;
+use std::sync::Arc;
+
 use convoke_core::WhenBusy;
-use convoke_goals::SkillShelf;
+use convoke_goals::GoalState;
 use convoke_goals::agentfile::model::Input;
-use convoke_goals::agentfile::outline;
-use convoke_goals::workspace::summary;
+use convoke_host::tools::Servers;
+use convoke_host::{Prepared, StartOptions, is_standard_input};
 use serde_json::json;
 
-use crate::agentfiles::{Checked, check_keeping, counted, is_standard_input, tell};
+use crate::agentfiles::tell;
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::run::{
-    Fingerprints, Format, Given, Hands, Job, Kept, Manifest, Place, Prompt, RunArguments, Servers, Source,
-};
+use crate::run::{Format, Given, Prompt, RunArguments, go_on, load, take_secrets_off};
 use crate::session::Session;
 use crate::terminal::{Output, text};
+use crate::{host, shell, who};
 
 /// What to do about inputs that are missing.
 const HOW_TO_GIVE: &str = "give inputs with `-i name=value`, `-i name=@file` or `--inputs file.json`";
@@ -28,91 +28,89 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
     let skills = configuration::skills(&config, &wanted.skills, output)?;
-    let (checked, beside) = check_keeping(&wanted.file, &skills)?;
-    if !wanted.common.quiet || checked.file.is_none() {
-        tell(&checked.source, &checked.diagnostics, output);
+    let host = host::of(arguments, config)?;
+    let loaded = host.load_with(&wanted.file, &skills)?;
+    if let Some(definition) = &loaded.definition {
+        // Before anything is said that would be said again.
+        take_secrets_off(&wanted.inputs.input, definition.inputs(), !is_standard_input(&wanted.file))?;
     }
-    for note in checked.notes() {
+    if !wanted.common.quiet || loaded.definition.is_none() {
+        tell(&loaded.source, &loaded.diagnostics, output);
+    }
+    for note in loaded.notes() {
         output.note(&note);
     }
-    let mut source = source(wanted, checked, beside, Place::here(arguments, &config), &config)?;
+    let definition = Arc::clone(loaded.valid()?);
     let may_ask = !wanted.common.no_input && !is_standard_input(&wanted.file);
     let mut prompt = Prompt::new(may_ask);
     let mut given = Given::read(&wanted.inputs, Some(&wanted.file));
-    let missing: Vec<Input> = given.missing(&source.file.inputs).into_iter().cloned().collect();
+    let missing: Vec<Input> = given.missing(definition.inputs()).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, output).await?;
-    let values = given.values(&source.file.inputs, HOW_TO_GIVE)?;
-    source.manifest.fingerprints = Fingerprints::of(&values, &source.file.inputs);
-    let servers = if wanted.dry_run { Servers::LeaveAlone } else { Servers::Start };
-    let hands = Hands::prepare(arguments, &config, wanted.common.policy.as_deref(), servers, output);
-    let hands = prompt.unless_interrupted(hands).await?;
-    source.manifest.tools = hands.tools.definitions();
-    let shelf = SkillShelf::find_in(&skills);
-    for (folder, why) in shelf.passed_over() {
-        output.note(&format!("{} is passed over: {why}", folder.display()));
-    }
-    source.manifest.skills = shelf.iter().cloned().collect();
-    let mut job = prompt.unless_interrupted(Job::prepare(source, values, config, hands, output)).await?;
-    let state = job.state()?;
+    let values = given.values(definition.inputs(), HOW_TO_GIVE)?;
+    let options = options(wanted);
+    let mut notes = Vec::new();
+    let preparing = async {
+        let prepared = host.prepare(loaded, values, &options, &mut notes).await;
+        prepared.map_err(Failure::from)
+    };
+    let prepared = prompt.unless_interrupted(preparing).await;
+    host::tell(&notes, output);
+    let mut prepared = prepared?;
+    let state = prepared.state()?;
     if wanted.dry_run {
-        job.check_model()?;
-        return describe(arguments, wanted, &job, &state, output);
+        prepared.check_model()?;
+        return describe(arguments, wanted, &prepared, &state, output);
     }
     // Last of all: it may have a gigabyte to fetch.
-    prompt.unless_interrupted(job.load(output)).await?;
+    prompt.unless_interrupted(load(&mut prepared, output)).await?;
+    if let Some(earlier) = host.config().places().old_store.as_ref().filter(|_| !arguments.store.exists()) {
+        let shown = text::clean(&earlier.display().to_string());
+        output.note(&format!(
+            "earlier versions kept runs in {shown}; `convoke store move` takes them along only before there are new ones, \
+             `convoke store move --to PATH` at any time"
+        ));
+    }
     let mut session = Session::open_or_make(arguments, output)?;
-    let run = job.create(&session, &state, wanted.id.clone()).await?;
-    job.go_on(&mut session, run, &wanted.common, WhenBusy::Refuse, prompt, arguments.color).await
+    let created = prepared.create(&*session.store, wanted.id.clone(), Some(who::name())).await;
+    let run = created.map_err(|error| match error {
+        convoke_host::HostError::Store(convoke_core::StoreError::Exists { run }) => {
+            let resume = session.command(&format!("resume {}", shell::quoted(run.as_str())));
+            Failure::failed(format!("there is a run `{run}` already"))
+                .hint(format!("choose another id, or go on with that one: `{resume}`"))
+        }
+        other => other.into(),
+    })?;
+    go_on(prepared, &mut session, run, &wanted.common, WhenBusy::Refuse, prompt, arguments.color).await
 }
 
-fn source(
-    wanted: &RunArguments,
-    checked: Checked,
-    beside: Kept,
-    place: Place,
-    config: &Config,
-) -> Result<Source, Failure> {
-    let Some(file) = checked.file else {
-        let found = counted(checked.diagnostics.errors(), checked.diagnostics.warnings());
-        return Err(Failure::failed(format!("the Agentfile is not valid: {found}")));
-    };
-    let path = std::path::absolute(&wanted.file).unwrap_or_else(|_| wanted.file.clone());
-    let path = if is_standard_input(&wanted.file) { &wanted.file } else { &path };
-    let workspace = config.workspace();
-    let manifest = Manifest {
-        path: path.display().to_string(),
-        text: checked.source.text().to_owned(),
-        beside,
-        place: Some(place),
-        model: wanted.common.model.clone(),
-        model_asked: wanted.common.model.is_some(),
-        workspace: if workspace.summary { summary(&workspace.path) } else { String::new() },
-        tools: Vec::new(),
-        skills: Vec::new(),
-        answers: Some((&config.supervision()).into()),
-        policy: wanted.common.policy.clone(),
-        limits: wanted.common.budget.clone(),
-        timeout: wanted.common.timeout,
-        fingerprints: Fingerprints::default(),
-    };
-    Ok(Source { file, manifest })
+fn options(wanted: &RunArguments) -> StartOptions {
+    let mut options = StartOptions::default();
+    options.model.clone_from(&wanted.common.model);
+    options.policy.clone_from(&wanted.common.policy);
+    options.limits.clone_from(&wanted.common.budget);
+    options.timeout = wanted.common.timeout;
+    options.skills.clone_from(&wanted.skills);
+    options.servers = if wanted.dry_run { Servers::LeaveAlone } else { Servers::Start };
+    options
 }
 
 /// Says what would be done.
 fn describe(
     arguments: &Arguments,
     wanted: &RunArguments,
-    job: &Job,
-    state: &convoke_goals::GoalState,
+    prepared: &Prepared,
+    state: &[u8],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let model = job.manifest().model.as_deref();
+    let model = prepared.manifest().model.as_deref();
+    let state: GoalState = serde_json::from_slice(state).unwrap_or_default();
+    let definition = prepared.definition();
     if arguments.json || wanted.common.output != Format::Text {
         let description = json!({
             "dry_run": true,
             "model": model,
             "inputs": state.inputs,
-            "outline": outline::to_json(job.file()),
+            "outline": definition.outline(),
         });
         return output.json(&description);
     }
@@ -121,5 +119,5 @@ fn describe(
         output.plain(&format!("input  {} = {}", text::one_line(name), text::one_line(&value.to_string())))?;
     }
     output.plain("")?;
-    outline::to_text(job.file()).lines().try_for_each(|line| output.plain(&text::clean(line)))
+    definition.outline_text().lines().try_for_each(|line| output.plain(&text::clean(line)))
 }

@@ -4,16 +4,14 @@ use std::collections::HashSet;
 
 use convoke_core::RunStatus;
 use convoke_core::store::{RunQuery, RunRecord};
-use convoke_history::{History, Spent};
+use convoke_history::json::{RunView, SpentView};
+use convoke_history::{History, RunStanding, Spent, run_duration};
 
 use crate::arguments::Runs;
 use crate::failure::Failure;
 use crate::human;
-use crate::render::took;
 use crate::session::Session;
-use crate::standing::RunStanding;
-use crate::terminal::{Align, Column, Ink, Table, text};
-use crate::view::{RunView, SpentView};
+use crate::terminal::{Align, Column, Table, Tone, text};
 
 /// Ids are never cut shorter than this.
 const SHORTEST_ID: usize = 12;
@@ -151,14 +149,14 @@ fn table(session: &Session<'_>, runs: &[Listed]) -> Table {
         let record = &run.record;
         let standing = RunStanding::of(record);
         table.row([
-            (Ink::Strong, record.id.to_string()),
-            (Ink::Plain, text::one_line(&record.workflow)),
-            (standing.ink(), standing.name().to_owned()),
-            (Ink::Plain, human::ago(record.created, session.now)),
-            (Ink::Plain, human::maybe_duration(took(record, session.now))),
-            (Ink::Plain, run.model_calls().to_string()),
-            (Ink::Plain, human::tokens(run.tokens())),
-            (Ink::Plain, run.cost()),
+            (Tone::Strong, record.id.to_string()),
+            (Tone::Plain, text::one_line(&record.workflow)),
+            (standing.tone(), standing.name().to_owned()),
+            (Tone::Plain, human::ago(record.created, session.now)),
+            (Tone::Plain, human::maybe_duration(run_duration(record, session.now))),
+            (Tone::Plain, run.model_calls().to_string()),
+            (Tone::Plain, human::tokens(run.tokens())),
+            (Tone::Plain, run.cost()),
         ]);
     }
     table

@@ -2,36 +2,34 @@
 
 use convoke_core::RunStatus;
 use convoke_history::History;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use convoke_history::account::{Block, EffectRenderer};
+use convoke_history::json::HistoryView;
 
 use crate::arguments::Show;
 use crate::failure::Failure;
-use crate::gist::Gist;
 use crate::onward;
-use crate::render::{Block, Teller, doubts, header, open_question, tree};
+use crate::render::{BlockLines, doubts, header, open_question, tree};
 use crate::select;
 use crate::session::Session;
 use crate::shell;
-use crate::terminal::{Ink, Rich};
-use crate::view::{EffectView, EndingView, NodeView, QuestionView, RunView, time};
+use crate::terminal::{Rich, Tone};
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
     let history = History::load(&*session.store, &record.id).await?;
+    let gist = convoke_host::gist(&history);
     if session.json {
-        let view = ShownView::new(&history, session);
+        let view = HistoryView::new(&history, &gist, session.now);
         return session.output.json(&view);
     }
-    let gist = Gist::of(&history);
     let sections = [
         header(&history, session.now, session.output.width()),
-        texts(session, &gist.given(), arguments),
+        texts(session, &gist.inputs_blocks(), arguments),
         whole_tree(session, &history, arguments),
         doubts(session, &history),
         questions(session, &history, arguments),
         error(session, &history),
-        texts(session, &gist.came_to().into_iter().collect::<Vec<_>>(), arguments),
+        texts(session, &gist.result_block().into_iter().collect::<Vec<_>>(), arguments),
         state(&history, arguments),
     ];
     let mut is_first = true;
@@ -62,9 +60,9 @@ fn texts(session: &Session<'_>, blocks: &[Block], arguments: &Show) -> Vec<Rich>
 
 fn whole_tree(session: &Session<'_>, history: &History, arguments: &Show) -> Vec<Rich> {
     if history.effects.is_empty() {
-        return vec![Rich::new(Ink::Faint, "nothing in its journal yet")];
+        return vec![Rich::new(Tone::Faint, "nothing in its journal yet")];
     }
-    tree(history, session.output.width(), arguments.full.then(|| Teller::new(history)))
+    tree(history, session.output.width(), arguments.full.then(|| EffectRenderer::new(history)))
 }
 
 fn questions(session: &Session<'_>, history: &History, arguments: &Show) -> Vec<Rich> {
@@ -84,7 +82,7 @@ fn error(session: &Session<'_>, history: &History) -> Vec<Rich> {
     let Some(ending) = ending else { return Vec::new() };
     let Some(error) = &ending.error else { return Vec::new() };
     let (margin, width) = (Rich::default(), session.output.width());
-    let mut lines = Block::new("error", error.clone()).inked(Ink::Bad).lines(&margin, width, None);
+    let mut lines = Block::new("error", error.clone()).toned(Tone::Bad).lines(&margin, width, None);
     for path in &ending.failed_at {
         lines.extend(Block::new("at", path.to_string()).lines(&margin, width, None));
     }
@@ -100,7 +98,7 @@ fn state(history: &History, arguments: &Show) -> Vec<Rich> {
             let json = serde_json::to_string_pretty(state).unwrap_or_else(|_| state.to_string());
             json.lines().map(Rich::plain).collect()
         }
-        None => vec![Rich::new(Ink::Faint, format!("no final state: the run is {}", history.record.status))],
+        None => vec![Rich::new(Tone::Faint, format!("no final state: the run is {}", history.record.status))],
     }
 }
 
@@ -140,39 +138,7 @@ fn waits_for(session: &Session<'_>, history: &History) -> Option<String> {
         return Some(format!("it waits to be sent something: `{send}`"));
     }
     match record.wake {
-        Some(wake) => Some(format!("it sleeps until {}; then {}", time(wake), resume())),
+        Some(wake) => Some(format!("it sleeps until {wake}; then {}", resume())),
         None => Some(format!("it can go on: {}", resume())),
-    }
-}
-
-#[derive(Serialize)]
-struct ShownView<'a> {
-    run: RunView<'a>,
-    inputs: Map<String, Value>,
-    /// What it came to, as text.
-    result: Option<String>,
-    ending: Option<EndingView<'a>>,
-    questions: Vec<QuestionView<'a>>,
-    effects: Vec<EffectView<'a>>,
-    tree: NodeView<'a>,
-}
-
-impl<'a> ShownView<'a> {
-    fn new(history: &'a History, session: &Session<'_>) -> Self {
-        let mut prompts = history.conversations.prompts();
-        let Gist { inputs, result, .. } = Gist::of(history);
-        Self {
-            run: RunView::new(&history.record, (&history.spent()).into(), session.now),
-            inputs,
-            result,
-            ending: history.ending.as_ref().map(EndingView::from),
-            questions: history.questions.iter().map(|open| QuestionView::new(open, session.now)).collect(),
-            effects: history
-                .effects
-                .iter()
-                .map(|effect| EffectView::new(history, effect, &mut prompts))
-                .collect(),
-            tree: NodeView::root(history),
-        }
     }
 }

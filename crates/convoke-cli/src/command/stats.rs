@@ -1,52 +1,20 @@
 //! `convoke runs --stats`
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use convoke_core::store::RunRecord;
-use convoke_core::{RunStatus, Timestamp};
-use convoke_history::{Spent, Tally};
+use convoke_history::json::StatsView;
+use convoke_history::{AllStats, Spent, Stats, Tally};
 
 use crate::failure::Failure;
 use crate::human;
 use crate::render::tokens;
 use crate::session::Session;
-use crate::standing::RunStanding;
-use crate::terminal::{Align, Column, Ink, Rich, Table, text};
-use crate::view::StatsView;
+use crate::terminal::{Align, Column, Rich, Table, Tone, text};
 
 /// The widest label.
 const LABEL: usize = 13;
 
-/// Sums over some runs.
-#[derive(Debug, Default)]
-pub(crate) struct Stats {
-    pub(crate) runs: u64,
-    /// How many stand where, in the order of [`RunStanding::ALL`].
-    pub(crate) standing: Vec<(RunStanding, u64)>,
-    pub(crate) tally: Tally,
-    /// How long the runs took that are over, shortest first.
-    pub(crate) durations: Vec<Duration>,
-    /// When the first and the last of them began.
-    pub(crate) began: Option<(Timestamp, Timestamp)>,
-}
-
-/// Sums over all runs, and by workflow.
-#[derive(Debug, Default)]
-pub(crate) struct AllStats {
-    pub(crate) all: Stats,
-    pub(crate) workflows: BTreeMap<String, Stats>,
-}
-
 pub(super) async fn run(session: &mut Session<'_>, records: &[RunRecord]) -> Result<(), Failure> {
-    let mut stats = AllStats::default();
-    for record in records {
-        let tally = Tally::read(&*session.store, record).await?;
-        stats.all.add(record, &tally);
-        stats.workflows.entry(record.workflow.clone()).or_default().add(record, &tally);
-    }
-    stats.all.finish();
-    stats.workflows.values_mut().for_each(Stats::finish);
+    let stats = AllStats::read(&*session.store, records).await?;
     if session.json {
         return session.output.json(&StatsView::from(&stats));
     }
@@ -64,42 +32,6 @@ pub(super) async fn run(session: &mut Session<'_>, records: &[RunRecord]) -> Res
         lines.extend(models(&stats.all.tally).lines(width));
     }
     lines.iter().try_for_each(|line| session.output.line(line))
-}
-
-impl Stats {
-    fn add(&mut self, record: &RunRecord, tally: &Tally) {
-        self.runs += 1;
-        self.tally += tally;
-        let own = RunStanding::of(record);
-        match self.standing.iter_mut().find(|(standing, _)| *standing == own) {
-            Some((_, count)) => *count += 1,
-            None => self.standing.push((own, 1)),
-        }
-        if record.status.is_final() {
-            self.durations.push(record.updated.since(record.created));
-        }
-        let (first, last) = self.began.unwrap_or((record.created, record.created));
-        self.began = Some((first.min(record.created), last.max(record.created)));
-    }
-
-    fn finish(&mut self) {
-        self.durations.sort_unstable();
-        let place = |standing: &RunStanding| RunStanding::ALL.iter().position(|one| one == standing);
-        self.standing.sort_by_key(|(standing, _)| place(standing));
-    }
-
-    pub(crate) fn total_duration(&self) -> Duration {
-        self.durations.iter().sum()
-    }
-
-    pub(crate) fn median_duration(&self) -> Option<Duration> {
-        let middle = self.durations.len() / 2;
-        let upper = *self.durations.get(middle)?;
-        match self.durations.len() % 2 {
-            0 => Some((self.durations[middle - 1] + upper) / 2),
-            _ => Some(upper),
-        }
-    }
 }
 
 fn sums(stats: &Stats) -> Vec<Rich> {
@@ -125,7 +57,7 @@ fn runs(stats: &Stats) -> Rich {
     let mut line = line("runs", stats.runs.to_string());
     for (index, (standing, count)) in stats.standing.iter().enumerate() {
         let before = if index == 0 { ": " } else { ", " };
-        line = line.with(Ink::Plain, before).with(standing.ink(), format!("{count} {}", standing.name()));
+        line = line.with(Tone::Plain, before).with(standing.tone(), format!("{count} {}", standing.name()));
     }
     line
 }
@@ -150,7 +82,7 @@ fn duration(stats: &Stats) -> String {
 }
 
 fn line(label: &str, value: String) -> Rich {
-    Rich::new(Ink::Faint, format!("{label:<LABEL$}")).with(Ink::Plain, value)
+    Rich::new(Tone::Faint, format!("{label:<LABEL$}")).with(Tone::Plain, value)
 }
 
 fn workflows(stats: &AllStats) -> Table {
@@ -164,21 +96,17 @@ fn workflows(stats: &AllStats) -> Table {
         Column::new("median", Align::Right),
     ]);
     for (name, group) in &stats.workflows {
-        let completed = group
-            .standing
-            .iter()
-            .find(|(standing, _)| *standing == RunStanding::Status(RunStatus::Completed));
         let spent = &group.tally.spent;
         let cells = [
             group.runs.to_string(),
-            completed.map_or(0, |(_, count)| *count).to_string(),
+            group.completed().to_string(),
             spent.model_calls.to_string(),
             human::tokens(spent.usage.total_tokens()),
             dashed(human::spent_cost(spent)),
             human::maybe_duration(group.median_duration()),
         ];
-        let name = (Ink::Strong, text::one_line(name));
-        table.row(std::iter::once(name).chain(cells.map(|cell| (Ink::Plain, cell))));
+        let name = (Tone::Strong, text::one_line(name));
+        table.row(std::iter::once(name).chain(cells.map(|cell| (Tone::Plain, cell))));
     }
     table
 }
@@ -207,29 +135,12 @@ fn models(tally: &Tally) -> Table {
             dashed(human::spent_cost(spent)),
             spent.unpriced_calls.to_string(),
         ];
-        let name = (Ink::Strong, text::one_line(name));
-        table.row(std::iter::once(name).chain(cells.map(|cell| (Ink::Plain, cell))));
+        let name = (Tone::Strong, text::one_line(name));
+        table.row(std::iter::once(name).chain(cells.map(|cell| (Tone::Plain, cell))));
     }
     table
 }
 
 fn dashed(text: String) -> String {
     if text.is_empty() { human::NOTHING.to_owned() } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_the_middle_or_between_the_two_in_the_middle() {
-        let median = |seconds: &[u64]| {
-            let durations = seconds.iter().map(|seconds| Duration::from_secs(*seconds)).collect();
-            Stats { durations, ..Stats::default() }.median_duration().map(|median| median.as_secs())
-        };
-        assert_eq!(
-            [median(&[]), median(&[4]), median(&[1, 3]), median(&[1, 2, 90])],
-            [None, Some(4), Some(2), Some(2)]
-        );
-    }
 }

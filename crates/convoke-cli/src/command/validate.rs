@@ -1,20 +1,23 @@
 //! `convoke validate`
 
 use convoke_goals::agentfile::diagnostic;
+use convoke_host::counted;
 
-use crate::agentfiles::{check, counted, tell};
+use crate::agentfiles::tell;
 use crate::arguments::{Arguments, Validate};
 use crate::configuration;
 use crate::failure::Failure;
-use crate::terminal::{Ink, Output, Rich};
+use crate::host;
+use crate::terminal::{Output, Rich, Tone};
 
 pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output) -> Result<(), Failure> {
     let config = configuration::load(arguments)?;
     let skills = configuration::skills(&config, &wanted.skills, output)?;
+    let host = host::of(arguments, config)?;
     let mut all = Vec::new();
     let (mut invalid, mut errors, mut warnings) = (0, 0, 0);
     for path in &wanted.files {
-        let checked = check(path, &skills)?;
+        let checked = host.load_with(path, &skills)?;
         let found = &checked.diagnostics;
         errors += found.errors();
         warnings += found.warnings();
@@ -22,8 +25,8 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
         for note in checked.notes() {
             output.note(&note);
         }
-        let profiles = checked.file.iter().flat_map(|file| file.profiles());
-        for unknown in profiles.filter_map(|profile| config.profile(profile).err()) {
+        let profiles = checked.agentfile().into_iter().flat_map(|file| file.profiles());
+        for unknown in profiles.filter_map(|profile| host.config().profile(profile).err()) {
             output.note(&format!("{}: {unknown}; or run it with --model", checked.source.name()));
         }
         if arguments.json {
@@ -33,16 +36,16 @@ pub(crate) fn run(arguments: &Arguments, wanted: &Validate, output: &mut Output)
         tell(&checked.source, found, output);
         let name = format!(" {}", checked.source.name());
         let line = if found.errors() > 0 {
-            Rich::new(Ink::Bad, "✗ Invalid").with(Ink::Plain, name)
+            Rich::new(Tone::Bad, "✗ Invalid").with(Tone::Plain, name)
         } else {
-            Rich::new(Ink::Good, "✓ Valid").with(Ink::Plain, name)
+            Rich::new(Tone::Good, "✓ Valid").with(Tone::Plain, name)
         };
         let counts = if found.is_empty() {
             String::new()
         } else {
             format!(": {}", counted(found.errors(), found.warnings()))
         };
-        output.line(&line.with(Ink::Faint, counts))?;
+        output.line(&line.with(Tone::Faint, counts))?;
     }
     if arguments.json {
         let results: Vec<_> =

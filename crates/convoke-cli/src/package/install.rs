@@ -1,15 +1,16 @@
 //! `convoke install`
 
+use convoke_host::in_words;
 use convoke_package::{InstallOptions, Package};
 use serde_json::json;
 
 use super::arguments::Install;
-use super::{in_words, installed, places, verification_json};
+use super::{installed, places, verification_json};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::shell;
 use crate::terminal::text::one_line;
-use crate::terminal::{Ink, Output, Rich};
+use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) -> Result<(), Failure> {
     let package = Package::open(&wanted.file)?;
@@ -40,8 +41,8 @@ pub(super) fn run(arguments: &Arguments, wanted: &Install, output: &mut Output) 
     }
     let done = if wanted.dry_run { "would install" } else { "installed" };
     let title = format!(" {} {}", installed.name, installed.version);
-    output.line(&Rich::new(Ink::Plain, done).with(Ink::Strong, title).with(
-        Ink::Plain,
+    output.line(&Rich::new(Tone::Plain, done).with(Tone::Strong, title).with(
+        Tone::Plain,
         format!(", {}: {}", in_words(&installed.verification), installed.path.display()),
     ))?;
     for (name, range) in &installed.dependencies {

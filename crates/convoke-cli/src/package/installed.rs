@@ -11,7 +11,7 @@ use super::places;
 use crate::arguments::{Arguments, Command};
 use crate::failure::Failure;
 use crate::terminal::text::one_line;
-use crate::terminal::{Align, Column, Ink, Output, Rich, Table};
+use crate::terminal::{Align, Column, Output, Rich, Table, Tone};
 
 /// Lists what is installed.
 pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
@@ -31,9 +31,9 @@ pub(super) fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Fai
     let mut table = Table::new([left("PACKAGE"), left("VERSION"), left("FOLDER")]);
     for found in &all {
         table.row([
-            (Ink::Strong, one_line(&found.name)),
-            (Ink::Plain, one_line(&found.version)),
-            (Ink::Faint, one_line(&found.path.display().to_string())),
+            (Tone::Strong, one_line(&found.name)),
+            (Tone::Plain, one_line(&found.version)),
+            (Tone::Faint, one_line(&found.path.display().to_string())),
         ]);
     }
     table.lines(output.width()).iter().try_for_each(|line| output.line(line))
@@ -50,7 +50,7 @@ pub(super) fn remove(arguments: &Arguments, wanted: &Uninstall, output: &mut Out
         version.remove()?;
         if !arguments.json {
             let title = format!(" {} {}", one_line(&version.name), one_line(&version.version));
-            output.line(&Rich::plain("removed").with(Ink::Strong, title))?;
+            output.line(&Rich::plain("removed").with(Tone::Strong, title))?;
         }
     }
     match arguments.json {

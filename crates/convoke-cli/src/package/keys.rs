@@ -10,7 +10,7 @@ use super::places;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::terminal::text::one_line;
-use crate::terminal::{Ink, Output, Rich};
+use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn generate(arguments: &Arguments, wanted: &Keygen, output: &mut Output) -> Result<(), Failure> {
     let path = match &wanted.path {
@@ -33,8 +33,8 @@ pub(super) fn generate(arguments: &Arguments, wanted: &Keygen, output: &mut Outp
         ("fingerprint", fingerprint.to_string(), ""),
     ];
     for (label, value, what) in rows {
-        let line = Rich::new(Ink::Faint, format!("{label:13}")).with(Ink::Plain, value);
-        output.line(&line.with(Ink::Faint, what))?;
+        let line = Rich::new(Tone::Faint, format!("{label:13}")).with(Tone::Plain, value);
+        output.line(&line.with(Tone::Faint, what))?;
     }
     Ok(())
 }
@@ -61,8 +61,8 @@ pub(super) fn trust(arguments: &Arguments, wanted: &Trust, output: &mut Output) 
         output.note("no key is trusted; `convoke trust KEY --as NAME` trusts one");
     }
     for (name, key) in store.iter() {
-        let line = Rich::new(Ink::Faint, key.fingerprint().to_string());
-        output.line(&line.with(Ink::Strong, format!("  {}", one_line(name))))?;
+        let line = Rich::new(Tone::Faint, key.fingerprint().to_string());
+        output.line(&line.with(Tone::Strong, format!("  {}", one_line(name))))?;
     }
     Ok(())
 }

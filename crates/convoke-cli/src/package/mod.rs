@@ -6,13 +6,10 @@ mod installed;
 mod keys;
 mod pack;
 mod places;
-mod run;
 mod verify;
 
 pub(crate) use arguments::PackageCommand;
 pub(crate) use installed::{meant, name_files};
-pub(crate) use places::trust_store;
-pub(crate) use run::{Unpacked, unpacked};
 
 use convoke_package::{KeyError, Package, PackageError, Verification};
 use serde_json::{Value, json};
@@ -35,21 +32,6 @@ pub(crate) fn command(
         PackageCommand::Uninstall(wanted) => installed::remove(arguments, wanted, output),
         PackageCommand::Keygen(wanted) => keys::generate(arguments, wanted, output),
         PackageCommand::Trust(wanted) => keys::trust(arguments, wanted, output),
-    }
-}
-
-/// What is known of a signature, in a few words.
-fn in_words(verification: &Verification) -> String {
-    match verification {
-        Verification::Verified { key, name } => format!("signed by {name} ({key})"),
-        Verification::Unsigned => "not signed".to_owned(),
-        Verification::UnknownKey { fingerprint: Some(key) } => {
-            format!("signed with a key that is not trusted here; it says {key}")
-        }
-        Verification::UnknownKey { fingerprint: None } => {
-            "signed with a key that is not trusted here".to_owned()
-        }
-        Verification::Invalid { reason } => format!("wrongly signed: {reason}"),
     }
 }
 

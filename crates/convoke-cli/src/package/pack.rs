@@ -3,15 +3,16 @@
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use convoke_host::in_words;
 use convoke_package::{PackOptions, Package, SigningKey, TrustStore};
 use serde_json::json;
 
 use super::arguments::Pack;
-use super::{in_words, title, verification_json};
+use super::{title, verification_json};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::human;
-use crate::terminal::{Ink, Output, Rich};
+use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> Result<(), Failure> {
     let mut options = PackOptions::default();
@@ -48,8 +49,10 @@ pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> 
     let size = human::bytes(bytes.len() as u64);
     let count = human::count(files.len() as u64, "file");
     output.line(
-        &Rich::new(Ink::Strong, path.display().to_string())
-            .with(Ink::Plain, format!("  {}, {count}, {size}, {}", title(&package), in_words(&verification))),
+        &Rich::new(Tone::Strong, path.display().to_string()).with(
+            Tone::Plain,
+            format!("  {}, {count}, {size}, {}", title(&package), in_words(&verification)),
+        ),
     )
 }
 

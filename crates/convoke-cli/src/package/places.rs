@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use convoke_config::Environment;
+use convoke_host::trust_store;
 use convoke_package::{PublicKey, TrustStore};
 
 use crate::failure::Failure;
@@ -17,17 +18,9 @@ pub(super) fn trusted() -> Result<PathBuf, Failure> {
     Ok(settings()?.join("trusted"))
 }
 
-/// Whom this user trusts. Without a home, nobody.
-pub(crate) fn trust_store() -> Result<TrustStore, Failure> {
-    match Environment::process().configuration_folder() {
-        Some(folder) => Ok(TrustStore::read(folder.join("trusted"))?),
-        None => Ok(TrustStore::default()),
-    }
-}
-
 /// Only this key, or everybody this user trusts.
 pub(super) fn trust(key: Option<&Path>) -> Result<TrustStore, Failure> {
-    let Some(path) = key else { return trust_store() };
+    let Some(path) = key else { return Ok(trust_store(&Environment::process())?) };
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     Ok(TrustStore::default().with(name, PublicKey::read(path)?))
 }

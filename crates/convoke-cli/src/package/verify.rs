@@ -1,15 +1,16 @@
 //! `convoke verify`
 
+use convoke_host::in_words;
 use convoke_package::{Package, Verification};
 use serde_json::json;
 
 use super::arguments::Verify;
-use super::{in_words, places, title, verification_json};
+use super::{places, title, verification_json};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::human;
 use crate::terminal::text::one_line;
-use crate::terminal::{Ink, Output, Rich};
+use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -> Result<(), Failure> {
     let package = Package::open(&wanted.file)?;
@@ -27,20 +28,20 @@ pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -
         }))?;
     } else {
         let (ink, sign) = if verification.is_verified() {
-            (Ink::Good, "✓ Verified")
+            (Tone::Good, "✓ Verified")
         } else {
-            (Ink::Bad, "✗ Not verified")
+            (Tone::Bad, "✗ Not verified")
         };
-        let line = Rich::new(ink, sign).with(Ink::Strong, format!(" {}", one_line(&title(&package))));
-        output.line(&line.with(Ink::Plain, format!(": {}", in_words(&verification))))?;
+        let line = Rich::new(ink, sign).with(Tone::Strong, format!(" {}", one_line(&title(&package))));
+        output.line(&line.with(Tone::Plain, format!(": {}", in_words(&verification))))?;
         if !package.manifest().description.is_empty() {
             output.plain(&format!("  {}", one_line(&package.manifest().description)))?;
         }
         for file in &files {
             let run = if file.executable { "  can be run" } else { "" };
             output.line(
-                &Rich::new(Ink::Plain, format!("  {}", one_line(&file.path)))
-                    .with(Ink::Faint, format!("  {}{run}", human::bytes(file.size))),
+                &Rich::new(Tone::Plain, format!("  {}", one_line(&file.path)))
+                    .with(Tone::Faint, format!("  {}{run}", human::bytes(file.size))),
             )?;
         }
     }

@@ -3,9 +3,9 @@
 //! What is going on, has failed or waits for somebody is shown as long as there is room for it at all; what is over, and
 //! what has not begun, is put together in one line where it must be.
 
-use super::row::State;
-use super::tree::Progress;
-use crate::terminal::{Ink, Rich};
+use convoke_history::progress::{NodeState, Progress};
+
+use crate::terminal::{Rich, Tone};
 
 /// What stands in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum Item {
     Row(usize),
     /// Several nodes that stand beside each other and at the same point.
     Many {
-        state: State,
+        state: NodeState,
         count: usize,
     },
 }
@@ -60,7 +60,7 @@ fn walk(progress: &Progress, row: usize, level: Level, margin: Option<&str>, lin
             true => (format!("{margin}└─ "), format!("{margin}   ")),
             false => (format!("{margin}├─ "), format!("{margin}│  ")),
         };
-        lines.push(Line { branch: Rich::new(Ink::Faint, branch), item: *item });
+        lines.push(Line { branch: Rich::new(Tone::Faint, branch), item: *item });
         if let Item::Row(child) = *item {
             walk(progress, child, level, Some(&inner), lines);
         }
@@ -68,12 +68,12 @@ fn walk(progress: &Progress, row: usize, level: Level, margin: Option<&str>, lin
 }
 
 fn below(progress: &Progress, row: usize, level: Level) -> Vec<Item> {
-    let is_quiet = |state: State| state.is_settled() || state == State::Waiting;
-    let children = &progress.rows[row].children;
-    if progress.rows[row].state == State::Skipped {
+    let is_quiet = |state: NodeState| state.is_settled() || state == NodeState::Waiting;
+    let children = &progress.nodes()[row].children;
+    if progress.nodes()[row].state == NodeState::Skipped {
         return Vec::new();
     }
-    if level != Level::Everything && row > 0 && is_quiet(progress.rows[row].state) {
+    if level != Level::Everything && row > 0 && is_quiet(progress.nodes()[row].state) {
         return Vec::new();
     }
     if level != Level::Together {
@@ -81,7 +81,7 @@ fn below(progress: &Progress, row: usize, level: Level) -> Vec<Item> {
     }
     let mut items: Vec<Item> = Vec::new();
     for child in children {
-        let state = progress.rows[*child].state;
+        let state = progress.nodes()[*child].state;
         match items.last_mut() {
             Some(Item::Many { state: before, count }) if is_quiet(state) && *before == state => *count += 1,
             _ if is_quiet(state) => items.push(Item::Many { state, count: 1 }),
@@ -107,9 +107,9 @@ fn below(progress: &Progress, row: usize, level: Level) -> Vec<Item> {
 fn leave_out(progress: &Progress, mut lines: Vec<Line>, height: usize) -> (Vec<Line>, usize) {
     let weight = |line: &Line| match line.item {
         Item::Row(0) => 4,
-        Item::Row(row) => match progress.rows[row].state {
-            State::Failed | State::Person => 3,
-            State::Running | State::Stopped => 2,
+        Item::Row(row) => match progress.nodes()[row].state {
+            NodeState::Failed | NodeState::Person => 3,
+            NodeState::Running | NodeState::Stopped => 2,
             _ => 1,
         },
         Item::Many { .. } => 0,

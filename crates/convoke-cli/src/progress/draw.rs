@@ -1,12 +1,12 @@
 //! The tree as a picture: a pure function of what is known, the room there is, and the time.
 
 use convoke_core::Timestamp;
+use convoke_history::progress::{NodeState, Progress, ProgressNode};
 
 use super::clip::{Item, Line, fitting};
-use super::row::{Row, State};
-use super::tree::Progress;
+use super::sign::sign;
 use crate::human;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 /// Narrower than this, only the time is beside the names.
 const WIDE: usize = 60;
@@ -38,7 +38,7 @@ pub(crate) fn draw(progress: &Progress, view: View) -> Vec<Rich> {
     let (lines, left_out) = fitting(progress, height - 1 - said.len());
     let mut picture = rows(progress, &lines, view);
     if left_out > 0 {
-        picture.push(Rich::new(Ink::Faint, format!("… and {left_out} more")));
+        picture.push(Rich::new(Tone::Faint, format!("… and {left_out} more")));
     }
     picture.extend(said);
     picture.push(summary(progress, view));
@@ -63,7 +63,7 @@ fn aligned(left: Rich, right: &[String; 3], columns: [usize; 3], width: usize) -
     let empty = right.iter().take_while(|cell| cell.is_empty()).count();
     for (cell, column) in right.iter().zip(columns).skip(empty).filter(|(_, column)| *column > 0) {
         let space = column.saturating_sub(text::width(cell)) + 2;
-        cells = cells.with(Ink::Faint, format!("{}{cell}", " ".repeat(space)));
+        cells = cells.with(Tone::Faint, format!("{}{cell}", " ".repeat(space)));
     }
     if cells.width() == 0 {
         return left;
@@ -74,39 +74,39 @@ fn aligned(left: Rich, right: &[String; 3], columns: [usize; 3], width: usize) -
 fn left(progress: &Progress, line: &Line, now: Timestamp) -> Rich {
     match line.item {
         Item::Many { state, count } => {
-            let (ink, sign) = state.sign(now);
+            let (ink, sign) = sign(state, now);
             let word = match state {
-                State::Done => "done",
-                State::Skipped => "skipped",
+                NodeState::Done => "done",
+                NodeState::Skipped => "skipped",
                 _ => "to come",
             };
-            line.branch.clone().with(ink, sign).with(Ink::Faint, format!(" {count} {word}"))
+            line.branch.clone().with(ink, sign).with(Tone::Faint, format!(" {count} {word}"))
         }
         Item::Row(row) => {
-            let row = &progress.rows[row];
-            let (ink, sign) = row.state.sign(now);
+            let row = &progress.nodes()[row];
+            let (ink, sign) = sign(row.state, now);
             let name = match row.state {
-                State::Waiting | State::Skipped => Ink::Faint,
-                _ => Ink::Strong,
+                NodeState::Waiting | NodeState::Skipped => Tone::Faint,
+                _ => Tone::Strong,
             };
             let left = line.branch.clone().with(ink, sign).with(name, format!(" {}", row.name));
             let details = details(row, now);
-            if details.is_empty() { left } else { left.with(Ink::Faint, format!("  {details}")) }
+            if details.is_empty() { left } else { left.with(Tone::Faint, format!("  {details}")) }
         }
     }
 }
 
 /// What there is to say about a node, besides its name and its numbers.
-fn details(row: &Row, now: Timestamp) -> String {
+fn details(row: &ProgressNode, now: Timestamp) -> String {
     let mut details = Vec::new();
-    if row.iteration > 0 && (row.state == State::Running || row.iteration > 1) {
+    if row.iteration > 0 && (row.state == NodeState::Running || row.iteration > 1) {
         details.push(format!("iteration {}", row.iteration));
     }
     if row.attempt > 1 {
         details.push(format!("try {}", row.attempt));
     }
     match row.state {
-        State::Running => {
+        NodeState::Running => {
             // The newest of each kind of thing: what goes on inside of a part says more than the part.
             if let Some((_, activity)) = row.activities.last() {
                 details.push(activity.words(now));
@@ -115,7 +115,7 @@ fn details(row: &Row, now: Timestamp) -> String {
                 details.push(format!("+{}", row.activities.len() - 1));
             }
         }
-        State::Person if row.note.is_empty() => details.push("waits for a person".to_owned()),
+        NodeState::Person if row.note.is_empty() => details.push("waits for a person".to_owned()),
         _ => {}
     }
     if !row.note.is_empty() {
@@ -126,11 +126,11 @@ fn details(row: &Row, now: Timestamp) -> String {
 
 fn right(progress: &Progress, item: Item, view: View) -> [String; 3] {
     let Item::Row(index) = item else { return Default::default() };
-    let row = &progress.rows[index];
+    let row = &progress.nodes()[index];
     let took = row.elapsed(view.now);
     let time = match row.state {
-        State::Waiting | State::Skipped => String::new(),
-        State::Done if progress.resumed && !row.is_live => "before".to_owned(),
+        NodeState::Waiting | NodeState::Skipped => String::new(),
+        NodeState::Done if progress.is_resumed() && !row.is_live => "before".to_owned(),
         _ => human::duration(took),
     };
     if view.width < WIDE {
@@ -145,28 +145,28 @@ fn right(progress: &Progress, item: Item, view: View) -> [String; 3] {
 
 fn summary(progress: &Progress, view: View) -> Rich {
     let (settled, goals) = progress.goals();
-    let used = progress.used();
+    let used = &progress.root().used;
     let mut parts = vec![format!("{settled} of {}", human::count(goals as u64, "goal"))];
     if used.calls > 0 {
         parts.push(human::count(used.calls, "model call"));
         parts.push(format!("{} tokens", used.tokens()));
         parts.push(used.cost());
     }
-    if let Some((read, all)) = view.reading.filter(|_| progress.ended.is_none()) {
+    if let Some((read, all)) = view.reading.filter(|_| progress.ended().is_none()) {
         parts.push(format!("reading {read} of {all} tokens"));
     }
-    let hint = if progress.ended.is_none() { "  Ctrl-C stops" } else { "" };
+    let hint = if progress.ended().is_none() { "  Ctrl-C stops" } else { "" };
     let line = Rich::plain(parts.join(" · "));
-    if line.width() + hint.len() <= view.width { line.with(Ink::Faint, hint) } else { line }
+    if line.width() + hint.len() <= view.width { line.with(Tone::Faint, hint) } else { line }
 }
 
 /// The end of what is being said.
 fn said(progress: &Progress, view: View) -> Vec<Rich> {
-    let Some(said) = &progress.said else { return Vec::new() };
+    let Some(said) = progress.message() else { return Vec::new() };
     let clean = text::clean(said.text.trim_end());
     let lines = text::wrap(&clean, Some(view.width.saturating_sub(2)));
-    let name = Rich::new(Ink::Faint, format!("{}:", progress.rows[said.row].name));
+    let name = Rich::new(Tone::Faint, format!("{}:", progress.nodes()[said.node].name));
     let shown = lines.iter().skip(lines.len().saturating_sub(SAID));
-    let shown = shown.map(|line| Rich::new(Ink::Faint, format!("  {line}")));
+    let shown = shown.map(|line| Rich::new(Tone::Faint, format!("  {line}")));
     std::iter::once(name).chain(shown).collect()
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use convoke_core::{Answer, Event, EventKind, Money, Path, Question, RunStatus, StepEnd, Timestamp, Usage};
-use convoke_goals::Kind;
+use convoke_history::progress::{NodeKind, PlannedNode, Progress};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::plain::Plain;
-use super::{Planned, Progress, View, draw};
+use super::{View, draw};
 use crate::arguments::Color;
 use crate::terminal::{Palette, Rich};
 
@@ -80,13 +80,13 @@ impl Recording {
         self.event(path, EventKind::Custom { name: name.to_owned(), value })
     }
 
-    fn folded(&self, planned: &Planned) -> Progress {
+    fn folded(&self, planned: &PlannedNode) -> Progress {
         let mut progress = Progress::new(planned);
-        self.told.iter().for_each(|told| progress.take_in(told));
+        self.told.iter().for_each(|told| progress.apply(told));
         progress
     }
 
-    fn picture(&self, planned: &Planned, width: usize, height: usize) -> String {
+    fn picture(&self, planned: &PlannedNode, width: usize, height: usize) -> String {
         let view = View { width, height, now: self.now, says: true, reading: None };
         let picture = draw(&self.folded(planned), view);
         assert!(picture.len() <= height, "{} lines of {height}", picture.len());
@@ -94,10 +94,10 @@ impl Recording {
         shown(&picture)
     }
 
-    fn lines(&self, planned: &Planned, verbose: bool) -> String {
+    fn lines(&self, planned: &PlannedNode, verbose: bool) -> String {
         let (mut progress, mut plain) = (Progress::new(planned), Plain::new(verbose, true));
         let lines = self.told.iter().flat_map(|told| {
-            progress.take_in(told);
+            progress.apply(told);
             plain.lines(&progress, told)
         });
         shown(&lines.collect::<Vec<_>>())
@@ -109,23 +109,23 @@ fn shown(lines: &[Rich]) -> String {
     lines.iter().map(|line| line.paint(palette).trim_end().to_owned() + "\n").collect()
 }
 
-fn node(name: &str, kind: Kind, children: Vec<Planned>) -> Planned {
-    Planned { name: name.to_owned(), kind, children }
+fn node(name: &str, kind: NodeKind, children: Vec<PlannedNode>) -> PlannedNode {
+    PlannedNode { name: name.to_owned(), kind, children }
 }
 
-fn goal(name: &str) -> Planned {
-    node(name, Kind::Goal, Vec::new())
+fn goal(name: &str) -> PlannedNode {
+    node(name, NodeKind::Goal, Vec::new())
 }
 
-fn plan(goals: Vec<Planned>) -> Planned {
-    node("plan", Kind::Workflow, vec![node("main", Kind::Sequence, goals)])
+fn plan(goals: Vec<PlannedNode>) -> PlannedNode {
+    node("plan", NodeKind::Workflow, vec![node("main", NodeKind::Sequence, goals)])
 }
 
-fn usual() -> Planned {
-    let agents = ["critic", "optimist"].map(|name| node(name, Kind::Agent, Vec::new()));
+fn usual() -> PlannedNode {
+    let agents = ["critic", "optimist"].map(|name| node(name, NodeKind::Agent, Vec::new()));
     plan(vec![
-        node("analyze", Kind::Goal, agents.to_vec()),
-        node("polish", Kind::Convergence, Vec::new()),
+        node("analyze", NodeKind::Goal, agents.to_vec()),
+        node("polish", NodeKind::Convergence, Vec::new()),
         goal("translate"),
         goal("report"),
     ])
@@ -186,7 +186,7 @@ fn a_low_terminal_keeps_what_is_going_on() {
     assert_snapshot!(under_way().picture(&usual(), 80, 3));
 }
 
-fn many(running: usize) -> (Planned, Recording) {
+fn many(running: usize) -> (PlannedNode, Recording) {
     let goals = (1..=50).map(|number| goal(&format!("goal-{number}"))).collect();
     let mut recording = Recording::new().begins(false);
     for number in 1..=20 {

@@ -1,7 +1,9 @@
 //! Longer texts, set apart from ours by a label and a bar.
 
+use convoke_history::account::Block;
+
 use crate::human;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 /// The widest label.
 const LABEL: usize = 9;
@@ -11,72 +13,59 @@ const BRIEF: (usize, usize) = (4, 300);
 /// Less than this is not worth cutting.
 const LITTLE: usize = 60;
 
-/// A text and what it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Block {
-    label: &'static str,
-    ink: Ink,
-    text: String,
+/// Sets a block in lines.
+pub(crate) trait BlockLines {
+    /// The beginning of the text in lines that fit, each after `margin`; of the rest, only how much it is.
+    fn brief_lines(&self, margin: &Rich, width: Option<usize>) -> Vec<Rich>;
+
+    /// The text in lines that fit, each after `margin`. Of more lines than `most`, those in the middle are only counted, so that
+    /// whoever wrote the text cannot push its end out of sight; nor with empty lines, of which one is shown.
+    fn lines(&self, margin: &Rich, width: Option<usize>, most: Option<usize>) -> Vec<Rich>;
 }
 
-impl Block {
-    pub(crate) fn new(label: &'static str, text: impl Into<String>) -> Self {
-        Self { label, ink: Ink::Plain, text: text.into() }
-    }
-
-    pub(crate) fn inked(self, ink: Ink) -> Self {
-        Self { ink, ..self }
-    }
-
-    pub(crate) fn label(&self) -> &'static str {
-        self.label
-    }
-
-    pub(crate) fn ink(&self) -> Ink {
-        self.ink
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The beginning of the text in lines that fit, each after `margin`; of the rest, only how much it is.
-    pub(crate) fn brief_lines(&self, margin: &Rich, width: Option<usize>) -> Vec<Rich> {
-        let (beginning, rest) = text::beginning(self.text.trim_end(), BRIEF.0, BRIEF.1);
-        let is_little = rest <= LITTLE && self.text[beginning.len()..].trim_end().matches('\n').count() <= 1;
+impl BlockLines for Block {
+    fn brief_lines(&self, margin: &Rich, width: Option<usize>) -> Vec<Rich> {
+        let (beginning, rest) = text::beginning(self.text().trim_end(), BRIEF.0, BRIEF.1);
+        let is_little =
+            rest <= LITTLE && self.text()[beginning.len()..].trim_end().matches('\n').count() <= 1;
         if is_little {
             return self.lines(margin, width, None);
         }
-        let mut lines = Self { text: beginning.to_owned(), ..*self }.lines(margin, width, None);
+        let mut lines = Self::new(self.label(), beginning).toned(self.tone()).lines(margin, width, None);
         let more = format!("… {} more characters, --full shows them", human::grouped(rest));
-        lines.push(gutter(margin, "").with(Ink::Faint, more));
+        lines.push(gutter(margin, "").with(Tone::Faint, more));
         lines
     }
 
-    /// The text in lines that fit, each after `margin`. Of more lines than `most`, the rest is only counted.
-    pub(crate) fn lines(&self, margin: &Rich, width: Option<usize>, most: Option<usize>) -> Vec<Rich> {
+    fn lines(&self, margin: &Rich, width: Option<usize>, most: Option<usize>) -> Vec<Rich> {
         let room = width.map(|width| width.saturating_sub(margin.width() + LABEL + 3));
-        let wrapped = text::wrap(text::clean(&self.text).trim_end(), room);
-        let shown = match most {
-            // One line more takes no more room than saying that there is one.
-            Some(most) if wrapped.len() > most + 1 => most,
-            _ => wrapped.len(),
+        let mut wrapped = text::wrap(text::clean(self.text()).trim_end(), room);
+        // One line more takes no more room than saying that there is one.
+        let hidden = match most {
+            Some(most) if wrapped.len() > most.saturating_add(1) => {
+                wrapped.dedup_by(|line, before| line.trim().is_empty() && before.trim().is_empty());
+                let hidden = wrapped.len().saturating_sub(most);
+                if hidden > 1 { most.div_ceil(2)..most.div_ceil(2) + hidden } else { 0..0 }
+            }
+            _ => 0..0,
         };
-        let mut lines: Vec<Rich> = Vec::with_capacity(shown + 1);
-        for (index, line) in wrapped[..shown].iter().enumerate() {
-            let label = if index == 0 { self.label } else { "" };
-            lines.push(gutter(margin, label).with(self.ink, line.clone()));
-        }
-        if shown < wrapped.len() {
-            let rest = format!("… {} more lines", wrapped.len() - shown);
-            lines.push(gutter(margin, "").with(Ink::Faint, rest));
+        let mut lines: Vec<Rich> = Vec::with_capacity(wrapped.len() - hidden.len() + 1);
+        for (index, line) in wrapped.into_iter().enumerate() {
+            let label = if index == 0 { self.label() } else { "" };
+            if index == hidden.start && !hidden.is_empty() {
+                let rest = format!("… {} more lines …", hidden.len());
+                lines.push(gutter(margin, label).with(Tone::Faint, rest));
+            }
+            if !hidden.contains(&index) {
+                lines.push(gutter(margin, label).with(self.tone(), line));
+            }
         }
         lines
     }
 }
 
 fn gutter(margin: &Rich, label: &str) -> Rich {
-    margin.clone().with(Ink::Faint, format!("{label:<LABEL$} │ "))
+    margin.clone().with(Tone::Faint, format!("{label:<LABEL$} │ "))
 }
 
 #[cfg(test)]
@@ -92,17 +81,32 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_text_is_never_cut_and_empty_lines_push_nothing_out_of_sight() {
+        let plain = |text: &str| -> Vec<String> {
+            let lines = Block::new("reply", text).lines(&Rich::default(), Some(40), Some(4));
+            let palette = crate::terminal::Palette::new(crate::arguments::Color::Never, &std::io::stdout());
+            lines.iter().map(|line| line.paint(palette).split_once("│ ").unwrap().1.to_owned()).collect()
+        };
+        let many: String = (1..=40).map(|number| format!("line {number}\n")).collect();
+        assert_eq!(plain(&many), ["line 1", "line 2", "… 36 more lines …", "line 39", "line 40"]);
+        let pushed = format!("rm -r build{}rm -r precious", "\n".repeat(60));
+        assert_eq!(plain(&pushed), ["rm -r build", "", "rm -r precious"]);
+        let comment = format!("rm -r a # {}\nrm -r precious", "x ".repeat(2_000));
+        assert_eq!(plain(&comment).last().map(String::as_str), Some("rm -r precious"));
+    }
+
+    #[test]
     fn in_short_the_rest_of_a_text_is_counted_in_characters() {
         let shown = |text: &str| Block::new("reply", text).brief_lines(&Rich::default(), None);
         assert_eq!(shown("a\nb\nc\nd").len(), 4);
-        let last = gutter(&Rich::default(), "").with(Ink::Plain, "e");
+        let last = gutter(&Rich::default(), "").with(Tone::Plain, "e");
         assert_eq!(shown("a\nb\nc\nd\ne").last(), Some(&last), "a little more is not worth cutting");
         assert_eq!(shown("a\nb\nc\nd\ne\nf").len(), 5, "four lines and how much is left");
         let cut = shown(&"ü".repeat(1_534));
         assert_eq!(cut.len(), 2);
         assert_eq!(
             cut[1],
-            gutter(&Rich::default(), "").with(Ink::Faint, "… 1,234 more characters, --full shows them")
+            gutter(&Rich::default(), "").with(Tone::Faint, "… 1,234 more characters, --full shows them")
         );
         assert_eq!(shown(&"ü".repeat(360)).len(), 1);
     }

@@ -5,7 +5,7 @@ use convoke_history::{Detail, Effect, History, Standing};
 
 use crate::session::Session;
 use crate::shell;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 /// What was begun and has no end, and what can be done about it.
 pub(crate) fn doubts(session: &Session<'_>, history: &History) -> Vec<Rich> {
@@ -25,14 +25,14 @@ fn finding(effect: &Effect) -> Rich {
         Detail::Tool { tool: name, .. } | Detail::Custom { name, .. } => name,
         _ => effect.kind.name(),
     };
-    Rich::new(Ink::Caution, "! ")
-        .with(Ink::Accent, format!("#{} ", effect.current().first_seq()))
-        .with(Ink::Strong, text::one_line(name))
-        .with(Ink::Plain, " was begun and has no end")
+    Rich::new(Tone::Caution, "! ")
+        .with(Tone::Accent, format!("#{} ", effect.current().first_seq()))
+        .with(Tone::Strong, text::one_line(name))
+        .with(Tone::Plain, " was begun and has no end")
 }
 
 fn advice(session: &Session<'_>, history: &History, effect: &Effect) -> Vec<Rich> {
-    let faint = |text: &str| Rich::new(Ink::Faint, format!("  {text}")).wrap(session.output.width(), 2);
+    let faint = |text: &str| Rich::new(Tone::Faint, format!("  {text}")).wrap(session.output.width(), 2);
     let seq = effect.current().first_seq();
     if let Some(holder) = &history.record.holder {
         return faint(&format!("it is at work, or in doubt if {} is gone", text::one_line(holder)));
@@ -45,6 +45,6 @@ fn advice(session: &Session<'_>, history: &History, effect: &Effect) -> Vec<Rich
     let outcome = if effect.kind == EffectKind::Tool { "--reply 'WHAT IT GAVE'" } else { "--outcome 'JSON'" };
     let fork = session.command(&format!("fork {run} --at {seq} {outcome}"));
     let mut lines = faint("it may have acted; if you know what it gave:");
-    lines.push(Rich::new(Ink::Accent, format!("  {fork}")));
+    lines.push(Rich::new(Tone::Accent, format!("  {fork}")));
     lines
 }

@@ -1,15 +1,11 @@
 //! What a run is, in a few lines.
 
-use std::time::Duration;
-
 use convoke_core::store::RunRecord;
 use convoke_core::{RunStatus, Timestamp, Usage};
-use convoke_history::History;
+use convoke_history::{History, run_duration};
 
-use super::summary;
 use crate::human;
-use crate::run::Manifest;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 /// The widest label.
 const LABEL: usize = 10;
@@ -18,12 +14,12 @@ const LABEL: usize = 10;
 pub(crate) fn header(history: &History, now: Timestamp, width: Option<usize>) -> Vec<Rich> {
     let record = &history.record;
     let mut lines = vec![
-        line("run", Rich::new(Ink::Strong, record.id.as_str())),
+        line("run", Rich::new(Tone::Strong, record.id.as_str())),
         line("workflow", format!("{}, version {}", text::one_line(&record.workflow), record.version).into()),
         line("status", status(record)),
         line("started", started(record.created, now).into()),
     ];
-    if let Some(duration) = took(record, now) {
+    if let Some(duration) = run_duration(record, now) {
         lines.push(line("took", human::duration(duration).into()));
     }
     lines.extend(spent(history));
@@ -34,16 +30,16 @@ pub(crate) fn header(history: &History, now: Timestamp, width: Option<usize>) ->
 }
 
 fn line(label: &str, value: Rich) -> Rich {
-    Rich::new(Ink::Faint, format!("{label:<LABEL$}")).then(value)
+    Rich::new(Tone::Faint, format!("{label:<LABEL$}")).then(value)
 }
 
 fn status(record: &RunRecord) -> Rich {
-    let status = Rich::new(Ink::of(record.status), record.status.name());
+    let status = Rich::new(Tone::of(record.status), record.status.name());
     match (record.status, &record.holder) {
         (RunStatus::Running, Some(holder)) => {
-            status.with(Ink::Plain, format!(", held by {}", text::one_line(holder)))
+            status.with(Tone::Plain, format!(", held by {}", text::one_line(holder)))
         }
-        (RunStatus::Running, None) => status.with(Ink::Caution, ", but nobody is working on it"),
+        (RunStatus::Running, None) => status.with(Tone::Caution, ", but nobody is working on it"),
         _ => status,
     }
 }
@@ -53,31 +49,15 @@ fn started(created: Timestamp, now: Timestamp) -> String {
     if moment.starts_with(&ago) { moment } else { format!("{ago} ({moment})") }
 }
 
-/// How long a run took, or has been going on. Of one that was interrupted nobody knows.
-pub(crate) fn took(record: &RunRecord, now: Timestamp) -> Option<Duration> {
-    match (record.status, &record.holder) {
-        (RunStatus::Running, None) => None,
-        (RunStatus::Running, Some(_)) => Some(now.since(record.created)),
-        _ => Some(record.updated.since(record.created)),
-    }
-}
-
-/// How often somebody took a run up, its beginning included. A run of an Agentfile, and a fork, is made before it begins:
-/// that is not counted.
-pub(crate) fn taken_up(record: &RunRecord) -> u64 {
-    let is_made_first = record.forked_from.is_some() || Manifest::of(record).is_some();
-    record.epoch.saturating_sub(u64::from(is_made_first))
-}
-
 fn spent(history: &History) -> Vec<Rich> {
     let spent = history.spent();
     let calls = format!("{} of models, {} of tools", spent.model_calls, spent.tool_calls);
     let mut calls = line("calls", calls.into());
     if spent.failures > 0 {
-        calls = calls.with(Ink::Bad, format!(" ({})", human::count(spent.failures, "failure")));
+        calls = calls.with(Tone::Bad, format!(" ({})", human::count(spent.failures, "failure")));
     }
     let mut lines = vec![calls];
-    let models = summary::models(history);
+    let models = history.models();
     if !models.is_empty() {
         lines.push(line("models", text::one_line(&models.join(", ")).into()));
     }

@@ -2,12 +2,11 @@
 
 use convoke_core::Question;
 use convoke_goals::supervise::Trigger;
+use convoke_history::account::{Block, question_blocks, question_conditions, readable_json};
 use serde_json::Value;
 
-use super::Block;
-use super::question::{blocks, conditions};
-use super::words::{is_empty, words};
-use crate::terminal::{Ink, Rich};
+use super::BlockLines;
+use crate::terminal::{Rich, Tone};
 
 /// What matters most of a goal's result, in this order, and how many lines of it are shown at first.
 const FIRST: [(&str, &str, usize); 6] = [
@@ -43,14 +42,20 @@ pub(crate) fn question_brief(question: &Question, width: Option<usize>, more: &s
         Some(subject) => FIRST
             .iter()
             .filter_map(|(key, label, most)| Some((part(subject, key, label)?, *most)))
-            .chain(conditions(question).into_iter().map(|block| (block, 2)))
+            .chain(question_conditions(question).into_iter().map(|block| (block, 2)))
             .collect(),
-        None => blocks(question).into_iter().skip(1).map(|block| (block, SHOWN / 2)).collect(),
+        // Of a call that is asked about, the details name all that needs asking: nothing of them is left out.
+        None => {
+            let is_call = question.subject.get("tool").is_some();
+            let most =
+                |block: &Block| if is_call && block.label() == "details" { usize::MAX } else { SHOWN / 2 };
+            question_blocks(question).into_iter().skip(1).map(|block| (block.clone(), most(&block))).collect()
+        }
     };
     let margin = Rich::plain("  ");
     let lines = parts.iter().flat_map(|(block, most)| block.lines(&margin, width, Some(*most)));
     let mut lines: Vec<Rich> = lines.collect();
-    lines.extend(Rich::new(Ink::Faint, format!("  {more}")).wrap(width, 2));
+    lines.extend(Rich::new(Tone::Faint, format!("  {more}")).wrap(width, 2));
     lines
 }
 
@@ -60,9 +65,9 @@ pub(crate) fn question_body(question: &Question, width: Option<usize>) -> Vec<Ri
         Some(subject) => {
             let first = FIRST.iter().map(|(key, label, _)| (*key, *label));
             let parts = first.chain(REST).filter_map(|(key, label)| part(subject, key, label));
-            parts.chain(conditions(question)).collect()
+            parts.chain(question_conditions(question)).collect()
         }
-        None => blocks(question).into_iter().skip(1).collect(),
+        None => question_blocks(question).into_iter().skip(1).collect(),
     };
     parts.iter().flat_map(|block| block.lines(&Rich::plain("  "), width, None)).collect()
 }
@@ -87,20 +92,31 @@ fn part(subject: &serde_json::Map<String, Value>, key: &str, label: &'static str
 /// Why somebody should look, in words if it is a reason that is known here.
 pub(crate) fn reason(written: &Value) -> String {
     let known = written.as_str().and_then(Trigger::read);
-    known.map_or_else(|| words(written), |trigger| trigger.words())
+    known.map_or_else(|| readable_json(written), |trigger| trigger.words())
 }
 
 /// What there is to a value; of a plan or an assessment, what it says nothing about is left out.
 fn block(label: &'static str, value: &Value) -> Option<Block> {
     let text = match value {
         Value::Null => return None,
-        Value::Array(items) => items.iter().map(words).collect::<Vec<_>>().join("\n"),
+        Value::Array(items) => items.iter().map(readable_json).collect::<Vec<_>>().join("\n"),
         Value::Object(members) => {
             let mut said = members.clone();
             said.retain(|_, value| !is_empty(value));
-            if said.is_empty() { String::new() } else { words(&Value::Object(said)) }
+            if said.is_empty() { String::new() } else { readable_json(&Value::Object(said)) }
         }
-        other => words(other),
+        other => readable_json(other),
     };
     (!text.is_empty()).then(|| Block::new(label, text))
+}
+
+/// Whether there is nothing in it.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
 }

@@ -1,12 +1,12 @@
 //! An effect in one line.
 
-use convoke_core::{EffectKind, FinishReason, ModelReply};
+use convoke_core::{FinishReason, ModelReply};
+use convoke_history::account::{answer_text, unfinished};
 use convoke_history::{Detail, Effect, History, Standing};
 use serde_json::Value;
 
-use super::question;
 use crate::human;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 /// What was asked is shown in at most so many columns, and in at least so many if the line is too long.
 const ASKED: (usize, usize) = (12, 48);
@@ -27,12 +27,12 @@ impl Summary {
         let current = effect.current();
         let mut result = Rich::default();
         if let Some((ink, given)) = given(history, effect) {
-            result = result.with(Ink::Faint, " → ").with(ink, given);
+            result = result.with(Tone::Faint, " → ").with(ink, given);
         }
         let failed = effect.attempts.len() as u64 - 1;
         if failed > 0 {
             result =
-                result.with(Ink::Caution, format!(" (after {})", human::count(failed, "failed attempt")));
+                result.with(Tone::Caution, format!(" (after {})", human::count(failed, "failed attempt")));
         }
         Self {
             number: format!("#{} ", current.first_seq()),
@@ -44,10 +44,10 @@ impl Summary {
 
     /// The line after `left`, in at most so many columns.
     pub(super) fn fit(&self, left: Rich, width: usize) -> Rich {
-        let start = left.with(Ink::Accent, &*self.number).with(Ink::Faint, &*self.label);
+        let start = left.with(Tone::Accent, &*self.number).with(Tone::Faint, &*self.label);
         let room = width.saturating_sub(start.width() + self.given.width());
         let asked = shortened(&self.asked, room.clamp(ASKED.0, ASKED.1));
-        start.with(Ink::Plain, asked).then(self.given.clone()).cut(width)
+        start.with(Tone::Plain, asked).then(self.given.clone()).cut(width)
     }
 }
 
@@ -86,69 +86,37 @@ fn asked(detail: &Detail, models: &[&str]) -> String {
     }
 }
 
-/// The models a run called, in the order of their first call.
-pub(crate) fn models(history: &History) -> Vec<&str> {
-    let mut models: Vec<&str> = Vec::new();
-    for effect in &history.effects {
-        if let Detail::Model { model, .. } = &effect.current().detail
-            && !models.contains(&&**model)
-        {
-            models.push(model);
-        }
-    }
-    models
-}
-
-fn given(history: &History, effect: &Effect) -> Option<(Ink, String)> {
+fn given(history: &History, effect: &Effect) -> Option<(Tone, String)> {
     let current = effect.current();
     if let Some(error) = &current.error {
         let error = text::one_line(&error.to_string());
         return Some(match effect.standing() {
-            Standing::Superseded => (Ink::Caution, format!("to be performed anew; it failed: {error}")),
-            _ => (Ink::Bad, format!("failed: {error}")),
+            Standing::Superseded => (Tone::Caution, format!("to be performed anew; it failed: {error}")),
+            _ => (Tone::Bad, format!("failed: {error}")),
         });
     }
     if effect.standing() == Standing::Begun {
-        return Some(begun(history, effect));
+        return Some(unfinished(history, effect));
     }
     Some(match &current.detail {
         Detail::Model { reply: Some(reply), .. } => model_reply(reply),
         Detail::Tool { result: Some(result), .. } if result.is_error => {
-            (Ink::Bad, format!("error: {}", text::one_line(&result.content)))
+            (Tone::Bad, format!("error: {}", text::one_line(&result.content)))
         }
-        Detail::Tool { result: Some(result), .. } => (Ink::Plain, text::one_line(&result.content)),
-        Detail::Ask { answer: Some(answer), .. } => (Ink::Plain, text::one_line(&question::answer(answer))),
-        Detail::Now { time: Some(time) } => (Ink::Plain, time.to_string()),
-        Detail::Receive { received: Some(received), .. } => (Ink::Plain, compact(&received.payload)),
+        Detail::Tool { result: Some(result), .. } => (Tone::Plain, text::one_line(&result.content)),
+        Detail::Ask { answer: Some(answer), .. } => (Tone::Plain, text::one_line(&answer_text(answer))),
+        Detail::Now { time: Some(time) } => (Tone::Plain, time.to_string()),
+        Detail::Receive { received: Some(received), .. } => (Tone::Plain, compact(&received.payload)),
         Detail::Custom { value: Some(value), .. } | Detail::Decision { choice: Some(value) } => {
-            (Ink::Plain, compact(value))
+            (Tone::Plain, compact(value))
         }
-        Detail::Continue { generation } => (Ink::Plain, format!("generation {generation}")),
-        Detail::Unreadable { .. } => (Ink::Caution, "cannot be read by this version".to_owned()),
+        Detail::Continue { generation } => (Tone::Plain, format!("generation {generation}")),
+        Detail::Unreadable { .. } => (Tone::Caution, "cannot be read by this version".to_owned()),
         _ => return None,
     })
 }
 
-/// How it stands with something that has no end.
-pub(crate) fn begun(history: &History, effect: &Effect) -> (Ink, String) {
-    let text = match effect.kind {
-        EffectKind::Ask if is_open(history, effect) => "waiting for an answer",
-        EffectKind::Ask => "no longer asked",
-        _ if history.is_in_doubt(effect) => "in doubt",
-        EffectKind::Sleep => "not over yet",
-        EffectKind::Receive => "waiting for mail",
-        _ => "not finished",
-    };
-    (Ink::Caution, text.to_owned())
-}
-
-/// Whether a question still waits. When its run ends for another reason it is withdrawn.
-fn is_open(history: &History, effect: &Effect) -> bool {
-    let id = effect.key(&history.record.id);
-    history.questions.iter().any(|open| open.pending.id == id)
-}
-
-fn model_reply(reply: &ModelReply) -> (Ink, String) {
+fn model_reply(reply: &ModelReply) -> (Tone, String) {
     let said = reply.text();
     let mut lines = said.lines().filter(|line| !line.trim().is_empty());
     let mut parts: Vec<String> = lines.next().map(text::one_line).into_iter().collect();
@@ -162,13 +130,13 @@ fn model_reply(reply: &ModelReply) -> (Ink, String) {
     let ink = match reply.finish {
         FinishReason::Length => {
             parts.insert(0, "(cut off)".to_owned());
-            Ink::Caution
+            Tone::Caution
         }
         FinishReason::ContentFilter => {
             parts.insert(0, "(refused)".to_owned());
-            Ink::Caution
+            Tone::Caution
         }
-        _ => Ink::Plain,
+        _ => Tone::Plain,
     };
     (ink, parts.join(" "))
 }

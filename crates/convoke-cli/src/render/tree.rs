@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use convoke_history::account::{EffectRenderer, Side};
 use convoke_history::{Detail, Effect, History, Item, Node, Spent};
 
-use super::summary::{self, Summary};
-use super::{Side, Teller};
+use super::BlockLines;
+use super::summary::Summary;
 use crate::human;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 /// How wide the left side may become where nobody limits it.
 const WIDEST: usize = 100;
@@ -15,9 +16,13 @@ const WIDEST: usize = 100;
 /// The columns on the right. What most lines have comes last: the text may reach into columns that are empty.
 const TITLES: [&str; 3] = ["tokens", "cost", "took"];
 
-/// The tree in lines. With a teller, the texts of each effect are below it.
-pub(crate) fn tree(history: &History, width: Option<usize>, teller: Option<Teller<'_>>) -> Vec<Rich> {
-    let mut walk = Walk { history, models: summary::models(history), width, teller, rows: Vec::new() };
+/// The tree in lines. With a renderer, the texts of each effect are below it.
+pub(crate) fn tree(
+    history: &History,
+    width: Option<usize>,
+    renderer: Option<EffectRenderer<'_>>,
+) -> Vec<Rich> {
+    let mut walk = Walk { history, models: history.models(), width, renderer, rows: Vec::new() };
     walk.items(&history.tree.root().items, None);
     Layout::new(&walk.rows, width).lines(&walk.rows)
 }
@@ -33,7 +38,7 @@ struct Walk<'a> {
     history: &'a History,
     models: Vec<&'a str>,
     width: Option<usize>,
-    teller: Option<Teller<'a>>,
+    renderer: Option<EffectRenderer<'a>>,
     rows: Vec<Row>,
 }
 
@@ -47,7 +52,7 @@ impl Walk<'_> {
                 Some(margin) if is_last => (format!("{margin}└─ "), format!("{margin}   ")),
                 Some(margin) => (format!("{margin}├─ "), format!("{margin}│  ")),
             };
-            let branch = Rich::new(Ink::Faint, branch);
+            let branch = Rich::new(Tone::Faint, branch);
             match *item {
                 Item::Effect(number) => self.effect(branch, &below, &self.history.effects[number]),
                 Item::Node(number) => self.node(branch, &below, self.history.tree.node(number)),
@@ -63,13 +68,13 @@ impl Walk<'_> {
             let left = if is_named_after(effect, &node.name) {
                 branch
             } else {
-                branch.with(Ink::Strong, name + " ")
+                branch.with(Tone::Strong, name + " ")
             };
             return self.effect(left, below, effect);
         }
-        let mut left = branch.with(Ink::Strong, name);
+        let mut left = branch.with(Tone::Strong, name);
         if node.spent.failures > 0 {
-            left = left.with(Ink::Bad, format!(" ({})", human::count(node.spent.failures, "failure")));
+            left = left.with(Tone::Bad, format!(" ({})", human::count(node.spent.failures, "failure")));
         }
         self.rows.push(Row::Part { left, summary: None, right: right(&node.spent, node.duration) });
         self.items(&node.items, Some(below));
@@ -79,10 +84,10 @@ impl Walk<'_> {
         let summary = Some(Summary::new(self.history, effect, &self.models));
         let duration = self.history.duration(effect.current());
         self.rows.push(Row::Part { left, summary, right: right(&effect.spent(), duration) });
-        let Some(teller) = &mut self.teller else { return };
-        let margin = Rich::new(Ink::Faint, format!("{below}   "));
+        let Some(renderer) = &mut self.renderer else { return };
+        let margin = Rich::new(Tone::Faint, format!("{below}   "));
         for attempt in &effect.attempts {
-            for block in teller.tell(effect, attempt, Side::Both) {
+            for block in renderer.render(effect, attempt, Side::Both) {
                 self.rows.extend(block.lines(&margin, self.width, None).into_iter().map(Row::Text));
             }
         }
@@ -133,7 +138,7 @@ impl Layout {
         if self.columns.iter().any(|column| *column > 0) {
             let titles = TITLES.into_iter().zip(self.columns);
             let titles = titles.fold(Rich::plain(" ".repeat(self.left)), |line, (title, column)| {
-                if column == 0 { line } else { line.with(Ink::Faint, format!("{title:>column$}")) }
+                if column == 0 { line } else { line.with(Tone::Faint, format!("{title:>column$}")) }
             });
             lines.push(titles);
         }
@@ -150,8 +155,8 @@ impl Layout {
         let line = whole(left, summary, room).fit(room);
         let cells = right.iter().zip(self.columns).skip(empty).filter(|(_, column)| *column > 0);
         cells.fold(line, |line, (text, column)| {
-            line.with(Ink::Plain, " ".repeat(column.saturating_sub(text::width(text))))
-                .with(Ink::Plain, &**text)
+            line.with(Tone::Plain, " ".repeat(column.saturating_sub(text::width(text))))
+                .with(Tone::Plain, &**text)
         })
     }
 }

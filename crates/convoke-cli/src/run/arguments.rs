@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use convoke_core::{Limits, RunId};
+use convoke_text::duration;
 
 use super::budget;
 use super::display::Loudness;
 use super::inputs::InputArguments;
-use crate::human::parse_duration;
 use crate::select::new_id;
 
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ pub(crate) struct CommonArguments {
 
 /// A time in which something can be done.
 fn time_limit(text: &str) -> Result<Duration, String> {
-    match parse_duration(text)? {
+    match duration::parse(text).map_err(|error| error.to_string())? {
         Duration::ZERO => {
             Err("in no time nothing can be done: leave `--timeout` out to have no limit".to_owned())
         }

@@ -8,7 +8,7 @@ use convoke_core::{Answer, Decision, PendingQuestion, QuestionKind};
 
 use crate::given;
 use crate::render;
-use crate::terminal::{Ink, Rich, text};
+use crate::terminal::{Rich, Tone, text};
 
 /// A question being asked.
 pub(crate) struct Dialog {
@@ -53,9 +53,9 @@ impl Dialog {
 
     /// What is asked.
     pub(crate) fn opening(&self) -> Vec<Rich> {
-        let title = Rich::new(Ink::Caution, "? ")
-            .with(Ink::Strong, text::one_line(&self.question.question.title))
-            .with(Ink::Faint, format!("  ({})", text::one_line(&self.question.path.to_string())));
+        let title = Rich::new(Tone::Caution, "? ")
+            .with(Tone::Strong, text::one_line(&self.question.question.title))
+            .with(Tone::Faint, format!("  ({})", text::one_line(&self.question.path.to_string())));
         let mut lines = vec![Rich::default()];
         lines.extend(title.wrap(Some(self.width), 2));
         lines.extend(render::question_brief(
@@ -66,7 +66,7 @@ impl Dialog {
         if let Some(rule) = &self.always {
             let rule = format!("  always: {}", text::one_line(rule));
             let rule = text::wrap_sentence(&rule, Some(self.width), 4);
-            lines.extend(rule.into_iter().map(|line| Rich::new(Ink::Faint, line)));
+            lines.extend(rule.into_iter().map(|line| Rich::new(Tone::Faint, line)));
         }
         lines
     }
@@ -131,7 +131,7 @@ impl Dialog {
             return match decision {
                 Ok(decision) => self.answered(decision),
                 Err(failure) => {
-                    Heard::More(vec![Rich::new(Ink::Caution, format!("  {}", failure.message()))])
+                    Heard::More(vec![Rich::new(Tone::Caution, format!("  {}", failure.message()))])
                 }
             };
         }
@@ -163,7 +163,7 @@ impl Dialog {
             }
             _ => {}
         }
-        Heard::More(vec![Rich::new(Ink::Faint, "  type one of the letters in brackets")])
+        Heard::More(vec![Rich::new(Tone::Faint, "  type one of the letters in brackets")])
     }
 
     fn then(&mut self, stage: Stage) -> Heard {

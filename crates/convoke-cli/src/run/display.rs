@@ -3,12 +3,13 @@
 use std::io::{self, IsTerminal, Write};
 
 use convoke_core::{Event, Timestamp};
+use convoke_history::progress::Progress;
+use convoke_host::models::reading;
 use convoke_telemetry::logging;
 
 use crate::arguments::Color;
-use crate::local;
 use crate::progress::plain::Plain;
-use crate::progress::{Progress, View, draw};
+use crate::progress::{View, draw};
 use crate::terminal::{Palette, Rich, Screen};
 
 /// How much is shown.
@@ -71,7 +72,7 @@ impl Display {
             let (width, height) = Screen::size();
             // The cursor stands in the line below.
             let height = height.saturating_sub(1);
-            let reading = local::reading();
+            let reading = reading();
             let view = View { width, height, now: Timestamp::now(), says: self.says, reading };
             screen.draw(&draw(progress, view), width);
         }

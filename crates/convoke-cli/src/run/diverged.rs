@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use convoke_core::Divergence;
+use convoke_goals::agentfile::Agentfile;
 use convoke_goals::agentfile::model::{Persona, Text};
-use convoke_goals::agentfile::{self, Agentfile};
 use convoke_history::History;
+use convoke_host::Manifest;
 
-use super::job::Source;
-use super::manifest::Manifest;
+use super::result::Source;
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::text;
@@ -17,9 +17,8 @@ use crate::terminal::text;
 const SHOWN: usize = 60;
 
 /// What has changed, as far as the file that the run began with says it.
-pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source: &Source) -> String {
-    let before =
-        began.filter(|began| began.text != source.manifest.text || began.beside != source.manifest.beside);
+pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source: Source<'_>) -> String {
+    let before = began.filter(|began| !began.has_same_file(source.manifest));
     let place = divergence.path.to_string();
     let Some(before) = before else {
         return format!(
@@ -27,8 +26,8 @@ pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source
              another version of this program, or with other settings"
         );
     };
-    let (file, _) = agentfile::read(&agentfile::Source::new(&*before.path, &*before.text), &before.beside);
-    let changes = file.map(|before| changes(&before, &source.file)).unwrap_or_default();
+    let files = before.agentfile().zip(source.definition.agentfile());
+    let changes = files.map(|(before, now)| changes(&before, now)).unwrap_or_default();
     let changed = match changes.is_empty() {
         true => "the file has changed".to_owned(),
         false => changes.join("; "),

@@ -1,27 +1,44 @@
 //! Somebody who types lines.
 //!
-//! A read cannot be taken back: a line that was waited for in vain is given to whoever waits next.
+//! A read cannot be taken back: a line that was waited for in vain is given to whoever waits next, unless it was typed before
+//! they had asked.
 
 use std::io::{self, IsTerminal};
+use std::time::Instant;
 
 use tokio::task::JoinHandle;
 
 use super::prompt::show;
-use crate::terminal::TerminalMode;
+use crate::terminal::{TerminalMode, forget_typed};
 
 /// Standard input, line by line.
 #[derive(Default)]
 pub(crate) struct Keyboard {
-    reading: Option<JoinHandle<Option<String>>>,
+    reading: Option<JoinHandle<(Option<String>, Instant)>>,
+    /// Lines that were typed before this are no answers.
+    since: Option<Instant>,
 }
 
 impl Keyboard {
+    /// Throws away what was typed so far. Whoever asks for an approval does that before it is shown: nobody can have approved
+    /// what they had not seen.
+    pub(crate) fn forget(&mut self) {
+        forget_typed();
+        self.since = Some(Instant::now());
+    }
+
     /// The next line without its end; `None` when there are no more. Losing interest loses no line.
     pub(crate) async fn line(&mut self) -> Option<String> {
-        // Typing takes as long as it takes; the thread ends with the process.
-        let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
-        let line = reading.await.ok().flatten();
-        self.reading = None;
+        let line = loop {
+            // Typing takes as long as it takes; the thread ends with the process.
+            let reading = self.reading.get_or_insert_with(|| tokio::task::spawn_blocking(read));
+            let (line, typed) = reading.await.ok().unwrap_or((None, Instant::now()));
+            self.reading = None;
+            // The end of what is typed stays the end.
+            if line.is_none() || self.since.is_none_or(|since| typed > since) {
+                break line;
+            }
+        };
         if line.is_none() && io::stdin().is_terminal() {
             // Nobody ended the line that the question stands in.
             show("\n");
@@ -35,6 +52,12 @@ impl Keyboard {
         self.line().await
     }
 
+    /// The same, for a question that must be seen before it is answered.
+    pub(crate) async fn line_after_seeing(&mut self, question: &str) -> Option<String> {
+        self.forget();
+        self.line_after(question).await
+    }
+
     /// The same, and it is not shown while it is typed.
     pub(crate) async fn hidden_line(&mut self, question: &str) -> Option<String> {
         // Before anybody is asked to type.
@@ -43,10 +66,12 @@ impl Keyboard {
     }
 }
 
-fn read() -> Option<String> {
+/// A line, and when it was typed.
+fn read() -> (Option<String>, Instant) {
     let mut line = String::new();
-    match io::stdin().read_line(&mut line) {
+    let line = match io::stdin().read_line(&mut line) {
         Ok(0) | Err(_) => None,
         Ok(_) => Some(line.trim_end_matches(['\n', '\r']).to_owned()),
-    }
+    };
+    (line, Instant::now())
 }

@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 
 use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError, Timestamp};
 use convoke_goals::{GoalState, Values};
+use convoke_history::json::{QuestionView, SpentView};
 use convoke_history::{History, OpenQuestion};
+use convoke_host::{Definition, HostError, Manifest, Prepared};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::arguments::Format;
 use super::diverged;
-use super::job::Source;
-use super::manifest::Manifest;
 use crate::failure::{Exit, Failure};
-use crate::gist::last_text;
 use crate::human;
 use crate::onward;
-use crate::session::Session;
+use crate::render;
+use crate::session::{Session, named_policy, secret_options};
 use crate::shell;
 use crate::terminal::text;
-use crate::view::{QuestionView, SpentView};
 
 /// The whole result as JSON.
 #[derive(Serialize)]
@@ -63,30 +62,55 @@ pub(crate) struct About {
 /// Gives the result of a run of a file, and says what can be done if it is not what was hoped for.
 pub(crate) async fn give(
     session: &mut Session<'_>,
-    source: &Source,
+    prepared: &Prepared,
     format: Format,
-    outcome: &Outcome<GoalState>,
+    outcome: &Outcome<Value>,
     about: About,
 ) -> Result<(), Failure> {
+    let source = Source { definition: &**prepared.definition(), manifest: prepared.manifest() };
+    give_of(session, source, format, outcome, about).await
+}
+
+/// What a run is of.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) definition: &'a dyn Definition,
+    pub(crate) manifest: &'a Manifest,
+}
+
+/// The same for a run that nothing was prepared for.
+pub(crate) async fn give_of(
+    session: &mut Session<'_>,
+    source: Source<'_>,
+    format: Format,
+    outcome: &Outcome<Value>,
+    about: About,
+) -> Result<(), Failure> {
+    // What other kinds of files come to is in their result alone.
+    let state: GoalState = match source.definition.agentfile() {
+        Some(_) => serde_json::from_value(outcome.state.clone())
+            .map_err(|source| HostError::Unreadable { run: outcome.run.clone(), source })?,
+        None => GoalState::default(),
+    };
     let format = if session.json && format == Format::Text { Format::Json } else { format };
     let is_completed = outcome.status == RunStatus::Completed;
-    let result = if is_completed { last_text(&source.file, &outcome.state) } else { None };
+    let result = if is_completed { source.definition.result(&outcome.state) } else { None };
     let open = match outcome.status {
         RunStatus::Suspended => open_questions(session, &outcome.run).await?,
         _ => Vec::new(),
     };
-    let resume = session.resume(&outcome.run, &source.manifest);
+    let resume = session.resume(&outcome.run, source.manifest);
     let failure = failure(session, source, outcome, &about, &resume).await?;
     let document = Document {
         kind: (format == Format::Ndjson).then_some("result"),
         run: &outcome.run,
         status: outcome.status,
         result: result.clone(),
-        outputs: &outcome.state.outputs,
-        unconverged: &outcome.state.unconverged,
-        missing: &outcome.state.missing,
-        cut_short: &outcome.state.cut_short,
-        skipped: &outcome.state.skipped,
+        outputs: &state.outputs,
+        unconverged: &state.unconverged,
+        missing: &state.missing,
+        cut_short: &state.cut_short,
+        skipped: &state.skipped,
         questions: open.iter().map(|open| QuestionView::new(open, Timestamp::now())).collect(),
         spent: SpentView::from(&outcome.totals),
         notes: &about.notes,
@@ -102,19 +126,19 @@ pub(crate) async fn give(
         Err(Failure::ClosedPipe) if !is_completed => {}
         given => given?,
     }
-    for (name, cap) in &outcome.state.unconverged {
+    for (name, cap) in &state.unconverged {
         session.output.note(&format!(
             "`{name}` came to its limit of {} without an end",
             human::count(u64::from(*cap), "iteration")
         ));
     }
-    for (name, outputs) in &outcome.state.missing {
+    for (name, outputs) in &state.missing {
         let outputs: Vec<String> = outputs.iter().map(|output| format!("`{output}`")).collect();
         session
             .output
             .note(&format!("`{name}` answered without {}, which it was to give", outputs.join(", ")));
     }
-    for (name, reason) in &outcome.state.cut_short {
+    for (name, reason) in &state.cut_short {
         session.output.note(&format!("`{name}` was cut short: {reason}"));
     }
     match (outcome.status, failure) {
@@ -138,9 +162,9 @@ pub(crate) async fn give(
             session.output.note(&format!("run {} waits for a person:", outcome.run));
             tell_questions(session, &open);
             // Secrets cannot be given with an answer.
-            let at_once = match source.manifest.secrets().is_empty() {
+            let at_once = match secret_options(source.manifest).is_empty() {
                 true => {
-                    let named = source.manifest.named_policy().map(|option| format!(" {option}"));
+                    let named = named_policy(source.manifest).map(|option| format!(" {option}"));
                     format!(", or add `--resume{}` to the answer", named.unwrap_or_default())
                 }
                 false => String::new(),
@@ -154,8 +178,8 @@ pub(crate) async fn give(
 /// Why a run did not complete, and what can be done about it; `None` if it did, or waits for somebody.
 async fn failure(
     session: &Session<'_>,
-    source: &Source,
-    outcome: &Outcome<GoalState>,
+    source: Source<'_>,
+    outcome: &Outcome<Value>,
     about: &About,
     resume: &str,
 ) -> Result<Option<Failure>, Failure> {
@@ -187,8 +211,8 @@ fn shows(session: &Session<'_>, run: &RunId) -> String {
 /// What went wrong, in words.
 async fn told(
     session: &Session<'_>,
-    source: &Source,
-    outcome: &Outcome<GoalState>,
+    source: Source<'_>,
+    outcome: &Outcome<Value>,
     error: &Error,
 ) -> Result<String, Failure> {
     let Error::Diverged(divergence) = error.root() else { return Ok(error.to_string()) };
@@ -200,7 +224,7 @@ async fn told(
 /// What can be done about a run that did not complete.
 async fn next_step(
     session: &Session<'_>,
-    outcome: &Outcome<GoalState>,
+    outcome: &Outcome<Value>,
     resume: &str,
     policys: Option<&str>,
 ) -> Result<String, Failure> {
@@ -259,12 +283,19 @@ async fn open_questions(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQu
     Ok(open)
 }
 
-/// Questions a run waits for, and the commands that answer them.
+/// Questions a run waits for, all that they are about, and the commands that answer them: nobody is to approve what they have
+/// not seen.
 pub(crate) fn tell_questions(session: &mut Session<'_>, questions: &[OpenQuestion]) {
     for open in questions {
-        let title = text::one_line(&open.pending.question.title);
-        let commands = session.answering(open).into_iter().map(|command| format!("    {command}"));
-        let lines: Vec<String> = std::iter::once(format!("  {title}")).chain(commands).collect();
-        session.output.explanation(&text::clean(&lines.join("\n")));
+        let question = &open.pending.question;
+        session.output.explanation(&text::clean(&format!("  {}", text::one_line(&question.title))));
+        let all = session.command(&format!("show {} --full", shell::quoted(open.pending.run.as_str())));
+        let more = format!("`{all}` shows all of it");
+        for line in render::question_brief(question, session.output.width(), &more) {
+            session.output.explained(&line);
+        }
+        for command in session.answering(open) {
+            session.output.explanation(&text::clean(&format!("    {command}")));
+        }
     }
 }

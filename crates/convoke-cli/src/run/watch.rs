@@ -4,12 +4,16 @@ use std::collections::HashSet;
 use std::future::pending;
 use std::time::Duration;
 
-use convoke_core::{Answer, Error, Event, Outcome, Start, State, StoreError};
+use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
+use convoke_history::json::event_json;
+use convoke_history::progress::Progress;
+use convoke_host::tools::Always;
 use convoke_tools::policy::NarrowRule;
+use convoke_tools::shell::CHANGES_REFUSED;
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
-use super::always::Always;
 use super::dialog::{Dialog, Heard};
 use super::display::Display;
 use super::keyboard::Keyboard;
@@ -17,12 +21,13 @@ use super::person::Asked;
 use super::prompt::show;
 use super::signals::Signals;
 use crate::failure::Failure;
-use crate::progress::Progress;
-use crate::terminal::{Output, Screen};
-use crate::view::event_json;
+use crate::terminal::{Output, Screen, text};
 
 /// How often a picture is drawn.
 const FRAME: Duration = Duration::from_millis(100);
+
+/// So much of a command is shown.
+const SHOWN: usize = 60;
 
 /// How the shell calls a process that was interrupted.
 const INTERRUPTED: i32 = 130;
@@ -46,6 +51,8 @@ pub(crate) struct Watch<'a> {
     /// Whether every event is a result.
     pub(crate) gives_events: bool,
     pub(crate) output: &'a mut Output,
+    /// What the user should know at the end.
+    pub(crate) notes: &'a mut Vec<String>,
 }
 
 /// A question being answered.
@@ -58,8 +65,7 @@ struct Conversation {
 
 impl Watch<'_> {
     /// Runs it to its end.
-    pub(crate) async fn run<S: State>(mut self, start: Start<S>) -> Result<Outcome<S>, Failure> {
-        let mut stream = start.stream();
+    pub(crate) async fn run<S: State>(mut self, mut stream: RunStream<S>) -> Result<Outcome<S>, Failure> {
         let mut frames = tokio::time::interval(FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut conversation: Option<Conversation> = None;
@@ -117,7 +123,13 @@ impl Watch<'_> {
     }
 
     fn hear(&mut self, event: &Event) -> Result<(), Failure> {
-        self.progress.take_in(event);
+        self.progress.apply(event);
+        if let EventKind::Custom { name, value } = &event.kind
+            && name == CHANGES_REFUSED
+            && !event.replayed
+        {
+            self.notes.push(refused_changes(value));
+        }
         self.display.heard(&self.progress, event);
         self.give(event)
     }
@@ -133,6 +145,7 @@ impl Watch<'_> {
 
     fn begin(&mut self, asked: Asked) -> Conversation {
         self.display.step_aside();
+        self.keyboard.forget();
         let (width, _) = Screen::size();
         let rule = self.always.as_ref().and_then(|always| always.rule(&asked.question.question));
         let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.told(rule));
@@ -166,6 +179,14 @@ impl Watch<'_> {
         }
         None
     }
+}
+
+/// That changes of a command did not come out, which the model was told, and its user should know.
+fn refused_changes(value: &Value) -> String {
+    let command = text::cut(&text::one_line(value["command"].as_str().unwrap_or_default()), SHOWN);
+    let why = value["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).map(text::one_line);
+    let why = text::cut(&why.collect::<Vec<_>>().join("; "), SHOWN * 4);
+    format!("changes of `{command}` did not come out of its view: {why}")
 }
 
 fn refused(error: Error, take_over: &str) -> Failure {

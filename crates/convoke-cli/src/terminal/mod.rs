@@ -1,17 +1,17 @@
 //! What a terminal needs: colours, widths, tables, and standard output itself.
 
-mod ink;
 mod mode;
 mod output;
+mod palette;
 mod rich;
 mod screen;
 mod table;
 pub(crate) mod text;
 mod waiting;
 
-pub(crate) use ink::{Ink, Palette};
-pub(crate) use mode::TerminalMode;
+pub(crate) use mode::{TerminalMode, forget_typed};
 pub(crate) use output::{Documents, Output};
+pub(crate) use palette::{Palette, Tone};
 pub(crate) use rich::Rich;
 pub(crate) use screen::Screen;
 pub(crate) use table::{Align, Column, Table};

@@ -31,6 +31,13 @@ impl TerminalMode {
     }
 }
 
+/// Throws away what was typed on standard input and not read yet, whole lines and the beginning of one.
+pub(crate) fn forget_typed() {
+    // What is no terminal has nothing that somebody typed.
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
 #[cfg(unix)]
 impl Drop for TerminalMode {
     fn drop(&mut self) {

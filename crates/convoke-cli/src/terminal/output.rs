@@ -7,9 +7,9 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use convoke_config::{Problems, Style};
 use serde::Serialize;
 
-use super::{Ink, Palette, Rich, text};
+use super::{Palette, Rich, Tone, text};
 use crate::arguments::Color;
-use crate::failure::{Failure, Report};
+use crate::failure::{Failure, FileProblems, Report};
 
 /// Narrower than this, lines are broken by the terminal rather than made unreadable by us.
 const NARROWEST: usize = 40;
@@ -24,6 +24,8 @@ pub(crate) struct Output {
     documents: Option<Documents>,
     /// Whether the document that was asked for is written.
     has_document: bool,
+    /// Whether results go to a terminal.
+    is_terminal: bool,
 }
 
 /// How JSON is written.
@@ -44,6 +46,7 @@ impl Output {
             width: width(),
             documents: None,
             has_document: false,
+            is_terminal: io::stdout().is_terminal(),
         }
     }
 
@@ -76,14 +79,13 @@ impl Output {
     /// A faint line on standard error.
     pub(crate) fn aside(&mut self, line: &str) {
         let _ = self.results.flush();
-        let _ = writeln!(io::stderr(), "{}", self.notes.paint(Ink::Faint, &text::clean(line)));
+        let _ = writeln!(io::stderr(), "{}", self.notes.paint(Tone::Faint, &text::clean(line)));
     }
 
     /// A text that is the result, with a line break at its end: as it is, but for what a terminal would take for a command
     /// if it goes to one.
     pub(crate) fn verbatim(&mut self, text: &str) -> Result<(), Failure> {
-        let text =
-            if io::stdout().is_terminal() { Cow::Owned(text::visible(text)) } else { Cow::Borrowed(text) };
+        let text = self.safe(text, text::visible);
         self.results.write_all(text.as_bytes())?;
         if !text.ends_with('\n') {
             self.results.write_all(b"\n")?;
@@ -91,9 +93,15 @@ impl Output {
         Ok(())
     }
 
-    /// Lines of the result, as they are.
+    /// Lines of the result, as they are, but for what a terminal would take for a command if they go to one.
     pub(crate) fn block(&mut self, text: &str) -> Result<(), Failure> {
+        let text = self.safe(text, text::visible);
         Ok(self.results.write_all(text.as_bytes())?)
+    }
+
+    /// What is made of a text where it goes to a terminal. Another program or a file gets every byte of it.
+    fn safe<'t>(&self, text: &'t str, made: impl Fn(&str) -> String) -> Cow<'t, str> {
+        if self.is_terminal { Cow::Owned(made(text)) } else { Cow::Borrowed(text) }
     }
 
     /// Whether notes have colours.
@@ -108,22 +116,40 @@ impl Output {
         let _ = writeln!(io::stderr(), "{text}");
     }
 
+    /// A line of such a text.
+    pub(crate) fn explained(&mut self, line: &Rich) {
+        let line = line.paint(self.notes);
+        self.explanation(line.trim_end());
+    }
+
     /// What is wrong, or odd, about the configuration, on standard error.
     pub(crate) fn problems(&mut self, problems: &Problems) {
         let style = Style { color: self.colors_notes(), width: self.width.unwrap_or(100) };
         self.explanation(&problems.render(style));
     }
 
+    /// What is wrong with a file, with its places.
+    pub(crate) fn file_problems(&mut self, problems: &FileProblems) {
+        match problems {
+            FileProblems::Configuration(problems) => self.problems(problems),
+            FileProblems::Policy(errors) => {
+                self.explanation(&errors.render(self.colors_notes(), self.width().unwrap_or(100)));
+            }
+        }
+    }
+
     /// A whole result as JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         self.has_document = true;
         let json = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        let json = self.safe(&json, text::visible_json);
         Ok(writeln!(self.results, "{json}")?)
     }
 
     /// One of several results as a line of JSON.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         let json = serde_json::to_string(value).map_err(io::Error::from)?;
+        let json = self.safe(&json, text::visible_json);
         Ok(writeln!(self.results, "{json}")?)
     }
 
@@ -138,7 +164,7 @@ impl Output {
         // On a terminal both streams end up in the same place: keep their order. If results cannot be written, the next
         // one will say so.
         let _ = self.results.flush();
-        self.tell("note", Ink::Accent, note);
+        self.tell("note", Tone::Accent, note);
     }
 
     /// An error with its hints, on standard error; where JSON was asked for and is not given yet, also as the result.
@@ -151,20 +177,20 @@ impl Output {
         };
         let _ = self.flush();
         if let Some(problems) = &report.problems {
-            self.problems(problems);
+            self.file_problems(problems);
         }
-        self.tell("error", Ink::Bad, &report.message);
+        self.tell("error", Tone::Bad, &report.message);
         for detail in &report.details {
             for line in text::wrap_sentence(&format!("  {}", text::clean(detail)), note_width(), 4) {
                 let _ = writeln!(io::stderr(), "{line}");
             }
         }
         for hint in &report.hints {
-            self.tell("hint", Ink::Accent, hint);
+            self.tell("hint", Tone::Accent, hint);
         }
     }
 
-    fn tell(&self, label: &str, ink: Ink, message: &str) {
+    fn tell(&self, label: &str, ink: Tone, message: &str) {
         // If standard error is closed there is nobody left to tell.
         let whole = format!("{label}: {}", text::clean(message));
         for (index, line) in text::wrap_sentence(&whole, note_width(), 2).iter().enumerate() {

@@ -1,26 +1,26 @@
 //! Text with colours, that can be measured and cut.
 
-use super::{Ink, Palette, text};
+use super::{Palette, Tone, text};
 
 /// A line made of coloured pieces.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Rich {
-    pieces: Vec<(Ink, String)>,
+    pieces: Vec<(Tone, String)>,
 }
 
 impl Rich {
     /// A line of one piece.
-    pub(crate) fn new(ink: Ink, text: impl Into<String>) -> Self {
+    pub(crate) fn new(ink: Tone, text: impl Into<String>) -> Self {
         Self::default().with(ink, text)
     }
 
     /// An uncoloured line.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
-        Self::new(Ink::Plain, text)
+        Self::new(Tone::Plain, text)
     }
 
     /// Adds a piece.
-    pub(crate) fn with(mut self, ink: Ink, text: impl Into<String>) -> Self {
+    pub(crate) fn with(mut self, ink: Tone, text: impl Into<String>) -> Self {
         self.pieces.push((ink, text.into()));
         self
     }
@@ -82,12 +82,12 @@ impl Rich {
     pub(crate) fn fit(&self, width: usize) -> Self {
         let cut = self.cut(width);
         let space = width.saturating_sub(cut.width());
-        cut.with(Ink::Plain, " ".repeat(space))
+        cut.with(Tone::Plain, " ".repeat(space))
     }
 
-    /// The line as it is written.
+    /// The line as it is written. Nothing in it but its colours is a command to a terminal, whoever made it.
     pub(crate) fn paint(&self, palette: Palette) -> String {
-        self.pieces.iter().map(|(ink, piece)| palette.paint(*ink, piece)).collect()
+        self.pieces.iter().map(|(ink, piece)| palette.paint(*ink, &text::clean(piece))).collect()
     }
 }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_line_is_cut_across_its_pieces_and_says_so() {
-        let line = Rich::plain("abc").with(Ink::Bad, "def").with(Ink::Good, "ghi");
+        let line = Rich::plain("abc").with(Tone::Bad, "def").with(Tone::Good, "ghi");
         assert_eq!(shown(&line.cut(9)), "abcdefghi");
         assert_eq!(shown(&line.cut(8)), "abcdefg…");
         assert_eq!(shown(&line.cut(6)), "abcde…");
@@ -124,16 +124,21 @@ mod tests {
 
     #[test]
     fn a_wrapped_line_keeps_its_colours_and_loses_only_spaces() {
-        let line = Rich::new(Ink::Faint, "one two ").with(Ink::Bad, "three four");
+        let line = Rich::new(Tone::Faint, "one two ").with(Tone::Bad, "three four");
         let lines = line.wrap(Some(11), 2);
         assert_eq!(lines.iter().map(shown).collect::<Vec<_>>(), ["one two", "  three", "  four"]);
-        assert!(lines[2].pieces.iter().skip(1).all(|(ink, _)| *ink == Ink::Bad));
+        assert!(lines[2].pieces.iter().skip(1).all(|(ink, _)| *ink == Tone::Bad));
         assert_eq!(line.wrap(None, 2).len(), 1);
     }
 
     #[test]
+    fn nothing_in_a_piece_reaches_the_terminal_as_a_command() {
+        assert_eq!(shown(&Rich::plain("a\u{1b}]52;c;eA==\u{7}b")), "a\\u{1b}]52;c;eA==\\u{7}b");
+    }
+
+    #[test]
     fn colours_surround_pieces_only_when_wanted() {
-        let line = Rich::plain("a").with(Ink::Bad, "b");
+        let line = Rich::plain("a").with(Tone::Bad, "b");
         assert_eq!(line.paint(Palette::new(Color::Always, &std::io::stdout())), "a\u{1b}[31mb\u{1b}[0m");
     }
 }

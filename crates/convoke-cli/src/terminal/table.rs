@@ -1,6 +1,6 @@
 //! Tables that fit.
 
-use super::{Ink, Rich, text};
+use super::{Rich, Tone, text};
 
 const GAP: usize = 2;
 
@@ -57,7 +57,7 @@ impl Column {
 #[derive(Debug)]
 pub(crate) struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<(Ink, String)>>,
+    rows: Vec<Vec<(Tone, String)>>,
 }
 
 impl Table {
@@ -66,7 +66,7 @@ impl Table {
     }
 
     /// Adds a row: one text per column.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = (Ink, String)>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = (Tone, String)>) {
         self.rows.push(cells.into_iter().collect());
     }
 
@@ -74,7 +74,7 @@ impl Table {
     pub(crate) fn lines(&self, width: Option<usize>) -> Vec<Rich> {
         let widths = self.widths(width);
         let titles: Vec<_> =
-            self.columns.iter().map(|column| (Ink::Faint, column.title.to_owned())).collect();
+            self.columns.iter().map(|column| (Tone::Faint, column.title.to_owned())).collect();
         std::iter::once(&titles).chain(&self.rows).map(|row| self.line(row, &widths, width)).collect()
     }
 
@@ -122,7 +122,7 @@ impl Table {
         }
     }
 
-    fn line(&self, row: &[(Ink, String)], widths: &[usize], limit: Option<usize>) -> Rich {
+    fn line(&self, row: &[(Tone, String)], widths: &[usize], limit: Option<usize>) -> Rich {
         let mut line = Rich::default();
         for (index, (ink, cell)) in row.iter().enumerate() {
             let (column, width) = (&self.columns[index], widths[index]);
@@ -133,10 +133,10 @@ impl Table {
             let cell = if is_id { text::head(cell, width).to_owned() } else { text::cut(cell, width) };
             let space = " ".repeat(width.saturating_sub(text::width(&cell)));
             let gap = if index == 0 { "" } else { "  " };
-            line = line.with(Ink::Plain, gap);
+            line = line.with(Tone::Plain, gap);
             line = match column.align {
-                Align::Left => line.with(*ink, cell).with(Ink::Plain, space),
-                Align::Right => line.with(Ink::Plain, space).with(*ink, cell),
+                Align::Left => line.with(*ink, cell).with(Tone::Plain, space),
+                Align::Right => line.with(Tone::Plain, space).with(*ink, cell),
             };
         }
         match limit {

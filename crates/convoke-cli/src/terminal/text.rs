@@ -3,41 +3,25 @@
 //! Models, tools and people put anything into a journal. What could move the cursor, recolour the screen or reorder
 //! the line is shown as what it is, never sent to the terminal.
 
+pub(crate) use convoke_history::text::{beginning, clean, one_line, visible};
+use convoke_text::is_unseen;
+
 /// No character, however it is put together, takes more bytes for each of its columns.
 const LONGEST_CHARACTER: usize = 32;
 
-/// The text with everything that could control a terminal made visible. Lines stay lines; tabs become spaces.
-pub(crate) fn clean(text: &str) -> String {
-    visible(text).replace('\t', "    ")
-}
-
-/// The same, in which tabs stay tabs.
-pub(crate) fn visible(text: &str) -> String {
-    let mut visible = String::with_capacity(text.len());
-    for character in text.replace("\r\n", "\n").chars() {
-        match character {
-            '\n' | '\t' => visible.push(character),
-            other if is_dangerous(other) => visible.extend(other.escape_unicode()),
-            other => visible.push(other),
+/// A line that is JSON, in which everything that could control a terminal is written by its number: it is the same JSON.
+pub(crate) fn visible_json(json: &str) -> String {
+    let mut visible = String::with_capacity(json.len());
+    for character in json.chars() {
+        // What is not in a string of it is no letter of this kind.
+        if is_unseen(character) && !matches!(character, '\n' | '\t') {
+            let mut units = [0; 2];
+            visible.extend(character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            visible.push(character);
         }
     }
     visible
-}
-
-/// The text in one line: every run of white space becomes one space.
-pub(crate) fn one_line(text: &str) -> String {
-    // Nothing that is ever shown in one line is longer than this.
-    const LONGEST: usize = 4_096;
-    let start: String = text.chars().take(LONGEST).collect();
-    clean(&start.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// Control characters, those that turn the direction of writing, and those that are there and cannot be seen.
-fn is_dangerous(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// How many columns a text takes.
@@ -67,15 +51,6 @@ pub(crate) fn head(text: &str, columns: usize) -> &str {
         }
     }
     text
-}
-
-/// As many lines and characters of the beginning of a text as there may be, and the number of characters left.
-pub(crate) fn beginning(text: &str, lines: usize, characters: usize) -> (&str, usize) {
-    let by_lines =
-        text.match_indices('\n').nth(lines.saturating_sub(1)).map_or(text.len(), |(index, _)| index);
-    let by_characters = text.char_indices().nth(characters).map_or(text.len(), |(index, _)| index);
-    let (shown, rest) = text.split_at(by_lines.min(by_characters));
-    (shown, rest.chars().count())
 }
 
 /// The text in lines of at most so many columns, broken at spaces where possible. Lines of the text stay apart.
@@ -161,15 +136,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_text_reaches_the_terminal_as_a_command() {
-        assert_eq!(clean("a\u{1b}[31mred\u{7}\tb\r\nc"), "a\\u{1b}[31mred\\u{7}    b\nc");
-        assert_eq!(clean("\u{202e}gnp.exe"), "\\u{202e}gnp.exe");
+    fn nothing_in_json_reaches_the_terminal_as_a_command() {
         assert_eq!(
-            clean("rm\u{61c}\u{200b} x\u{e0041}\u{2028}y"),
-            "rm\\u{61c}\\u{200b} x\\u{e0041}\\u{2028}y"
+            visible_json("{\"a\": \"\u{9b}\u{202e}\u{e0041}é\"}\n"),
+            "{\"a\": \"\\u009b\\u202e\\udb40\\udc41é\"}\n"
         );
-        assert_eq!(clean("👩\u{200d}🔬"), "👩\u{200d}🔬", "what joins others is seen in them");
-        assert_eq!(one_line("  two\n lines\t here "), "two lines here");
     }
 
     #[test]

@@ -137,7 +137,13 @@ fn standard_input_is_a_file_too() {
     let place = Place::empty();
     let run = |arguments: &[&str], input: &str| {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("convoke");
-        let output = command.env_clear().args(arguments).write_stdin(input).output().unwrap();
+        let output = command
+            .env_clear()
+            .env("XDG_DATA_HOME", place.data())
+            .args(arguments)
+            .write_stdin(input)
+            .output()
+            .unwrap();
         (output.status.code(), stdout(&output))
     };
     let text = "NAME   plan\nGOAL a  \"Look\"\nRUN main USING a";
@@ -202,7 +208,7 @@ fn agent_046_skills_are_looked_for_where_they_are_kept() {
     );
     let output = place.convoke_with(
         &["validate", "work/Agentfile", "--skills", "~/kept"],
-        &[("HOME", place.file().parent().unwrap().to_str().unwrap())],
+        &[("HOME", place.path().to_str().unwrap())],
     );
     assert_eq!(output.status.code(), Some(0), "a leading `~` is the user's home");
 }

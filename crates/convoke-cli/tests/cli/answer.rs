@@ -24,7 +24,11 @@ fn of_answers_given_at_once_one_is_told_that_it_counts() {
         let answers = [&["--approve"][..], &["--reject", "no"], &["--revise", "only 20.00"]];
         let convoke = |decision: &&[&str]| {
             let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"));
-            command.current_dir(place.path()).args(["answer", "refund-7"]).args(*decision);
+            command
+                .current_dir(place.path())
+                .env("XDG_DATA_HOME", place.data())
+                .args(["answer", "refund-7"])
+                .args(*decision);
             command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
         };
         let given: Vec<_> = answers.iter().map(convoke).collect();

@@ -45,6 +45,7 @@ fn whoever_watches_leaves_the_run_alone() {
     let watching = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
         .current_dir(place.path())
         .env_clear()
+        .env("XDG_DATA_HOME", place.data())
         .args(["attach", "letter-1"])
         .stderr(Stdio::piped())
         .spawn()
@@ -75,6 +76,8 @@ fn what_a_model_says_is_no_command_to_the_terminal_and_goes_as_it_is_into_a_pipe
     assert!(code == Some(0) && seen.ends_with(visible), "{seen:?}");
     let (seen, _, _) = Terminal::with_results(&place, &["attach", "b-1"]).finish();
     assert!(seen.contains(visible) && !seen.contains("\u{1b}]0;"), "{seen:?}");
+    let (seen, _, _) = Terminal::with_results(&place, &["attach", "b-1", "--json"]).finish();
+    assert!(seen.contains("\\u202e") && !seen.contains('\u{202e}'), "{seen:?}");
     let piped = place.convoke(&["attach", "b-1"]);
     assert_eq!(stdout(&piped), "evil \u{1b}]0;title\u{7} \u{1b}[2J\u{202e}\tend\nof it\n");
 }
@@ -87,6 +90,7 @@ fn a_run_that_waits_at_another_terminal_is_watched_on_with_its_question() {
     let mut watching = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
         .current_dir(place.path())
         .env_clear()
+        .env("XDG_DATA_HOME", place.data())
         .args(["attach", "letter-1"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

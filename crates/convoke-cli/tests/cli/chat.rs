@@ -38,7 +38,11 @@ fn one_question_gets_one_answer_and_a_run_that_can_be_looked_at() {
 fn what_comes_on_standard_input_is_said() {
     let place = place();
     let mut command = cargo_bin_cmd!("convoke");
-    command.current_dir(place.path()).env_clear().args(["chat", "-m", "scripted/script.toml"]);
+    command.current_dir(place.path()).env_clear().env("XDG_DATA_HOME", place.data()).args([
+        "chat",
+        "-m",
+        "scripted/script.toml",
+    ]);
     let output = command.write_stdin("tell me of looms").output().unwrap();
     assert_eq!(stdout(&output), "Looms weave.\n");
 }
@@ -143,6 +147,7 @@ fn a_question_that_is_broken_off_leaves_a_run_that_was_stopped() {
     let child = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
         .current_dir(place.path())
         .env_clear()
+        .env("XDG_DATA_HOME", place.data())
         .args(["chat", "-m", "scripted/hangs.toml", "hi"])
         .stdin(std::process::Stdio::null())
         .stdout(std::process::Stdio::null())

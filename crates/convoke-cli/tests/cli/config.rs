@@ -2,13 +2,13 @@
 
 use insta::assert_snapshot;
 
-use crate::place::{Place, stderr, stdout};
+use crate::place::{Place, at_home, stderr, stdout};
 
 const FOLDER: &str = r#"model = "ollama/qwen3"
 
 [services.compatible]
 base_url = "http://ann:pass-word@127.0.0.1:8080/v1?key=sk-query"
-headers = { authorization = "Bearer ${GATEWAY_TOKEN}", x-team = "looms" }
+headers = { x-route = "sk-gateway", x-team = "looms" }
 
 [profiles.fast]
 model = "claude-haiku-5-5"
@@ -39,7 +39,7 @@ fn place() -> Place {
 
 fn seen(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let home = place.path().canonicalize().unwrap().display().to_string();
-    let secrets = [("GATEWAY_TOKEN", "sk-gateway"), ("ANTHROPIC_API_KEY", "sk-anthropic")];
+    let secrets = [("ANTHROPIC_API_KEY", "sk-anthropic")];
     let usual = [("COLUMNS", "80"), ("HOME", home.as_str())];
     let all: Vec<_> = usual.into_iter().chain(secrets).chain(variables.iter().copied()).collect();
     let seen = place.seen_with(arguments, &all);
@@ -105,29 +105,34 @@ fn a_broken_configuration_is_shown_with_every_mistake() {
 fn a_credentials_file_that_others_can_read_is_refused_with_what_to_type() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::empty();
-    place.write("credentials.toml", "[openai]\napi_key = \"sk-query\"\n");
-    let file = place.path().join("credentials.toml");
+    place.write(".config/convoke/credentials.toml", "[openai]\napi_key = \"sk-query\"\n");
+    let file = place.path().join(".config/convoke/credentials.toml");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_snapshot!("config_credentials", seen(&place, &["config", "show", "keys"], &[]));
-    assert!(place.convoke(&["config", "show", "budgets"]).status.success(), "what needs no keys reads none");
-    let all = place.convoke(&["config", "show"]);
+    let home = [("HOME", place.path().to_str().unwrap())];
+    let budgets = place.convoke_with(&["config", "show", "budgets"], &home);
+    assert!(budgets.status.success(), "what needs no keys reads none");
+    let all = place.convoke_with(&["config", "show"], &home);
     assert_eq!(all.status.code(), Some(1));
     assert!(stdout(&all).contains("store.path"), "the rest is shown all the same");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     let shown = seen(&place, &["config", "show", "keys"], &[]);
-    assert!(shown.contains("keys.openai") && shown.contains("set, from credentials.toml"), "{shown}");
+    assert!(shown.contains("keys.openai") && shown.contains("credentials.toml"), "{shown}");
 }
 
 #[test]
 fn the_configured_store_is_used_and_the_command_line_goes_first() {
     let place = Place::empty();
     place.write("script.toml", "[[rule]]\nreply = \"Fine.\"\n");
-    place.write("convoke.toml", "model = \"scripted/script.toml\"\n[store]\npath = \"kept.db\"\n");
-    assert_eq!(stdout(&place.convoke(&["chat", "hi"])), "Fine.\n");
-    assert!(place.path().join("kept.db").exists() && !place.file().exists());
-    assert!(place.convoke(&["show", "last"]).status.success());
-    assert_eq!(place.convoke(&["--store", "other.db", "show", "last"]).status.code(), Some(4));
-    let output = place.convoke_with(&["show", "last"], &[("CONVOKE_STORE", "other.db")]);
+    place.write("convoke.toml", "model = \"scripted/script.toml\"\n");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let kept = elsewhere.path().join("kept.db");
+    place.write(".config/convoke/convoke.toml", format!("[store]\npath = {:?}\n", kept.to_str().unwrap()));
+    assert_eq!(stdout(&at_home(&place, &[], &["chat", "hi"])), "Fine.\n");
+    assert!(kept.exists() && !place.file().exists());
+    assert!(at_home(&place, &[], &["show", "last"]).status.success());
+    assert_eq!(at_home(&place, &[], &["--store", "other.db", "show", "last"]).status.code(), Some(4));
+    let output = at_home(&place, &[("CONVOKE_STORE", "other.db")], &["show", "last"]);
     assert_eq!(output.status.code(), Some(4), "a variable goes before a file");
 }
 

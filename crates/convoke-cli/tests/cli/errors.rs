@@ -46,6 +46,7 @@ fn a_store_that_cannot_be_opened_for_lack_of_open_files_says_that() {
             .args(["-c", &script])
             .arg(assert_cmd::cargo::cargo_bin!("convoke"))
             .current_dir(place.path())
+            .env("XDG_DATA_HOME", place.data())
             .output()
             .unwrap();
         let told = stderr(&output);
@@ -64,6 +65,7 @@ fn a_limit_on_the_size_of_files_is_an_error_with_words() {
         .arg(assert_cmd::cargo::cargo_bin!("convoke"))
         .args(RUN)
         .current_dir(place.path())
+        .env("XDG_DATA_HOME", place.data())
         .output()
         .unwrap();
     let told = stderr(&output);
@@ -79,7 +81,8 @@ fn a_pipe_in_the_place_of_a_file_of_settings_is_refused_and_not_waited_for() {
         let pipe = place.path().join(file);
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let mut command = cargo_bin_cmd!("convoke");
-        let command = command.current_dir(place.path()).env_clear().args(RUN);
+        let command =
+            command.current_dir(place.path()).env_clear().env("XDG_DATA_HOME", place.data()).args(RUN);
         let output = command.timeout(std::time::Duration::from_secs(60)).output().unwrap();
         let told = stderr(&output);
         assert!(told.contains(file) && told.contains("it is no regular file"), "{told}");
@@ -95,7 +98,11 @@ fn a_pipe_in_the_place_of_an_agentfile_is_refused_and_those_of_a_shell_are_read(
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for command in ["run", "validate", "inspect", "fmt"] {
         let mut convoke = cargo_bin_cmd!("convoke");
-        let convoke = convoke.current_dir(place.path()).env_clear().args([command, "pipe.agent"]);
+        let convoke = convoke
+            .current_dir(place.path())
+            .env_clear()
+            .env("XDG_DATA_HOME", place.data())
+            .args([command, "pipe.agent"]);
         let output = convoke.timeout(std::time::Duration::from_secs(60)).output().unwrap();
         let told = stderr(&output);
         assert!(told.contains("pipe.agent is a pipe, not a file"), "{command}: {told}");
@@ -106,6 +113,7 @@ fn a_pipe_in_the_place_of_an_agentfile_is_refused_and_those_of_a_shell_are_read(
             .args(["-c", &format!("exec \"$0\" {piped}")])
             .arg(assert_cmd::cargo::cargo_bin!("convoke"))
             .current_dir(place.path())
+            .env("XDG_DATA_HOME", place.data())
             .output()
             .unwrap();
         assert!(output.status.success(), "{piped}: {}", stderr(&output));
@@ -125,7 +133,9 @@ fn what_is_no_store_is_said_so_and_not_touched() {
 fn where_no_store_can_be_made_another_place_is_to_be_named() {
     let place = Place::empty();
     place.write("Agentfile", "NAME x\nGOAL a \"Say\"\nRUN main USING a\n");
-    let output = place.convoke(&["--store", "Agentfile/runs.db", "run", "-m", "scripted/rehearsal"]);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let below = file.path().join("runs.db").display().to_string();
+    let output = place.convoke(&["--store", &below, "run", "-m", "scripted/rehearsal"]);
     let told = crate::place::stderr(&output);
     assert_eq!(output.status.code(), Some(4), "{told}");
     assert!(told.contains("runs.db") && told.contains("hint: name the file with `--store PATH`"), "{told}");

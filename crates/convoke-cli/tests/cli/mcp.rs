@@ -66,7 +66,7 @@ fn a_tool_is_called_by_hand() {
     assert_snapshot!("mcp_call_no_json", seen(&place, &["mcp", "call", "fake", "echo", "hello"]));
     assert_snapshot!("mcp_call_missing", seen(&place, &["mcp", "call", "fake", "echo"]));
     let given = seen(&place, &["mcp", "call", "fake", "env", r#"{"name": "GREETING"}"#]);
-    assert!(given.contains("(secret)") && !given.contains("very-secret-value"), "{given}");
+    assert!(given.contains("(hidden)") && !given.contains("very-secret-value"), "{given}");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_folders_server_is_not_started_until_it_is_trusted() {
     let place = Place::empty();
     place.write(
         "convoke.toml",
-        format!("[mcp.servers.fake]\ncommand = \"touch\"\nargs = [\"{}\"]\n", "started"),
+        format!("[mcp.servers.fake]\ncommand = \"touch\"\nargs = [\"{}\"]\nsandbox = false\n", "started"),
     );
     let listed = seen(&place, &["mcp", "list"]);
     assert!(listed.contains("not trusted") && listed.contains("wants to start `touch started`"), "{listed}");

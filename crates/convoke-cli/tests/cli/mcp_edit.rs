@@ -69,7 +69,8 @@ fn what_makes_no_sense_is_not_written() {
 fn a_server_is_trusted_by_its_name_until_it_is_changed() {
     let place = Place::empty();
     let server = format!(
-        "[mcp.servers.fake]\ncommand = \"python3\"\nargs = ['{SCRIPT}', \"--only\", \"echo\"]\nprotocol = \"initialize\"\n"
+        "[mcp.servers.fake]\ncommand = \"python3\"\nargs = ['{SCRIPT}', \"--only\", \"echo\"]\nprotocol = \"initialize\"\n\
+         sandbox = false\n"
     );
     place.write("convoke.toml", &server);
     place.write(".config/convoke/convoke.toml", "# mine\n[mcp]\ntrusted = [\"other:1\"] # by hand\n");
@@ -90,6 +91,7 @@ fn a_server_is_trusted_by_its_name_until_it_is_changed() {
     let below = assert_cmd::cargo::cargo_bin_cmd!("convoke")
         .current_dir(place.path().join("below"))
         .env_clear()
+        .env("XDG_DATA_HOME", place.data())
         .envs([("HOME", &*home), ("PATH", &*std::env::var("PATH").unwrap())])
         .args(["mcp", "list"])
         .output()

@@ -7,6 +7,8 @@ use crate::sink::Sink;
 use crate::workshop::{RESULT, RUN, unwatched, workshop};
 
 const WIDTH: (&str, &str) = ("COLUMNS", "80");
+/// A folder's file sends nothing to this machine unless its user agrees.
+const TRUSTED: (&str, &str) = ("CONVOKE_TRUSTED_HOSTS", "127.0.0.1");
 
 #[test]
 fn a_run_is_one_trace_in_which_agents_are_below_their_goal() {
@@ -43,7 +45,7 @@ fn a_collector_that_is_not_there_changes_nothing_but_a_note() {
     let place = workshop(&unwatched());
     let (_socket, url) = Sink::nobody();
     place.write("convoke.toml", format!("[telemetry]\nendpoint = \"{url}\"\n"));
-    let output = place.convoke(&RUN);
+    let output = place.convoke_with(&RUN, &[WIDTH, TRUSTED]);
     assert_eq!((output.status.code(), stdout(&output)), (Some(0), format!("{RESULT}\n")));
     let told = stderr(&output);
     assert!(told.contains("of the trace could not be delivered"), "{told}");
@@ -177,7 +179,7 @@ fn secrets_are_neither_sent_nor_logged() {
             sink.url()
         ),
     );
-    let variables = [WIDTH, ("CONVOKE_TELEMETRY_RECORD_CONTENT", "true")];
+    let variables = [WIDTH, TRUSTED, ("CONVOKE_TELEMETRY_RECORD_CONTENT", "true")];
     let arguments = ["run", "-m", "scripted/script.toml", "-i", "key=s-e-c-r-e-t", "--log", "trace"];
     let output = place.convoke_with(&arguments, &variables);
     assert_eq!(stdout(&output), "Signed.\n", "{}", stderr(&output));

@@ -64,11 +64,27 @@ impl Packing {
     }
 
     fn seen(&self, arguments: &[&str]) -> String {
-        self.place.seen_with(arguments, &[("COLUMNS", "80"), ("HOME", &self.home)])
+        self.place.seen_with(
+            arguments,
+            &[
+                ("COLUMNS", "80"),
+                ("HOME", &self.home),
+                ("XDG_DATA_HOME", ""),
+                ("CONVOKE_STORE_INSIDE_WORKSPACE", "true"),
+            ],
+        )
     }
 
     fn convoke(&self, arguments: &[&str]) -> std::process::Output {
-        self.place.convoke_with(arguments, &[("COLUMNS", "80"), ("HOME", &self.home)])
+        self.place.convoke_with(
+            arguments,
+            &[
+                ("COLUMNS", "80"),
+                ("HOME", &self.home),
+                ("XDG_DATA_HOME", ""),
+                ("CONVOKE_STORE_INSIDE_WORKSPACE", "true"),
+            ],
+        )
     }
 
     /// Without a snapshot: it must work.
@@ -187,8 +203,10 @@ fn agentcore_232_where_nothing_can_be_written_it_is_said() {
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(stderr(&nowhere).contains("failed to write package"), "{}", stderr(&nowhere));
     here.does(&["pack", "plan"]);
-    let homeless =
-        here.place.convoke_with(&["install", "plan.agent", "--allow-unsigned"], &[("COLUMNS", "80")]);
+    let homeless = here.place.convoke_with(
+        &["install", "plan.agent", "--allow-unsigned"],
+        &[("COLUMNS", "80"), ("XDG_DATA_HOME", "")],
+    );
     assert_eq!(homeless.status.code(), Some(1));
     assert!(stderr(&homeless).contains("home directory unavailable"), "{}", stderr(&homeless));
 }
@@ -200,7 +218,7 @@ fn agent_190_the_same_folder_gives_the_same_file() {
     here.does(&["pack", "plan", "-o", "two.agent", "--key", "ada.key"]);
     let read = |name| std::fs::read(here.place.path().join(name)).unwrap();
     assert_eq!(read("one.agent"), read("two.agent"));
-    let dated = [("HOME", here.home.as_str()), ("SOURCE_DATE_EPOCH", "1700000000")];
+    let dated = [("HOME", here.home.as_str()), ("XDG_DATA_HOME", ""), ("SOURCE_DATE_EPOCH", "1700000000")];
     here.place.convoke_with(&["pack", "plan", "-o", "dated.agent"], &dated);
     let seen = stdout(&here.convoke(&["--json", "verify", "dated.agent"]));
     assert!(seen.contains("\"created_at\": \"2023-11-14T22:13:20Z\""), "{seen}");

@@ -1,10 +1,11 @@
-//! A folder with a store in it, and `convoke` run there.
+//! A folder whose runs are kept, and `convoke` run there.
 
 use std::path::PathBuf;
 use std::process::Output;
 use std::sync::Arc;
 
 use assert_cmd::cargo::cargo_bin_cmd;
+use convoke_config::{Environment, Loader};
 use convoke_core::Store;
 use convoke_core::store::Batch;
 use convoke_store::SqliteStore;
@@ -12,15 +13,16 @@ use tempfile::TempDir;
 
 use crate::journal::Run;
 
-/// A folder with a store in it.
+/// A folder, and where the data of its user is: no test writes into a real home.
 pub(crate) struct Place {
     folder: TempDir,
+    data: TempDir,
 }
 
 impl Place {
     /// A folder without a store.
     pub(crate) fn empty() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), data: tempfile::tempdir().unwrap() }
     }
 
     /// A folder with a store that has these runs, oldest first.
@@ -57,13 +59,46 @@ impl Place {
         self.folder.path()
     }
 
-    pub(crate) fn file(&self) -> PathBuf {
-        self.folder.path().join("convoke.db")
+    /// Where the data of the user is.
+    pub(crate) fn data(&self) -> &str {
+        self.data.path().to_str().unwrap()
     }
 
-    /// The files of the folder, with their contents and the time of their last change.
+    /// Where the runs of the folder are kept.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.file_of("")
+    }
+
+    /// Where the runs of a folder in it are kept, if it is a project of its own.
+    pub(crate) fn file_of(&self, folder: &str) -> PathBuf {
+        let environment = Environment::of([("XDG_DATA_HOME", self.data())]);
+        let places = Loader::new(environment).folder(self.folder.path().join(folder)).places();
+        let file = places.project.store().unwrap();
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        file
+    }
+
+    /// The names of all files that are kept for the user.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        fn below(folder: &std::path::Path, found: &mut Vec<String>) {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => below(&path, found),
+                    false => found.push(path.display().to_string()),
+                }
+            }
+        }
+        let mut found = Vec::new();
+        below(self.data.path(), &mut found);
+        found
+    }
+
+    /// The files of the folder and those that runs are kept in, with their contents and the time of their last change.
     pub(crate) fn files(&self) -> Vec<(PathBuf, Vec<u8>, std::time::SystemTime)> {
-        let files = std::fs::read_dir(self.folder.path()).unwrap().map(|file| file.unwrap().path());
+        let listed =
+            |folder: &std::path::Path| std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let files = listed(self.path()).chain(listed(self.file().parent().unwrap()));
         let mut files: Vec<_> = files
             .map(|file| {
                 let changed = file.metadata().unwrap().modified().unwrap();
@@ -102,7 +137,7 @@ impl Place {
         command
             .current_dir(self.folder.path())
             .env_clear()
-            .env("USER", "ann")
+            .envs([("USER", "ann"), ("XDG_DATA_HOME", self.data())])
             .envs(variables.iter().copied());
         command.args(arguments).output().unwrap()
     }
@@ -126,7 +161,8 @@ impl Place {
             seen.lines().map(|line| if line.contains("just now (") { "started   [NOW]" } else { line });
         let seen = lines.by_ref().map(|line| format!("{line}\n")).collect::<String>();
         let folder = self.folder.path().canonicalize().unwrap().display().to_string();
-        seen.replace(&folder, "[FOLDER]")
+        let store = self.file().display().to_string();
+        seen.replace(&store, "[STORE]").replace(&folder, "[FOLDER]").replace(self.data(), "[DATA]")
     }
 }
 

@@ -203,3 +203,37 @@ fn a_policy_that_is_a_link_that_leads_nowhere_allows_nothing() {
         }
     }
 }
+
+#[test]
+fn what_is_decided_about_a_host_of_commands_is_explained() {
+    let place = Place::empty();
+    place.write(
+        "mine.toml",
+        "version = 1\n[commands]\nnetwork = \"hosts\"\nhosts.allow = [\"*.crates.io:443\"]\n",
+    );
+    let explain = |host: &str| {
+        let explained = place.convoke(&["policy", "explain", "--policy", "mine.toml", "--host", host]);
+        format!("{}{}", stdout(&explained), stderr(&explained))
+    };
+    assert!(explain("index.crates.io:443").starts_with("allow"), "{}", explain("index.crates.io:443"));
+    let asked = explain("example.com:443");
+    assert!(asked.starts_with("ask") && asked.contains("commands.hosts.default"), "{asked}");
+    assert!(explain("example.com").contains("it has no port"), "{}", explain("example.com"));
+    let closed = stdout(&place.convoke(&["policy", "explain", "--host", "example.com:443"]));
+    assert!(closed.starts_with("deny") && closed.contains("commands.network"), "{closed}");
+}
+
+#[test]
+fn explain_says_what_is_decided_about_the_hosts_that_a_command_names() {
+    let place = Place::empty();
+    place.write("hosts.toml", "version = 1\n[commands]\nnetwork = \"hosts\"\nhosts.allow = [\"good.org\"]\n");
+    let explain = |command: &str| seen(&place, &["policy", "explain", "--policy", "hosts.toml", command]);
+    let asked = explain("curl https://evil.com/x");
+    assert!(asked.contains("ask  the host `evil.com:443`: no rule is about it"), "{asked}");
+    assert!(asked.contains("what it reaches is decided when it connects:"), "{asked}");
+    assert!(!asked.contains("not stricter"), "{asked}");
+    let allowed = explain("curl http://good.org/");
+    assert!(allowed.contains("allow: the host `good.org:80` is allowed"), "{allowed}");
+    assert!(explain("ssh somewhere").contains("its text names no host"));
+    assert!(!explain("make").contains("decided when it connects"));
+}

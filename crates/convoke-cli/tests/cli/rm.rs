@@ -76,6 +76,7 @@ fn a_run_that_another_process_works_on_is_stopped_there() {
     let watching = std::process::Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
         .current_dir(place.path())
         .env_clear()
+        .env("XDG_DATA_HOME", place.data())
         .args(["attach", "letter-1", "--json"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())

@@ -60,7 +60,7 @@ fn agent_054_198_inputs_come_as_words_from_files_and_as_json_and_arrive_as_they_
     assert_eq!(inputs_of(&place, &["-i", "a=@@b"])["a"], "@b");
     let mut command = cargo_bin_cmd!("convoke");
     let arguments = ["run", "--dry-run", "--json", "-m", "scripted/script.toml", "--inputs", "-"];
-    command.current_dir(place.path()).env_clear().args(arguments);
+    command.current_dir(place.path()).env_clear().env("XDG_DATA_HOME", place.data()).args(arguments);
     let output = command.write_stdin(r#"{"a": "piped"}"#).output().unwrap();
     assert_eq!(document(&output)["inputs"]["a"], "piped", "{}", stderr(&output));
 }
@@ -70,7 +70,7 @@ fn standard_input_is_the_file_or_an_input_and_not_both() {
     let place = Place::empty();
     for (file, input) in [("-", "a=@-"), ("/dev/stdin", "a=@-"), ("-", "a=@/dev/stdin")] {
         let mut command = cargo_bin_cmd!("convoke");
-        command.current_dir(place.path()).env_clear();
+        command.current_dir(place.path()).env_clear().env("XDG_DATA_HOME", place.data());
         command.args(["run", file, "-m", "scripted/rehearsal", "-i", input]);
         let agentfile = "NAME x\nINPUT a\nTOOLS none\nGOAL g \"Say $a\"\nRUN m USING g\n";
         let output = command.write_stdin(agentfile).output().unwrap();

@@ -87,7 +87,8 @@ fn agent_180_a_profiles_model_is_asked_at_its_service_and_thinks_as_the_profile_
          [profiles.slow]\nreasoning = \"high\"\n"
     );
     place.write("convoke.toml", config);
-    assert_eq!(place.convoke(&["run", "letter.agent"]).status.code(), Some(1));
+    let trusted = [("CONVOKE_TRUSTED_HOSTS", "127.0.0.1")];
+    assert_eq!(place.convoke_with(&["run", "letter.agent"], &trusted).status.code(), Some(1));
     let (path, body) = asked.join().unwrap();
     assert_eq!(path, "/here/chat/completions");
     assert_eq!((&body["model"], &body["reasoning_effort"]), (&"usual".into(), &"high".into()));

@@ -68,7 +68,8 @@ fn what_is_to_be_judged_is_shown_first_wherever_a_question_is() {
     let again = ["run", "letter.agent", "-i", "topic=x", "-m", "scripted/script.toml", "--id", "letter-2"];
     assert_eq!(place.convoke(&again).status.code(), Some(5));
     let shown = stdout(&place.convoke(&["show", "letter-2"]));
-    assert!(shown.contains("  output    │ line 1\n") && !shown.contains("line 40"), "{shown}");
+    assert!(shown.contains("  output    │ line 1\n") && shown.contains("line 40"), "both ends: {shown}");
+    assert!(!shown.contains("line 20") && shown.contains("│ … 28 more lines …\n"), "{shown}");
     assert!(shown.contains("`convoke show letter-2 --full` shows all of it"), "{shown}");
     let whole = stdout(&place.convoke(&["show", "letter-2", "--full"]));
     assert!(whole.contains("            │ line 40\n"), "{whole}");

@@ -58,6 +58,7 @@ impl Terminal {
         let child = Command::new(assert_cmd::cargo::cargo_bin!("convoke"))
             .current_dir(place.path())
             .env_clear()
+            .env("XDG_DATA_HOME", place.data())
             .envs([("USER", "ann"), ("TERM", "xterm-256color")])
             .envs(variables.iter().copied())
             .args(arguments)
@@ -174,6 +175,36 @@ fn missing_inputs_are_asked_for_and_secrets_are_not_shown() {
 }
 
 #[test]
+fn a_secret_does_not_stand_on_the_command_line_while_it_is_used() {
+    let secret = "s3cr3t-v4lue-0123456789";
+    let place = workshop(&AGENTFILE.replace("INPUT topic", "INPUT topic\nINPUT key SECRET"));
+    let forms: [&[&str]; 3] = [
+        &["-i", "key=s3cr3t-v4lue-0123456789"],
+        &["-ikey=s3cr3t-v4lue-0123456789"],
+        &["--input=key=s3cr3t-v4lue-0123456789"],
+    ];
+    for (number, form) in forms.iter().enumerate() {
+        let id = format!("letter-{number}");
+        let run = ["run", "letter.agent", "-i", "topic=looms", "-m", "scripted/script.toml", "--id", &id];
+        let mut terminal = Terminal::start(&place, &[&run[..], form].concat(), &[]);
+        terminal.wait_for("[l]ater? ");
+        let line = std::fs::read(format!("/proc/{}/cmdline", terminal.child.id())).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        assert!(!line.contains(secret) && line.contains("key=@/dev/fd/"), "{line:?}");
+        terminal.types("l");
+        assert_eq!(terminal.finish().2, Some(5));
+        let mut terminal = Terminal::start(&place, &[&["resume", &id][..], form].concat(), &[]);
+        terminal.wait_for("[l]ater? ");
+        let line = std::fs::read(format!("/proc/{}/cmdline", terminal.child.id())).unwrap();
+        assert!(!String::from_utf8(line).unwrap().contains(secret));
+        terminal.types("a");
+        let (seen, _, code) = terminal.finish();
+        assert_eq!(code, Some(0), "{seen}");
+        assert!(!seen.contains("not the value this run began with"), "the same value comes through:\n{seen}");
+    }
+}
+
+#[test]
 fn a_person_sees_the_result_and_revises_and_approves_it() {
     let place = workshop(AGENTFILE);
     let mut terminal = Terminal::start(&place, &RUN, &[]);
@@ -197,6 +228,64 @@ fn a_person_sees_the_result_and_revises_and_approves_it() {
     must_have_cursor(&seen);
     let shown = stdout(&place.convoke(&["show", "letter-1"]));
     assert!(shown.contains("revise: in ink (by ann)") && shown.contains("approved (by ann)"), "{shown}");
+}
+
+#[test]
+fn what_was_typed_before_a_question_was_seen_is_no_answer_to_it() {
+    let place = slow_workshop(AGENTFILE, 60);
+    let mut terminal = Terminal::start(&place, &RUN, &[]);
+    terminal.types("a");
+    terminal.presses("a");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("l");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((&*result, code), ("", Some(5)), "nobody has approved it:\n{seen}");
+    assert!(!stdout(&place.convoke(&["show", "letter-1"])).contains("approved"));
+}
+
+#[test]
+fn a_line_that_was_waited_for_in_vain_is_no_answer_to_the_next_question() {
+    let place = slow_workshop(AGENTFILE, 400);
+    let mut terminal = Terminal::start(&place, &RUN, &[]);
+    terminal.wait_for("[l]ater? ");
+    assert!(place.convoke(&["answer", "letter-1", "--revise", "in ink"]).status.success());
+    terminal.wait_for("answered elsewhere");
+    // The model is at work, and whoever typed this meant the question that is gone.
+    terminal.types("a");
+    terminal.wait_for("[l]ater? ");
+    terminal.types("l");
+    let (seen, result, code) = terminal.finish();
+    assert_eq!((&*result, code), ("", Some(5)), "nobody has approved it:\n{seen}");
+}
+
+#[test]
+fn a_question_names_everything_that_is_asked_about_wherever_it_is_hidden() {
+    let breaks = "\n".repeat(60);
+    let comment = format!("# {}", "nothing to see here ".repeat(140));
+    let commands = [
+        format!("rm -r build{breaks}rm -r precious"),
+        format!("rm -r build {comment}\nrm -r precious\ngit push --force"),
+        format!("echo {}; rm -r precious; echo {}", "a\n".repeat(200), "b ".repeat(900)),
+        (1..40).map(|number| format!("rm -r old{number}; ")).collect::<String>()
+            + "rm -r precious; rm -r older",
+    ];
+    for command in commands {
+        let place = calling(&[call("bash", json!({"command": command}))]);
+        let run = ["run", "-m", "scripted/script.toml", "--id", "work-1"];
+        let mut terminal = Terminal::start(&place, &run, &[]);
+        terminal.wait_for("[l]ater? ");
+        terminal.types("l");
+        let (seen, _, code) = terminal.finish();
+        assert_eq!(code, Some(5), "{seen}");
+        let asked = seen.split("[l]ater? ").next().unwrap();
+        assert!(asked.contains("`rm -r precious`"), "{asked}");
+        assert_eq!(asked.contains("`git push --force`"), command.contains("git push"), "{asked}");
+        // Whoever is told how to approve it later has seen it as well.
+        let told = stderr(&place.convoke(&["resume", "work-1", "--no-input"]));
+        assert!(told.contains("rm -r precious") && told.contains("--approve"), "{told}");
+        let tail = command.trim_end().rsplit(['\n', ';']).next().unwrap();
+        assert!(told.contains(tail.trim().get(..5).unwrap()), "the end is never cut: {told}");
+    }
 }
 
 #[test]
@@ -355,7 +444,7 @@ fn what_is_always_approved_becomes_a_rule_of_the_users_own_policy() {
     let variables = [("HOME", home.path().to_str().unwrap()), ("PATH", &*path)];
     let run = ["run", "-m", "scripted/script.toml"];
     let mut terminal = Terminal::start(&place, &run, &variables);
-    terminal.wait_for("always: commands.allow = [\"rm -rf build\"]");
+    terminal.wait_for("always: commands.allow = [\"rm -rf build $\"]");
     terminal.wait_for("for thi[s] run, al[w]ays, ");
     terminal.wait_for("[l]ater? ");
     terminal.types("w");
@@ -363,7 +452,7 @@ fn what_is_always_approved_becomes_a_rule_of_the_users_own_policy() {
     assert_eq!((&*result, code), ("Done.\n", Some(0)), "{seen}");
     assert!(seen.contains("written: "), "{seen}");
     let written = std::fs::read_to_string(&own).unwrap();
-    let rule = "# mine\nversion = 1\n\n[commands]\nallow = [\"make\", \"rm -rf build\"] # of course\n";
+    let rule = "# mine\nversion = 1\n\n[commands]\nallow = [\"make\", \"rm -rf build $\"] # of course\n";
     assert_eq!(written, rule, "what was there stays");
     assert!(!place.path().join("policy.toml").exists());
     let again = place.convoke_with(&run, &variables);

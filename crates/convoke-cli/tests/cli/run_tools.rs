@@ -77,7 +77,20 @@ fn agents_read_and_write_the_workspace_and_nothing_else() {
     ]);
     place.write("notes.txt", "a note");
     place.write(".env", "KEY=s-e-c-r-e-t");
-    let output = run(&place, &["--store", "runs.sqlite", "--output", "ndjson"]);
+    // Where a store may be in the workspace, no tool reads it.
+    let may_be = [("COLUMNS", "80"), ("CONVOKE_STORE_INSIDE_WORKSPACE", "true")];
+    let work = [
+        "run",
+        "-m",
+        "scripted/script.toml",
+        "--id",
+        "work-1",
+        "--store",
+        "runs.sqlite",
+        "--output",
+        "ndjson",
+    ];
+    let output = place.convoke_with(&work, &may_be);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let events: Vec<Value> =
         stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -73,7 +73,7 @@ reply = { tool_calls = [{ name = "mcp_fake_env", arguments = { name = "MYTOK" } 
     assert_eq!(stdout(&done), "Looked.\n", "{}", stderr(&done));
     for form in [&["--json"][..], &["--html", "-"]] {
         let told = stdout(&at_home(&place, &[], &[&["replay", "work-1"], form].concat()));
-        assert!(told.contains("(secret)") && !told.contains("t-o-k-e-n"), "{told}");
+        assert!(told.contains("(hidden)") && !told.contains("t-o-k-e-n"), "{told}");
     }
     let store = std::fs::read(place.file()).unwrap();
     assert!(!String::from_utf8_lossy(&store).contains("t-o-k-e-n"));
@@ -96,8 +96,12 @@ reply = "There is no web."
     let place = place(script);
     let output = at_home(&place, &[], &RUN);
     assert_eq!(stdout(&output), "There is no web.\n", "{}", stderr(&output));
-    let made = |name: &str| place.path().join(name).exists();
-    assert!(!made("convoke.db-scratchpad") && !made(".local"), "what nobody needs is not made");
+    let kept: Vec<_> = place
+        .kept()
+        .into_iter()
+        .filter(|name| name.ends_with("scratchpad") || name.ends_with("memory.db"))
+        .collect();
+    assert_eq!(kept, Vec::<String>::new(), "what nobody needs is not made");
     // A project cannot open it for itself: only somebody who names its policy, or has one that says so, can.
     let opening = "version = 1\n[tools.web_fetch]\ndecision = \"allow\"\n";
     place.write("policy.toml", opening);
@@ -139,9 +143,10 @@ reply = { tool_calls = [{ name = "remember", arguments = { findings = ["the key 
     let run = ["run", "-m", "scripted/script.toml", "-i", "key=s-e-c-r-e-t", "--id", "keyed"];
     let output = at_home(&place, &[], &run);
     assert!(output.status.success(), "{}", stderr(&output));
+    let folder = place.file().parent().unwrap().to_owned();
     let content =
-        |name: &str| String::from_utf8_lossy(&std::fs::read(place.path().join(name)).unwrap()).into_owned();
-    for name in [".local/share/convoke/memory.db", "convoke.db-scratchpad", "convoke.db"] {
+        |name: &str| String::from_utf8_lossy(&std::fs::read(folder.join(name)).unwrap()).into_owned();
+    for name in ["../../memory.db", "convoke.db-scratchpad", "convoke.db"] {
         let kept = content(name);
         assert!(!kept.contains("s-e-c-r-e-t") && kept.contains("⟦secret:key:"), "{name}");
     }
@@ -185,8 +190,8 @@ reply = { tool_calls = [{ name = "recall", arguments = { query = "loom" } }] }
     assert_eq!(stdout(&first), "Noted.\n", "{}", stderr(&first));
     let second = at_home(&place, &[], &["run", "-m", "scripted/script.toml"]);
     assert_eq!(stdout(&second), "I remember.\n", "{}", stderr(&second));
-    assert!(place.path().join(".local/share/convoke/memory.db").exists());
-    let notes = place.path().join("convoke.db-scratchpad");
+    assert!(place.kept().iter().any(|name| name.ends_with("memory.db")));
+    let notes = place.file().with_file_name("convoke.db-scratchpad");
     assert!(count(&notes) > 0);
     let purged = at_home(&place, &[], &["purge", "--keep", "0", "--yes"]);
     assert!(purged.status.success(), "{}", stderr(&purged));
@@ -199,37 +204,6 @@ fn count(notes: &std::path::Path) -> i64 {
     let query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%run%' LIMIT 1";
     let table: String = connection.query_row(query, [], |row| row.get(0)).unwrap();
     connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
-}
-
-#[test]
-fn a_store_is_the_same_through_a_link_with_what_lies_beside_it_and_protected_as_well() {
-    use std::os::unix::fs::PermissionsExt;
-
-    let place = place(
-        r#"
-[[rule]]
-when = { tool_result_of = "read" }
-reply = "Tried."
-
-[[rule]]
-when = { tool_result_of = "scratchpad_write" }
-reply = { tool_calls = [{ name = "read", arguments = { path = "real.db" } }] }
-
-[[rule]]
-reply = { tool_calls = [{ name = "scratchpad_write", arguments = { key = "a", value = "noted" } }] }
-"#,
-    );
-    std::os::unix::fs::symlink("real.db", place.path().join("link.db")).unwrap();
-    let output = ["--store", "link.db", "--output", "ndjson"];
-    let told = stdout(&at_home(&place, &[], &[&RUN[..], &output].concat()));
-    assert!(told.contains("Tried.") && told.contains("protected"), "{told}");
-    let mode = place.path().join("real.db").metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "only the user may read it");
-    let notes = place.path().join("real.db-scratchpad");
-    assert!(count(&notes) > 0 && !place.path().join("link.db-scratchpad").exists());
-    let deleted = at_home(&place, &[], &["--store", "real.db", "rm", "work-1"]);
-    assert!(deleted.status.success(), "{}", stderr(&deleted));
-    assert_eq!(count(&notes), 0, "notes of deleted runs are deleted");
 }
 
 #[test]
@@ -286,4 +260,37 @@ reply = { tool_calls = [{ name = "bash", arguments = { command = "echo x > made.
         told.contains("there are protected files in `.`"),
         "{told}"
     );
+}
+
+#[test]
+fn what_a_server_is_started_from_is_read_only_to_agents_and_not_looked_up_in_the_workspace() {
+    let place = place(
+        r#"
+[[rule]]
+when = { tool_result_contains = "denied" }
+reply = "Refused."
+
+[[rule]]
+reply = { tool_calls = [{ name = "write", arguments = { path = "tools/server.py", content = "open('canary', 'w')" } }] }
+"#,
+    );
+    place.write("tools/server.py", std::fs::read_to_string(SERVER).unwrap());
+    place.write("bin/python3", "#!/bin/sh\ntouch canary\n");
+    use std::os::unix::fs::PermissionsExt;
+    let program = place.path().join("bin/python3");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let server = "[mcp.servers.fake]\ncommand = \"python3\"\nargs = [\"tools/server.py\", \"--only\", \"echo\"]\n\
+                  protocol = \"initialize\"\nsandbox = false\nfolder = \"../..\"\n";
+    place.write(".config/convoke/convoke.toml", server);
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = at_home(&place, &[("PATH", &path)], &RUN);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("Refused."), "{}", stdout(&output));
+    assert!(!stderr(&output).contains("Its tools are missing"), "{}", stderr(&output));
+    assert!(std::fs::read_to_string(place.path().join("tools/server.py")).unwrap().contains("def "));
+    assert!(!place.path().join("canary").exists());
+    // One that must run in a sandbox is not started where there is none for it.
+    place.write(".config/convoke/convoke.toml", server.replace("sandbox = false", "sandbox = true"));
+    let listed = at_home(&place, &[("PATH", &path)], &["mcp", "list"]);
+    assert!(stdout(&listed).contains("sandbox") || stderr(&listed).contains("sandbox"), "{listed:?}");
 }

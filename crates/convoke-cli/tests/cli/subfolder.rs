@@ -11,19 +11,24 @@ use crate::workshop::{AGENTFILE, RESULT, RUN, workshop};
 fn below(place: &Place, folder: &str, arguments: &[&str]) -> Output {
     let home = place.path().canonicalize().unwrap();
     let mut command = cargo_bin_cmd!("convoke");
-    command.current_dir(place.path().join(folder)).env_clear().env("HOME", home).env("COLUMNS", "80");
+    command
+        .current_dir(place.path().join(folder))
+        .env_clear()
+        .env("XDG_DATA_HOME", place.data())
+        .env("HOME", home)
+        .env("COLUMNS", "80");
     command.args(arguments).output().unwrap()
 }
 
 #[test]
-fn the_store_is_beside_the_configuration_that_was_found_above() {
+fn the_store_is_that_of_the_folder_with_the_configuration() {
     let place = Place::empty();
     place.write("convoke.toml", "model = \"scripted/rehearsal\"\n");
     place.write("Agentfile", "NAME n\nGOAL g \"Say something\"\nRUN r USING g\n");
     place.write("deep/down/file", "");
     let ran = below(&place, "deep/down", &["run", "../../Agentfile", "--quiet"]);
     assert!(ran.status.success(), "{}", stderr(&ran));
-    assert!(place.file().exists() && !place.path().join("deep/down/convoke.db").exists());
+    assert!(place.file().exists() && !place.path().join("convoke.db").exists());
     for folder in ["deep/down", "."] {
         let runs = below(&place, folder, &["runs"]);
         assert!(stdout(&runs).contains("completed"), "{folder}: {}", stderr(&runs));
@@ -46,10 +51,12 @@ fn without_a_configuration_the_nearest_store_above_is_used() {
     let runs: Vec<serde_json::Value> =
         serde_json::from_str(&stdout(&below(&place, "deep", &["runs", "--json"]))).unwrap();
     assert_eq!(runs.len(), 2);
-    // A project of its own has a store of its own.
+    // A project of its own has a store of its own, and whoever looks for earlier runs is told where they are.
     place.write("deep/.git/HEAD", "");
+    let lost = below(&place, "deep", &["runs"]);
+    assert!(stderr(&lost).contains("are in another file: add `--store"), "{}", stderr(&lost));
     run("deep", "../Agentfile");
-    assert!(place.path().join("deep/convoke.db").exists());
+    assert!(place.file_of("deep").exists() && place.file_of("deep") != place.file());
 }
 
 #[test]

@@ -109,6 +109,7 @@ impl Running {
             .arg(assert_cmd::cargo::cargo_bin!("convoke"))
             .current_dir(place.path())
             .env_clear()
+            .env("XDG_DATA_HOME", place.data())
             .env("USER", "ann")
             .envs(variables.iter().copied())
             .args(arguments)

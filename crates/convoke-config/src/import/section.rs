@@ -21,7 +21,7 @@ pub(super) fn translate(name: &str, section: &Table, all: &Table, draft: &mut Dr
         ),
         "state" | "storage" => draft.note(
             name,
-            "is not carried over: runs are kept in `store.path`, which is ./convoke.db otherwise, and the old files are not read",
+            "is not carried over: runs are kept where your data is (`convoke config path` says where), and the old files are not read",
         ),
         "security" => draft.note(name, "has no counterpart: `convoke policy` says what tools may do"),
         "web" => draft.note(name, "has no counterpart: web tools are set up by their keys"),

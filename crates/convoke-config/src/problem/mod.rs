@@ -1,23 +1,15 @@
 //! What is wrong with a configuration, where, and what to write instead.
 
-mod render;
 mod source;
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use render::Style;
-pub(crate) use source::Source;
+use convoke_text::diagnostic::{self, Advice, Finding};
+pub use convoke_text::diagnostic::{Severity, Style};
 
-/// How bad something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The configuration cannot be used.
-    Error,
-    /// It can be used; it may not do what was meant.
-    Warning,
-}
+pub(crate) use source::Source;
 
 /// A part of a file.
 #[derive(Clone, PartialEq)]
@@ -86,6 +78,18 @@ impl Problem {
         self
     }
 
+    fn finding(&self) -> Finding<'_> {
+        let place = self.place.as_ref().map(|place| diagnostic::Place {
+            name: place.source.name(),
+            text: place.source.shown(),
+            span: place.span.clone(),
+        });
+        let help = self.help.iter();
+        let help =
+            help.map(|help| Advice { text: &help.text, replacement: help.replacement.as_deref() }).collect();
+        Finding { severity: self.severity, message: &self.message, place, label: &self.label, help }
+    }
+
     /// The file and the line, if it is in a file.
     #[must_use]
     pub fn line(&self) -> Option<(&str, usize)> {
@@ -131,7 +135,7 @@ impl Problems {
     /// For people: each with the lines it is about.
     #[must_use]
     pub fn render(&self, style: Style) -> String {
-        render::render(self, style)
+        style.render(self.iter().map(|problem| problem.finding().report()))
     }
 
     pub(crate) fn sort(&mut self) {

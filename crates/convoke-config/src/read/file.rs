@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use convoke_text::diagnostic::within;
 use toml::de::DeTable;
 
 use super::text::Base;
@@ -93,17 +94,4 @@ fn text(path: &Path) -> Result<String, String> {
         return Err("it is larger than 1 MiB, which is no configuration".to_owned());
     }
     Ok(text)
-}
-
-/// A span that can be pointed at: within the text, and between characters.
-fn within(span: std::ops::Range<usize>, text: &str) -> std::ops::Range<usize> {
-    let place = |mut at: usize| {
-        at = at.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    let (start, end) = (place(span.start), place(span.end));
-    start..end.max(start)
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use convoke_core::Money;
 use convoke_models::choose::REHEARSAL;
 use convoke_models::{ModelName, UnknownModel};
-use convoke_text::nearest;
+use convoke_text::{duration, nearest};
 use url::Url;
 
 use super::resolved;
+use crate::Value;
 use crate::schema::Kind;
-use crate::{Value, duration};
 
 /// Why a text is not what is needed.
 pub(crate) struct Unfit {
@@ -78,8 +78,9 @@ pub(crate) fn from_string(kind: Kind, text: &str, base: Base<'_>) -> Result<Valu
             _ => Err(expected()),
         },
         Kind::Time => match duration::parse(text) {
-            Some(time) if !time.is_zero() => Ok(Value::Time(time)),
-            _ => Err(expected()),
+            Ok(time) if !time.is_zero() => Ok(Value::Time(time)),
+            Ok(_) => Err(expected()),
+            Err(error) => Err(Unfit::new(error.to_string())),
         },
         Kind::OneOf(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
         Kind::OneOf(words) => {

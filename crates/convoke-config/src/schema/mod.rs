@@ -3,6 +3,7 @@
 mod key;
 mod keys;
 mod kind;
+pub(crate) mod path;
 
 pub use key::{Across, Key};
 pub use keys::KEYS;

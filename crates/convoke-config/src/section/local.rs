@@ -1,5 +1,6 @@
 //! How models in the process are run.
 
+use crate::schema::path;
 use crate::{Setting, Value};
 
 /// How models in the process are run; `None` leaves it at the usual.
@@ -20,9 +21,9 @@ pub(crate) fn local(settings: &[Setting]) -> Local {
         let Value::Whole(number) = setting.value else { continue };
         let number = u32::try_from(number).ok();
         match setting.key.path {
-            "local.context_tokens" => local.context_tokens = number,
-            "local.threads" => local.threads = number,
-            "local.parallel" => local.parallel = number,
+            path::LOCAL_CONTEXT_TOKENS => local.context_tokens = number,
+            path::LOCAL_THREADS => local.threads = number,
+            path::LOCAL_PARALLEL => local.parallel = number,
             _ => {}
         }
     }

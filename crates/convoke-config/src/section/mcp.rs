@@ -9,6 +9,7 @@ use convoke_core::Digest;
 use serde_json::json;
 
 use crate::problem::{Problem, Problems};
+use crate::schema::path;
 use crate::{Setting, Value};
 
 /// The digits of a fingerprint.
@@ -40,6 +41,10 @@ pub struct McpServer {
     pub resources: bool,
     /// Whether agents get tools for its prompts.
     pub prompts: bool,
+    /// Whether its command runs in the sandbox, if that is said.
+    pub sandbox: Option<bool>,
+    /// Whether a folder's file says something of it.
+    pub is_from_folder: bool,
     /// What must happen before it may be used, if a folder's file names it and the user has not agreed to it.
     pub untrusted: Option<UntrustedServer>,
 }
@@ -100,7 +105,7 @@ pub struct UntrustedServer {
 /// The servers, by name. Those that [`check`] finds fault with are left out.
 pub(crate) fn servers(settings: &[Setting]) -> Vec<McpServer> {
     let trusted = settings.iter().find_map(|setting| match (setting.key.path, &setting.value) {
-        ("mcp.trusted", Value::Texts(trusted)) => Some(trusted.as_slice()),
+        (path::MCP_TRUSTED, Value::Texts(trusted)) => Some(trusted.as_slice()),
         _ => None,
     });
     grouped(settings)
@@ -109,12 +114,20 @@ pub(crate) fn servers(settings: &[Setting]) -> Vec<McpServer> {
         .collect()
 }
 
+/// What goes with a command only.
+const FOR_COMMANDS: [&str; 5] = [
+    path::MCP_SERVERS_ARGS,
+    path::MCP_SERVERS_ENV,
+    path::MCP_SERVERS_INHERIT,
+    path::MCP_SERVERS_FOLDER,
+    path::MCP_SERVERS_SANDBOX,
+];
+
 /// Servers that have both a command and an address, or neither.
 pub(crate) fn check(settings: &[Setting], problems: &mut Problems) {
     for (name, said) in grouped(settings) {
-        let find = |field: &str| said.iter().find(|setting| field_of(setting) == field);
-        let (command, url) = (find("command"), find("url"));
-        let other = |fields: &[&str]| fields.iter().find_map(|field| find(field));
+        let find = |key: &str| said.iter().find(|setting| setting.key.path == key);
+        let (command, url) = (find(path::MCP_SERVERS_COMMAND), find(path::MCP_SERVERS_URL));
         let problem = match (command, url) {
             (Some(_), Some(url)) => Some((url, "has a command and a url", "keep one of them")),
             (None, None) => said.first().map(|first| {
@@ -124,14 +137,14 @@ pub(crate) fn check(settings: &[Setting], problems: &mut Problems) {
                     "say how to reach it: command = \"…\", or url = \"https://…\"",
                 )
             }),
-            (Some(_), None) => other(&["headers"]).map(|setting| {
+            (Some(_), None) => find(path::MCP_SERVERS_HEADERS).map(|setting| {
                 (setting, "has a command, which takes no headers", "say `env` for its variables")
             }),
-            (None, Some(_)) => other(&["args", "env", "inherit", "folder"]).map(|setting| {
+            (None, Some(_)) => FOR_COMMANDS.iter().find_map(|key| find(key)).map(|setting| {
                 (
                     setting,
                     "has a url, and nothing to start",
-                    "`args`, `env`, `inherit` and `folder` go with a command",
+                    "`args`, `env`, `inherit`, `folder` and `sandbox` go with a command",
                 )
             }),
         };
@@ -157,37 +170,36 @@ fn field_of(setting: &Setting) -> &'static str {
 }
 
 fn server(name: &str, said: &[&Setting], trusted: &[String]) -> Option<McpServer> {
-    let value =
-        |field: &str| said.iter().find(|setting| field_of(setting) == field).map(|setting| &setting.value);
-    let text = |field: &str| match value(field) {
+    let value = |key: &str| said.iter().find(|setting| setting.key.path == key).map(|setting| &setting.value);
+    let text = |key: &str| match value(key) {
         Some(Value::Text(text) | Value::Address(text)) => Some(text.clone()),
         _ => None,
     };
-    let texts = |field: &str| match value(field) {
+    let texts = |key: &str| match value(key) {
         Some(Value::Texts(texts)) => Some(texts.clone()),
         _ => None,
     };
-    let table = |field: &str| match value(field) {
+    let table = |key: &str| match value(key) {
         Some(Value::Headers(table)) => table.clone(),
         _ => BTreeMap::new(),
     };
-    let time = |field: &str| match value(field) {
+    let time = |key: &str| match value(key) {
         Some(Value::Time(time)) => Some(*time),
         _ => None,
     };
-    let flag = |field: &str| matches!(value(field), Some(Value::Flag(true)));
-    let transport = match (text("command"), text("url")) {
+    let flag = |key: &str| matches!(value(key), Some(Value::Flag(true)));
+    let transport = match (text(path::MCP_SERVERS_COMMAND), text(path::MCP_SERVERS_URL)) {
         (Some(command), None) => McpTransport::Command {
             command,
-            arguments: texts("args").unwrap_or_default(),
-            folder: match value("folder") {
+            arguments: texts(path::MCP_SERVERS_ARGS).unwrap_or_default(),
+            folder: match value(path::MCP_SERVERS_FOLDER) {
                 Some(Value::Path(folder)) => Some(folder.clone()),
                 _ => None,
             },
-            inherit: texts("inherit").unwrap_or_default(),
-            variables: table("env"),
+            inherit: texts(path::MCP_SERVERS_INHERIT).unwrap_or_default(),
+            variables: table(path::MCP_SERVERS_ENV),
         },
-        (None, Some(url)) => McpTransport::Address { url, headers: table("headers") },
+        (None, Some(url)) => McpTransport::Address { url, headers: table(path::MCP_SERVERS_HEADERS) },
         _ => return None,
     };
     let folder_file = said.iter().find_map(|setting| setting.origin.folder_file());
@@ -195,18 +207,23 @@ fn server(name: &str, said: &[&Setting], trusted: &[String]) -> Option<McpServer
     Some(McpServer {
         name: name.to_owned(),
         transport,
-        protocol: text("protocol"),
-        startup: time("startup"),
-        timeout: time("timeout"),
-        restarts: match value("restarts") {
+        protocol: text(path::MCP_SERVERS_PROTOCOL),
+        startup: time(path::MCP_SERVERS_STARTUP),
+        timeout: time(path::MCP_SERVERS_TIMEOUT),
+        restarts: match value(path::MCP_SERVERS_RESTARTS) {
             Some(Value::Whole(times)) => u32::try_from(*times).ok(),
             _ => None,
         },
-        trust_annotations: flag("trust_annotations"),
-        allow: texts("allow"),
-        deny: texts("deny").unwrap_or_default(),
-        resources: flag("resources"),
-        prompts: flag("prompts"),
+        trust_annotations: flag(path::MCP_SERVERS_TRUST_ANNOTATIONS),
+        allow: texts(path::MCP_SERVERS_ALLOW),
+        deny: texts(path::MCP_SERVERS_DENY).unwrap_or_default(),
+        resources: flag(path::MCP_SERVERS_RESOURCES),
+        prompts: flag(path::MCP_SERVERS_PROMPTS),
+        sandbox: match value(path::MCP_SERVERS_SANDBOX) {
+            Some(Value::Flag(sandbox)) => Some(*sandbox),
+            _ => None,
+        },
+        is_from_folder: folder_file.is_some(),
         untrusted,
     })
 }

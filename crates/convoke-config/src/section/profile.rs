@@ -7,6 +7,7 @@ use convoke_models::ModelName;
 use convoke_text::nearest;
 
 use super::names;
+use crate::schema::path;
 use crate::{Setting, Value};
 
 /// A kind of model by a name of the user's own.
@@ -61,21 +62,21 @@ pub(crate) fn profiles(settings: &[Setting], fallback: &[ModelName]) -> BTreeMap
         });
         let params = &mut profile.params;
         match (setting.key.path, &setting.value) {
-            ("profiles.*.model", Value::Text(model)) => profile.model = model.parse().ok(),
-            ("profiles.*.fallback", Value::Texts(models)) => profile.fallback = names(models),
-            ("profiles.*.max_tokens", Value::Whole(tokens)) => {
+            (path::PROFILES_MODEL, Value::Text(model)) => profile.model = model.parse().ok(),
+            (path::PROFILES_FALLBACK, Value::Texts(models)) => profile.fallback = names(models),
+            (path::PROFILES_MAX_TOKENS, Value::Whole(tokens)) => {
                 params.max_tokens = u32::try_from(*tokens).ok()
             }
-            ("profiles.*.temperature", Value::Number(number)) => params.temperature = Some(*number),
-            ("profiles.*.top_p", Value::Number(number)) => params.top_p = Some(*number),
-            ("profiles.*.seed", Value::Whole(seed)) => params.seed = Some(*seed),
-            ("profiles.*.reasoning", Value::Text(effort)) => params.reasoning = reasoning(effort),
+            (path::PROFILES_TEMPERATURE, Value::Number(number)) => params.temperature = Some(*number),
+            (path::PROFILES_TOP_P, Value::Number(number)) => params.top_p = Some(*number),
+            (path::PROFILES_SEED, Value::Whole(seed)) => params.seed = Some(*seed),
+            (path::PROFILES_REASONING, Value::Text(effort)) => params.reasoning = reasoning(effort),
             _ => {}
         }
     }
     for profile in profiles.values_mut() {
         let says_fallback = settings.iter().any(|setting| {
-            setting.key.path == "profiles.*.fallback" && setting.own_name() == Some(profile.name.as_str())
+            setting.key.path == path::PROFILES_FALLBACK && setting.own_name() == Some(profile.name.as_str())
         });
         if profile.model.is_none() && !says_fallback {
             profile.fallback = fallback.to_vec();

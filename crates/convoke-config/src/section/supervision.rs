@@ -6,6 +6,7 @@ use std::time::Duration;
 use convoke_models::ModelName;
 
 use super::Profile;
+use crate::schema::path;
 use crate::{Setting, Value};
 
 /// Who supervises, and how far that goes.
@@ -38,19 +39,19 @@ pub(crate) fn supervision(settings: &[Setting], profiles: &BTreeMap<String, Prof
     let mut supervision = Supervision::default();
     for setting in settings {
         match (setting.key.path, &setting.value) {
-            ("supervision.model", Value::Text(model)) => {
+            (path::SUPERVISION_MODEL, Value::Text(model)) => {
                 supervision.supervisor = model.parse().map_or(Supervisor::Same, Supervisor::Model);
             }
-            ("supervision.profile", Value::Text(name)) => {
+            (path::SUPERVISION_PROFILE, Value::Text(name)) => {
                 if let Some(profile) = profiles.get(name) {
                     supervision.supervisor = Supervisor::Profile(Box::new(profile.clone()));
                 }
             }
-            ("supervision.max_reorients", Value::Whole(times)) => {
+            (path::SUPERVISION_MAX_REORIENTS, Value::Whole(times)) => {
                 supervision.max_reorients = u32::try_from(*times).ok();
             }
-            ("supervision.human_expiry", Value::Time(time)) => supervision.human_expiry = Some(*time),
-            ("supervision.answerers", Value::Texts(people)) => supervision.answerers.clone_from(people),
+            (path::SUPERVISION_HUMAN_EXPIRY, Value::Time(time)) => supervision.human_expiry = Some(*time),
+            (path::SUPERVISION_ANSWERERS, Value::Texts(people)) => supervision.answerers.clone_from(people),
             _ => {}
         }
     }

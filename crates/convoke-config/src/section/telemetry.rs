@@ -6,6 +6,7 @@ use convoke_models::Environment;
 use convoke_models::choose::{address, header};
 use http::HeaderMap;
 
+use crate::schema::path;
 use crate::{Setting, Value};
 
 /// What is sent elsewhere about runs.
@@ -116,27 +117,22 @@ pub(crate) fn telemetry(
     let mut folder_file = None;
     for setting in settings {
         match (setting.key.path, &setting.value) {
-            ("telemetry.endpoint", Value::Address(address)) => {
+            (path::TELEMETRY_ENDPOINT, Value::Address(address)) => {
                 telemetry.endpoint = Some(address.clone());
                 folder_file = folder_file.or(setting.origin.folder_file());
             }
-            ("telemetry.headers", Value::Headers(pairs)) => {
-                // Whoever takes something from the environment may take a secret.
-                if pairs.values().any(|value| header::has_variables(value)) {
-                    folder_file = folder_file.or(setting.origin.folder_file());
-                }
-                headers = Some((pairs, &setting.origin));
-            }
-            ("telemetry.service_name", Value::Text(name)) => telemetry.service_name.clone_from(name),
-            ("telemetry.sample_ratio", Value::Number(ratio)) => telemetry.sample_ratio = *ratio,
-            ("telemetry.record_content", Value::Flag(flag)) => telemetry.record_content = *flag,
+            (path::TELEMETRY_HEADERS, Value::Headers(pairs)) => headers = Some((pairs, &setting.origin)),
+            (path::TELEMETRY_SERVICE_NAME, Value::Text(name)) => telemetry.service_name.clone_from(name),
+            (path::TELEMETRY_SAMPLE_RATIO, Value::Number(ratio)) => telemetry.sample_ratio = *ratio,
+            (path::TELEMETRY_RECORD_CONTENT, Value::Flag(flag)) => telemetry.record_content = *flag,
             _ => {}
         }
     }
     let Some(endpoint) = &telemetry.endpoint else { return Ok(telemetry) };
     if let Some(file) = folder_file {
         let host = address::host(endpoint).unwrap_or_default();
-        if !address::is_here(endpoint) && !trusted_hosts.contains(&host) {
+        // This machine is not the user's alone: anybody on it may listen there.
+        if !trusted_hosts.contains(&host) {
             return Err(TelemetryError::Untrusted { file: file.to_owned(), host });
         }
     }
@@ -152,8 +148,8 @@ pub(crate) fn log(settings: &[Setting]) -> Log {
     let mut log = Log { level: LogLevel::Off, format: LogFormat::Text };
     for setting in settings {
         match (setting.key.path, &setting.value) {
-            ("telemetry.log_level", Value::Text(level)) => log.level = level_named(level),
-            ("telemetry.log_format", Value::Text(format)) => {
+            (path::TELEMETRY_LOG_LEVEL, Value::Text(level)) => log.level = level_named(level),
+            (path::TELEMETRY_LOG_FORMAT, Value::Text(format)) => {
                 log.format = if format == "json" { LogFormat::Json } else { LogFormat::Text };
             }
             _ => {}

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::schema::path;
 use crate::{Setting, Value};
 
 /// The folder that agents work in.
@@ -21,9 +22,9 @@ pub(crate) fn workspace(settings: &[Setting], folder: &Path) -> Workspace {
     let mut workspace = Workspace { path: path.to_owned(), summary: true, read_only: false };
     for setting in settings {
         match (setting.key.path, &setting.value) {
-            ("workspace.path", Value::Path(path)) => workspace.path.clone_from(path),
-            ("workspace.summary", Value::Flag(flag)) => workspace.summary = *flag,
-            ("workspace.read_only", Value::Flag(flag)) => workspace.read_only = *flag,
+            (path::WORKSPACE_PATH, Value::Path(path)) => workspace.path.clone_from(path),
+            (path::WORKSPACE_SUMMARY, Value::Flag(flag)) => workspace.summary = *flag,
+            (path::WORKSPACE_READ_ONLY, Value::Flag(flag)) => workspace.read_only = *flag,
             _ => {}
         }
     }

@@ -81,6 +81,26 @@ impl Limits {
 }
 
 impl Limits {
+    /// These, with each that `given` has in the place of their own.
+    ///
+    /// ```
+    /// use convoke_core::Limits;
+    ///
+    /// let given = Limits::default().model_calls(5).tokens(100);
+    /// let limits = Limits::default().model_calls(2).turns(9).replaced_by(&given);
+    /// assert_eq!(limits, Limits::default().model_calls(5).turns(9).tokens(100));
+    /// ```
+    #[must_use]
+    pub fn replaced_by(mut self, given: &Self) -> Self {
+        self.model_calls = given.model_calls.or(self.model_calls);
+        self.tokens = given.tokens.or(self.tokens);
+        self.cost = given.cost.or(self.cost);
+        self.tool_calls = given.tool_calls.or(self.tool_calls);
+        self.turns = given.turns.or(self.turns);
+        self.per_tool.extend(given.per_tool.clone());
+        self
+    }
+
     /// Both: of two limits on the same thing the narrower one holds.
     ///
     /// ```

@@ -39,6 +39,30 @@ impl Scope {
         Ok(options.meant(answer, &question))
     }
 
+    /// Asks a person something that has a name in this scope. Asked again under it, in whatever words and whatever else was asked
+    /// before, it is the same question, and its answer holds: for calls of tools that were interrupted, and are made again.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub async fn ask_named(&self, name: &str, question: Question) -> Result<Answer, Error> {
+        let (digest, place) = (Digest::of_parts(&[name.as_bytes()]), self.child(name));
+        match self.heard_question(&question) {
+            None => place.ask_about(digest, question).await,
+            Some(heard) => {
+                let options = heard.clone();
+                let answer = place.ask_about(digest, heard).await?;
+                Ok(options.meant(answer, &question))
+            }
+        }
+    }
+
+    /// Whether somebody is there to answer: without a [`Responder`](crate::Responder), asking suspends the run. Whoever has begun
+    /// something that would be lost then finds out before asking.
+    #[must_use]
+    pub fn is_attended(&self) -> bool {
+        self.node.run.services.responder.is_some()
+    }
+
     /// Asks about something that is known by a digest. Should the words be others when the run goes on, it is still the
     /// same question, and what was answered holds.
     pub(crate) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
@@ -94,11 +118,17 @@ impl Scope {
                 answer.into_result()?
             }
             _ => {
+                self.node.run.waiting.asks(effect.path, &pending.id);
                 let answer = self.await_answer(&shown, &pending).await;
                 let answer = answer.map(|answer| shown.question.meant(answer, &question));
                 let (answer, labels) = effect.judged(&request, answer).await;
                 let closed = Some(pending.id.clone());
-                effect.finish(None, answer, Attached { closed, labels, ..Attached::default() })?
+                let answer =
+                    effect.finish(None, answer, Attached { closed, labels, ..Attached::default() })?;
+                self.node.run.waiting.has_answer(&pending.id);
+                // Within a call whoever asked may act on it at once.
+                effect.settle().await?;
+                answer
             }
         };
         if self.is_heard() {

@@ -37,7 +37,7 @@ use crate::event::Moment;
 use crate::intercept::Labels;
 use crate::journal::{Attached, Draft, Recorded, RunJournal};
 use crate::run::{Earlier, Likeness};
-use crate::scope::LeafReplay;
+use crate::scope::{Child, LeafReplay};
 use crate::{
     Composing, Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError,
     Scope, Timestamp,
@@ -131,6 +131,12 @@ impl Composing<'_> {
     #[must_use]
     pub fn has_past(&self) -> bool {
         self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
+    }
+
+    /// Whether the journal has an effect of the first scope of this name below this one, which need not be open.
+    #[must_use]
+    pub fn has_past_in(&self, name: &str) -> bool {
+        self.narrowed(Child { repetition: Some(1), ..Child::named(name) }).composing().has_past()
     }
 
     /// Whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now

@@ -3,9 +3,11 @@
 //! They have happened all the same: what they used is charged, and they are no sign that the code has changed.
 
 use serde::Deserialize;
+use serde_json::Value;
 
+use crate::ask::{Answer, Question};
 use crate::budget::Charge;
-use crate::journal::{RecordedCall, RunJournal, Slot};
+use crate::journal::{Recorded, RecordedCall, RunJournal, Slot};
 use crate::message::Usage;
 use crate::scope::Place;
 use crate::{Composing, EffectKind, Entry, Path, Scope};
@@ -35,7 +37,31 @@ impl Scope {
         let (index, own) = (&journal.index, self.path());
         let open = index.slots_at(own).chain(index.slots_below(own)).filter(|slot| slot.finished.is_none());
         let asked = open.filter_map(|slot| slot.first()).filter(|begun| begun.effect == EffectKind::Ask);
-        journal.close_questions(asked.map(|begun| self.key_of(&begun.path, begun.ordinal)));
+        let asked = asked.map(|begun| self.key_of(&begun.path, begun.ordinal));
+        let left = self.node.run.waiting.left_unanswered(own);
+        journal.close_questions(asked.chain(left));
+    }
+
+    /// What an interrupted call was asking a person when it was, if nothing it asked was approved since it was begun last.
+    pub(super) fn was_asking(&self, call: &Entry) -> Option<Value> {
+        let (index, own) = (&self.journal()?.index, self.path());
+        let is_question = |slot: &Slot<'_>| slot.first().is_some_and(|begun| begun.effect == EffectKind::Ask);
+        let asked: Vec<Slot<'_>> =
+            index.slots_at(own).chain(index.slots_below(own)).filter(is_question).collect();
+        let is_approved = |slot: &Slot<'_>| {
+            slot.finished.is_some_and(|answered| {
+                let answer = serde_json::from_slice(answered.outcome.as_deref().unwrap_or_default());
+                answered.seq > call.seq
+                    && !matches!(answer, Ok(Recorded::<Answer>::Ok(answer)) if !answer.is_approval())
+            })
+        };
+        if asked.iter().any(is_approved) {
+            return None;
+        }
+        let open = asked.iter().filter(|slot| slot.finished.is_none()).filter_map(Slot::first);
+        let last = open.max_by_key(|begun| begun.seq)?;
+        let question: Question = serde_json::from_slice(last.request.as_deref()?).ok()?;
+        Some(question.subject)
     }
 
     fn recount<'a>(&self, journal: &RunJournal, slots: impl Iterator<Item = Slot<'a>>) {
@@ -75,6 +101,11 @@ impl Scope {
 }
 
 impl Composing<'_> {
+    /// Gives up what was asked at or below this scope before the run went on, and has no answer yet.
+    pub fn withdraw_earlier_questions(&self) {
+        self.withdraw_asked_by_call();
+    }
+
     /// Leaves out a branch that did not count when the run came by here before. What it did is neither done nor told
     /// again, what it used counts, and what it asked is withdrawn.
     pub fn leave_out(&self, branch: &Place) {

@@ -432,6 +432,8 @@ impl Scope {
             }
             Err(error) => Outcome::failed_with(&error),
         };
+        // Whoever answers what it asked, and did not wait for, would answer nobody.
+        self.withdraw_asked_by_call();
         let note = self.node.note.get().cloned();
         outcome.note = note.map(|note| Box::new(self.heard_kept(&**tool, *note)));
         effect.finish(request, Ok(outcome), attached)
@@ -446,6 +448,12 @@ impl Scope {
         effect: &Numbered<'_>,
     ) -> Result<Option<String>, Error> {
         if tool.spec().repeat != Repeat::Never {
+            return Ok(None);
+        }
+        let begun =
+            self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal)?.started);
+        let was_asking = begun.and_then(|begun| self.was_asking(begun));
+        if was_asking.is_some_and(|about| tool.is_undone_while_asking(&about)) {
             return Ok(None);
         }
         let key = effect.key();

@@ -3,6 +3,7 @@
 //! A long run has many entries, and a replay asks for each of them once: the entries stay where they were read, and
 //! what is known about an effect is the places of its entries.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,10 +46,41 @@ impl Places {
     }
 }
 
+/// Ordinals this far beyond the last one are kept apart. Steps count by one, so only a damaged journal has such gaps, and the
+/// memory it takes must not be up to what it says.
+const LARGEST_GAP: usize = 1024;
+
 #[derive(Debug, Default)]
 struct Effects {
     by_ordinal: Vec<Places>,
+    far: BTreeMap<u32, Places>,
     fate: Option<Places>,
+}
+
+impl Effects {
+    fn at(&self, ordinal: u32) -> Option<&Places> {
+        self.far.get(&ordinal).or_else(|| self.by_ordinal.get(ordinal as usize))
+    }
+
+    fn at_mut(&mut self, ordinal: u32) -> &mut Places {
+        let index = ordinal as usize;
+        // What is far stays there, also when the others come near it.
+        if index >= self.by_ordinal.len() + LARGEST_GAP || self.far.contains_key(&ordinal) {
+            return self.far.entry(ordinal).or_default();
+        }
+        if self.by_ordinal.len() <= index {
+            self.by_ordinal.resize_with(index + 1, Places::default);
+        }
+        &mut self.by_ordinal[index]
+    }
+
+    /// Those from this number on.
+    fn from(&self, ordinal: u32) -> impl Iterator<Item = &Places> {
+        self.by_ordinal
+            .iter()
+            .skip(ordinal as usize)
+            .chain(self.far.range(ordinal..).map(|(_, places)| places))
+    }
 }
 
 /// All entries by address.
@@ -72,7 +104,7 @@ impl JournalIndex {
             let is_call = |place: &NonZeroU32| entries[place.get() as usize - 1].effect == EffectKind::Model;
             index.superseded.extend(superseded.filter(is_call));
         }
-        let effects = index.paths.values().flat_map(|effects| &effects.by_ordinal);
+        let effects = index.paths.values().flat_map(|effects| effects.from(0));
         index.finished = effects.filter(|places| places.finished.is_some()).count();
         index.entries = entries;
         index
@@ -87,11 +119,7 @@ impl JournalIndex {
         let places = if entry.is_fate() {
             effects.fate.get_or_insert_default()
         } else {
-            let ordinal = entry.ordinal as usize;
-            if effects.by_ordinal.len() <= ordinal {
-                effects.by_ordinal.resize_with(ordinal + 1, Places::default);
-            }
-            &mut effects.by_ordinal[ordinal]
+            effects.at_mut(entry.ordinal)
         };
         match entry.phase {
             Phase::Started => {
@@ -113,8 +141,7 @@ impl JournalIndex {
             return None;
         }
         let effects = self.paths.get(path)?;
-        let places =
-            if ordinal == FATE { effects.fate.as_ref() } else { effects.by_ordinal.get(ordinal as usize) };
+        let places = if ordinal == FATE { effects.fate.as_ref() } else { effects.at(ordinal) };
         places.map(|places| self.slot(places))
     }
 
@@ -127,13 +154,12 @@ impl JournalIndex {
     /// Whether there is an effect at this very path, of this number or a later one.
     pub(crate) fn knows_from(&self, path: &Path, ordinal: u32) -> bool {
         let effects = if self.paths.is_empty() { None } else { self.paths.get(path) };
-        effects.is_some_and(|effects| effects.by_ordinal.iter().skip(ordinal as usize).any(Places::is_known))
+        effects.is_some_and(|effects| effects.from(ordinal).any(Places::is_known))
     }
 
     /// Where something has happened that counts.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        let happened =
-            |effects: &Effects| effects.by_ordinal.iter().chain(&effects.fate).any(Places::is_known);
+        let happened = |effects: &Effects| effects.from(0).chain(&effects.fate).any(Places::is_known);
         self.paths.iter().filter(move |(_, effects)| happened(effects)).map(|(path, _)| path)
     }
 
@@ -153,7 +179,7 @@ impl JournalIndex {
 
     /// The effects at this very path.
     pub(crate) fn slots_at(&self, path: &Path) -> impl Iterator<Item = Slot<'_>> {
-        let effects = self.paths.get(path).into_iter().flat_map(|effects| &effects.by_ordinal);
+        let effects = self.paths.get(path).into_iter().flat_map(|effects| effects.from(0));
         effects.map(|places| self.slot(places))
     }
 
@@ -208,7 +234,7 @@ impl JournalIndex {
     }
 
     fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
-        let effects = self.paths.values().flat_map(|effects| effects.by_ordinal.iter().chain(&effects.fate));
+        let effects = self.paths.values().flat_map(|effects| effects.from(0).chain(&effects.fate));
         effects.map(|places| self.slot(places))
     }
 }
@@ -220,4 +246,48 @@ fn is_reply(entry: &Entry) -> bool {
 fn failed(entry: &Entry) -> bool {
     // A fate is a failure by itself; other decisions are not.
     entry.has_failed() && (entry.effect != EffectKind::Decision || entry.is_fate())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Digest, Labels, Timestamp};
+
+    fn entry(ordinal: u32) -> Entry {
+        Entry {
+            seq: 1,
+            path: Path::from("main"),
+            ordinal,
+            effect: EffectKind::Now,
+            phase: Phase::Finished,
+            digest: Digest::of_parts(&[]),
+            at: Timestamp::from_micros(0),
+            request: None,
+            outcome: None,
+            labels: Labels::default(),
+        }
+    }
+
+    /// Found by fuzzing: one row of a damaged journal took all memory there is.
+    #[test]
+    fn an_ordinal_far_from_all_others_is_known_and_takes_no_room() {
+        let far = FATE - 1;
+        let index = JournalIndex::new([0, far, 1, 2].map(entry).into());
+        let main = Path::from("main");
+        assert!(index.paths[&main].by_ordinal.capacity() < LARGEST_GAP);
+        let known = |ordinal| index.get(&main, ordinal).is_some_and(|slot| slot.finished.is_some());
+        assert!([0, 1, 2, far].map(known).into_iter().all(|is_known| is_known));
+        assert!(!known(3) && index.knows_from(&main, 3) && !index.knows_from(&main, FATE));
+        assert_eq!((index.slots_at(&main).count(), index.unused()), (4, 4));
+    }
+
+    #[test]
+    fn what_was_far_is_still_known_when_the_others_come_to_it() {
+        let far = LARGEST_GAP as u32;
+        let numbers: Vec<u32> = std::iter::once(far).chain(0..far).collect();
+        let index = JournalIndex::new(numbers.into_iter().map(entry).collect());
+        let slot = index.get(&Path::from("main"), far).expect("it is known");
+        assert_eq!(slot.finished.map(|entry| entry.ordinal), Some(far));
+        assert_eq!(index.unused(), LARGEST_GAP + 1);
+    }
 }

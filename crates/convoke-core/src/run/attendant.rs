@@ -5,6 +5,7 @@
 //! are left where they are, and whoever attends to the store next goes on with them.
 
 use std::collections::{HashMap, HashSet};
+use std::future::IntoFuture;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,9 @@ const LONG_PAUSE: Duration = Duration::from_secs(600);
 /// The longest sleep. That a process has ended, and left its runs in the middle, is said by nobody.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
+/// Goes on with a run, and leaves it where it is when it is dropped.
+type GoOnWith = dyn Fn(RunId) -> BoxFuture<'static, Result<Outcome<Value>, Error>> + Send + Sync;
+
 /// Told of every run that was gone on with.
 type Report = dyn Fn(&RunId, &Result<Outcome<Value>, Error>) + Send + Sync;
 
@@ -45,8 +49,9 @@ type Report = dyn Fn(&RunId, &Result<Outcome<Value>, Error>) + Send + Sync;
 /// ```
 #[must_use = "an attendant does nothing until it attends"]
 pub struct Attendant {
-    runtime: Runtime,
-    registry: Registry,
+    /// The store, or why there is none.
+    store: Result<Arc<dyn Store>, Error>,
+    go_on: Arc<GoOnWith>,
     at_once: NonZeroUsize,
     report: Arc<Report>,
 }
@@ -54,8 +59,24 @@ pub struct Attendant {
 impl Attendant {
     /// Attends to the runs in a runtime's store whose workflows a registry has.
     pub fn new(runtime: &Runtime, registry: &Registry) -> Self {
+        let store = runtime.store().cloned();
         let (runtime, registry) = (runtime.clone(), registry.clone());
-        Self { runtime, registry, at_once: AT_ONCE, report: Arc::new(|_, _| {}) }
+        let go_on = move |run: RunId| {
+            let options = RunOptions { when_dropped: WhenDropped::Leave, ..RunOptions::default() };
+            runtime.go_on(&registry, run).options(options).into_future()
+        };
+        Self { store, go_on: Arc::new(go_on), at_once: AT_ONCE, report: Arc::new(|_, _| {}) }
+    }
+
+    /// Attends to the runs in a store, each of which this function goes on with: for programs that put together what a run needs
+    /// by what its record says. What it gives must leave the run where it is when it is dropped ([`WhenDropped::Leave`]); a run
+    /// that is not its own it refuses with [`Error::Refused`].
+    pub fn with<F>(store: Arc<dyn Store>, go_on: impl Fn(RunId) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Outcome<Value>, Error>> + Send + 'static,
+    {
+        let go_on = move |run: RunId| -> BoxFuture<'static, _> { Box::pin(go_on(run)) };
+        Self { store: Ok(store), go_on: Arc::new(go_on), at_once: AT_ONCE, report: Arc::new(|_, _| {}) }
     }
 
     /// Goes on with at most so many at once.
@@ -78,7 +99,7 @@ impl Attendant {
     /// # Errors
     /// If there is no store, or it fails.
     pub async fn attend(&self) -> Result<(), Error> {
-        let store = Arc::clone(self.runtime.store()?);
+        let store = self.store.clone()?;
         let mut watch = store.watch(None);
         let mut hands = Hands::default();
         loop {
@@ -103,7 +124,7 @@ impl Attendant {
     /// # Errors
     /// If there is no store, or it fails.
     pub async fn attend_once(&self) -> Result<(), Error> {
-        let store = Arc::clone(self.runtime.store()?);
+        let store = self.store.clone()?;
         let mut hands = Hands::default();
         loop {
             self.take_due(&*store, &mut hands).await?;
@@ -130,8 +151,7 @@ impl Attendant {
         let taken: Vec<RunId> = fresh.by_ref().take(free).collect();
         for run in taken {
             hands.in_hand.insert(run.clone());
-            let options = RunOptions { when_dropped: WhenDropped::Leave, ..RunOptions::default() };
-            let going_on = self.runtime.go_on(&self.registry, run.clone()).options(options);
+            let going_on = (self.go_on)(run.clone());
             hands.under_way.push(Box::pin(async move { (run, going_on.await) }));
         }
         Ok(later.first().map(|due| due.at).into_iter().chain(hands.left_alone.values().min().copied()).min())

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use super::attend::{attended, watched};
@@ -11,7 +12,7 @@ use super::start::{Beginning, EVENT_BUFFER, Start};
 use super::{Outcome, Polls, Replay, RunOptions, RunStream, Runtime, State, Workflow, drive};
 use crate::event::{EventSender, event_channel};
 use crate::step::{BoxFuture, Outline};
-use crate::store::RunRecord;
+use crate::store::{NewRun, RunRecord};
 use crate::{Entry, Error, Path, RunId, Scope, json};
 
 /// A workflow whose state is hidden behind JSON.
@@ -60,6 +61,8 @@ trait Erased: Send + Sync {
     ) -> BoxFuture<'a, Result<Replay<()>, Error>>;
 
     fn outline(&self) -> Outline;
+
+    fn new_run(&self, id: RunId, input: Bytes) -> NewRun;
 }
 
 /// A run that is asked for.
@@ -106,6 +109,11 @@ impl Runner {
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.inner.outline()
+    }
+
+    /// A run of it that begins with this state, as JSON, for [`Store::create`](crate::Store::create).
+    pub fn new_run(&self, id: RunId, input: impl Into<Bytes>) -> NewRun {
+        self.inner.new_run(id, input.into())
     }
 
     /// Runs it, and gives its outcome with the final state as JSON.
@@ -261,6 +269,10 @@ impl<S: State> Erased for Typed<S> {
 
     fn outline(&self) -> Outline {
         self.workflow.outline()
+    }
+
+    fn new_run(&self, id: RunId, input: Bytes) -> NewRun {
+        self.workflow.new_run(id, input)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::ask::PendingQuestion;
+use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::Mailbox;
 use crate::store::{AwaitedChannel, Waits};
 use crate::{Path, Suspension, Timestamp};
@@ -36,9 +36,31 @@ impl Awaited {
 }
 
 #[derive(Default)]
-pub(crate) struct Waiting(Mutex<Vec<Awaited>>);
+pub(crate) struct Waiting(Mutex<Vec<Awaited>>, Open);
+
+/// Questions that were put to somebody and have no answer yet, by where they are asked.
+type Open = Mutex<Vec<(Path, QuestionId)>>;
 
 impl Waiting {
+    /// A question is put to somebody.
+    pub(crate) fn asks(&self, path: &Path, question: &QuestionId) {
+        self.open().push((path.clone(), question.clone()));
+    }
+
+    /// It is answered.
+    pub(crate) fn has_answer(&self, question: &QuestionId) {
+        self.open().retain(|(_, open)| open != question);
+    }
+
+    /// Forgets the questions at or below a path that have no answer, and gives them.
+    pub(crate) fn left_unanswered(&self, path: &Path) -> Vec<QuestionId> {
+        self.open().extract_if(.., |(asked, _)| asked.is_within(path)).map(|(_, question)| question).collect()
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, Vec<(Path, QuestionId)>> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn add(&self, awaited: Awaited) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(awaited);
     }

@@ -60,6 +60,13 @@ pub trait Tool: Send + Sync {
         Box::pin(async { Ok(Reconciled::Unknown) })
     }
 
+    /// Whether a call that asks a person about this, in its own scope, has done nothing as long as there is no answer. One that
+    /// is interrupted then was not made: it is made again when the run goes on, and nobody is asked what became of it.
+    fn is_undone_while_asking(&self, about: &Value) -> bool {
+        let _ = about;
+        false
+    }
+
     /// Hears what a call [left](Scope::leave_note) with its outcome, once that has counted: for tools that are workflows
     /// and gather what was done in them. A call that the journal answers is not made again, but its note is heard.
     fn noted(&self, note: &Value) {

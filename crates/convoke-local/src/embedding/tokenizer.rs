@@ -2,14 +2,14 @@
 //!
 //! Reads the `tokenizer.json` of models whose vocabulary is made of pieces of words: a text is cleaned, cut into words and
 //! punctuation, and every word into the longest pieces the vocabulary has. It gives what the Hugging Face library gives,
-//! but for one thing: the name of a control token in a text is text.
+//! but for two things: the name of a control token in a text is text, and characters have the categories of a newer Unicode.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use serde::Deserialize;
-use unicode_categories::UnicodeCategories;
+use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::LocalError;
@@ -158,7 +158,7 @@ impl Cleaning {
             }
         }
         if self.strip_accents.unwrap_or(self.lowercase) {
-            clean = clean.nfd().filter(|letter| !letter.is_mark_nonspacing()).collect();
+            clean = clean.nfd().filter(|letter| !is_accent(*letter)).collect();
         }
         if self.lowercase {
             // Letter by letter: the end of a word must not change a letter, as it does for `str::to_lowercase`.
@@ -170,7 +170,7 @@ impl Cleaning {
 
 /// Words, and punctuation marks one by one.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_mark = |letter: char| letter.is_ascii_punctuation() || letter.is_punctuation();
+    let is_mark = |letter: char| letter.is_ascii_punctuation() || is_punctuation(letter);
     let parts = text.split_whitespace().flat_map(move |run| run.split_inclusive(is_mark));
     parts.flat_map(move |part| {
         // Every part is a word and the mark that ends it, or only one of them.
@@ -179,9 +179,37 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Whether a character is an accent by itself.
+fn is_accent(letter: char) -> bool {
+    get_general_category(letter) == GeneralCategory::NonspacingMark
+}
+
+fn is_punctuation(letter: char) -> bool {
+    use GeneralCategory::{
+        ClosePunctuation, ConnectorPunctuation, DashPunctuation, FinalPunctuation, InitialPunctuation,
+        OpenPunctuation, OtherPunctuation,
+    };
+    matches!(
+        get_general_category(letter),
+        ClosePunctuation
+            | ConnectorPunctuation
+            | DashPunctuation
+            | FinalPunctuation
+            | InitialPunctuation
+            | OpenPunctuation
+            | OtherPunctuation
+    )
+}
+
+/// Whether a character controls others, or means what somebody agreed on. Those that are not assigned may be letters one day.
+fn is_other(letter: char) -> bool {
+    use GeneralCategory::{Control, Format, PrivateUse};
+    matches!(get_general_category(letter), Control | Format | PrivateUse)
+}
+
 /// Whether a character says nothing and shows nothing.
 fn is_noise(letter: char) -> bool {
-    letter == '\u{FFFD}' || (letter.is_other() && !matches!(letter, '\t' | '\n' | '\r'))
+    letter == '\u{FFFD}' || (is_other(letter) && !matches!(letter, '\t' | '\n' | '\r'))
 }
 
 /// Whether a character is a word by itself, as those that Chinese is written with are.

@@ -1,10 +1,11 @@
 //! A request and its reply, as they are kept.
 
+use convoke_http::address::shown_query;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::Value;
 
 use super::redaction::Redactor;
-use crate::http::{HttpRequest, TransportError, TransportFailure, shown_query};
+use crate::http::{HttpRequest, TransportError, TransportFailure};
 
 /// A request and its reply.
 #[derive(Debug, Clone)]

@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use convoke_http::secrets_of;
+use convoke_text::redaction::Secrets;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::exchange::Data;
-use crate::http::{HttpRequest, Secrets};
+use crate::http::HttpRequest;
 
 /// Replies' headers that mean something to a client and nothing to anybody else. Those that tell how much of a rate is
 /// left are not among them: they differ with every recording, and would slow down a replay.
@@ -41,7 +43,7 @@ impl Redaction {
 
     /// For one exchange: also what this request carries in secret.
     pub(super) fn of_request(&self, request: &HttpRequest) -> Redactor {
-        let mut secrets = Secrets::of(&request.headers, &request.url);
+        let mut secrets = secrets_of(&request.headers, &request.url);
         self.texts.iter().for_each(|text| secrets.add(text.clone()));
         Redactor { secrets, rules: self.rules.clone() }
     }

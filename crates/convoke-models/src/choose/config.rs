@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::{Environment, Service, address};
+use super::{Environment, Service, address, ollama};
 use crate::provider::StructuredOutput;
 
 /// What the configuration says about models.
@@ -74,7 +74,7 @@ impl ModelConfig {
     pub fn base_url(&self, service: &Service, environment: &Environment) -> Option<String> {
         let own = self.services.get(service.name).and_then(|config| config.base_url.clone());
         let ollama = || (service.name == "ollama").then(|| environment.get("OLLAMA_HOST")).flatten();
-        own.or_else(|| ollama().map(|host| address::of_ollama(&host)))
+        own.or_else(|| ollama().map(|host| ollama::address_of(&host)))
             .or_else(|| service.base_url.map(str::to_owned))
     }
 

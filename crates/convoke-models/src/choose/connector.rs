@@ -200,10 +200,12 @@ impl Connector {
     ) -> Result<(), ConnectError> {
         let Some(file) = &config.folder_file else { return Ok(()) };
         let host = address::host(base_url).unwrap_or_default();
-        let is_own = service.base_url.and_then(address::host).is_some_and(|own| own == host);
+        // What the file says nothing about is where the user has it. This machine is not the user's alone, and without TLS anybody
+        // on the way is the service's own host.
+        let is_own = config.base_url.is_none()
+            || service.base_url.is_some_and(|own| address::same_origin(own, base_url));
         let takes_secrets = config.headers.values().any(|value| header::has_variables(value));
-        let is_trusted = self.config.trusted_hosts.contains(&host) || address::is_here(base_url);
-        if is_trusted || (is_own && !takes_secrets) {
+        if self.config.trusted_hosts.contains(&host) || (is_own && !takes_secrets) {
             return Ok(());
         }
         Err(ConnectError::Untrusted { file: file.clone(), service: service.name, host })

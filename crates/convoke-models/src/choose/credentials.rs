@@ -113,8 +113,8 @@ struct Section {
 }
 
 impl Credentials {
-    /// The file that `CONVOKE_CREDENTIALS` names; else `credentials.toml` here, else in the user's configuration folder.
-    /// None of these being there is fine.
+    /// The file that `CONVOKE_CREDENTIALS` names; else `credentials.toml` in the user's configuration folder. None of these being
+    /// there is fine. One in the working folder is never read: whoever put it there would have conversations on their account.
     ///
     /// # Errors
     /// A file that is named and missing, that others can read, or that makes no sense.
@@ -126,8 +126,16 @@ impl Credentials {
     #[must_use]
     pub fn find(environment: &Environment) -> Option<PathBuf> {
         let named = environment.get(CREDENTIALS).map(PathBuf::from);
-        let usual = || [Some(PathBuf::from(FILE)), Self::home(environment)].into_iter().flatten();
-        named.or_else(|| usual().find(|path| path.exists()))
+        named.or_else(|| Self::home(environment).filter(|path| path.exists()))
+    }
+
+    /// The credentials file of this folder, which is not read; `None` if there is none, or it is the one that is.
+    #[must_use]
+    pub fn unused_in(folder: &Path, environment: &Environment) -> Option<PathBuf> {
+        let file = folder.join(FILE);
+        let real = file.canonicalize().ok()?;
+        let read = Self::find(environment).and_then(|path| path.canonicalize().ok());
+        (read != Some(real)).then_some(file)
     }
 
     /// Where a user's credentials file belongs.

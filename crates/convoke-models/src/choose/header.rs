@@ -1,5 +1,7 @@
 //! Headers that a configuration adds to every request.
 
+use convoke_text::template::expand;
+pub use convoke_text::template::variables;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::Environment;
@@ -18,7 +20,7 @@ pub fn headers<'a>(
 ) -> Result<HeaderMap, String> {
     let headers = pairs.into_iter().map(|(name, text)| {
         let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name for a header"))?;
-        let expanded = expanded(text, environment)?;
+        let expanded = expand(text, |name| environment.get(name)).map_err(|error| error.to_string())?;
         let mut value = HeaderValue::from_str(&expanded)
             .map_err(|_| format!("the value of `{name}` has characters no header can carry"))?;
         value.set_sensitive(true);
@@ -33,48 +35,11 @@ pub fn has_variables(text: &str) -> bool {
     !variables(text).is_empty()
 }
 
-/// The environment variables that go into it.
-#[must_use]
-pub fn variables(text: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once('$') {
-        rest = after.strip_prefix('$').unwrap_or(after);
-        if let Some((name, after)) = after.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
-            names.push(name);
-            rest = after;
-        }
-    }
-    names
-}
-
 /// Whether a header of this name usually carries a secret.
 #[must_use]
 pub fn names_secret(header: &str) -> bool {
     let header = header.to_ascii_lowercase();
     SECRET_NAMES.iter().any(|secret| header.contains(secret))
-}
-
-/// Puts environment variables in for `${NAME}`; `$$` is a dollar.
-fn expanded(text: &str, environment: &Environment) -> Result<String, String> {
-    let mut expanded = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        expanded.push_str(before);
-        rest = after;
-        if let Some(after) = rest.strip_prefix('$') {
-            expanded.push('$');
-            rest = after;
-        } else if let Some((name, after)) = rest.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
-            let value = environment.get(name);
-            expanded.push_str(&value.ok_or_else(|| format!("the environment variable {name} is not set"))?);
-            rest = after;
-        } else {
-            expanded.push('$');
-        }
-    }
-    expanded.push_str(rest);
-    Ok(expanded)
 }
 
 #[cfg(test)]
@@ -87,5 +52,11 @@ mod tests {
         let headers = headers(pairs.iter().map(|(name, text)| (name, text)), &Environment::of([])).unwrap();
         assert!(headers.values().all(HeaderValue::is_sensitive));
         assert!(!format!("{headers:?}").contains("looms"));
+    }
+    #[test]
+    fn a_variable_that_is_never_closed_is_an_error() {
+        let open = ("x-team".to_owned(), "a ${TEAM".to_owned());
+        let error = headers([(&open.0, &open.1)], &Environment::of([("TEAM", "t")])).unwrap_err();
+        assert!(error.starts_with("a `${` is never closed"), "{error}");
     }
 }

@@ -17,7 +17,6 @@
 //!
 //! [`Model`]: convoke_core::Model
 
-pub mod address;
 mod chooser;
 mod config;
 mod connector;
@@ -25,11 +24,13 @@ mod credentials;
 mod environment;
 pub mod header;
 mod name;
+mod ollama;
 mod service;
 
 pub use chooser::{Choice, Chooser, Finding, Reason};
 pub use config::{ModelConfig, ServiceConfig};
 pub use connector::{ConnectError, Connector};
+pub use convoke_http::address;
 pub use credentials::{Credentials, CredentialsError, KeyPlace};
 pub use environment::Environment;
 pub use name::{LOCAL, ModelName, REHEARSAL, SCRIPTED, UnknownModel};

@@ -31,7 +31,6 @@ mod queue;
 mod quota;
 mod shared;
 mod state;
-mod until;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,9 +42,7 @@ use tokio::time::{Instant, sleep_until};
 
 pub use ceilings::Ceilings;
 use news::News;
-pub(crate) use news::retry_after;
 use state::{Asked, Passed, State, Verdict};
-pub(crate) use until::FURTHEST;
 
 use crate::http::ApiKey;
 

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use convoke_http::wait::{self, count, retry_after, server_clock, text};
 use http::{HeaderMap, StatusCode};
-
-use super::until;
 
 /// How many kinds of quota there are.
 pub(super) const QUOTAS: usize = HEADERS.len();
@@ -113,23 +112,18 @@ pub(super) struct Reading {
 impl News {
     /// Reads a reply. Times in it are by the provider's clock, if it says what that shows, and otherwise by ours.
     pub(super) fn read(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Self {
-        let now = provider_clock(headers, now);
+        let now = server_clock(headers, now);
         let readings = HEADERS.iter().enumerate().filter_map(|(quota, (unit, [limit, remaining, reset]))| {
             Some(Reading {
                 quota,
                 unit: *unit,
                 limit: count(headers, limit),
                 remaining: count(headers, remaining)?,
-                full_in: until::read(text(headers, reset)?, now)?,
+                full_in: wait::read(text(headers, reset)?, now)?,
             })
         });
         Self { readings: readings.collect(), outcome: outcome(status, headers, now) }
     }
-}
-
-/// What the provider's clock shows, if it says so, and otherwise what ours does.
-fn provider_clock(headers: &HeaderMap, now: SystemTime) -> SystemTime {
-    text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now)
 }
 
 fn outcome(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Outcome {
@@ -143,23 +137,6 @@ fn outcome(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Outcome 
         503 | 529 if wait.is_some() => Outcome::Refused { wait },
         _ => Outcome::Neither,
     }
-}
-
-/// How long the provider asks us to wait, if at all. The gate and the error of whoever asked must say the same.
-pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let milliseconds = count(headers, "retry-after-ms").map(Duration::from_millis);
-    milliseconds.or_else(|| until::read(text(headers, "retry-after")?, provider_clock(headers, now)))
-}
-
-/// A whole number at the beginning of a header; some say more after it.
-fn count(headers: &HeaderMap, name: &str) -> Option<u64> {
-    let text = text(headers, name)?;
-    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().ok()
-}
-
-fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    headers.get(name)?.to_str().ok().map(str::trim)
 }
 
 #[cfg(test)]
@@ -240,30 +217,5 @@ mod tests {
         assert_eq!(outcome(503, &[]), Outcome::Neither);
         assert_eq!(outcome(529, &[("retry-after", "3")]), refused(Some(3)));
         assert_eq!(outcome(401, &[]), Outcome::Neither);
-    }
-
-    #[test]
-    fn waits_are_read_in_every_form() {
-        let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
-        let wait = |pairs: &[(&'static str, &'static str)]| retry_after(&headers(pairs), now);
-        assert_eq!(wait(&[("retry-after", "7")]), Some(Duration::from_secs(7)));
-        assert_eq!(wait(&[("retry-after", "1.5")]), Some(Duration::from_millis(1_500)));
-        assert_eq!(
-            wait(&[("retry-after", "7"), ("retry-after-ms", "250")]),
-            Some(Duration::from_millis(250))
-        );
-        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 10:00:30 GMT")]), Some(Duration::from_secs(30)));
-        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT")]), Some(Duration::ZERO));
-        assert_eq!(wait(&[("retry-after", "soon")]), None);
-        assert_eq!(wait(&[("retry-after", "-3")]), None);
-        assert_eq!(wait(&[("retry-after", "1m30s")]), Some(Duration::from_secs(90)));
-        assert_eq!(wait(&[("retry-after", "1794736830")]), Some(Duration::from_secs(30)));
-        let date = ("date", "Sun, 15 Nov 2026 10:00:20 GMT");
-        assert_eq!(
-            wait(&[date, ("retry-after", "Sun, 15 Nov 2026 10:00:30 GMT")]),
-            Some(Duration::from_secs(10)),
-            "by the provider's clock"
-        );
-        assert_eq!(wait(&[]), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use convoke_core::Backoff;
 use tokio::time::Instant;
 
 use super::Ceilings;
@@ -19,8 +20,7 @@ const WIDER: f64 = 0.5;
 const LEAST_WIDTH: f64 = 2.0;
 
 /// How long the gate is closed after a refusal without a word on how long; twice as long after each further one.
-const FIRST_CLOSURE: Duration = Duration::from_secs(1);
-const LONGEST_CLOSURE: Duration = Duration::from_secs(30);
+const CLOSURES: Backoff = Backoff::doubling(Duration::from_secs(1), Duration::from_secs(30));
 
 /// What had been let through when a request was, itself included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -212,7 +212,7 @@ impl State {
             self.refused_at = self.latest.requests;
         }
         let used_up = || self.quotas.iter().flatten().filter_map(|quota| quota.used_up_for(now)).max();
-        let unsaid = || is_news.then(|| closure(self.refusals));
+        let unsaid = || is_news.then(|| CLOSURES.after(self.refusals.saturating_sub(1)));
         let Some(wait) = wait.or_else(used_up).or_else(unsaid) else { return };
         if is_news {
             self.width = (self.width / 2.0).max(LEAST_WIDTH);
@@ -220,9 +220,4 @@ impl State {
         }
         self.closed_until = self.closed_until.max(Some(now + wait));
     }
-}
-
-fn closure(refusals: u32) -> Duration {
-    let doubled = 2_u32.saturating_pow(refusals.saturating_sub(1));
-    FIRST_CLOSURE.saturating_mul(doubled).min(LONGEST_CLOSURE)
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use convoke_core::{ModelError, ModelErrorKind};
+use convoke_http::secrets_of;
+use convoke_text::redaction::Secrets;
 use futures_util::StreamExt;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -13,7 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Protocol, Provider, ProviderSettings, WireRequest, failure};
 use crate::gate::{Admission, Gate};
-use crate::http::{Body, HttpReply, HttpRequest, Secrets, TransportError, TransportFailure};
+use crate::http::{ApiKey, Body, HttpReply, HttpRequest, TransportError, TransportFailure};
 
 /// How much of a refusal is read.
 const LARGEST_REFUSAL: usize = 64 * 1024;
@@ -69,7 +71,8 @@ impl Exchange {
             return Err(ModelError::new(ModelErrorKind::Authentication, message));
         }
         let gate = Gate::shared(&settings.base_url, settings.key.as_ref());
-        let secrets = Secrets::of(&settings.headers, &settings.base_url);
+        let mut secrets = secrets_of(&settings.headers, &settings.base_url);
+        secrets.extend(settings.key.as_ref().map(ApiKey::expose));
         let protocol = protocol(model, &settings);
         Ok(Self { name, model: model.to_owned(), protocol, settings, secrets, gate })
     }
@@ -193,11 +196,7 @@ impl Exchange {
 
     /// A text without secrets. Protocols cut what they quote, so part of one counts too.
     pub(crate) fn hidden(&self, text: &str) -> String {
-        let text = self.secrets.hide_cut(text);
-        match &self.settings.key {
-            Some(key) => key.redact(&text),
-            None => text,
-        }
+        self.secrets.hide_cut(text)
     }
 }
 

@@ -3,12 +3,12 @@
 use std::time::{Duration, SystemTime};
 
 use convoke_core::{Category, ModelError, ModelErrorKind};
+use convoke_http::wait::{FURTHEST, retry_after};
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
 
 use super::{Protocol, excerpt};
-use crate::gate::{FURTHEST, retry_after};
 
 /// How much of a body that is no JSON is shown.
 const SHOWN: usize = 300;

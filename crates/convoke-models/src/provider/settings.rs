@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::Price;
+use convoke_http::address::shown_with_query;
 use http::HeaderMap;
 
 use super::StructuredOutput;
 use super::size::MIB;
-use crate::http::{ApiKey, HttpTransport, Transport, shown_address};
+use crate::http::{ApiKey, HttpTransport, Transport};
 
 /// A family of models and the protocol it speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -217,7 +218,7 @@ impl fmt::Debug for ProviderSettings {
             .debug_struct("ProviderSettings")
             .field("provider", &self.provider)
             .field("service", &self.service)
-            .field("base_url", &shown_address(&self.base_url))
+            .field("base_url", &shown_with_query(&self.base_url))
             .field("key", &self.key)
             .field("headers", &self.headers)
             .field("time_limits", &self.time_limits)

@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use convoke_core::Backoff;
+
 use super::PartialReply;
 
 /// How often a call is tried, and how long is waited in between.
@@ -84,10 +86,9 @@ impl Attempts {
         self
     }
 
-    /// How long to wait after the so-many-eth failure, counted from 1: any time up to its limit.
+    /// How long to wait after the n-th failure, counted from 1: any time up to its limit.
     pub(super) fn backoff(&self, failed: u32) -> Duration {
-        let doubled = 2_u32.saturating_pow(failed.saturating_sub(1));
-        let limit = self.first_wait.saturating_mul(doubled).min(self.longest_wait);
+        let limit = Backoff::doubling(self.first_wait, self.longest_wait).after(failed.saturating_sub(1));
         // The longest waits there are do not survive being a floating-point number.
         Duration::try_from_secs_f64(limit.as_secs_f64() * chance()).unwrap_or(limit)
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use convoke_text::duration::DurationError;
+
 /// Why a script cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -55,6 +57,16 @@ pub enum ScriptError {
         found: String,
         /// What it should be.
         expected: &'static str,
+    },
+    /// A text is no duration.
+    #[error("{place}: `{key}`: {error}")]
+    InvalidDuration {
+        /// Where.
+        place: Place,
+        /// The key.
+        key: String,
+        /// What is wrong with it.
+        error: DurationError,
     },
     /// A key is not there.
     #[error("{place}: `{key}` is missing; write {expected}")]

@@ -152,7 +152,7 @@ async fn the_key_is_shown_nowhere() {
     for _ in 0..3 {
         let error = ask(&model, ModelRequest::new("Hi")).await.unwrap_err();
         let shown = format!("{error} {error:?} {}", serde_json::to_string(&error).unwrap());
-        assert!(!shown.contains(KEY) && shown.contains("(key hidden)"), "{shown}");
+        assert!(!shown.contains(KEY) && shown.contains("(hidden)"), "{shown}");
     }
     assert!(!format!("{model:?}").contains(KEY));
     assert_eq!(model.name(), "gemini/gemini-3-flash");

@@ -57,7 +57,7 @@ async fn a_full_account_is_not_tried_again_and_a_crowded_one_is() {
 async fn a_server_that_repeats_the_key_does_not_get_it_shown() {
     let error =
         error(Answer::json(401, json!({"error": {"message": format!("Incorrect API key: {KEY}.")}}))).await;
-    assert!(error.message.contains("openai/gpt-5: Incorrect API key: (key hidden)."), "{error}");
+    assert!(error.message.contains("openai/gpt-5: Incorrect API key: (hidden)."), "{error}");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use crate::error::PackageError;
 use crate::limits::Limits;
 use crate::package::Package;
 use crate::place;
+use crate::withheld::by_name;
 
 /// What goes in, and what does not.
 pub(super) struct Gathered {
@@ -120,39 +121,6 @@ impl Gathering<'_> {
 
 fn refused(folder: &Path, reason: String) -> PackageError {
     PackageError::Folder { folder: folder.to_owned(), reason }
-}
-
-/// Why a file or folder of this name stays where it is, if it does.
-fn by_name(name: &str) -> Option<&'static str> {
-    const KEYS: [&str; 7] = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx"];
-    const DATABASES: [&str; 7] =
-        [".db", ".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".sqlite-wal", ".sqlite-shm"];
-    const IDENTITIES: [&str; 7] =
-        ["id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", "id_xmss"];
-    const SETTINGS: [&str; 3] = ["convoke.toml", "policy.toml", "agent.toml"];
-    let name = name.to_ascii_lowercase();
-    let is_identity = |name: &str| {
-        // A copy of a key is called `id_rsa.bak`, its public half `id_rsa.pub`.
-        let rest = |own: &&str| name.strip_prefix(*own).map(str::to_owned);
-        IDENTITIES.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
-    };
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    if name.starts_with('.') {
-        Some("hidden files stay where they are")
-    } else if name == "signature" {
-        Some("`signature` is the name of a package's own")
-    } else if name == "credentials" || name.starts_with("credentials.") || name == "_netrc" {
-        Some("credentials stay where they are")
-    } else if SETTINGS.contains(&name.as_str()) {
-        // What they say is for this machine, and may have keys in it.
-        Some("settings and policies stay where they are")
-    } else if ends(&KEYS) || is_identity(&name) {
-        Some("keys stay where they are")
-    } else if ends(&DATABASES) {
-        Some("databases stay where they are")
-    } else {
-        None
-    }
 }
 
 /// Why a file with these bytes stays where it is, if it does.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use convoke_core::StoreError;
+use convoke_sqlite::Untrusted;
 use rusqlite::ErrorCode;
 
 /// A failure of one job or query, before it is known which file it was about.
@@ -82,6 +83,11 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
         _ => format!("{place} failed unexpectedly: please report this"),
     };
     StoreError::Failed(format!("{advice} ({error})"))
+}
+
+/// Why a file is not opened, as the error a user sees.
+pub(super) fn untrusted(why: Untrusted) -> StoreError {
+    StoreError::Failed(why.to_string())
 }
 
 /// What the system says if no more files can be opened. SQLite does not pass that on, so the system is asked again.

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use convoke_core::StoreError;
+use convoke_sqlite::beside;
 use rusqlite::{Connection, ErrorCode};
 
 use super::failure::{Fault, explain, lack_of_handles};
-use super::inspect::{beside, holds_something, immutable};
+use super::inspect::{holds_something, immutable};
 use super::open;
 
 /// How often to look again at a file that changes while it is read.
@@ -46,7 +47,7 @@ pub(super) fn glance<T>(
 }
 
 fn has_log(path: &Path) -> bool {
-    holds_something(&beside(path, "-wal")) || holds_something(&beside(path, "-journal"))
+    holds_something(&beside(path, "-wal"))
 }
 
 fn stamp(path: &Path) -> Option<(u64, Option<SystemTime>)> {

@@ -7,14 +7,14 @@
 //! The file is never opened behind SQLite's back while it may be in use: closing it would end the locks that other
 //! handles of this process have on it (<https://www.sqlite.org/howtocorrupt.html>, section 2.2).
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use convoke_core::StoreError;
+use convoke_sqlite::{Schema, Triggers, beside, refuse_journal};
 use rusqlite::{Connection, OpenFlags};
 
-use super::failure::explain;
+use super::failure::{explain, untrusted};
 use super::open;
 use super::schema::{self, APPLICATION_ID};
 
@@ -33,7 +33,7 @@ pub(super) enum Found {
 
 /// Looks at what is at a path, without changing a byte of it.
 pub(super) fn inspect(path: &Path, place: &str) -> Result<Found, StoreError> {
-    let length = match path.metadata() {
+    let length = match path.symlink_metadata() {
         Ok(metadata) => metadata.len(),
         Err(error) if error.kind() == ErrorKind::NotFound => 0,
         Err(error) => return Err(unreadable(place, &error)),
@@ -41,13 +41,8 @@ pub(super) fn inspect(path: &Path, place: &str) -> Result<Found, StoreError> {
     if length == 0 {
         return Ok(Found::Nothing);
     }
-    if holds_something(&beside(path, "-journal")) {
-        look_at_unfinished(path, place)
-    } else if beside(path, "-wal").exists() {
-        look_with_log(path, place, length)
-    } else {
-        look(path, place, length)
-    }
+    refuse_journal(path).map_err(untrusted)?;
+    if beside(path, "-wal").exists() { look_with_log(path, place, length) } else { look(path, place, length) }
 }
 
 /// The usual case: nobody has the file open.
@@ -71,21 +66,6 @@ fn look_with_log(path: &Path, place: &str, length: u64) -> Result<Found, StoreEr
     seen.map_err(|error| explain(place, &error))?.judge(place)
 }
 
-/// A transaction without log is under way or was interrupted: the creation of a store, if it is ours. Only a connection
-/// that can write could look into it, so the header must do. No handle of this process can have the file open.
-fn look_at_unfinished(path: &Path, place: &str) -> Result<Found, StoreError> {
-    let mut header = [0; 100];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
-    read.map_err(|error| unreadable(place, &error))?;
-    let number = |offset: usize| {
-        let bytes = &header[offset..offset + 4];
-        i64::from(bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte)))
-    };
-    let problem =
-        (!header.starts_with(b"SQLite format 3\0")).then(|| "it is not a SQLite database".to_owned());
-    Seen { application: number(68), version: number(60), changes: number(40), problem }.judge(place)
-}
-
 /// What a look into a database found.
 struct Seen {
     application: i64,
@@ -102,7 +82,10 @@ impl Seen {
         let changes = connection.pragma_query_value(None, "schema_version", |row| row.get(0))?;
         let mut seen = Self { application, version, changes, problem: None };
         let is_ours = application == APPLICATION_ID && version <= schema::newest();
-        if is_ours && (1..=CHECKED_SIZE).contains(&length) {
+        if is_ours && length > 0 {
+            seen.problem = foreign(connection, version)?;
+        }
+        if is_ours && seen.problem.is_none() && (1..=CHECKED_SIZE).contains(&length) {
             let verdict: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
             seen.problem = (verdict != "ok").then_some(verdict);
         }
@@ -121,6 +104,13 @@ impl Seen {
             _ => corrupt("it belongs to another application".to_owned()),
         }
     }
+}
+
+/// What a store of this version has that our own steps do not make, or lacks, if anything. A store that somebody else has prepared
+/// could have triggers that approve every question.
+pub(super) fn foreign(connection: &Connection, version: i64) -> rusqlite::Result<Option<String>> {
+    let ours = Schema::after(schema::steps_to(version))?;
+    Ok(ours.difference(&Schema::of(connection)?))
 }
 
 /// Refuses a version from the future.
@@ -144,9 +134,8 @@ pub(super) fn immutable(path: &Path) -> rusqlite::Result<Connection> {
             byte => uri.push_str(&format!("%{byte:02x}")),
         }
     }
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(uri + "?immutable=1", flags)
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    convoke_sqlite::open(uri + "?immutable=1", flags, Triggers::Never)
 }
 
 fn unreadable(place: &str, error: &std::io::Error) -> StoreError {
@@ -157,11 +146,4 @@ fn unreadable(place: &str, error: &std::io::Error) -> StoreError {
 
 pub(super) fn holds_something(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.len() > 0)
-}
-
-/// The path of a file that SQLite keeps beside the database.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
 }

@@ -7,8 +7,8 @@
 //! | module | what it is for |
 //! | --- | --- |
 //! | [`store`] | the handle, and the `Store` trait in terms of jobs and queries |
-//! | [`real`] | where the file is, behind links |
 //! | [`inspect`] | looking at a file before touching it |
+//! | [`create`] | making it, complete or not at all |
 //! | [`open`] | opening it and bringing it up to date |
 //! | [`schema`] | the tables and their versions |
 //! | [`threads`] | the threads of one handle, and their end |
@@ -21,6 +21,7 @@
 //! | [`row`], [`place`] | how values and addresses look in the tables |
 //! | [`failure`] | what went wrong, and what the user can do |
 
+mod create;
 mod failure;
 mod generation;
 mod glance;
@@ -38,7 +39,6 @@ mod promise;
 mod query;
 mod question;
 mod reader;
-mod real;
 mod rounds;
 mod row;
 mod run;
@@ -49,5 +49,4 @@ mod threads;
 mod traffic;
 mod writer;
 
-pub use real::real_path;
 pub use store::SqliteStore;

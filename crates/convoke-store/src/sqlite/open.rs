@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use convoke_core::StoreError;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
+use convoke_sqlite::{Triggers, create_folder, examine, place, switch_log_on};
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
-use super::failure::Fault;
+use super::create::{create_if_absent, make};
+use super::failure::{Fault, untrusted};
 use super::glance::glance;
-use super::inspect::{Found, inspect, refuse_newer};
-use super::real::real_path;
+use super::inspect::{Found, foreign, inspect, refuse_newer};
 use super::schema::{self, STEPS};
 
 /// How long to wait for another process that has the file locked.
@@ -23,36 +24,30 @@ const LOG_BYTES: u32 = 32 << 20;
 /// Memory for pages, in KiB: the newest pages of some thousand runs.
 const CACHE_KIB: i32 = 32 << 10;
 
-/// The absolute path of a store, and the folder it is in made.
+/// The place of a store, and the folder it is in made.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf, StoreError> {
-    let absolute = absolute(path)?;
-    if let Some(folder) = absolute.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| {
+    if let Some(folder) = std::path::absolute(path).ok().as_deref().and_then(Path::parent) {
+        create_folder(folder).map_err(|error| {
             fail(path, "its folder cannot be made: choose another, or make it yourself", &error)
         })?;
     }
-    Ok(absolute)
+    real(path)
 }
 
-/// The absolute path of a store that must be there.
+/// The place of a store that must be there.
 pub(super) fn existing(path: &Path) -> Result<PathBuf, StoreError> {
-    let absolute = absolute(path)?;
-    absolute.metadata().map_err(|error| fail(path, "it cannot be read: name a store", &error))?;
-    Ok(absolute)
+    path.metadata().map_err(|error| fail(path, "it cannot be read: name a store", &error))?;
+    real(path)
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
-    // SQLite gives some names a meaning of their own (`:memory:`), but only to relative ones.
-    let absolute =
-        std::path::absolute(path).map_err(|error| fail(path, "give the path of a file", &error))?;
-    let absolute = real_path(&absolute);
-    if absolute.is_dir() {
+fn real(path: &Path) -> Result<PathBuf, StoreError> {
+    if path.is_dir() {
         return Err(StoreError::Failed(format!(
             "{} is a folder: give the path of a file in it",
             path.display()
         )));
     }
-    Ok(absolute)
+    place(path).map_err(|error| fail(path, "give the path of a file", &error))
 }
 
 fn fail(path: &Path, advice: &str, error: &std::io::Error) -> StoreError {
@@ -74,49 +69,42 @@ pub(super) fn to_write(path: &Path, place: &str) -> Result<Connection, StoreErro
     // One at a time within a process: what `inspect` sees is then not changed under its eyes by ourselves.
     static OPENING: Mutex<()> = Mutex::new(());
     let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    examine(path).map_err(untrusted)?;
+    create_if_absent(path);
     let found = inspect(path, place)?;
     set_up(path, place, found).map_err(|fault| fault.at(place))
 }
 
 /// Opens a connection that reads.
 pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = convoke_sqlite::open(path, OpenFlags::SQLITE_OPEN_READ_ONLY, Triggers::Never)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
 
-/// A file that only this user may read: it will have everything in it that models were told and said. What SQLite puts
-/// beside it is as private as the file itself. If it cannot be made, opening it says why.
-fn create_private(path: &Path) {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let _ = options.open(path);
-}
-
 fn set_up(path: &Path, place: &str, found: Found) -> Result<Connection, Fault> {
-    if found == Found::Nothing {
-        create_private(path);
-    }
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = convoke_sqlite::open(path, flags, Triggers::Never)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(64);
     // Another process may have been there since.
     refuse_newer(place, schema::version(&connection)?)?;
     refuse_read_only(&connection, place)?;
-    if found == Found::Nothing {
-        // Has an effect only before there are tables. Deleting runs then makes the file smaller.
-        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-    }
     // The tables are made before the log is switched on. So what says that a file is ours is never in the log alone,
-    // and `inspect` can tell without it.
-    let migrated = schema::migrate(&mut connection, STEPS)?;
-    switch_log_on(&connection, place)?;
+    // and `inspect` can tell without it. What is ours already is changed with a log only.
+    let migrated = match found {
+        Found::Nothing => make(&mut connection).map(|()| true)?,
+        Found::Store => {
+            log(&connection, place)?;
+            schema::migrate(&mut connection, STEPS)?
+        }
+    };
+    log(&connection, place)?;
+    // Asked of the connection that is going to be used: what was looked at may have been another file.
+    if let Some(problem) = foreign(&connection, schema::version(&connection)?)? {
+        return Err(Fault::Damaged(problem));
+    }
     if migrated {
         connection.pragma_query(None, "wal_checkpoint", |_| Ok(()))?;
     }
@@ -141,28 +129,12 @@ fn refuse_read_only(connection: &Connection, place: &str) -> Result<(), Fault> {
     Err(StoreError::Failed(advice).into())
 }
 
-/// Switches to write-ahead logging. It needs the file for itself for a moment, and SQLite does not wait for that.
-fn switch_log_on(connection: &Connection, place: &str) -> Result<(), Fault> {
-    let began = Instant::now();
-    loop {
-        let mode: rusqlite::Result<String> =
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
-        match mode {
-            Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(_) => {
-                let advice = format!("{place} is on a file system without shared memory: use a local disk");
-                return Err(StoreError::Failed(advice).into());
-            }
-            Err(error) if is_busy(&error) && began.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(error) => return Err(error.into()),
-        }
+fn log(connection: &Connection, place: &str) -> Result<(), Fault> {
+    if switch_log_on(connection, PATIENCE)? {
+        return Ok(());
     }
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+    let advice = format!("{place} is on a file system without shared memory: use a local disk");
+    Err(StoreError::Failed(advice).into())
 }
 
 #[cfg(test)]

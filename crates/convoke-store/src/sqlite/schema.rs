@@ -39,6 +39,12 @@ pub(super) fn newest() -> i64 {
     version_after(STEPS)
 }
 
+/// The steps that lead to a version.
+pub(super) fn steps_to(version: i64) -> &'static [&'static str] {
+    let count = usize::try_from(version).unwrap_or(0);
+    STEPS.get(..count).unwrap_or(STEPS)
+}
+
 fn version_after(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }

@@ -6,8 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use convoke_core::StoreError;
-
-use super::inspect::beside;
+use convoke_sqlite::beside;
 
 /// The file and its log, as they were when they were opened.
 pub(super) struct StillThere {

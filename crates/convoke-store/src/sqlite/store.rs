@@ -389,7 +389,7 @@ mod tests {
             |file| std::fs::remove_file(file),
             |file| std::fs::remove_file(file).and_then(|()| std::fs::write(file, "")),
             |file| std::fs::rename(file, file.with_extension("moved")),
-            |file| std::fs::remove_file(super::super::inspect::beside(file, "-wal")),
+            |file| std::fs::remove_file(convoke_sqlite::beside(file, "-wal")),
         ];
         for harm in harms {
             let folder = tempfile::tempdir().unwrap();

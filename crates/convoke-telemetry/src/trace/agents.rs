@@ -1,7 +1,7 @@
 //! Agents: those that are steps, and those that work within a step or a tool of another kind.
 
 use convoke_core::Timestamp;
-use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry::trace::SpanKind;
 
 use super::Outlet;
 use super::open::{Doing, Ending, OpenSpan};

@@ -1,8 +1,8 @@
 //! Calls of models.
 
 use convoke_core::{Event, ModelCall, ModelCallEnd, Usage};
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry::KeyValue;
+use opentelemetry::trace::SpanKind;
 
 use super::open::{Doing, Ending, OpenSpan};
 use super::run::RunTrace;

@@ -1,7 +1,7 @@
 //! What is said, in the form the conventions want it in. Only used if content is recorded.
 
 use convoke_core::{MediaSource, Message, Part, Role, Transcript};
-use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry::KeyValue;
 use serde_json::{Value, json};
 
 use crate::attribute::{self, cut};

@@ -1,6 +1,6 @@
 //! Events of the user's, and of surfaces: which of their fields may be sent although content is not recorded.
 
-use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry::KeyValue;
 use serde_json::Value;
 
 use crate::attribute::{self, cut};

@@ -16,8 +16,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use convoke_core::{Event, EventKind, RunId};
+use opentelemetry::InstrumentationScope;
 
-use crate::courier::Courier;
+use crate::export::{Counts, SpanQueue};
 use crate::metrics::Metrics;
 use crate::words::without_words;
 use crate::{TelemetryConfig, TraceParent};
@@ -31,9 +32,12 @@ const MOST_PAST: usize = 1_024;
 
 /// Where finished spans and measurements go, and what may be in them.
 pub(crate) struct Outlet {
-    pub(crate) courier: Courier,
+    /// If spans are exported at all.
+    pub(crate) spans: Option<SpanQueue>,
     pub(crate) metrics: Option<Metrics>,
-    pub(crate) sends_spans: bool,
+    pub(crate) counts: Arc<Counts>,
+    /// Who makes the spans.
+    pub(crate) scope: InstrumentationScope,
     /// How many bytes of content an attribute may have, if content is recorded.
     pub(crate) content: Option<usize>,
 }

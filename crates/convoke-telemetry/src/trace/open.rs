@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use convoke_core::Timestamp;
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::trace::v1::span::{Event, Link, SpanKind};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::{Event, Link, SpanKind};
 
 /// How many events a span may have; the rest is counted.
 const MOST_EVENTS: usize = 128;
@@ -101,8 +102,7 @@ impl OpenSpan {
             self.events_dropped += 1;
             return;
         }
-        let name = name.to_owned();
-        self.events.push(Event { time_unix_nano: nanos(at), name, attributes, dropped_attributes_count: 0 });
+        self.events.push(Event::new(name.to_owned(), time(at), attributes, 0));
     }
 }
 
@@ -137,6 +137,6 @@ pub(super) enum Cut {
     ForLater,
 }
 
-pub(super) fn nanos(at: Timestamp) -> u64 {
-    u64::try_from(at.as_micros()).unwrap_or(0).saturating_mul(1_000)
+pub(super) fn time(at: Timestamp) -> SystemTime {
+    UNIX_EPOCH + Duration::from_micros(u64::try_from(at.as_micros()).unwrap_or(0))
 }

@@ -5,29 +5,23 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use convoke_core::{Event, Path, RunEnd, RunStatus, Timestamp};
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind};
-use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
-use opentelemetry_proto::tonic::trace::v1::{Span, Status};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
+use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
 use super::Outlet;
-use super::open::{Cut, Doing, Ending, OpenSpan, nanos};
+use super::open::{Cut, Doing, Ending, OpenSpan, time};
 use crate::attribute;
 use crate::{TraceParent, convention};
 
 /// How much of an error's text is sent.
 const LONGEST_ERROR: usize = 1_024;
 
-/// Bits of a span's flags: sampled, whether it is known where the parent is, and that it is elsewhere.
-const SAMPLED: u32 = 0x1;
-const PARENT_IS_KNOWN: u32 = 0x100;
-const PARENT_IS_REMOTE: u32 = 0x200;
-
 /// Which trace a run is, and whether it is sent.
 pub(super) struct Identity {
     trace_id: [u8; 16],
     parent: Option<[u8; 8]>,
-    state: String,
+    state: TraceState,
     is_sent: bool,
     /// What the ids of spans are made from: different for each number that goes in.
     seed: u64,
@@ -50,7 +44,8 @@ impl Identity {
         let trace_id = parent.as_ref().map_or(trace_id, |parent| parent.trace_id);
         let is_sent = is_sent(parent.as_ref(), &trace_id);
         let span = parent.as_ref().map(|parent| parent.span_id);
-        let state = parent.map(|parent| parent.state).unwrap_or_default();
+        // What is no list of pairs is left out, as the standard wants it.
+        let state = parent.and_then(|parent| parent.state.parse().ok()).unwrap_or_default();
         Self { trace_id, parent: span, state, is_sent, seed: u64::from_be_bytes(seed) }
     }
 
@@ -93,10 +88,10 @@ impl RunTrace {
             attribute::text(convention::RUN, &run),
             attribute::flag(convention::RESUMED, resumed),
         ];
-        let links = link.map(|earlier| Link {
-            trace_id: earlier.trace_id.to_vec(),
-            span_id: earlier.span_id.to_vec(),
-            ..Link::default()
+        let links = link.map(|earlier| {
+            let (trace, span) = (TraceId::from_bytes(earlier.trace_id), SpanId::from_bytes(earlier.span_id));
+            let context = SpanContext::new(trace, span, TraceFlags::SAMPLED, false, TraceState::NONE);
+            Link::new(context, Vec::new(), 0)
         });
         let root = OpenSpan {
             parent: identity.parent.unwrap_or_default(),
@@ -127,7 +122,7 @@ impl RunTrace {
             trace_id: self.identity.trace_id,
             span_id: self.root.id,
             sampled: self.identity.is_sent,
-            state: self.identity.state.clone(),
+            state: self.identity.state.header(),
         }
     }
 
@@ -238,43 +233,46 @@ impl RunTrace {
 
     /// Hands a finished span on, unless the trace is not sent or the span only repeats the past.
     pub(super) fn send(&self, span: OpenSpan, at: Timestamp, ending: Ending, outlet: &Outlet) {
-        if !self.identity.is_sent || !outlet.sends_spans || self.only_repeats(&span, &ending) {
+        if !self.identity.is_sent || self.only_repeats(&span, &ending) {
             return;
         }
+        let Some(spans) = &outlet.spans else { return };
         let mut attributes = span.attributes;
         attributes.extend(span.agent.as_deref().map(|agent| attribute::text(convention::AGENT, agent)));
         let status = match ending {
-            Ending::Well => None,
+            Ending::Well => Status::Unset,
             Ending::Badly { kind, message } => {
                 attributes.push(attribute::text(convention::ERROR_TYPE, kind));
-                Some(Status {
-                    message: attribute::cut(&message, LONGEST_ERROR),
-                    code: StatusCode::Error.into(),
-                })
+                Status::error(attribute::cut(&message, LONGEST_ERROR))
             }
         };
         let is_root = matches!(span.doing, Doing::Run);
         let parent = if is_root { self.identity.parent } else { Some(span.parent) };
-        let remote = if is_root && parent.is_some() { PARENT_IS_REMOTE } else { 0 };
-        let start = nanos(span.start);
-        outlet.courier.take(Span {
-            trace_id: self.identity.trace_id.to_vec(),
-            span_id: span.id.to_vec(),
-            trace_state: self.identity.state.clone(),
-            parent_span_id: parent.map(|id| id.to_vec()).unwrap_or_default(),
-            flags: SAMPLED | PARENT_IS_KNOWN | remote,
-            name: span.name,
-            kind: span.kind.into(),
-            start_time_unix_nano: start,
+        let (mut events, mut links) = (SpanEvents::default(), SpanLinks::default());
+        (events.events, events.dropped_count) = (span.events, span.events_dropped);
+        links.links = span.links;
+        let start_time = time(span.start);
+        spans.take(SpanData {
+            span_context: SpanContext::new(
+                TraceId::from_bytes(self.identity.trace_id),
+                SpanId::from_bytes(span.id),
+                TraceFlags::SAMPLED,
+                false,
+                self.identity.state.clone(),
+            ),
+            parent_span_id: parent.map_or(SpanId::INVALID, SpanId::from_bytes),
+            parent_span_is_remote: is_root && parent.is_some(),
+            span_kind: span.kind,
+            name: span.name.into(),
+            start_time,
             // Clocks may be set back.
-            end_time_unix_nano: nanos(at).max(start),
+            end_time: time(at).max(start_time),
             attributes,
             dropped_attributes_count: 0,
-            events: span.events,
-            dropped_events_count: span.events_dropped,
-            links: span.links,
-            dropped_links_count: 0,
+            events,
+            links,
             status,
+            instrumentation_scope: outlet.scope.clone(),
         });
     }
 

@@ -1,8 +1,8 @@
 //! Steps, tools, questions, and what else events tell.
 
 use convoke_core::{Decision, Event, EventKind, QuestionKind, StepEnd, Timestamp};
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry::KeyValue;
+use opentelemetry::trace::SpanKind;
 
 use super::agents::agent_title;
 use super::open::{Cut, Doing, Ending, OpenSpan};

@@ -1,7 +1,7 @@
 //! Calls of tools: from when they are made, not from when a model asked for them.
 
 use convoke_core::Timestamp;
-use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry::trace::SpanKind;
 
 use super::Outlet;
 use super::open::{Cut, Doing, Ending, OpenSpan};

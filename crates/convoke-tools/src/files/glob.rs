@@ -1,17 +1,24 @@
 //! `glob`.
 
+use std::path::PathBuf;
+
 use convoke_agent::FunctionTool;
 use convoke_core::Access;
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::ignored::Ignored;
 use super::{About, MOST_BYTES, is_git_folder, note, plural, tool};
 use crate::blocking::Wanted;
 use crate::workspace::{Entry, FileError, Kind, Protection, Visit, Workspace};
 
 /// Paths given when nobody says how many.
 const MOST_PATHS: usize = 500;
+/// The longest pattern, in bytes.
+const LONGEST_PATTERN: usize = 1_024;
+/// The most choices (`{a,b}`) in a pattern. They may be in each other, and so deep that reading them has no end.
+const MOST_CHOICES: usize = 50;
 
 /// Arguments of `glob`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,6 +33,9 @@ struct Glob {
     #[serde(default = "most")]
     #[schemars(range(min = 1, max = 5_000))]
     limit: usize,
+    /// Look at what `.gitignore` names too.
+    #[serde(default)]
+    ignored: bool,
 }
 
 fn top() -> String {
@@ -47,7 +57,8 @@ pub(super) fn glob(workspace: &Workspace) -> FunctionTool {
         workspace,
         "glob",
         "Finds files and folders by pattern, sorted by path. A pattern without `/` is for names at any depth. Folders end \
-         in `/`. Links are not followed; git's own folder is looked at only if the pattern names it.",
+         in `/`. Links are not followed; what `.gitignore` names, and git's \
+         own folder, only if the pattern or the path names it.",
         find,
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -55,11 +66,28 @@ pub(super) fn glob(workspace: &Workspace) -> FunctionTool {
 
 pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, FileError> {
     let pattern = pattern.trim_start_matches("./");
+    if !is_bounded(pattern) {
+        return Err(FileError::Unfit(format!(
+            "the pattern is too long: {LONGEST_PATTERN} bytes and {MOST_CHOICES} choices are the most"
+        )));
+    }
     let anywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
     let glob = GlobBuilder::new(&anywhere).literal_separator(true).build();
     Ok(glob
         .map_err(|error| FileError::Unfit(format!("`{pattern}` is not a pattern: {}", error.kind())))?
         .compile_matcher())
+}
+
+/// Whether a pattern is short and simple enough to be read.
+pub(super) fn is_bounded(pattern: &str) -> bool {
+    pattern.len() <= LONGEST_PATTERN && pattern.matches('{').count() <= MOST_CHOICES
+}
+
+/// The folders and names at the beginning of a pattern that stand for themselves.
+pub(super) fn literal(pattern: &str) -> PathBuf {
+    let pattern = pattern.trim_start_matches("./");
+    let names = pattern.split('/').take_while(|name| !name.contains(['*', '?', '[', '{', '\\']));
+    if pattern.contains('/') { names.collect() } else { PathBuf::new() }
 }
 
 fn find(workspace: &Workspace, arguments: Glob, wanted: &Wanted) -> Result<String, FileError> {
@@ -72,13 +100,21 @@ fn find(workspace: &Workspace, arguments: Glob, wanted: &Wanted) -> Result<Strin
     let matcher = matcher(&arguments.pattern)?;
     let into_git = arguments.pattern.contains(".git") || arguments.path.contains(".git");
     let place = workspace.resolve(&arguments.path, crate::workspace::Follow::Links)?;
+    let mut ignored = match arguments.ignored {
+        true => Ignored::nothing(workspace),
+        false => Ignored::unless_named(workspace, &place.path.join(literal(&arguments.pattern))),
+    };
     let (mut result, mut found, mut hidden) = (String::new(), 0_usize, 0_usize);
     workspace.walk_place(&place, &mut |entry: Entry<'_>| {
         if wanted.is_over() {
             return Err(FileError::GivenUp);
         }
         let below = entry.path.strip_prefix(&place.path).unwrap_or(entry.path);
-        if matcher.is_match(below) {
+        let is_match = matcher.is_match(below);
+        if (is_match || entry.kind == Kind::Folder) && ignored.passes_over(&entry) {
+            return Ok(Visit::Pass);
+        }
+        if is_match {
             if entry.protection == Some(Protection::Secret) {
                 hidden += 1;
             } else {
@@ -103,5 +139,6 @@ fn find(workspace: &Workspace, arguments: Glob, wanted: &Wanted) -> Result<Strin
     if hidden > 0 {
         note(&mut result, &format!("{} not shown", plural(hidden, "protected path")));
     }
+    ignored.note(&mut result);
     Ok(result)
 }

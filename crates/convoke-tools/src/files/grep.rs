@@ -10,6 +10,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::ignored::Ignored;
 use super::{About, MOST_BYTES, is_git_folder, note, plural, tool};
 use crate::blocking::Wanted;
 use crate::workspace::{
@@ -42,6 +43,9 @@ struct Grep {
     #[serde(default = "most")]
     #[schemars(range(min = 1, max = 2_000))]
     limit: usize,
+    /// Search what `.gitignore` names too.
+    #[serde(default)]
+    ignored: bool,
 }
 
 fn top() -> String {
@@ -63,7 +67,7 @@ pub(super) fn grep(workspace: &Workspace) -> FunctionTool {
         workspace,
         "grep",
         "Searches files for a regular expression and gives `file:line: text`, sorted by path. Binary and protected files, \
-         links and git's own folder are passed by.",
+         links, git's own folder and what `.gitignore` names are passed over; a path that is named is searched.",
         search,
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -92,6 +96,13 @@ fn search(workspace: &Workspace, arguments: Grep, wanted: &Wanted) -> Result<Str
         search.lines_of(&mut workspace.open_place(&place, &mut census)?)?;
         return Ok(search.result());
     }
+    let mut ignored = match arguments.ignored {
+        true => Ignored::nothing(workspace),
+        false => {
+            let include = arguments.include.as_deref().map(super::glob::literal).unwrap_or_default();
+            Ignored::unless_named(workspace, &place.path.join(include))
+        }
+    };
     let into_git = arguments.path.contains(".git");
     workspace.walk_place(&place, &mut |entry: Entry<'_>| {
         if wanted.is_over() {
@@ -104,7 +115,12 @@ fn search(workspace: &Workspace, arguments: Grep, wanted: &Wanted) -> Result<Str
         if is_git_folder(entry.name) && !into_git {
             return Ok(Visit::Pass);
         }
-        if entry.kind != Kind::File || !search.includes(&entry, &place.path) {
+        // What would not be searched anyway is not told of.
+        let is_wanted = entry.kind == Kind::File && search.includes(&entry, &place.path);
+        if (is_wanted || entry.kind == Kind::Folder) && ignored.passes_over(&entry) {
+            return Ok(Visit::Pass);
+        }
+        if !is_wanted {
             return Ok(Visit::Enter);
         }
         match workspace.open_counted(entry.path, &mut census) {
@@ -113,7 +129,9 @@ fn search(workspace: &Workspace, arguments: Grep, wanted: &Wanted) -> Result<Str
         }
         Ok(if search.is_full() { Visit::Stop } else { Visit::Enter })
     })?;
-    Ok(search.result())
+    let mut result = search.result();
+    ignored.note(&mut result);
+    Ok(result)
 }
 
 struct Search {

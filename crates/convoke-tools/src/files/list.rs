@@ -8,9 +8,10 @@ use rustix::fs::{AtFlags, statat};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::ignored::Ignored;
 use super::{About, MOST_BYTES, note, tool};
 use crate::blocking::Wanted;
-use crate::workspace::{Entry, FileError, Kind, Protection, Visit, Workspace};
+use crate::workspace::{Entry, FileError, Follow, Kind, Protection, Visit, Workspace};
 
 /// The most entries that are listed.
 const MOST_ENTRIES: usize = 1_000;
@@ -35,6 +36,9 @@ struct Tree {
     #[serde(default = "three")]
     #[schemars(range(min = 1, max = 20))]
     depth: usize,
+    /// Show what `.gitignore` names too.
+    #[serde(default)]
+    ignored: bool,
 }
 
 fn top() -> String {
@@ -62,7 +66,9 @@ pub(super) fn ls(workspace: &Workspace) -> FunctionTool {
         workspace,
         "ls",
         "Lists a folder: a line for each entry, sorted, folders with `/`, files with their size in bytes.",
-        |workspace, arguments: List, wanted| list(workspace, &arguments.path, 1, Hidden::Shown, wanted),
+        |workspace, arguments: List, wanted| {
+            list(workspace, &arguments.path, 1, Hidden::Shown, &mut Ignored::nothing(workspace), wanted)
+        },
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
 }
@@ -71,9 +77,16 @@ pub(super) fn tree(workspace: &Workspace) -> FunctionTool {
     tool(
         workspace,
         "tree",
-        "Shows a folder and what is beneath it, indented, to a depth. Names that begin with a dot are left out.",
+        "Shows a folder and what is beneath it, indented, to a depth. Names that begin with a dot, and what `.gitignore` names, \
+         are left out.",
         |workspace, arguments: Tree, wanted| {
-            list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, wanted)
+            let mut ignored = match arguments.ignored {
+                true => Ignored::nothing(workspace),
+                false => {
+                    Ignored::unless_named(workspace, &workspace.resolve(&arguments.path, Follow::Links)?.path)
+                }
+            };
+            list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, &mut ignored, wanted)
         },
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -90,6 +103,7 @@ fn list(
     path: &str,
     depth: usize,
     hidden: Hidden,
+    ignored: &mut Ignored<'_>,
     wanted: &Wanted,
 ) -> Result<String, FileError> {
     let (mut result, mut count, mut more) = (String::new(), 0_usize, false);
@@ -98,6 +112,9 @@ fn list(
             return Err(FileError::GivenUp);
         }
         if hidden == Hidden::LeftOut && entry.name.as_encoded_bytes().starts_with(b".") {
+            return Ok(Visit::Pass);
+        }
+        if ignored.passes_over(&entry) {
             return Ok(Visit::Pass);
         }
         count += 1;
@@ -116,6 +133,7 @@ fn list(
     } else if count == 0 {
         note(&mut result, "the folder is empty");
     }
+    ignored.note(&mut result);
     Ok(result)
 }
 

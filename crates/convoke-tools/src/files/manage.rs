@@ -227,7 +227,7 @@ fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<
         return Ok(format!("copied {} to {}", arguments.source, shown(&destination)));
     }
     workspace.protected().may_read(&source.path)?;
-    workspace.protected().may_change(&destination)?;
+    workspace.may_change(&destination)?;
     if destination.starts_with(&source.path) {
         return Err(FileError::Unfit(format!("`{}` cannot be copied into itself", arguments.source)));
     }
@@ -250,7 +250,7 @@ fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<
         .map(|path| (path, destination.join(path.strip_prefix(&source.path).unwrap_or(path))))
         .collect();
     for (_, to) in &copies {
-        workspace.protected().may_change(to)?;
+        workspace.may_change(to)?;
     }
     workspace.make_folders(&destination)?;
     for (path, to) in copies {

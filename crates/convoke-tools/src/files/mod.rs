@@ -8,6 +8,7 @@ mod diff;
 mod edit;
 mod glob;
 mod grep;
+mod ignored;
 mod list;
 mod manage;
 mod patch;

@@ -18,14 +18,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::Timestamp;
+use convoke_sqlite::Triggers;
 
 pub use crate::database::KeepError;
 use crate::database::{Database, Layout};
 
 pub use tools::all;
 
-const LAYOUT: Layout =
-    Layout { application: 0x436e_766d, steps: &[include_str!("1.sql"), include_str!("2.sql")] };
+const LAYOUT: Layout = Layout {
+    application: 0x436e_766d,
+    steps: &[include_str!("1.sql"), include_str!("2.sql")],
+    // They keep the index of words.
+    triggers: Triggers::Ours,
+};
 
 type Clock = dyn Fn() -> Timestamp + Send + Sync;
 

@@ -160,16 +160,34 @@ const UNDONE: &[&str] = &[
     "rm --recursive",
     "find -delete",
     "git push",
+    "git send-pack",
+    "git http-push",
     "git reset --hard",
     "git clean",
     "git filter-branch",
     "git reflog expire",
     "git gc --prune",
     "git branch -D",
+    "git branch -d -f",
+    "git branch -d --force",
+    "git branch --delete -f",
+    "git branch --delete --force",
     "git checkout --force",
+    "git checkout -f",
+    "git checkout .",
+    "git checkout-index -f",
+    "git checkout-index --force",
+    "git switch --force",
+    "git switch -f",
+    "git switch --discard-changes",
+    "git restore .",
+    "git worktree remove --force",
+    "git worktree remove -f",
+    "git filter-repo",
+    "git reflog delete",
+    "git prune",
     "git stash drop",
     "git stash clear",
-    "truncate",
     "docker",
     "podman",
     "kubectl",
@@ -185,6 +203,39 @@ const UNDONE: &[&str] = &[
     "pkill",
 ];
 
+/// Names on the lists that are also ordinary words, subcommands and targets: `./gradlew docker`, `tool init`.
+const ORDINARY_WORDS: &[&str] = &[
+    "apk",
+    "apt",
+    "at",
+    "batch",
+    "brew",
+    "docker",
+    "ftp",
+    "gh",
+    "halt",
+    "host",
+    "http",
+    "https",
+    "init",
+    "ip",
+    "kill",
+    "kubectl",
+    "links",
+    "mount",
+    "passwd",
+    "ping",
+    "podman",
+    "reboot",
+    "route",
+    "service",
+    "shutdown",
+    "snap",
+    "ssh",
+    "terraform",
+    "umount",
+];
+
 /// All of them, the strictest first.
 const LISTS: &[(&[&str], Outcome, Why)] = &[
     (NETWORK, Outcome::Deny, Why::Network),
@@ -194,6 +245,13 @@ const LISTS: &[(&[&str], Outcome, Why)] = &[
     (DISK, Outcome::Deny, Why::Disk),
     (UNDONE, Outcome::Ask, Why::CannotBeUndone),
 ];
+
+impl BuiltIn {
+    /// Whether its name among the words of a program that nobody knows means nothing.
+    pub(super) fn is_ordinary_word(&self) -> bool {
+        ORDINARY_WORDS.contains(&self.written.text.as_str())
+    }
+}
 
 /// The patterns in one of the lists `allow`, `ask` and `deny`.
 pub(super) fn texts(list: &str) -> impl Iterator<Item = &'static str> {
@@ -217,7 +275,7 @@ static RULES: LazyLock<HashMap<&'static str, Vec<BuiltIn>>> = LazyLock::new(|| {
 });
 
 /// The built-in rules that are about a command, the strictest first.
-pub(super) fn about(command: &shell::SimpleCommand) -> impl Iterator<Item = &'static BuiltIn> {
-    let name = command.program().map(shell::base).unwrap_or_default();
+pub(super) fn about(words: &[shell::Word]) -> impl Iterator<Item = &'static BuiltIn> {
+    let name = words.first().and_then(shell::Word::fixed).map(shell::base).unwrap_or_default();
     [RULES.get(name), RULES.get("")].into_iter().flatten().flatten()
 }

@@ -3,9 +3,10 @@
 //! A pattern is a program and words: `git push`, `npm install -g`, `mkfs.*`. What it takes to match depends on what the
 //! pattern is for, so that a slip errs on the safe side:
 //!
-//! - **to allow**, the arguments must begin with exactly these words;
-//! - **to ask or deny**, options may stand anywhere and be written together (`-fr` has `-r` and `-f` in it), and words that
-//!   may be the value of an option are skipped (`git -C x push` is a push).
+//! - **to allow**, the arguments must begin with exactly these words; with a last word `$` they must be these and no more;
+//! - **to ask or deny**, options may stand anywhere, be written together (`-fr` has `-r` and `-f` in it) or be cut short
+//!   (`--recurs`), words that may be the value of an option are skipped (`git -C x push` is a push), and `.` is every way to
+//!   name all files.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -19,6 +20,8 @@ const SYSTEM: &[&str] =
 pub(super) struct CommandPattern {
     program: Text,
     words: Vec<Text>,
+    /// Whether a command has no more words than these.
+    ends: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -43,6 +46,11 @@ impl Text {
         }
     }
 
+    /// Whether it stands for everything: it counts wherever it is, and however that is written.
+    fn is_whole_tree(&self) -> bool {
+        matches!(self, Self::Exactly(own) if own == ".")
+    }
+
     fn option(&self) -> Option<&str> {
         match self {
             Self::Exactly(own) if own.len() > 1 && own.starts_with('-') => Some(own),
@@ -51,8 +59,22 @@ impl Text {
     }
 }
 
+/// The last word of a pattern whose commands have no more words.
+pub(super) const END: &str = "$";
+
 impl CommandPattern {
+    /// Reads a pattern of commands that are restricted. These have as many words as they like.
+    pub(super) fn parse_open(text: &str) -> Result<Self, String> {
+        match Self::parse(text)? {
+            Self { ends: true, .. } => Err(format!("`{END}` is for what is allowed: leave it out here")),
+            pattern => Ok(pattern),
+        }
+    }
+
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let whole = text.trim_end();
+        let without = whole.strip_suffix(END).filter(|rest| rest.ends_with(char::is_whitespace));
+        let (text, ends) = without.map_or((text, false), |rest| (rest, true));
         let mut words = text.split_whitespace();
         let program = words.next().ok_or("it names no program")?;
         let is_touch = program == ">" || program == "<";
@@ -61,11 +83,11 @@ impl CommandPattern {
         }
         // `ls *` says nothing more than `ls`.
         let mut words: Vec<&str> = words.collect();
-        if words.last() == Some(&"*") && !is_touch {
+        if words.last() == Some(&"*") && !is_touch && !ends {
             words.pop();
         }
         let words: Result<Vec<_>, _> = words.into_iter().map(Text::parse).collect();
-        Ok(Self { program: Text::parse(program)?, words: words? })
+        Ok(Self { program: Text::parse(program)?, words: words?, ends })
     }
 
     /// The program's name, if it is one.
@@ -85,6 +107,7 @@ impl CommandPattern {
         let arguments = command.arguments();
         is_program
             && self.words.len() <= arguments.len()
+            && (!self.ends || self.words.len() == arguments.len())
             && self
                 .words
                 .iter()
@@ -93,10 +116,10 @@ impl CommandPattern {
     }
 
     /// Whether a command could be what is meant.
-    pub(super) fn catches(&self, command: &SimpleCommand) -> bool {
-        let Some(program) = command.program() else { return false };
-        (self.program.is(base(program)) || self.program.is(program))
-            && self.catches_words(command.arguments())
+    pub(super) fn catches(&self, words: &[Word]) -> bool {
+        let Some((program, arguments)) = words.split_first() else { return false };
+        let is_program = |program: &str| self.program.is(base(program)) || self.program.is(program);
+        program.fixed().is_some_and(is_program) && self.catches_words(arguments)
     }
 
     fn catches_words(&self, arguments: &[Word]) -> bool {
@@ -108,6 +131,12 @@ impl CommandPattern {
         let Some(mut next) = wanted.next() else { return true };
         let mut after_option = false;
         for argument in arguments {
+            if next.is_whole_tree() {
+                if names_whole_tree(argument) {
+                    return true;
+                }
+                continue;
+            }
             if argument.fixed().is_none_or(|text| next.is(text)) {
                 match wanted.next() {
                     Some(word) => next = word,
@@ -126,6 +155,14 @@ impl CommandPattern {
     }
 }
 
+/// Whether a word names all files from here on, or from the top: `.`, `*`, `:/`.
+fn names_whole_tree(word: &Word) -> bool {
+    let text = word.known().trim_end_matches('/');
+    matches!(text, "." | ".." | "*" | "./*" | ":" | ":/*" | ":(top)" | ":(top)*")
+        || text.starts_with(":!")
+        || text.starts_with(":^")
+}
+
 /// Whether an option is given, or could be.
 fn has_option(option: &str, arguments: &[Word]) -> bool {
     let given = |argument: &Word| {
@@ -133,8 +170,13 @@ fn has_option(option: &str, arguments: &[Word]) -> bool {
         if argument.fixed().is_none() && (text.is_empty() || text.starts_with('-')) && !argument.quoted {
             return true;
         }
+        // Long options may be cut short as long as it is clear which is meant.
+        let name = text.split('=').next().unwrap_or_default();
         text == option
-            || text.strip_prefix(option).is_some_and(|rest| option.starts_with("--") && rest.starts_with('='))
+            || (option.starts_with("--")
+                && name.len() > 2
+                && name.starts_with("--")
+                && option.starts_with(name))
     };
     if arguments.iter().any(given) {
         return true;

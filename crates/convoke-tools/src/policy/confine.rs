@@ -2,7 +2,9 @@
 
 use super::Policy;
 #[cfg(target_os = "linux")]
-use super::Sandboxing;
+use super::{CommandNetwork, Sandboxing};
+#[cfg(target_os = "linux")]
+use crate::network::HostRules;
 #[cfg(target_os = "linux")]
 use crate::sandbox::{Confinement, Network, Sandbox};
 
@@ -32,12 +34,20 @@ impl Policy {
         limits.processes = own.processes.unwrap_or(limits.processes);
         limits.file = own.file_mb.map_or(limits.file, |size| size.saturating_mul(MIB));
         limits.output = own.output_mb.map_or(limits.output, |size| size.saturating_mul(MIB));
-        let network = if self.command_network() { Network::Open } else { Network::None };
-        let sandbox = sandbox.limits(limits).network(network);
+        limits.written = own.written_mb.map_or(limits.written, |size| size.saturating_mul(MIB));
+        let network = match self.command_network() {
+            CommandNetwork::Open => Network::Open,
+            CommandNetwork::Hosts => Network::Hosts(HostRules::new([self.clone()])),
+            CommandNetwork::None => Network::None,
+        };
+        // One that wants changes looked at is enough.
+        let is_reviewed = sandbox.is_reviewed() || self.reviews_changes();
+        let sandbox = sandbox.limits(limits).network(network).reviewed(is_reviewed);
         match self.sandbox() {
             Sandboxing::Off => sandbox.confinement(Confinement::Off),
             // What confines it is chosen by whoever made it; that something does is seen to there.
-            Sandboxing::Required => sandbox,
+            Sandboxing::Required => sandbox.landlock_will_do(false),
+            Sandboxing::Landlock => sandbox.landlock_will_do(true),
         }
     }
 }

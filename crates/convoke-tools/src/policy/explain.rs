@@ -1,7 +1,8 @@
 //! Why a decision was made, and which rules had no say.
 
 use super::pattern::Written;
-use super::{Call, Decision, Outcome, Policy, RuleRef, shell};
+use super::{Call, CommandNetwork, Decision, Outcome, Policy, RuleRef, reached, shell};
+use crate::network::Destination;
 use crate::policy::Subject;
 
 /// A rule that was looked at.
@@ -28,6 +29,10 @@ pub struct Explanation {
     pub readings: Vec<shell::Reading>,
     /// The rules that were looked at, in their order, up to the one that decided about each thing.
     pub considered: Vec<Considered>,
+    /// Whether it starts programs whose hosts are decided about when they connect.
+    pub connects: bool,
+    /// The hosts that are named to those, as far as the text says.
+    pub hosts: Vec<Destination>,
 }
 
 impl Policy {
@@ -40,9 +45,18 @@ impl Policy {
             Subject::Command(text) => Some(shell::read(text)),
             _ => None,
         });
+        let readings: Vec<shell::Reading> = readings.collect();
         let mut considered = trail.0.unwrap_or_default();
         considered.dedup();
-        Explanation { decision, readings: readings.collect(), considered }
+        let is_by_host = self.command_network() == CommandNetwork::Hosts;
+        let commands = readings.iter().flat_map(|reading| &reading.commands);
+        let connecting: Vec<_> = commands.filter(|command| is_by_host && reached::talks(command)).collect();
+        let mut hosts: Vec<Destination> =
+            connecting.iter().flat_map(|command| reached::hosts(command)).collect();
+        hosts.sort();
+        hosts.dedup();
+        let connects = !connecting.is_empty();
+        Explanation { decision, readings, considered, connects, hosts }
     }
 }
 

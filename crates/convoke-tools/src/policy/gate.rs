@@ -7,8 +7,11 @@ use convoke_core::{BoxFuture, EffectRequest, Error, Intercepted, Interceptor, Qu
 use serde_json::{Value, json};
 
 use super::judge::host;
-use super::{Decision, Outcome, Policy, RulePlace, Subject};
+use super::{Call, Decision, Outcome, Policy, RulePlace, Subject};
 use crate::workspace::Workspace;
+
+/// So much of a reason is shown to whoever is asked.
+const LONGEST_REASON: usize = 400;
 
 /// A policy as an interceptor of a runtime: every call is decided about before it is made.
 ///
@@ -89,7 +92,9 @@ impl PolicyGate {
                 Subject::Path(path) => format!("`{path}`"),
                 Subject::Folder(folder) => format!("in `{folder}`"),
                 Subject::Url(url) => format!("the host `{}`", host(url).unwrap_or_else(|| url.clone())),
+                Subject::Host(destination) => format!("the host `{destination}`"),
                 Subject::Mcp { server, tool } => format!("`{server}:{tool}`"),
+                Subject::EveryWorkspace => "what is for every workspace".to_owned(),
             })
             .collect();
         match parts.is_empty() {
@@ -98,18 +103,36 @@ impl PolicyGate {
         }
     }
 
+    /// A call as one of the policies sees it.
+    fn call<'a>(&'a self, policy: &Policy, spec: &'a ToolSpec, arguments: &Value) -> Call<'a> {
+        let mut call = policy.call(spec, arguments).within(self.workspace.as_ref());
+        if let Some((server, tool)) = self.mcp.get(spec.name()) {
+            // Its arguments mean what the server takes them for, whatever built-in tool they are like.
+            let (server, tool) = (server.clone(), tool.clone());
+            call.subjects = vec![Subject::Mcp { server, tool }];
+        }
+        call
+    }
+
+    /// Everything of a call that is asked about, each in a line of its own that has its beginning and its end.
+    fn reasons(&self, spec: &ToolSpec, arguments: &Value) -> Vec<String> {
+        let mut reasons = Vec::new();
+        for policy in &self.policies {
+            for decision in policy.asks(&self.call(policy, spec, arguments)) {
+                let because = convoke_text::one_line_of(&decision.because, LONGEST_REASON);
+                let reason = format!("{because} ({})", decision.rule);
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        }
+        reasons
+    }
+
     /// Decides about a call.
     #[must_use]
     pub fn decide(&self, spec: &ToolSpec, arguments: &Value) -> Decision {
-        let decide = |policy: &Arc<Policy>| {
-            let mut call = policy.call(spec, arguments).within(self.workspace.as_ref());
-            if let Some((server, tool)) = self.mcp.get(spec.name()) {
-                // Its arguments mean what the server takes them for, whatever built-in tool they are like.
-                let (server, tool) = (server.clone(), tool.clone());
-                call.subjects = vec![Subject::Mcp { server, tool }];
-            }
-            policy.decide(&call)
-        };
+        let decide = |policy: &Arc<Policy>| policy.decide(&self.call(policy, spec, arguments));
         let decisions = self.policies.iter().map(decide);
         // There is at least the policy it was made with.
         decisions.reduce(Decision::or_stricter).unwrap_or_else(|| decide(&Arc::new(Policy::default())))
@@ -131,7 +154,8 @@ impl Interceptor for PolicyGate {
                 Outcome::Allow => Verdict::Allow,
                 Outcome::Deny => Verdict::deny(decision.denial()),
                 Outcome::Ask => {
-                    let question = question(&decision, spec.name(), arguments);
+                    let reasons = self.reasons(spec, arguments);
+                    let question = question(&decision, &reasons, spec.name(), arguments);
                     Verdict::ask(question.covers(self.covers(spec, arguments)))
                 }
             })
@@ -144,17 +168,15 @@ impl Interceptor for PolicyGate {
     }
 }
 
-fn question(decision: &Decision, tool: &str, arguments: &Value) -> Question {
+fn question(decision: &Decision, reasons: &[String], tool: &str, arguments: &Value) -> Question {
     let place = match &decision.rule.place {
         RulePlace::File { name, line } => format!("{name}:{line}"),
         RulePlace::BuiltIn => "built in".to_owned(),
     };
-    Question::approval(format!("May `{tool}` be called?"))
-        .details(format!("{} ({})", decision.because, decision.rule))
-        .about(json!({
-            "tool": tool,
-            "arguments": arguments,
-            "because": decision.because,
-            "rule": {"key": decision.rule.key, "text": decision.rule.text, "place": place},
-        }))
+    Question::approval(format!("May `{tool}` be called?")).details(reasons.join("\n")).about(json!({
+        "tool": tool,
+        "arguments": arguments,
+        "because": decision.because,
+        "rule": {"key": decision.rule.key, "text": decision.rule.text, "place": place},
+    }))
 }

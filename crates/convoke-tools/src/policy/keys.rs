@@ -10,12 +10,14 @@ pub enum Kind {
     Outcome,
     /// "ask" or "deny".
     Restriction,
-    /// "required" or "off".
+    /// "required", "landlock" or "off".
     Sandbox,
     /// Patterns of paths.
     Paths,
     /// Names of hosts.
     Domains,
+    /// Names of hosts, with a port or without.
+    Hosts,
     /// Patterns of commands.
     Commands,
     /// `server:tool`.
@@ -26,8 +28,10 @@ pub enum Kind {
     Folders,
     /// A whole number, 1 or more.
     Number,
-    /// `true` or `false`.
-    Switch,
+    /// `false`, `true` or "hosts".
+    Network,
+    /// "nothing" or "changes".
+    Review,
     /// "path", "url" or "command", for the name of an argument.
     Subject,
 }
@@ -74,7 +78,12 @@ pub const KEYS: &[Key] = &[
     key("paths.deny", Kind::Paths, "[]"),
     key("commands.default", Kind::Outcome, "\"allow\" in the sandbox, \"ask\" without it"),
     key("commands.unclear", Kind::Restriction, "\"ask\""),
-    key("commands.network", Kind::Switch, "false"),
+    key("commands.review", Kind::Review, "\"nothing\""),
+    key("commands.network", Kind::Network, "false"),
+    key("commands.hosts.default", Kind::Outcome, "\"ask\""),
+    key("commands.hosts.allow", Kind::Hosts, "[]"),
+    key("commands.hosts.ask", Kind::Hosts, "[]"),
+    key("commands.hosts.deny", Kind::Hosts, "[]"),
     key("commands.allow", Kind::Commands, "[]"),
     key("commands.ask", Kind::Commands, "[]"),
     key("commands.deny", Kind::Commands, "[]"),
@@ -88,6 +97,7 @@ pub const KEYS: &[Key] = &[
     key("limits.processes", Kind::Number, "512"),
     key("limits.file_mb", Kind::Number, "1024"),
     key("limits.output_mb", Kind::Number, "64"),
+    key("limits.written_mb", Kind::Number, "16384"),
 ];
 
 /// What the schema has directly below a place, in its order.

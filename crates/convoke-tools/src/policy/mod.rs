@@ -26,7 +26,9 @@
 //! | [`shell`] | what a command line would start |
 //! | `subject` | what of a call is judged |
 //! | `judge`, `outcome`, `explain` | decisions |
+//! | `reached` | hosts that a command line names, for explanations |
 //! | `gate`, `narrow` | the policy before every call of a run; the rule that would let one through |
+//! | `set` | the policies that hold together: a folder's never stands alone |
 //! | `confine` | what it says to the sandbox and to budgets |
 //! | [`import`], `foreign` | the dialects of others, translated and recognised |
 //!
@@ -44,11 +46,14 @@ pub mod import;
 mod judge;
 mod keys;
 mod lines;
+mod looks;
 mod narrow;
 mod outcome;
 mod pattern;
 mod problem;
+mod reached;
 mod read;
+mod set;
 mod settings;
 pub mod shell;
 mod subject;
@@ -60,7 +65,7 @@ use std::sync::{Arc, OnceLock};
 use convoke_core::{ToolEffect, ToolEffects};
 
 use self::command::CommandPattern;
-use self::pattern::{DomainPattern, Lists, McpPattern, PathPattern, Written};
+use self::pattern::{DomainPattern, HostPattern, Lists, McpPattern, PathPattern, Written};
 use crate::workspace::Protected;
 
 pub use explain::{Considered, Explanation};
@@ -70,6 +75,9 @@ pub use keys::{KEYS, Key, Kind};
 pub use narrow::NarrowRule;
 pub use outcome::{Decision, Outcome, RulePlace, RuleRef};
 pub use problem::{PolicyErrors, PolicyProblem};
+#[cfg(target_os = "linux")]
+pub(crate) use reached::talks_to_others;
+pub use set::{InvalidPolicy, ONLY_THE_USER, PolicyFiles, PolicySet};
 pub use settings::Effective;
 pub use subject::{Subject, SubjectKind};
 
@@ -96,19 +104,44 @@ impl<T> Setting<T> {
 /// Whether commands must run in a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sandboxing {
-    /// They run confined, or not at all.
+    /// They run confined, or not at all. Landlock alone will not do for root.
     Required,
+    /// They run confined, or not at all. Landlock alone will do for root as well.
+    Landlock,
     /// They run with all the rights of this process.
     Off,
 }
 
 impl Sandboxing {
-    const ALL: [Self; 2] = [Self::Required, Self::Off];
+    const ALL: [Self; 3] = [Self::Required, Self::Landlock, Self::Off];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Required => "required",
+            Self::Landlock => "landlock",
             Self::Off => "off",
+        }
+    }
+}
+
+/// What of the network commands may reach. The later ones are stricter, and win.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CommandNetwork {
+    /// All of it.
+    Open,
+    /// The hosts that `commands.hosts` lets them.
+    Hosts,
+    /// Nothing.
+    None,
+}
+
+impl CommandNetwork {
+    /// As it is written in `policy.toml`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "true",
+            Self::Hosts => "hosts",
+            Self::None => "false",
         }
     }
 }
@@ -129,6 +162,8 @@ pub struct Limits {
     pub file_mb: Option<u64>,
     /// What a command may write to its outputs, in MiB.
     pub output_mb: Option<u64>,
+    /// What a command may leave in the workspace, in MiB.
+    pub written_mb: Option<u64>,
 }
 
 impl Limits {
@@ -139,6 +174,7 @@ impl Limits {
             "memory_mb" => self.memory_mb,
             "processes" => self.processes,
             "file_mb" => self.file_mb,
+            "written_mb" => self.written_mb,
             _ => self.output_mb,
         }
     }
@@ -150,6 +186,7 @@ impl Limits {
             "memory_mb" => &mut self.memory_mb,
             "processes" => &mut self.processes,
             "file_mb" => &mut self.file_mb,
+            "written_mb" => &mut self.written_mb,
             _ => &mut self.output_mb,
         }) = Some(value);
     }
@@ -202,8 +239,18 @@ struct ToolRules {
 struct Commands {
     default: Option<Setting<Outcome>>,
     unclear: Setting<Outcome>,
-    network: Setting<bool>,
+    network: Setting<CommandNetwork>,
     lists: Lists<CommandPattern>,
+    /// Whether a person looks at what commands changed.
+    review: Setting<bool>,
+    hosts: Hosts,
+}
+
+/// The hosts that commands may reach.
+#[derive(Debug, Clone)]
+struct Hosts {
+    default: Setting<Outcome>,
+    lists: Lists<HostPattern>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -256,8 +303,10 @@ impl Default for Policy {
             commands: Commands {
                 default: None,
                 unclear: Setting::default_of(Outcome::Ask),
-                network: Setting::default_of(false),
+                network: Setting::default_of(CommandNetwork::None),
                 lists: Lists::default(),
+                review: Setting::default_of(false),
+                hosts: Hosts { default: Setting::default_of(Outcome::Ask), lists: Lists::default() },
             },
             mcp: Mcp::default(),
             limits: Limits::default(),
@@ -349,6 +398,12 @@ impl Policy {
         &self.source
     }
 
+    /// Whether a person looks at what commands changed before it comes out of their views.
+    #[must_use]
+    pub fn reviews_changes(&self) -> bool {
+        self.commands.review.value
+    }
+
     /// Whether commands must run in a sandbox.
     #[must_use]
     pub fn sandbox(&self) -> Sandboxing {
@@ -363,9 +418,9 @@ impl Policy {
         self.readable.iter().map(|(written, folder)| (folder.as_path(), self.place(written.line)))
     }
 
-    /// Whether commands may reach the network.
+    /// What of the network commands may reach.
     #[must_use]
-    pub fn command_network(&self) -> bool {
+    pub fn command_network(&self) -> CommandNetwork {
         self.commands.network.value
     }
 

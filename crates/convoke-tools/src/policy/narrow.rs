@@ -1,6 +1,6 @@
 //! The narrowest rule that lets a call through, for a person who says "always".
 //!
-//! It must never say more than it has to: a command with its words, a tool of a server, one file or one host for one tool, or a
+//! It must never say more than it has to: a command with its words and no others, a tool of a server, one file or one host for one tool, or a
 //! tool that has nothing else to be told by. For whatever else there is none.
 
 use std::fmt;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use convoke_core::ToolSpec;
 use serde_json::Value;
 
+use super::command::END;
 use super::judge::host;
 use super::{Policy, PolicyGate, Subject};
 
@@ -73,9 +74,9 @@ impl PolicyGate {
     }
 }
 
-/// A command that is a pattern of itself alone.
+/// A pattern of this command alone.
 fn plain(command: &str) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let is_plain = !command.contains(['*', '?', '[', '\n', '\\', '"', '\'']) && !words.is_empty();
-    is_plain.then(|| words.join(" "))
+    is_plain.then(|| format!("{} {END}", words.join(" ")))
 }

@@ -1,9 +1,10 @@
-//! Lists of patterns, each of which knows its line: paths, domains, tools of MCP servers.
+//! Lists of patterns, each of which knows its line: paths, domains, hosts with ports, tools of MCP servers.
 
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::network::Destination;
 use crate::workspace::Protected;
 
 /// One pattern, as it was written.
@@ -214,6 +215,39 @@ impl DomainPattern {
                 host.strip_suffix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             }
         }
+    }
+}
+
+/// A pattern of hosts, on one port or on all of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HostPattern {
+    host: DomainPattern,
+    port: Option<u16>,
+}
+
+impl HostPattern {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        // A number of version 6 has colons of its own, and stands in brackets.
+        let (host, port) = match text.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, Some(port)),
+            _ => (text, None),
+        };
+        let port = match port.map(|port| (port, port.parse::<u16>())) {
+            None => None,
+            Some((text, Ok(number))) if number > 0 && !text.starts_with('+') => Some(number),
+            Some((port, _)) if host.contains("//") || port.contains("//") => None,
+            Some(_) => return Err("after the colon comes a port, from 1 to 65535".to_owned()),
+        };
+        Ok(Self { host: DomainPattern::parse(if port.is_some() { host } else { text })?, port })
+    }
+
+    pub(super) fn matches(&self, destination: &Destination) -> bool {
+        self.port.is_none_or(|port| port == destination.port()) && self.host.matches(&destination.host())
+    }
+
+    /// Whether it is about this host and no other.
+    pub(super) fn is_exactly(&self, destination: &Destination) -> bool {
+        matches!(self.host, DomainPattern::Exactly(_)) && self.matches(destination)
     }
 }
 

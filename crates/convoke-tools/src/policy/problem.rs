@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use annotate_snippets::renderer::{DecorStyle, Renderer};
-use annotate_snippets::{AnnotationKind, Group, Level, Patch, Snippet};
+use convoke_text::diagnostic::{Advice, Finding, Place, Severity, Style, within};
 
 use super::lines::Lines;
 
@@ -76,41 +75,22 @@ impl PolicyErrors {
     /// For people: each with the lines it is about; of very many, the first and the number of the others.
     #[must_use]
     pub fn render(&self, color: bool, width: usize) -> String {
-        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(width);
         let told = self.all.iter().take(TOLD);
-        let mut shown: Vec<_> = told.map(|problem| renderer.render(&self.report(problem)) + "\n").collect();
-        let more = self.all.len().saturating_sub(TOLD);
-        if more > 0 {
-            shown.push(format!("{}: there are {more} more mistakes\n", self.name));
+        let shown = Style { color, width }.render(told.map(|problem| self.finding(problem).report()));
+        match self.all.len().saturating_sub(TOLD) {
+            0 => shown,
+            more => format!("{shown}\n{}: there are {more} more mistakes\n", self.name),
         }
-        // Nothing in a file may move the cursor.
-        let clean = |letter: char| match letter {
-            '\n' => letter,
-            '\u{1b}' if color => letter,
-            control if control.is_control() => '\u{fffd}',
-            other => other,
-        };
-        shown.join("\n").chars().map(clean).collect()
     }
 
-    fn report<'a>(&'a self, problem: &'a PolicyProblem) -> Vec<Group<'a>> {
-        let mut main = Group::with_title(Level::ERROR.primary_title(problem.message.as_str()));
-        if !self.text.is_empty() {
-            let annotation = AnnotationKind::Primary.span(problem.span.clone());
-            let snippet = Snippet::source(self.text.as_str()).path(self.name.as_str());
-            main = main.element(snippet.annotation(annotation));
-        }
-        if let Some(help) = &problem.help {
-            main = main.element(Level::HELP.message(help.as_str()));
-        }
-        let mut groups = vec![main];
-        if let Some(replacement) = &problem.replacement {
-            let patch = Patch::new(problem.span.clone(), replacement.as_str());
-            let snippet = Snippet::source(self.text.as_str()).patch(patch);
-            groups.push(Level::HELP.secondary_title("did you mean this?").element(snippet));
-        }
-        groups
+    fn finding<'a>(&'a self, problem: &'a PolicyProblem) -> Finding<'a> {
+        let (name, text, span) = (self.name.as_str(), self.text.as_str(), problem.span.clone());
+        let place = (!text.is_empty()).then_some(Place { name, text, span });
+        let help = problem.help.as_deref().map(|text| Advice { text, replacement: None });
+        let instead = problem.replacement.as_deref();
+        let instead = instead.map(|new| Advice { text: "did you mean this?", replacement: Some(new) });
+        let help = help.into_iter().chain(instead).collect();
+        Finding { severity: Severity::Error, message: &problem.message, place, label: "", help }
     }
 }
 
@@ -130,16 +110,3 @@ impl fmt::Display for PolicyErrors {
 }
 
 impl std::error::Error for PolicyErrors {}
-
-/// A span that can be pointed at: within the text, and between characters.
-fn within(span: Range<usize>, text: &str) -> Range<usize> {
-    let place = |mut at: usize| {
-        at = at.min(text.len());
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    let (start, end) = (place(span.start), place(span.end));
-    start..end.max(start)
-}

@@ -1,6 +1,7 @@
 //! From the text of a `policy.toml` to a policy, or to everything that is wrong with it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +15,10 @@ use super::folder::folder;
 use super::foreign::foreign;
 use super::keys::{KEYS, Key, Kind, children};
 use super::lines::Lines;
-use super::pattern::{DomainPattern, McpPattern, PathPattern, Written};
+use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern, Written};
 use super::problem::{PolicyErrors, PolicyProblem};
 use super::subject::SubjectKind;
-use super::{Outcome, Policy, Sandboxing, Setting};
+use super::{CommandNetwork, Outcome, Policy, Sandboxing, Setting};
 use crate::workspace::Protected;
 
 /// The only version there is.
@@ -37,12 +38,15 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
     }
     let policy = Policy { source: Arc::from(name), ..Policy::default() };
     let lines = Lines::of(text);
-    let mut reader = Reader { lines, home, policy, problems: Vec::new(), versioned: false };
+    let mut reader =
+        Reader { lines, home, policy, problems: Vec::new(), versioned: false, spans: BTreeMap::new() };
     reader.table(table.get_ref(), "", &[]);
     if !reader.versioned && reader.problems.is_empty() {
         let problem = PolicyProblem::at(0..0, "the policy does not say which version of the format it is in");
         reader.problems.push(problem.help("write `version = 1` at its top"));
     }
+    reader.look_for_idle_hosts();
+    reader.look_for_what_takes_a_view();
     if reader.problems.is_empty() {
         Ok(reader.policy)
     } else {
@@ -56,6 +60,8 @@ struct Reader<'t> {
     policy: Policy,
     problems: Vec<PolicyProblem>,
     versioned: bool,
+    /// Where the values of keys stand, by their names.
+    spans: BTreeMap<String, Range<usize>>,
 }
 
 type Found<'a, 't> = &'a Spanned<DeValue<'t>>;
@@ -96,6 +102,7 @@ impl Reader<'_> {
 
     fn leaf(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) {
         let name = names.join(".");
+        self.spans.insert(name.clone(), value.span());
         self.policy.lines.insert(name.clone(), self.lines.line(value.span().start));
         if let Err(mut problem) = self.value(key, names, value) {
             problem.message = format!("`{name}`: {}", problem.message);
@@ -142,13 +149,22 @@ impl Reader<'_> {
                     .insert(names[3].to_owned(), kind);
                 Ok(())
             }
-            Kind::Switch => match value.get_ref() {
-                DeValue::Boolean(on) => {
-                    self.policy.commands.network = Setting { value: *on, line };
-                    Ok(())
-                }
-                other => Err(expected(value, "true or false", other)),
-            },
+            Kind::Review => {
+                let reviewed =
+                    one_of(value, &[false, true], |reviewed| if reviewed { "changes" } else { "nothing" })?;
+                self.policy.commands.review = Setting { value: reviewed, line };
+                Ok(())
+            }
+            Kind::Network => {
+                let network = match value.get_ref() {
+                    DeValue::Boolean(false) => CommandNetwork::None,
+                    DeValue::Boolean(true) => CommandNetwork::Open,
+                    DeValue::String(text) if text == "hosts" => CommandNetwork::Hosts,
+                    other => return Err(expected(value, "false, true or \"hosts\"", other)),
+                };
+                self.policy.commands.network = Setting { value: network, line };
+                Ok(())
+            }
             Kind::Number => {
                 let number = number(value)?;
                 match names {
@@ -193,8 +209,22 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
+            Kind::Hosts => {
+                let patterns = self.patterns(value, HostPattern::parse)?;
+                let lists = &mut self.policy.commands.hosts.lists;
+                *(match names[2] {
+                    "allow" => &mut lists.allow,
+                    "ask" => &mut lists.ask,
+                    _ => &mut lists.deny,
+                }) = patterns;
+                Ok(())
+            }
             Kind::Commands => {
-                let patterns = self.patterns(value, CommandPattern::parse)?;
+                let parse = match names[1] {
+                    "allow" => CommandPattern::parse,
+                    _ => CommandPattern::parse_open,
+                };
+                let patterns = self.patterns(value, parse)?;
                 let lists = &mut self.policy.commands.lists;
                 *(match names[1] {
                     "allow" => &mut lists.allow,
@@ -228,12 +258,65 @@ impl Reader<'_> {
         }
     }
 
+    /// A list of hosts says nothing while commands reach none of them, or all.
+    fn look_for_idle_hosts(&mut self) {
+        if self.policy.commands.network.value == CommandNetwork::Hosts {
+            return;
+        }
+        let about_hosts = self.spans.iter().filter(|(name, _)| name.starts_with("commands.hosts."));
+        if let Some(span) = about_hosts.map(|(_, span)| span.clone()).min_by_key(|span| span.start) {
+            let problem = "`commands.hosts` has no effect while `commands.network` is not \"hosts\"";
+            let problem = PolicyProblem::at(span, problem);
+            self.problems.push(problem.help("write `network = \"hosts\"` in [commands]"));
+        }
+    }
+
+    /// What only a view can hold says nothing where the same file does without views.
+    fn look_for_what_takes_a_view(&mut self) {
+        let sandbox = self.policy.sandbox.value;
+        let is_off = sandbox == Sandboxing::Off;
+        let has_hosts = self.policy.commands.network.value == CommandNetwork::Hosts;
+        let is_reviewed = self.policy.commands.review.value;
+        let without_views = format!("`sandbox` is \"{}\"", sandbox.name());
+        let mut idle = |key: &str, problem: String, help: &str| {
+            let span = self.spans.get(key).cloned().unwrap_or(0..0);
+            self.problems.push(PolicyProblem::at(span, problem).help(help));
+        };
+        if is_off && has_hosts {
+            idle(
+                "commands.network",
+                format!(
+                    "`commands.network = \"hosts\"` has no effect while {without_views}: nothing holds commands to hosts"
+                ),
+                "leave `sandbox` out, or write `network = true`",
+            );
+        }
+        if is_off && is_reviewed {
+            idle(
+                "commands.review",
+                format!(
+                    "`commands.review = \"changes\"` has no effect while {without_views}: changes are made at once"
+                ),
+                "leave `sandbox` out, or write `review = \"nothing\"`",
+            );
+        }
+        if sandbox == Sandboxing::Landlock && is_reviewed {
+            idle(
+                "sandbox",
+                "`sandbox = \"landlock\"` has no effect while `commands.review` is \"changes\": without a view nothing can be \
+                 reviewed, and bash is refused".to_owned(),
+                "leave `sandbox` out, or write `review = \"nothing\"` in [commands]",
+            );
+        }
+    }
+
     fn outcome(&mut self, names: &[&str], setting: Setting<Outcome>) {
         match names {
             ["defaults", effect] => self.policy.defaults.set(effect, setting),
             ["tools", tool, _] => {
                 self.policy.tools.entry((*tool).to_owned()).or_default().decision = Some(setting);
             }
+            ["commands", "hosts", _] => self.policy.commands.hosts.default = setting,
             ["commands", _] => self.policy.commands.default = Some(setting),
             _ => self.policy.mcp.default = Some(setting),
         }

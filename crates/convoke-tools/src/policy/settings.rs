@@ -2,7 +2,7 @@
 
 use super::keys::KEYS;
 use super::pattern::Written;
-use super::{Policy, RulePlace, Sandboxing, builtin};
+use super::{CommandNetwork, Policy, RulePlace, Sandboxing, builtin};
 
 /// One thing that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,8 +65,29 @@ impl Policy {
             ["commands", "unclear"] => {
                 vec![one(path, self.commands.unclear.value.to_string(), self.commands.unclear.line)]
             }
+            ["commands", "review"] => {
+                let review = self.commands.review;
+                vec![one(path, if review.value { "changes" } else { "nothing" }.to_owned(), review.line)]
+            }
             ["commands", "network"] => {
-                vec![one(path, self.commands.network.value.to_string(), self.commands.network.line)]
+                vec![one(path, self.commands.network.value.name().to_owned(), self.commands.network.line)]
+            }
+            // It holds for nothing where the network is closed, or open.
+            ["commands", "hosts", "default"] if self.commands.network.value != CommandNetwork::Hosts => {
+                Vec::new()
+            }
+            ["commands", "hosts", "default"] => {
+                let setting = self.commands.hosts.default;
+                vec![one(path, setting.value.to_string(), setting.line)]
+            }
+            ["commands", "hosts", list] => {
+                let lists = &self.commands.hosts.lists;
+                let list = match *list {
+                    "allow" => texts(&lists.allow),
+                    "ask" => texts(&lists.ask),
+                    _ => texts(&lists.deny),
+                };
+                self.listed(path, &list)
             }
             ["commands", list] => {
                 let lists = &self.commands.lists;

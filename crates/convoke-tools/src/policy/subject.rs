@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use convoke_core::{ToolEffect, ToolEffects};
 use serde_json::Value;
 
+use crate::network::Destination;
+
 /// What a call is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -15,6 +17,8 @@ pub enum Subject {
     Folder(String),
     /// An address.
     Url(String),
+    /// A host that a command wants to reach.
+    Host(Destination),
     /// A command line for a shell.
     Command(String),
     /// A program with its arguments, for no shell.
@@ -26,6 +30,8 @@ pub enum Subject {
         /// What the server calls the tool.
         tool: String,
     },
+    /// Every workspace of the user: something that is kept for all of them.
+    EveryWorkspace,
 }
 
 /// What an argument is.
@@ -126,6 +132,9 @@ pub(super) fn subjects(
     }
     if tool == "git" {
         subjects.extend(git(arguments));
+    }
+    if tool == "remember" && arguments["scope"] == "user" {
+        subjects.push(Subject::EveryWorkspace);
     }
     if matches!(tool, "bash" | "git") {
         let folder = ["folder", "cwd"].iter().filter_map(|name| arguments[*name].as_str());

@@ -20,8 +20,18 @@ pub(super) enum Sockets {
     None,
     /// To other machines, and to this one by its addresses; never by a path or a name.
     Internet,
-    /// Any: it is alone in its network namespace.
-    Any,
+    /// To this machine's addresses and by path: it is alone in its network namespace.
+    Own,
+}
+
+/// What is let through besides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Allowed {
+    pub(super) sockets: Sockets,
+    /// It has process numbers, shared memory and messages of its own.
+    pub(super) is_in_view: bool,
+    /// Memory in files without a name. Nobody counts it who cannot look into every process.
+    pub(super) nameless_memory: bool,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -30,6 +40,10 @@ const ARCHITECTURE: TargetArch = TargetArch::x86_64;
 const ARCHITECTURE: TargetArch = TargetArch::aarch64;
 #[cfg(target_arch = "riscv64")]
 const ARCHITECTURE: TargetArch = TargetArch::riscv64;
+
+/// Newer than the list we have it from. New calls have the same number on every machine.
+const OPEN_TREE_ATTR: i64 = 467;
+const FCHMODAT2: i64 = 452;
 
 const FORBIDDEN: &[i64] = &[
     // Other places, and other names for files.
@@ -46,6 +60,7 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
+    OPEN_TREE_ATTR,
     libc::SYS_open_by_handle_at,
     // Work that is done without system calls of its own.
     libc::SYS_io_uring_setup,
@@ -107,6 +122,10 @@ const SHARED: &[i64] = &[
 /// Everybody that a process may send signals to.
 const EVERYBODY: u64 = 0xffff_ffff;
 
+/// Options that enlarge what waits in a socket, which is memory that no process has.
+const ENLARGING: [libc::c_int; 4] =
+    [libc::SO_SNDBUF, libc::SO_RCVBUF, libc::SO_SNDBUFFORCE, libc::SO_RCVBUFFORCE];
+
 /// Where the kind of a socket stands; the other bits are flags.
 const KIND_OF_SOCKET: u64 = 0xf;
 
@@ -125,12 +144,29 @@ const NAMESPACES: [libc::c_int; 7] = [
 ];
 
 /// The programs to put on, in this order.
-pub(super) fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, SandboxError> {
-    let refused = rules(sockets).map_err(|error| SandboxError::setup("system calls", error))?;
-    // `clone3` keeps its flags where a filter cannot look; told that there is none, libraries use `clone`.
-    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    [(refused, libc::EPERM), (unknown, libc::ENOSYS)]
+pub(super) fn programs(allowed: Allowed) -> Result<Vec<BpfProgram>, SandboxError> {
+    let refused = rules(allowed).map_err(|error| SandboxError::setup("system calls", error))?;
+    // `clone3` keeps its flags where a filter cannot look; told that there is none, libraries use `clone`. So it is with
+    // `openat2` and what it can make.
+    let mut unknown = Rules::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_openat2, Vec::new())]);
+    if !allowed.nameless_memory {
+        unknown.insert(libc::SYS_memfd_create, Vec::new());
+        unknown.insert(libc::SYS_memfd_secret, Vec::new());
+    }
+    // To enlarge a buffer is a wish: told that it was granted, programs go on as they are.
+    let mut ignored = Rules::new();
+    if allowed.is_in_view {
+        let enlarged = ENLARGING.iter().map(|option| {
+            let of_sockets = (1, SeccompCmpOp::Eq, u64::from(libc::SOL_SOCKET.unsigned_abs()));
+            rule(&[of_sockets, (2, SeccompCmpOp::Eq, u64::from(option.unsigned_abs()))])
+        });
+        let enlarged = enlarged.collect::<Result<_, _>>();
+        let enlarged = enlarged.map_err(|error| SandboxError::setup("system calls", error))?;
+        ignored.insert(libc::SYS_setsockopt, enlarged);
+    }
+    [(refused, libc::EPERM), (unknown, libc::ENOSYS), (ignored, 0)]
         .into_iter()
+        .filter(|(rules, _)| !rules.is_empty())
         .map(|(rules, errno)| {
             compile(rules, errno).map_err(|error| SandboxError::setup("system calls", error))
         })
@@ -144,7 +180,8 @@ fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::BackendE
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, ARCHITECTURE)?.try_into()
 }
 
-fn rules(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
+fn rules(allowed: Allowed) -> Result<Rules, seccompiler::BackendError> {
+    let Allowed { sockets, is_in_view, .. } = allowed;
     let mut rules: Rules = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
     let clone = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
@@ -159,15 +196,20 @@ fn rules(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
     let own_mark = rule_wide(&[(1, locks, Width::Half), (2, 0, Width::NotZero)])?;
     let of_others = rule_wide(&[(0, 0, Width::HalfNotZero), (2, 0, Width::NotZero)])?;
     rules.insert(libc::SYS_prlimit64, vec![own_mark, of_others]);
-    rules.insert(libc::SYS_kill, vec![rule(&[(0, SeccompCmpOp::Eq, EVERYBODY)])?]);
+    if !is_in_view {
+        rules.insert(libc::SYS_kill, vec![rule(&[(0, SeccompCmpOp::Eq, EVERYBODY)])?]);
+    }
+    lent_rights(&mut rules)?;
     #[cfg(not(target_arch = "riscv64"))]
     rules.insert(libc::SYS_setrlimit, vec![rule(&[(0, SeccompCmpOp::Eq, locks)])?]);
     let (unix, internet, internet_6, netlink) =
         [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]
             .map(|family| u64::from(family.unsigned_abs()))
             .into();
-    if sockets != Sockets::Any {
+    if !is_in_view {
         rules.extend(SHARED.iter().map(|call| (*call, Vec::new())));
+    }
+    if sockets != Sockets::Own {
         // One of a pair for datagrams can send to any other socket by its path; one for a stream is bound to its twin.
         let datagrams = [libc::SOCK_DGRAM, libc::SOCK_RAW].map(|kind| {
             let kind = u64::from(kind.unsigned_abs());
@@ -183,16 +225,50 @@ fn rules(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
         Sockets::None => {
             rules.insert(libc::SYS_socket, Vec::new());
         }
-        Sockets::Internet => {
-            let other = [internet, internet_6, netlink].map(|family| (0, SeccompCmpOp::Ne, family));
+        Sockets::Internet | Sockets::Own => {
+            let unix = (sockets == Sockets::Own).then_some(unix);
+            let families = [internet, internet_6, netlink].into_iter().chain(unix);
+            let other: Vec<_> = families.map(|family| (0, SeccompCmpOp::Ne, family)).collect();
             // Names are looked up with the help of netlink's routing family; the others are the kernel's.
             let not_routing = [(0, SeccompCmpOp::Eq, netlink), (2, SeccompCmpOp::Ne, 0)];
             rules.insert(libc::SYS_socket, vec![rule(&other)?, rule(&not_routing)?]);
         }
-        Sockets::Any => {}
     }
     also_by_their_other_numbers(&mut rules);
     Ok(rules)
+}
+
+/// Files that lend their owner's or their group's rights to whoever runs them cannot be made.
+fn lent_rights(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    const LENT: [u64; 2] = [libc::S_ISUID as u64, libc::S_ISGID as u64];
+    let creates = u64::from(libc::O_CREAT.unsigned_abs());
+    let mode_at = |argument: u8| LENT.map(|bit| rule(&[(argument, SeccompCmpOp::MaskedEq(bit), bit)]));
+    let made_at = |flags: u8, mode: u8| {
+        LENT.map(|bit| {
+            rule(&[
+                (flags, SeccompCmpOp::MaskedEq(creates), creates),
+                (mode, SeccompCmpOp::MaskedEq(bit), bit),
+            ])
+        })
+    };
+    let mut add = |call: i64, more: [Result<SeccompRule, seccompiler::BackendError>; 2]| {
+        let more: Result<Vec<_>, _> = more.into_iter().collect();
+        more.map(|more| rules.entry(call).or_default().extend(more))
+    };
+    for (call, argument) in
+        [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2), (libc::SYS_mknodat, 2)]
+    {
+        add(call, mode_at(argument))?;
+    }
+    add(libc::SYS_openat, made_at(2, 3))?;
+    #[cfg(target_arch = "x86_64")]
+    {
+        for (call, argument) in [(libc::SYS_chmod, 1), (libc::SYS_mknod, 1), (libc::SYS_creat, 1)] {
+            add(call, mode_at(argument))?;
+        }
+        add(libc::SYS_open, made_at(1, 2))?;
+    }
+    Ok(())
 }
 
 /// On x86-64 most system calls can also be made with this bit set, which makes another number of it.
@@ -201,8 +277,8 @@ fn also_by_their_other_numbers(rules: &mut Rules) {
     const X32: i64 = 0x4000_0000;
     let same: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
     rules.extend(same);
-    // Some have numbers of their own: ioctl, ptrace, kexec_load, process_vm_readv, process_vm_writev.
-    for call in [514, 521, 528, 539, 540] {
+    // Some have numbers of their own: ioctl, ptrace, kexec_load, process_vm_readv, process_vm_writev, setsockopt.
+    for call in [514, 521, 528, 539, 540, 541] {
         rules.insert(call | X32, Vec::new());
     }
 }

@@ -1,8 +1,9 @@
-//! A bound on processes for root, which the kernel's limit for users does not hold.
+//! Bounds on processes and memory for root, which the kernel's limits for users do not hold.
 //!
-//! Where this process is root and may make a control group, a command gets one of its own, in which it cannot have more
-//! than so many processes and threads. Where it may not, only the watcher counts: see `docs/security.md`.
+//! Where this process is root and may make control groups, a command gets its own, in which it cannot have more than so many
+//! processes and threads, nor more memory, of whatever kind. Where it may not, only the watcher counts: see `docs/security.md`.
 
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -12,7 +13,9 @@ use std::{fmt, fs};
 
 use rustix::process::{Pid, geteuid};
 
-use super::SandboxError;
+use super::limits::Exceeded;
+use super::members::Usage;
+use super::{End, Limits, SandboxError};
 
 /// Threads that a process may have on average.
 const THREADS: u64 = 8;
@@ -26,24 +29,50 @@ const OLD: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub(super) struct Group {
     path: PathBuf,
+    holds_memory: bool,
 }
 
 impl Group {
-    /// A group for a command, if this process is root and may make one.
-    pub(super) fn make(processes: u64, mark: u64) -> Option<Self> {
+    /// The groups for a command, as many as can be had, if this process is root.
+    pub(super) fn make(limits: &Limits, mark: u64) -> Vec<Self> {
         if !geteuid().is_root() {
-            return None;
+            return Vec::new();
         }
-        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        places(&own).into_iter().find_map(|place| {
-            static SWEPT: Once = Once::new();
-            SWEPT.call_once(|| sweep(&place));
-            let group = Self { path: place.join(format!("{NAME}{}-{mark:x}", Owner::this()?)) };
-            fs::create_dir(&group.path).ok()?;
-            // Without the controller there is no such file, and the group goes again.
-            fs::write(group.path.join("pids.max"), (processes * THREADS).to_string()).ok()?;
-            Some(group)
-        })
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let places = places(&own);
+        static SWEPT: Once = Once::new();
+        SWEPT.call_once(|| places.iter().for_each(|place| sweep(place)));
+        places.into_iter().filter_map(|place| Self::make_at(&place, limits, mark)).collect()
+    }
+
+    fn make_at(place: &Path, limits: &Limits, mark: u64) -> Option<Self> {
+        let path = place.join(format!("{NAME}{}-{mark:x}", Owner::this()?));
+        fs::create_dir(&path).ok()?;
+        let mut group = Self { path, holds_memory: false };
+        // Without the controller there is no such file, and it must not be made: the folder may be an ordinary one.
+        let set = |file: &str, value: u64| {
+            let file = fs::OpenOptions::new().write(true).open(group.path.join(file));
+            file.and_then(|mut file| file.write_all(value.to_string().as_bytes())).is_ok()
+        };
+        let holds_processes = set("pids.max", limits.processes * THREADS);
+        let holds_memory = set("memory.max", limits.memory) || set("memory.limit_in_bytes", limits.memory);
+        let _ = set("memory.swap.max", 0) || set("memory.memsw.limit_in_bytes", limits.memory);
+        group.holds_memory = holds_memory;
+        // One that holds nothing goes again.
+        (holds_processes || holds_memory).then_some(group)
+    }
+
+    /// Whether the kernel has ended something in it for want of memory.
+    pub(super) fn has_run_out_of_memory(&self) -> bool {
+        let told =
+            ["memory.events", "memory.oom_control"].map(|file| fs::read_to_string(self.path.join(file)));
+        let lines = told.iter().flatten().flat_map(|text| text.lines());
+        lines.filter_map(|line| line.strip_prefix("oom_kill ")).any(|count| count.trim() != "0")
+    }
+
+    /// Whether it bounds the memory of everything in it.
+    pub(super) fn holds_memory(&self) -> bool {
+        self.holds_memory
     }
 
     /// The file that lists what is in it.
@@ -56,6 +85,24 @@ impl Group {
         let number = process.as_raw_nonzero().to_string();
         fs::write(self.list(), number).map_err(|error| SandboxError::setup("limits", error))
     }
+}
+
+/// What a command uses, with what its groups know: once the kernel has begun to end single processes, the command is over its
+/// limit, whatever is left of it.
+pub(super) fn counted(groups: &[Group], usage: Usage) -> Usage {
+    let is_over = groups.iter().any(Group::has_run_out_of_memory);
+    if is_over { Usage { memory: u64::MAX, ..usage } } else { usage }
+}
+
+/// How a command ended, with what its groups know.
+pub(super) fn ended(groups: &[Group], end: End) -> End {
+    match end {
+        End::Exited(code) if code != 0 => {}
+        End::Signalled(_) => {}
+        end => return end,
+    }
+    let is_over = groups.iter().any(Group::has_run_out_of_memory);
+    if is_over { End::OverLimit(Exceeded::Memory) } else { end }
 }
 
 impl Drop for Group {
@@ -145,19 +192,18 @@ fn began(process: u32) -> Option<u64> {
     stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
 }
 
-/// Where a group with the controller for processes can be: beneath our own, in either version of control groups.
+/// Where groups with the controllers for processes and memory can be: beneath our own, in either version of control groups.
 fn places(own: &str) -> Vec<PathBuf> {
     let beneath = |top: &Path, path: &str| top.join(path.trim_start_matches('/'));
     own.lines()
         .filter_map(|line| {
             let mut fields = line.splitn(3, ':');
             let (controllers, path) = (fields.nth(1)?, fields.next()?);
-            match controllers {
-                "" => Some(beneath(Path::new(TOP), path)),
-                _ if controllers.split(',').any(|name| name == "pids") => {
-                    Some(beneath(&Path::new(TOP).join("pids"), path))
-                }
-                _ => None,
+            let known = controllers.split(',').find(|name| ["pids", "memory"].contains(name));
+            match (controllers, known) {
+                ("", _) => Some(beneath(Path::new(TOP), path)),
+                (_, Some(known)) => Some(beneath(&Path::new(TOP).join(known), path)),
+                (_, None) => None,
             }
         })
         .collect()

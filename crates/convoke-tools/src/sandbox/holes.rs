@@ -68,15 +68,6 @@ impl Holes {
         self.secret.push((path.to_owned(), kind));
     }
 
-    /// Every folder above anything that is protected, but for the top, the outermost first.
-    pub(super) fn folders(&self) -> BTreeSet<&Path> {
-        let protected = self.secret.iter().chain(&self.read_only);
-        protected
-            .flat_map(|(path, _)| path.ancestors().skip(1))
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .collect()
-    }
-
     /// Whether there is a secret somewhere beneath this folder.
     pub(super) fn are_beneath(&self, folder: &Path) -> bool {
         self.around.contains(folder)

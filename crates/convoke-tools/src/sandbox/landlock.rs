@@ -96,7 +96,7 @@ pub(super) fn rules(sandbox: &Sandbox, holes: &Holes) -> Result<RulesetCreated, 
         .map_err(failed)?
         .scope(Scope::from_all(KNOWN))
         .map_err(failed)?;
-    if sandbox.network == Network::None {
+    if sandbox.network != Network::Open {
         ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN)).map_err(failed)?;
     }
     let mut rules = Rules { created: ruleset.create().map_err(failed)? };

@@ -20,13 +20,14 @@ pub struct Limits {
     pub memory: u64,
     /// Processes at once.
     pub processes: u64,
-    /// The largest file that is written, in bytes. There is no limit to all files together, but see
-    /// [`free_disk`](Self::free_disk).
+    /// The largest file that is written, in bytes.
     pub file: u64,
     /// Space that must be left on the workspace's disk, in bytes.
     pub free_disk: u64,
     /// All that is written to the two outputs, in bytes.
     pub output: u64,
+    /// All that a command may leave in the workspace, in bytes.
+    pub written: u64,
 }
 
 impl Default for Limits {
@@ -38,6 +39,7 @@ impl Default for Limits {
             file: 1 << 30,
             free_disk: 256 << 20,
             output: 64 << 20,
+            written: 16 << 30,
         }
     }
 }
@@ -55,6 +57,9 @@ pub enum Exceeded {
     /// Too much written to the outputs.
     Output,
 }
+
+/// Files that a process has open at once. What waits in pipes and sockets is memory that no process has.
+const MOST_FILES: u64 = 16_384;
 
 impl fmt::Display for Exceeded {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -110,19 +115,32 @@ impl Limits {
         self
     }
 
-    /// Puts the limits on a process that waits for them, and marks it: see `members.rs`.
-    pub(super) fn put_on(&self, process: Pid, mark: u64) -> Result<(), SandboxError> {
-        // The kernel counts the processes of a user, not of a command. This keeps a fork bomb from taking the machine
-        // until it is noticed; root is not held by it.
-        let processes = self.processes + tasks_on_this_machine();
-        for (resource, limit) in [
+    /// Sets how much a command may leave in the workspace, in bytes.
+    #[must_use]
+    pub fn written(mut self, bytes: u64) -> Self {
+        self.written = bytes;
+        self
+    }
+
+    /// The kernel's limits for a command, with its mark: see `members.rs`.
+    pub(super) fn of_kernel(&self, processes: u64, mark: u64) -> [(Resource, u64); 7] {
+        [
             (Resource::Cpu, self.cpu_seconds),
             (Resource::Data, self.memory),
             (Resource::Nproc, processes),
             (Resource::Fsize, self.file),
             (Resource::Core, 0),
+            (Resource::Nofile, MOST_FILES),
             (Resource::Locks, mark),
-        ] {
+        ]
+    }
+
+    /// Puts the limits on a process that waits for them, and marks it: see `members.rs`.
+    pub(super) fn put_on(&self, process: Pid, mark: u64) -> Result<(), SandboxError> {
+        // The kernel counts the processes of a user, not of a command. This keeps a fork bomb from taking the machine
+        // until it is noticed; root is not held by it.
+        let processes = self.processes + tasks_on_this_machine();
+        for (resource, limit) in self.of_kernel(processes, mark) {
             put(process, resource, limit)?;
         }
         Ok(())

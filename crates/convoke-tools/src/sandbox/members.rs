@@ -15,7 +15,7 @@ use std::{fs, io};
 
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process_group, pidfd_open,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
     pidfd_send_signal, waitid,
 };
 
@@ -139,8 +139,18 @@ impl Members {
     /// Kills all of them, and makes sure of it. Gives how many are left, which should be none.
     pub(super) fn kill(&self) -> usize {
         // The list of everybody's processes changes while it is read, and can miss one that has just been made.
-        let looks = if self.list.is_some() { 1 } else { 2 };
-        kill_all(self.mark, || self.candidates(), looks, |_| {})
+        let left = kill_all(self.mark, || self.candidates(), 2, |_| {});
+        // A group's list has nobody else: a chain in which each begins the next and ends is in it, though everyone who is
+        // looked at is dead by then.
+        let given_up = Instant::now() + PATIENCE;
+        let mut listed = self.list.as_ref().map_or(0, |_| self.candidates().count());
+        while listed > 0 && Instant::now() < given_up {
+            for process in self.candidates().filter_map(Pid::from_raw) {
+                let _ = kill_process(process, Signal::KILL);
+            }
+            listed = self.candidates().count();
+        }
+        left.max(listed)
     }
 
     /// Those that can be members: the control group's, or all of this user's.
@@ -155,19 +165,36 @@ impl Members {
 
     /// What they use now. It stops counting when there are more than enough.
     pub(super) fn usage(&self, enough: u64) -> Usage {
-        let mut usage = Usage::default();
-        let mut counted = BTreeSet::new();
-        for process in self.candidates().filter(|process| bears(*process, self.mark)) {
-            usage.processes += 1;
-            if usage.processes > enough {
-                break;
-            }
-            let pages = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
-            let resident: u64 = pages.split(' ').nth(1).and_then(|field| field.parse().ok()).unwrap_or(0);
-            usage.memory += resident * rustix::param::page_size() as u64 + nameless(process, &mut counted);
-        }
-        usage
+        usage(self.candidates(), self.mark, enough)
     }
+}
+
+/// What this user's processes with a mark use now. It stops counting when there are more than enough.
+pub(super) fn marked_usage(mark: u64, enough: u64) -> Usage {
+    usage(own_processes(), mark, enough)
+}
+
+/// The same of processes that have a network of their own, with what is in its sockets.
+pub(super) fn marked_usage_with_sockets(mark: u64, enough: u64) -> Usage {
+    let mut usage = marked_usage(mark, enough);
+    let first = own_processes().find(|process| bears(*process, mark));
+    usage.memory += first.map_or(0, super::sockets::memory_in_network_of);
+    usage
+}
+
+fn usage(candidates: impl Iterator<Item = i32>, mark: u64, enough: u64) -> Usage {
+    let mut usage = Usage::default();
+    let mut counted = BTreeSet::new();
+    for process in candidates.filter(|process| bears(*process, mark)) {
+        usage.processes += 1;
+        if usage.processes > enough {
+            break;
+        }
+        let pages = fs::read_to_string(format!("/proc/{process}/statm")).unwrap_or_default();
+        let resident: u64 = pages.split(' ').nth(1).and_then(|field| field.parse().ok()).unwrap_or(0);
+        usage.memory += resident * rustix::param::page_size() as u64 + nameless(process, &mut counted);
+    }
+    usage
 }
 
 /// Memory in files without a name that a process has open, in bytes. It is nobody's until it is mapped, and may be many's.

@@ -5,45 +5,57 @@
 //! - **files**: the workspace for reading and writing, the system's programs and libraries for reading, a private folder
 //!   for its temporary files, the [tool chains](Chains) and folders it is given for reading; nothing else, and nothing that
 //!   is [`Protected`](crate::workspace::Protected);
-//! - **network**: none, unless [`Network::Open`]; never a socket of another program on this machine;
+//! - **network**: a loopback of its own, unless [`Network`] says otherwise; never a socket of another program on this machine;
 //! - **environment**: a short list of variables, none of them from the list of keys this process has;
 //! - **limits**: see [`Limits`];
-//! - **an end**: when the command ends, is cancelled or runs out of time, everything it has started is killed, also what
-//!   has left its process group and its session.
+//! - **an end**: when the command ends, is cancelled or runs out of time, everything it has started is killed.
 //!
-//! Two things can confine it. [`Confinement::Landlock`] restricts a thread of ours, from which the process is started
-//! and which it inherits from: no helper program, no rights needed, Linux 6.2; mounts hide secrets where we may mount.
-//! [`Confinement::Bubblewrap`] uses namespaces. Where there is neither, nothing is run, unless [`Confinement::Off`] says that this is meant.
+//! It works in a **view** ([`convoke_view`]): namespaces of its own, in which there is nothing else, with the workspace as an
+//! overlay. Secrets are not in the view, and what the command changed comes out, when all of it is over, through one gate:
+//! path by path, by the rules of file tools and those on what git executes. What is refused is told. A command that is
+//! cancelled has changed nothing.
+//!
+//! Where namespaces are not to be had, [`Confinement::Landlock`] restricts a thread of ours, from which the process is
+//! started and which it inherits from, and it works on the workspace itself; less is held then: see `docs/security.md`.
+//! Where there is neither, nothing is run, unless [`Confinement::Off`] says that this is meant.
 //!
 //! It must never run anything with less confinement than it was asked for.
 
-mod bubblewrap;
 mod chains;
-mod covers;
 mod environment;
 mod error;
 mod filter;
+mod gate;
 mod group;
 mod holes;
-mod inherited;
+mod in_place;
+mod in_view;
+mod inventory;
 mod kept;
 mod landlock;
+mod layers;
 mod limits;
+mod made;
 mod members;
 mod notes;
 mod openings;
 mod output;
 mod process;
+mod readable;
 mod reading;
+mod scratch;
+mod service;
+mod sockets;
 mod start;
+mod system;
 mod turn;
 mod watch;
 mod watchdog;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 pub use chains::Chains;
@@ -51,35 +63,45 @@ pub use error::SandboxError;
 pub use limits::{Exceeded, Limits};
 pub use openings::{NotOpened, Openings};
 pub use output::Output;
+pub use readable::{Readable, ReadableError};
+pub use service::{Service, ServiceEnd};
 
 use self::environment::Private;
+pub(crate) use self::in_view::Held;
+use self::inventory::{Found, Inventory};
+pub(crate) use self::process::Ended;
+use self::process::How;
+use self::start::Way;
 pub(crate) use self::turn::{Turn, interrupted};
-use crate::workspace::Workspace;
+use crate::network::{Asker, HostRules};
+use crate::workspace::{FileError, Workspace};
 
 /// What confines a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Confinement {
-    /// Landlock and seccomp; bubblewrap where there are secrets in the workspace and it is installed, because it can
-    /// hide them without costs, or where the kernel has no Landlock. Neither: nothing is run.
+    /// A view; where namespaces are not to be had, Landlock, but not for root. Neither: nothing is run.
     #[default]
     Best,
-    /// Landlock and seccomp, or nothing is run.
+    /// A view, or nothing is run.
+    View,
+    /// Landlock and seccomp, on the workspace itself, or nothing is run.
     Landlock,
-    /// bubblewrap (with seccomp), or nothing is run.
-    Bubblewrap,
     /// Nothing confines it but limits, a scrubbed environment and its end. Whoever chooses this lets the model do
     /// whatever this process may do.
     Off,
 }
 
 /// What a command may reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Network {
     /// Nothing.
     #[default]
     None,
+    /// The hosts that these rules let it reach, through a [proxy](crate::network). That takes a network of its own: where a
+    /// command cannot have one, it reaches nothing, and a note says so.
+    Hosts(HostRules),
     /// Whatever this machine can reach, loopback included.
     Open,
 }
@@ -98,9 +120,17 @@ pub struct Sandbox {
     /// What is open, and other names of it.
     aliases: Vec<(PathBuf, PathBuf)>,
     variables: BTreeMap<String, OsString>,
-    bubblewrap: Option<PathBuf>,
-    mounts: bool,
+    reviewed: bool,
+    landlock_will_do: bool,
+    /// What views do not show wherever it is.
+    covered: Vec<PathBuf>,
+    /// Folders with programs that the path leads to.
+    elsewhere: Arc<OnceLock<BTreeSet<PathBuf>>>,
     private: Arc<Private>,
+    /// Where the layers of views are.
+    layers: PathBuf,
+    /// What was found in folders that commands see.
+    inventories: Arc<Mutex<HashMap<PathBuf, Inventory>>>,
 }
 
 /// A command for a sandbox.
@@ -117,6 +147,8 @@ pub struct Task {
     pub time: Duration,
     /// Variables for this command only.
     pub variables: BTreeMap<String, OsString>,
+    /// Asks a person about hosts while the command waits, if one is there.
+    pub asker: Option<Asker>,
 }
 
 /// How a command ended.
@@ -143,8 +175,10 @@ pub struct Finished {
     pub stdout: Output,
     /// What it wrote to its error output.
     pub stderr: Output,
-    /// What is worth knowing about the confinement: files that were put back, folders that could not be written.
+    /// What is worth knowing about the confinement: changes that were not taken over, folders that could not be written.
     pub notes: Vec<String>,
+    /// Whether changes of it were not taken over. Which and why is among the notes.
+    pub has_lost_changes: bool,
 }
 
 impl Sandbox {
@@ -153,6 +187,7 @@ impl Sandbox {
     /// # Errors
     /// If the private folder for its commands cannot be made.
     pub fn new(workspace: &Workspace) -> Result<Self, SandboxError> {
+        let private = Private::make()?;
         Ok(Self {
             workspace: workspace.clone(),
             confinement: Confinement::default(),
@@ -162,9 +197,13 @@ impl Sandbox {
             programs: Vec::new(),
             aliases: Vec::new(),
             variables: BTreeMap::new(),
-            bubblewrap: bubblewrap::on_path(workspace.path()),
-            mounts: true,
-            private: Arc::new(Private::make()?),
+            reviewed: false,
+            landlock_will_do: false,
+            covered: system::places_of_the_user(),
+            elsewhere: Arc::default(),
+            layers: layers::place(workspace.path(), private.path()),
+            private: Arc::new(private),
+            inventories: Arc::default(),
         })
     }
 
@@ -172,6 +211,13 @@ impl Sandbox {
     #[must_use]
     pub fn confinement(mut self, confinement: Confinement) -> Self {
         self.confinement = confinement;
+        self
+    }
+
+    /// Says that Landlock will do for root where there are no views, though it leaves modes and owners of all files to root.
+    #[must_use]
+    pub fn landlock_will_do(mut self, will_do: bool) -> Self {
+        self.landlock_will_do = will_do;
         self
     }
 
@@ -197,6 +243,14 @@ impl Sandbox {
         self
     }
 
+    /// Keeps a file or a folder out of views though it lies where the system's programs are: a home, a store, settings. The home
+    /// of this process, and where its user's settings and data are, need not be said.
+    #[must_use]
+    pub fn covered(mut self, path: impl Into<PathBuf>) -> Self {
+        self.covered.push(path.into());
+        self
+    }
+
     /// Lets commands use these tool chains, and tells them where they are.
     #[must_use]
     pub fn chains(mut self, chains: &Chains) -> Self {
@@ -204,6 +258,7 @@ impl Sandbox {
         self.programs.extend(chains.whole.iter().cloned());
         self.aliases.extend(chains.aliases.iter().cloned());
         self.variables.extend(chains.variables.clone());
+        self.elsewhere = Arc::default();
         self
     }
 
@@ -226,22 +281,16 @@ impl Sandbox {
     /// Gives commands a variable. Its value is seen by the command and by whatever it starts: never a key.
     #[must_use]
     pub fn variable(mut self, name: impl Into<String>, value: impl Into<OsString>) -> Self {
+        self.elsewhere = Arc::default();
         self.variables.insert(name.into(), value.into());
         self
     }
 
-    /// Says where the program bubblewrap is, if it is not on the path.
+    /// Says where the layers of views are kept: a folder outside of the workspace, on the same file system if what commands
+    /// make shall be moved and not copied.
     #[must_use]
-    pub fn bubblewrap_at(mut self, program: impl Into<PathBuf>) -> Self {
-        self.bubblewrap = Some(program.into());
-        self
-    }
-
-    /// Keeps Landlock from being helped by mounts, which hide secrets where this process may mount. Without them, commands
-    /// cannot make, rename or remove anything directly in the folders above a secret.
-    #[must_use]
-    pub fn without_mounts(mut self) -> Self {
-        self.mounts = false;
+    pub fn layers_at(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.layers = folder.into();
         self
     }
 
@@ -260,7 +309,7 @@ impl Sandbox {
     /// What commands may reach.
     #[must_use]
     pub fn reaches(&self) -> Network {
-        self.network
+        self.network.clone()
     }
 
     /// The folders, from the top of the workspace, in which commands can make, rename and remove nothing as things are now:
@@ -269,7 +318,23 @@ impl Sandbox {
     /// # Errors
     /// If nothing can confine commands as asked, or the workspace cannot be gone through.
     pub fn closed_folders(&self) -> Result<Vec<PathBuf>, SandboxError> {
-        start::closed_folders(self)
+        let is_landlock = process::choose(self)? == How::InPlace(Way::Landlock);
+        Ok(if is_landlock { holes::Holes::of(&self.workspace)?.around() } else { Vec::new() })
+    }
+
+    /// Whether commands work in a view.
+    ///
+    /// # Errors
+    /// If nothing can confine commands as asked.
+    pub fn has_views(&self) -> Result<bool, SandboxError> {
+        Ok(process::choose(self)? == How::View)
+    }
+
+    /// What must be hidden of a folder.
+    fn look(&self, folder: &Path) -> Result<Found, FileError> {
+        let mut inventories = self.inventories.lock().unwrap_or_else(PoisonError::into_inner);
+        let inventory = inventories.entry(folder.to_owned()).or_default();
+        inventory.look(folder, self.workspace.protected())
     }
 
     /// Keeps an output where later commands can read it, and says where.
@@ -278,7 +343,10 @@ impl Sandbox {
         let number = std::fs::read_dir(&folder).ok()?.count() + 1;
         let path = folder.join(format!("{number}.txt"));
         std::fs::write(&path, output.stored()).ok()?;
-        Some(path.display().to_string())
+        let is_in_view = self.has_views().unwrap_or(false);
+        let (_, shown) = self.private.shown();
+        let shown = if is_in_view { Path::new(shown.at).join(path.file_name()?) } else { path };
+        Some(shown.display().to_string())
     }
 
     /// Runs a command to its end. Dropping the future kills it, with everything it has started.
@@ -288,6 +356,24 @@ impl Sandbox {
     pub async fn run(&self, task: Task) -> Result<Finished, SandboxError> {
         let turn = self.turn().await?;
         self.run_in(task, &turn).await
+    }
+
+    /// Has a person look at what a command of `bash` changed before it comes out of its view, where `reviewed` says so.
+    #[must_use]
+    pub fn reviewed(mut self, reviewed: bool) -> Self {
+        self.reviewed = reviewed;
+        self
+    }
+
+    /// Whether a person looks at what commands changed.
+    pub(crate) fn is_reviewed(&self) -> bool {
+        self.reviewed
+    }
+
+    /// Runs a command to its end, in a turn that was waited for before, and leaves it to the caller what comes out. Where a
+    /// person is to look at that first and nothing can be held back, it is not run.
+    pub(crate) async fn run_held(&self, task: Task, turn: &Turn) -> Result<Ended, SandboxError> {
+        process::run_held(self.clone(), task, turn.mark()).await
     }
 
     /// Runs a command to its end, in a turn that was waited for before.
@@ -309,7 +395,15 @@ impl Task {
             folder: PathBuf::from("."),
             time: Duration::from_secs(120),
             variables: BTreeMap::new(),
+            asker: None,
         }
+    }
+
+    /// Lets a person be asked about hosts while it waits.
+    #[must_use]
+    pub fn asker(mut self, asker: Option<Asker>) -> Self {
+        self.asker = asker;
+        self
     }
 
     /// Says how long it may take.

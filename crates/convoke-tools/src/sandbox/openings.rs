@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::holes::Holes;
-use crate::workspace::{Protected, Protection, Workspace};
+use crate::workspace::{Protected, Protection, Workspace, with_real};
 
 /// What the kernel and other programs show of themselves there is not files.
 const NO_FILES: &[&str] = &["/proc", "/sys", "/dev", "/run"];
@@ -73,7 +73,7 @@ impl Openings {
             protected: machine.protected().clone(),
             // Whoever has the whole machine for a home, as services do, has none.
             home: home.filter(|home| home.is_absolute()).map(real).filter(|home| home.parent().is_some()),
-            own: own.into_iter().map(|path| real(&path)).collect(),
+            own: own.into_iter().flat_map(with_real).map(|path| real(&path)).collect(),
         })
     }
 

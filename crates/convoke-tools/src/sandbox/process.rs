@@ -1,113 +1,94 @@
-//! A command's life: it is started, gets its limits, is watched, and has a certain end.
+//! A command's way: what confines it is chosen, and it is run there.
 
-use std::path::PathBuf;
-use std::process::ChildStdin;
-use std::time::Duration;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
-use tokio::time::timeout;
+use rustix::process::geteuid;
 
-use super::group::Group;
-use super::kept::Kept;
-use super::members::Members;
-use super::notes::notes;
-use super::reading::{Reading, until_end};
-use super::start::{Prepared, Started, begin};
-use super::watch::Watcher;
-use super::watchdog::Watchdog;
-use super::{End, Finished, Sandbox, SandboxError, Task};
-use crate::workspace::{FileError, Workspace};
+use super::scratch::Scratch;
+use super::start::Way;
+use super::{Confinement, Finished, Sandbox, SandboxError, Task, in_place, in_view, landlock};
+
+/// What confines a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    View,
+    InPlace(Way),
+}
 
 pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<Finished, SandboxError> {
-    let time = task.time;
-    let (started, prepared) = {
-        let sandbox = sandbox.clone();
-        let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task, mark));
-        begun.await.map_err(|lost| SandboxError::setup("a thread", lost))??
-    };
-    let Started { mut living, gate, stdout, stderr, ended } = started;
-    let Prepared { kept, secrets } = prepared;
-    living.kept = kept.map(|kept| (kept, sandbox.workspace.clone()));
-    let members = living.members.clone();
-    let limited = members.leader.with(|process| {
-        sandbox.limits.put_on(process, members.mark)?;
-        living.group.as_ref().map_or(Ok(()), |group| group.take_in(process))
+    let how = chosen(&sandbox).await?;
+    match run_as(how, sandbox, task, mark).await? {
+        Ended::Held(held) => held.take_over().await,
+        Ended::Done(finished) => Ok(finished),
+    }
+}
+
+/// A command that is over.
+pub(crate) enum Ended {
+    /// Its changes are still in its view.
+    Held(Box<in_view::Held>),
+    /// It has changed what it has changed.
+    Done(Finished),
+}
+
+/// Runs a command to its end, and leaves it to the caller what comes out of its view. What is to be reviewed and would come out
+/// by itself is not run.
+pub(super) async fn run_held(sandbox: Sandbox, task: Task, mark: u64) -> Result<Ended, SandboxError> {
+    let how = chosen(&sandbox).await?;
+    if sandbox.is_reviewed()
+        && let How::InPlace(way) = how
+    {
+        return Err(SandboxError::Unreviewable { why: way.why_in_place() });
+    }
+    run_as(how, sandbox, task, mark).await
+}
+
+async fn chosen(sandbox: &Sandbox) -> Result<How, SandboxError> {
+    let sandbox = sandbox.clone();
+    let chosen = tokio::task::spawn_blocking(move || choose(&sandbox));
+    chosen.await.map_err(|lost| SandboxError::setup("a thread", lost))?
+}
+
+async fn run_as(how: How, sandbox: Sandbox, task: Task, mark: u64) -> Result<Ended, SandboxError> {
+    match how {
+        How::View => Ok(Ended::Held(Box::new(in_view::run(sandbox, task, mark).await?))),
+        How::InPlace(way) => Ok(Ended::Done(in_place::run(sandbox, task, way, mark).await?)),
+    }
+}
+
+/// What confines commands of this sandbox.
+pub(super) fn choose(sandbox: &Sandbox) -> Result<How, SandboxError> {
+    let unavailable = |why| SandboxError::Unavailable { why };
+    let by_landlock = || landlock::available().map(|()| How::InPlace(Way::Landlock));
+    match sandbox.confinement {
+        Confinement::Off => Ok(How::InPlace(Way::Off)),
+        Confinement::View => views(&sandbox.layers).map(|()| How::View).map_err(unavailable),
+        Confinement::Landlock => by_landlock().map_err(unavailable),
+        Confinement::Best => match views(&sandbox.layers) {
+            Ok(()) => Ok(How::View),
+            // Landlock alone leaves to root what belongs to everybody: modes, owners, other processes' priorities.
+            Err(why) if geteuid().is_root() && !sandbox.landlock_will_do => {
+                Err(SandboxError::OnlyLandlock { why })
+            }
+            Err(why) => by_landlock().map_err(|also| unavailable(format!("{why}, and {also}"))),
+        },
+    }
+}
+
+/// Whether there are views whose layers are here. It is tried once.
+fn views(layers: &Path) -> Result<(), String> {
+    static KNOWN: Mutex<Vec<(std::path::PathBuf, Result<(), String>)>> = Mutex::new(Vec::new());
+    // The private folder of a sandbox is new, but not where it is.
+    let place = layers.parent().unwrap_or(layers);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, found)) = known.iter().find(|(known, _)| known == place) {
+        return found.clone();
+    }
+    let found = Scratch::make(layers, &[]).map_err(|error| error.to_string());
+    let found = found.and_then(|folder| {
+        convoke_view::available(folder.path()).map_err(|unavailable| unavailable.to_string())
     });
-    limited.ok_or_else(|| SandboxError::setup("a process", "it ended before it began"))??;
-    let (watcher, exceeded) = Watcher::begin(&sandbox.workspace, sandbox.limits, members)?;
-    drop(open(gate)?);
-    let (mut out, mut err) = (Reading::of(stdout)?, Reading::of(stderr)?);
-    let end = until_end(time, sandbox.limits.output, ended, exceeded, &mut out, &mut err).await?;
-    drop(watcher);
-    if !matches!(end, End::Exited(_) | End::Signalled(_)) {
-        living.members.strike();
-    }
-    // Whatever it has left behind ends now; then nothing holds the outputs open any more.
-    let (left, put_back) = living.end().await;
-    let drain = async { tokio::join!(out.rest(), err.rest()) };
-    // Output that still does not end belongs to something that could not be killed, which is said below.
-    let _ = timeout(Duration::from_secs(10), drain).await;
-    let changed = put_back?;
-    if left > 0 {
-        return Err(SandboxError::Left { left });
-    }
-    let notes = notes(&changed, &secrets, end, &err.output);
-    Ok(Finished { end, stdout: out.output, stderr: err.output, notes })
-}
-
-/// A command that lives. Dropped, it dies, with everything it has started.
-pub(super) struct Living {
-    members: Members,
-    /// Ends it, should this process be killed.
-    watchdog: Option<Watchdog>,
-    /// Goes last: it must be empty.
-    group: Option<Group>,
-    /// What is put back when none of its processes lives any more, however it came to its end.
-    kept: Option<(Kept, Workspace)>,
-    is_over: bool,
-}
-
-type PutBack = Result<Vec<PathBuf>, FileError>;
-
-impl Living {
-    pub(super) fn new(members: Members, group: Option<Group>, watchdog: Option<Watchdog>) -> Self {
-        Self { members, watchdog, group, kept: None, is_over: false }
-    }
-
-    /// Kills what is left of it and puts back what it may not have changed. Gives how many processes are left, and what
-    /// was put back.
-    async fn end(self) -> (usize, PutBack) {
-        // Once begun, it is done to its end: whoever gives up waiting only does not hear of it.
-        let ended = tokio::task::spawn_blocking(move || self.end_now());
-        ended.await.unwrap_or_else(|lost| (0, Err(FileError::Unfit(lost.to_string()))))
-    }
-
-    fn end_now(mut self) -> (usize, PutBack) {
-        self.is_over = true;
-        let left = self.members.kill();
-        drop(self.watchdog.take());
-        drop(self.group.take());
-        (left, self.put_back())
-    }
-
-    fn put_back(&mut self) -> PutBack {
-        self.kept.take().map_or(Ok(Vec::new()), |(kept, workspace)| kept.put_back(&workspace))
-    }
-}
-
-impl Drop for Living {
-    fn drop(&mut self) {
-        if !self.is_over {
-            self.members.strike();
-            self.members.kill();
-            // Nobody is left to be told.
-            let _ = self.put_back();
-        }
-    }
-}
-
-/// Lets the command begin.
-fn open(mut gate: ChildStdin) -> Result<ChildStdin, SandboxError> {
-    use std::io::Write;
-    gate.write_all(b"\n").map_err(|error| SandboxError::setup("a process", error))?;
-    Ok(gate)
+    known.push((place.to_owned(), found.clone()));
+    found
 }

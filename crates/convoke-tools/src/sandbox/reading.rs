@@ -17,7 +17,7 @@ use super::{End, Output, SandboxError};
 pub(super) async fn until_end(
     time: Duration,
     most_output: u64,
-    mut ended: oneshot::Receiver<std::io::Result<ExitStatus>>,
+    ended: &mut oneshot::Receiver<std::io::Result<ExitStatus>>,
     mut exceeded: oneshot::Receiver<Exceeded>,
     stdout: &mut Reading,
     stderr: &mut Reading,
@@ -29,7 +29,7 @@ pub(super) async fn until_end(
         tokio::select! {
             biased;
             Ok(exceeded) = &mut exceeded => return Ok(End::OverLimit(exceeded)),
-            ended = &mut ended => {
+            ended = &mut *ended => {
                 // Ended by the watcher, perhaps, which then says so.
                 let killed = exceeded.try_recv().map(End::OverLimit);
                 return killed.or_else(|_| ended_by(ended));
@@ -64,7 +64,8 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn of(pipe: OwnedFd) -> Result<Self, SandboxError> {
+    pub(super) fn of(pipe: Option<OwnedFd>) -> Result<Self, SandboxError> {
+        let pipe = pipe.ok_or_else(|| SandboxError::setup("an output", "there is none"))?;
         let pipe = Receiver::from_owned_fd(pipe).map_err(|error| SandboxError::setup("an output", error))?;
         Ok(Self { pipe, output: Output::default(), is_over: false, buffer: vec![0; 64 << 10] })
     }

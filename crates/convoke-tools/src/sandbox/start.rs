@@ -19,23 +19,19 @@ use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, gettid, set_capabilities};
 use tokio::sync::oneshot;
 
-use super::covers::Covers;
-use super::filter::{self, Sockets};
+use super::filter::{self, Allowed, Sockets};
 use super::group::Group;
 use super::holes::Holes;
+use super::in_place::Living;
 use super::kept::Kept;
 use super::members::{Leader, Members};
 use super::notes::Secrets;
-use super::process::Living;
 use super::watchdog::Watchdog;
-use super::{Confinement, Network, Sandbox, SandboxError, Task, bubblewrap, inherited, landlock};
+use super::{Network, Sandbox, SandboxError, Task, landlock};
 use crate::workspace::Follow;
 
-/// Waits for a line, takes the filter's file if there is one, and becomes the command.
-const GATE: &str =
-    r#"read -r _ || exit 125; if [ -n "$1" ]; then exec 3<"$1"; fi; shift; exec "$@" </dev/null"#;
-/// The descriptor that the filter's file gets there.
-const FILTER: i32 = 3;
+/// Waits for a line, and becomes the command.
+const GATE: &str = r#"read -r _ || exit 125; exec "$@" </dev/null"#;
 
 /// What root keeps: its rights to files, which the rules on files bound.
 const KEPT_RIGHTS: CapabilitySet = CapabilitySet::CHOWN
@@ -57,115 +53,78 @@ pub(super) struct Started {
     pub(super) ended: oneshot::Receiver<std::io::Result<ExitStatus>>,
 }
 
-/// Chooses how to confine the command, and starts it.
-pub(super) fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<(Started, Prepared), SandboxError> {
+/// What confines a command that works in the workspace itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Landlock,
+    Off,
+}
+
+impl Way {
+    /// Why commands do not work in a view.
+    pub(super) const fn why_in_place(self) -> &'static str {
+        match self {
+            Self::Landlock => "there are no namespaces",
+            Self::Off => "the sandbox is off",
+        }
+    }
+}
+
+/// Starts a command, confined this way.
+pub(super) fn begin(
+    sandbox: &Sandbox,
+    task: &Task,
+    way: Way,
+    mark: u64,
+) -> Result<(Started, Prepared), SandboxError> {
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
     let folder = sandbox.workspace.open_folder(&place)?;
     let holes = Holes::of(&sandbox.workspace)?;
-    let how = choose(sandbox, &holes)?;
     let mut command = Command::new("/bin/sh");
     command.args(["-c", GATE, "sh"]);
-    let kept = if matches!(how, How::Off) { None } else { Some(Kept::of(&sandbox.workspace, &holes)?) };
-    let mut protect: fn(Holes) -> Secrets = Secrets::Hidden;
+    let groups = Group::make(&sandbox.limits, mark);
+    let mut prepared = Prepared { kept: None, secrets: Secrets::Open };
     let mut confine: Option<Confine> = None;
-    let mut is_covered = false;
-    let is_bubblewrap = matches!(how, How::Bubblewrap(_));
-    match how {
-        How::Off => {
-            command.arg("");
-            protect = |_| Secrets::Open;
-        }
-        How::Landlock => {
-            command.arg("");
-            let covers = Covers::of(sandbox, &holes, &place.path, &folder)?;
-            is_covered = covers.is_some();
-            if !is_covered {
-                protect = Secrets::Closed;
-            }
-            let covered = Holes::default();
-            let rules = landlock::rules(sandbox, if is_covered { &covered } else { &holes })?;
-            let filters = filter::programs(match sandbox.network {
-                Network::None => Sockets::None,
+    if way == Way::Landlock {
+        prepared.kept = Some(Kept::of(&sandbox.workspace, &holes)?);
+        let rules = landlock::rules(sandbox, &holes)?;
+        let filters = filter::programs(Allowed {
+            sockets: match &sandbox.network {
+                Network::None | Network::Hosts(_) => Sockets::None,
                 Network::Open => Sockets::Internet,
-            })?;
-            confine = Some(Box::new(move || {
-                covers.as_ref().map_or(Ok(()), Covers::put_on)?;
-                give_up_rights()?;
-                landlock::confine(rules)?;
-                for program in &filters {
-                    seccompiler::apply_filter(program)
-                        .map_err(|error| SandboxError::setup("system calls", error))?;
-                }
-                Ok(())
-            }));
-        }
-        How::Bubblewrap(program) => {
-            let file = sandbox.private.path().join("filter");
-            std::fs::write(&file, bubblewrap::filter(sandbox)?)
-                .map_err(|error| SandboxError::setup("system calls", error))?;
-            let start = sandbox.workspace.path().join(&place.path);
-            command.arg(file).arg(program).args(bubblewrap::arguments(sandbox, &holes, &start, FILTER)?);
-        }
+            },
+            is_in_view: false,
+            nameless_memory: groups.iter().any(Group::holds_memory),
+        })?;
+        confine = Some(Box::new(move || {
+            give_up_rights()?;
+            landlock::confine(rules)?;
+            for program in &filters {
+                seccompiler::apply_filter(program)
+                    .map_err(|error| SandboxError::setup("system calls", error))?;
+            }
+            Ok(())
+        }));
+        prepared.secrets = Secrets::Closed(holes);
     }
     command.arg(&task.program).args(&task.arguments);
     command
         .env_clear()
-        .envs(sandbox.private.variables(&[&sandbox.variables, &task.variables]))
+        .envs(sandbox.private.variables(false, &[&sandbox.variables, &task.variables]))
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    if !is_covered {
-        // By its handle: the path could have become another folder's. With covers, the thread has led it there.
-        command.current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-    }
-    // What bubblewrap starts dies with it, and it with us.
-    let watchdog = if is_bubblewrap { None } else { Some(Watchdog::begin(mark)?) };
-    let group = Group::make(sandbox.limits.processes, mark);
-    let prepared = Prepared { kept, secrets: protect(holes) };
-    let beside = Beside { mark, group, watchdog };
+        .stderr(Stdio::piped())
+        // By its handle: the path could have become another folder's.
+        .current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    let beside = Beside { mark, groups, watchdog: Some(Watchdog::begin(mark)?) };
     Ok((spawn(command, task.program.clone(), folder, beside, confine)?, prepared))
-}
-
-/// The folders in which a command could make nothing.
-pub(super) fn closed_folders(sandbox: &Sandbox) -> Result<Vec<PathBuf>, SandboxError> {
-    let holes = Holes::of(&sandbox.workspace)?;
-    let is_closed = matches!(choose(sandbox, &holes)?, How::Landlock) && !Covers::can_be(sandbox, &holes);
-    Ok(if is_closed { holes.around() } else { Vec::new() })
-}
-
-enum How {
-    Off,
-    Landlock,
-    Bubblewrap(PathBuf),
-}
-
-fn choose(sandbox: &Sandbox, holes: &Holes) -> Result<How, SandboxError> {
-    let unavailable = |why| SandboxError::Unavailable { why };
-    let bubblewrap = || {
-        if inherited::has_folder() {
-            return Err(
-                "bubblewrap would hand on the open folder that this process was started with".to_owned()
-            );
-        }
-        bubblewrap::available(sandbox.bubblewrap.as_deref()).map(How::Bubblewrap)
-    };
-    let by_landlock = || landlock::available().map(|()| How::Landlock);
-    match sandbox.confinement {
-        Confinement::Off => Ok(How::Off),
-        Confinement::Landlock => by_landlock().map_err(unavailable),
-        Confinement::Bubblewrap => bubblewrap().map_err(unavailable),
-        Confinement::Best if holes.secret.is_empty() => by_landlock()
-            .or_else(|why| bubblewrap().map_err(|also| unavailable(format!("{why}, and {also}")))),
-        Confinement::Best => bubblewrap()
-            .or_else(|why| by_landlock().map_err(|also| unavailable(format!("{why}, and {also}")))),
-    }
 }
 
 /// What belongs to a command besides its process.
 struct Beside {
     mark: u64,
-    group: Option<Group>,
+    groups: Vec<Group>,
     watchdog: Option<Watchdog>,
 }
 
@@ -177,7 +136,7 @@ fn spawn(
     mut command: Command,
     program: OsString,
     folder: OwnedFd,
-    Beside { mark, group, watchdog }: Beside,
+    Beside { mark, groups, watchdog }: Beside,
     confine: Option<Confine>,
 ) -> Result<Started, SandboxError> {
     let (tell_started, started) = std::sync::mpsc::sync_channel(1);
@@ -209,8 +168,8 @@ fn spawn(
     let lost = |_| SandboxError::setup("a thread", "it ended without a word");
     match started.recv().map_err(lost)?? {
         (leader, (Some(gate), Some(stdout), Some(stderr))) => {
-            let list = group.as_ref().map(Group::list);
-            let living = Living::new(Members { leader, mark, list }, group, watchdog);
+            let list = groups.first().map(Group::list);
+            let living = Living::new(Members { leader, mark, list }, groups, watchdog);
             Ok(Started { living, gate, stdout: stdout.into(), stderr: stderr.into(), ended })
         }
         _ => Err(SandboxError::setup("a process", "it has no outputs")),

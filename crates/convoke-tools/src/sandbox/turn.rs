@@ -3,19 +3,26 @@
 //! Both are had before a call counts as begun: what only waits has not acted, and by its mark a call that was interrupted
 //! can be told from any other, also by another process.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use convoke_core::{Preparation, Reconciled};
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::layers::Layers;
 use super::members::{end_marked, new_mark};
-use super::{Confinement, Sandbox, SandboxError};
+use super::process::{How, choose};
+use super::scratch::Scratch;
+use super::start::Way;
+use super::{Network, Sandbox, SandboxError};
 
 /// A place among the commands of a workspace, as long as it is held.
 #[derive(Debug, Clone)]
 pub(crate) struct Turn {
     mark: u64,
+    /// Where the layers of its view will be, if it does nothing before they come out.
+    layers: Option<PathBuf>,
     _place: Option<Arc<OwnedSemaphorePermit>>,
 }
 
@@ -28,14 +35,16 @@ impl Turn {
 impl Sandbox {
     /// Waits until a command may run.
     pub(crate) async fn turn(&self) -> Result<Turn, SandboxError> {
-        let may_use_paths = match self.confinement {
-            Confinement::Off | Confinement::Landlock => false,
-            Confinement::Bubblewrap => true,
-            Confinement::Best => self.bubblewrap.is_some(),
-        };
-        let place = self.workspace.for_command(may_use_paths).await;
+        let sandbox = self.clone();
+        let how = tokio::task::spawn_blocking(move || choose(&sandbox)).await;
+        // On the workspace itself one command at a time: each would take what another has planted for what was there.
+        let is_alone = matches!(how, Ok(Ok(How::InPlace(Way::Landlock))));
+        // What works in a view, and reaches nobody, has done nothing until it comes out.
+        let is_contained = matches!(how, Ok(Ok(How::View))) && self.network == Network::None;
+        let place = self.workspace.for_command(is_alone).await;
         let mark = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
-        Ok(Turn { mark, _place: place.map(Arc::new) })
+        let layers = is_contained.then(|| Scratch::place(&self.layers, mark));
+        Ok(Turn { mark, layers, _place: place.map(Arc::new) })
     }
 
     /// The turn that a call has, or has to wait for.
@@ -50,7 +59,7 @@ impl Sandbox {
     pub(crate) async fn prepared(self) -> Preparation {
         match self.turn().await {
             Ok(turn) => {
-                let seen = json!({"mark": turn.mark, "boot": boot()});
+                let seen = json!({"mark": turn.mark, "boot": boot(), "layers": turn.layers});
                 Preparation::default().keeping(seen).holding(turn)
             }
             // The call says why there is no turn.
@@ -63,7 +72,12 @@ impl Sandbox {
 /// asked looks at what it has done, and that must not change any more.
 pub(crate) fn interrupted(before: Option<&Value>) -> Reconciled {
     let mark = before.filter(|seen| seen["boot"] == boot()).and_then(|seen| seen["mark"].as_u64());
+    let layers = before.filter(|_| mark.is_some()).and_then(|seen| seen["layers"].as_str());
     match mark.map(end_marked) {
+        // Whatever it did was in its view, and went with it.
+        Some((_, 0)) if layers.is_some_and(|path| Layers::had_kept_everything(Path::new(path))) => {
+            Reconciled::NotDone
+        }
         None | Some((0, 0)) => Reconciled::Unknown,
         Some((ended, 0)) => Reconciled::Ask(format!(
             "{} it had started still ran, and {} ended just now, so it may have been cut short.",

@@ -11,7 +11,7 @@ use rustix::thread::gettid;
 use tokio::sync::oneshot;
 
 use super::limits::{Exceeded, tasks_on_this_machine};
-use super::members::Members;
+use super::members::Usage;
 use super::{Limits, SandboxError};
 use crate::workspace::Workspace;
 
@@ -29,18 +29,19 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Begins to look. What is said is that the command was ended, and why.
+    /// Begins to look, and ends the command if it uses too much. What is said is that it was ended, and why.
     pub(super) fn begin(
         workspace: &Workspace,
         limits: Limits,
-        members: Members,
+        usage: impl Fn(u64) -> Usage + Send + 'static,
+        end: impl Fn() + Send + 'static,
     ) -> Result<(Self, oneshot::Receiver<Exceeded>), SandboxError> {
         let (until, over) = channel();
         let (tell, told) = oneshot::channel();
         let watch = Watch {
             workspace: workspace.clone(),
             limits,
-            members,
+            usage: Box::new(usage),
             free: free_disk(workspace),
             temporary: free_for_temporary_files(),
             tasks: tasks_on_this_machine(),
@@ -51,8 +52,7 @@ impl Watcher {
             if let Some(exceeded) = watch.until(&over) {
                 // Before the end that it causes is seen. Nobody listens any more if the call was dropped.
                 let _ = tell.send(exceeded);
-                watch.members.strike();
-                watch.members.kill();
+                end();
             }
         });
         thread.map_err(|error| SandboxError::setup("limits", error))?;
@@ -63,7 +63,8 @@ impl Watcher {
 struct Watch {
     workspace: Workspace,
     limits: Limits,
-    members: Members,
+    /// What the command uses now; it need not count further than this.
+    usage: Box<dyn Fn(u64) -> Usage + Send>,
     /// Space on the disk when it began.
     free: u64,
     /// The same where commands have their temporary files: it may be another disk, or memory.
@@ -88,7 +89,7 @@ impl Watch {
     }
 
     fn exceeded(&self) -> Option<Exceeded> {
-        let usage = self.members.usage(self.limits.processes);
+        let usage = (self.usage)(self.limits.processes);
         let free = free_disk(&self.workspace);
         if usage.processes > self.limits.processes {
             Some(Exceeded::Processes)

@@ -13,13 +13,15 @@ use std::fmt;
 use std::path::Path;
 
 use convoke_core::{Error, RunId};
+use convoke_sqlite::Triggers;
 
 pub use crate::database::KeepError;
 use crate::database::{Database, Layout};
 
 pub use tools::all;
 
-const LAYOUT: Layout = Layout { application: 0x436e_7673, steps: &[include_str!("1.sql")] };
+const LAYOUT: Layout =
+    Layout { application: 0x436e_7673, steps: &[include_str!("1.sql")], triggers: Triggers::Never };
 
 /// The notes of all runs on this machine.
 ///

@@ -2,17 +2,25 @@
 //!
 //! The command's text is not looked at: what it may do is decided by where it runs.
 
+mod review;
+
 use std::fmt::Write;
 use std::time::Duration;
 
 use convoke_agent::{FunctionTool, Interrupted, ToolContext};
-use convoke_core::{Error, Origin, Repeat, ToolEffect};
+use convoke_core::{Error, EventKind, Origin, Repeat, Scope, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
 use crate::blocking::{Wanted, blocking};
-use crate::sandbox::{self, End, Finished, Network, Output, Sandbox, SandboxError, Task, Turn};
+use crate::network::wanted_network;
+use crate::policy::talks_to_others;
+use crate::sandbox::{self, End, Ended, Finished, Network, Output, Sandbox, SandboxError, Task, Turn};
+
+/// The event that tells of changes that were not taken over, with the command and why.
+pub const CHANGES_REFUSED: &str = "changes_refused";
 
 /// The longest time that can be asked for, in seconds.
 const LONGEST: u64 = 1_800;
@@ -49,7 +57,7 @@ pub fn bash(sandbox: &Sandbox) -> FunctionTool {
     let sandbox = sandbox.clone();
     let mut effects =
         vec![ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns, ToolEffect::Irreversible];
-    if sandbox.reaches() == Network::Open {
+    if sandbox.reaches() != Network::None {
         effects.push(ToolEffect::Network);
     }
     let waiting = sandbox.clone();
@@ -61,11 +69,19 @@ pub fn bash(sandbox: &Sandbox) -> FunctionTool {
             let sandbox = sandbox.clone();
             async move {
                 let turn = sandbox.turn_of(&context.prepared).await.map_err(Error::failed)?;
-                run(&sandbox, arguments, &turn).await
+                run(&sandbox, arguments, &turn, &context.scope).await
             }
         },
     );
+    let heard = waiting.clone();
     by_turns::<Bash>(tool, &waiting)
+        // Nothing has come out of its view then, and nothing was reached.
+        .undone_while_asking(|about| about["reached"] == json!(false))
+        .noted(move |note| {
+            if let Network::Hosts(rules) = heard.reaches() {
+                rules.hear(note);
+            }
+        })
         .effects(effects)
         .repeat(Repeat::Never)
         .origin(|arguments: Bash| Origin::Command(arguments.command))
@@ -90,15 +106,53 @@ pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
     )
 }
 
-async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn) -> Result<String, Error> {
+async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn, scope: &Scope) -> Result<String, Error> {
     if arguments.command.trim().is_empty() {
         return Err(Error::failed("denied: the command is empty"));
     }
     let task = Task::new("bash", ["-c", &arguments.command])
         .folder(arguments.folder)
         .time(Duration::from_secs(arguments.timeout));
-    let finished = sandbox.run_in(task, turn).await.map_err(Error::failed)?;
+    let known_hosts = match sandbox.reaches() {
+        Network::Hosts(rules) => rules.answered(scope.run_id()),
+        _ => 0,
+    };
+    let asked = match sandbox.reaches() {
+        Network::Hosts(rules) if rules.may_ask() => Some(rules.questions()),
+        _ => None,
+    };
+    let ended = match asked {
+        None => sandbox.run_held(task, turn).await,
+        Some((asker, questions)) => tokio::select! {
+            ended = sandbox.run_held(task.asker(Some(asker)), turn) => ended,
+            stop = questions.put_to(scope) => return Err(stop),
+        },
+    };
+    if let Network::Hosts(rules) = sandbox.reaches()
+        && rules.answered(scope.run_id()) > known_hosts
+    {
+        scope.leave_note(rules.told(scope.run_id()));
+    }
+    let finished = match ended.map_err(Error::failed)? {
+        Ended::Held(held) => review::reviewed(sandbox, *held, &arguments.command, scope).await?,
+        Ended::Done(finished) => finished,
+    };
+    let mut finished = finished;
+    if finished.has_lost_changes && scope.is_heard() {
+        // The model is told in the result. Whoever follows the run should not have to read that.
+        let value = json!({"command": arguments.command, "notes": finished.notes});
+        scope.emit(EventKind::Custom { name: CHANGES_REFUSED.to_owned(), value }).await;
+    }
+    finished.notes.extend(unreached(sandbox, &arguments.command, &finished).map(str::to_owned));
     Ok(told(sandbox, &finished, arguments.timeout))
+}
+
+/// Why a command that talks to other machines, by its text or by what it said, reaches none, where nothing can hold it to hosts.
+fn unreached(sandbox: &Sandbox, command: &str, finished: &Finished) -> Option<&'static str> {
+    let said = [&finished.stderr, &finished.stdout];
+    let failed = finished.end != End::Exited(0);
+    let wanted = || failed && said.iter().any(|said| wanted_network(&said.to_string()));
+    sandbox.hosts_unheld().filter(|_| wanted() || talks_to_others(command))
 }
 
 /// What the model gets to read of a command's end.
@@ -127,7 +181,10 @@ pub(crate) fn told(sandbox: &Sandbox, finished: &Finished, seconds: u64) -> Stri
     let complaint = |output: &Output| sandbox.refusal(&output.to_string());
     let refusal = complaint(&finished.stderr)
         .or_else(|| complaint(&finished.stdout).filter(|_| finished.end != End::Exited(0)));
-    for note in refusal.iter().chain(&finished.notes) {
+    let closed =
+        [&finished.stderr, &finished.stdout].iter().find_map(|said| sandbox.closed(&said.to_string()));
+    let closed = closed.filter(|_| finished.end != End::Exited(0));
+    for note in refusal.iter().chain(&closed).chain(&finished.notes) {
         line(&mut text, &format!("[{note}]"));
     }
     let end = match finished.end {

@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER,
-};
-use reqwest::redirect::Policy;
+use convoke_http::client_builder;
+use convoke_http::wait::retry_after;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Response};
 use url::Url;
 
@@ -223,16 +222,9 @@ impl FetcherBuilder {
     }
 }
 
-/// What all clients here have in common: no proxy, no redirects, no referrer.
+/// What all clients here have in common: no proxy, beside what all of ours have.
 pub(super) fn client(connect: Duration) -> reqwest::ClientBuilder {
-    // Fails if there is a provider already, which then serves as well.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    Client::builder()
-        .no_proxy()
-        .redirect(Policy::none())
-        .referer(false)
-        .connect_timeout(connect)
-        .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")))
+    client_builder().no_proxy().connect_timeout(connect)
 }
 
 fn parse(address: &str) -> Result<Url, WebError> {
@@ -266,15 +258,6 @@ fn failed(url: &Url, error: &reqwest::Error) -> WebError {
 
 fn text_of(headers: &HeaderMap, name: &reqwest::header::HeaderName) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-}
-
-/// How long the other side asks to wait: seconds, or a date.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = text_of(headers, &RETRY_AFTER)?;
-    match text.trim().parse::<u64>() {
-        Ok(seconds) => Some(Duration::from_secs(seconds)),
-        Err(_) => httpdate::parse_http_date(&text).ok()?.duration_since(now).ok(),
-    }
 }
 
 impl fmt::Debug for Fetcher {

@@ -4,6 +4,8 @@
 //! before anything is sent: the scheme, the port, the domain, and the address that the name stands for at this moment. What
 //! it connects to is the address it has looked at; a name that stands for something else a moment later changes nothing.
 //!
+//! [`web_tools`] gives both under the policies that hold, with every hop of a redirection judged by them.
+//!
 //! [`web_search`] asks one search service, with the user's key.
 //!
 //! **What it must never do.** Connect to an address that [`AddressRules`] forbid; send cookies, credentials or anything
@@ -16,6 +18,7 @@ mod domains;
 mod error;
 mod fetch;
 mod fetcher;
+mod judged;
 mod kind;
 mod page;
 mod readable;
@@ -28,6 +31,7 @@ pub use domains::Domains;
 pub use error::WebError;
 pub use fetch::web_fetch;
 pub use fetcher::{Fetcher, FetcherBuilder, WebLimits};
+pub use judged::{SEARCH_SETTINGS, WebTools, WebToolsError, is_ruled_out, web_tools};
 pub use page::Page;
 pub use resolver::{Resolver, SystemResolver};
 pub use search::{Search, SearchError, SearchService, web_search};

@@ -1,5 +1,6 @@
 //! What every hop must fulfil before it is made.
 
+use convoke_http::address::shown_with_query;
 use url::{Host, Url};
 
 use super::{AddressRules, Domains, Forbidden, WebError, WebLimits};
@@ -50,9 +51,7 @@ pub(super) fn forbidden(url: &Url, why: Forbidden) -> WebError {
     WebError::Forbidden { host: url.host_str().unwrap_or_default().to_owned(), why }
 }
 
-/// An address as errors show it: whatever stands before an `@` may be a password.
+/// An address as errors show it.
 pub(super) fn shown(address: &str) -> String {
-    let address =
-        address.rsplit_once('@').map_or_else(|| address.to_owned(), |(_, place)| format!("…@{place}"));
-    address.chars().take(200).collect()
+    shown_with_query(address).chars().take(200).collect()
 }

@@ -12,6 +12,7 @@
 //!
 //! This module must never open anything by a path with a slash in it, except the workspace itself.
 
+mod control;
 mod error;
 #[cfg(target_os = "linux")]
 mod keep;
@@ -19,6 +20,7 @@ mod links;
 mod open;
 mod protected;
 mod put;
+mod real;
 mod resolve;
 mod take;
 mod tree;
@@ -34,6 +36,8 @@ pub use error::FileError;
 pub(crate) use links::Census;
 pub(crate) use open::{Opened, is_binary};
 pub use protected::{InvalidPattern, Protected, Protection};
+#[cfg(target_os = "linux")]
+pub(crate) use real::with_real;
 pub(crate) use resolve::{Follow, Kind, Place, Target};
 use rustix::fs::{CWD, Mode, openat};
 #[cfg(target_os = "linux")]
@@ -125,8 +129,8 @@ impl Workspace {
         self.inner.swept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a command that runs. One that is confined by paths (bubblewrap's mounts) must run alone: another could
-    /// exchange a folder for a link while it is being set up.
+    /// A place for a command that runs. One that works on the workspace itself must run alone: what another plants meanwhile
+    /// would be taken for what was there.
     #[cfg(target_os = "linux")]
     pub(crate) async fn for_command(&self, is_alone: bool) -> Option<OwnedSemaphorePermit> {
         let places = if is_alone { MOST_COMMANDS } else { 1 };

@@ -45,6 +45,42 @@ const SECRET: &[&str] = &[
     ".pypirc",
     ".git-credentials",
     ".cargo/credentials*",
+    "*.env",
+    "*.env.{local,dev,development,test,staging,prod,production}",
+    "*.tfstate",
+    "*.tfstate.*",
+    "*.tfvars",
+    "*.tfvars.json",
+    // `secrets.*` as such would catch source files; these are the formats in which secrets are kept.
+    "secrets.{yaml,yml,json,toml,ini,conf,txt,xml,properties,enc,gpg,age}",
+    "secrets.*.{yaml,yml,json,toml,ini,conf}",
+    "service[-_]account*.json",
+    "serviceaccount*.json",
+    "client_secret*.json",
+    "application_default_credentials.json",
+    "kubeconfig",
+    "kubeconfig.*",
+    "*.kubeconfig",
+    ".vault-token",
+    ".vault_pass*",
+    ".pgpass",
+    "pgpass.conf",
+    ".my.cnf",
+    ".mylogin.cnf",
+    ".htpasswd",
+    ".dockercfg",
+    ".dockerconfigjson",
+    ".yarnrc.yml",
+    ".m2/settings*.xml",
+    ".terraformrc",
+    ".s3cfg",
+    ".boto",
+    ".databrickscfg",
+    ".password-store",
+    ".config/{gh,glab-cli,hub,op,rclone,sops}",
+    "*.ppk",
+    "*.p8",
+    "*.ovpn",
 ];
 
 /// What Convoke itself goes by where it finds it.
@@ -59,6 +95,14 @@ const READ_ONLY: &[&str] = &[
     ".git/info/attributes",
     // Where there is one, configuration and hooks are read from the folder it names.
     ".git/commondir",
+    // What an interrupted rebase still has to do, which may be to execute something.
+    ".git/**/rebase-merge",
+    ".git/**/rebase-apply",
+    ".git/**/sequencer",
+    // Remotes can be written there as well as in the settings.
+    ".git/remotes",
+    ".git/branches",
+    ".git/objects/info/alternates",
     ".git/modules/**/hooks",
     ".git/modules/**/config",
     ".git/modules/**/commondir",
@@ -67,7 +111,14 @@ const READ_ONLY: &[&str] = &[
 ];
 
 /// Examples of secrets are no secrets.
-const EXCEPT: &[&str] = &[".env.{example,sample,template,dist,defaults}"];
+const EXCEPT: &[&str] = &[
+    ".env.{example,sample,template,dist,defaults}",
+    "{example,sample,template,dist,defaults}.{env,tfvars}",
+    "*.{example,sample,template,dist,defaults}.{env,tfvars}",
+    "secrets.{example,sample,template,dist,defaults}.*",
+    // Certificates of public authorities, as Python has them.
+    "certifi/cacert.pem",
+];
 
 /// How far a file is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,6 +173,8 @@ pub struct Protected {
     read_only: Patterns,
     except: Patterns,
     stores: Vec<PathBuf>,
+    /// What is run outside of the sandbox, by its place.
+    programs: Vec<PathBuf>,
     /// Secrets by patterns of their whole paths, from the root.
     whole: Patterns,
     /// The workspace, which whole paths lead through.
@@ -155,6 +208,7 @@ impl Protected {
             read_only: set(READ_ONLY),
             except: set(EXCEPT),
             stores: Vec::new(),
+            programs: Vec::new(),
             whole: Patterns::default(),
             root: PathBuf::new(),
         }
@@ -195,14 +249,22 @@ impl Protected {
         Ok(self)
     }
 
-    /// Also keeps this one file, a database in use, from being read or changed, with the files SQLite has beside it.
+    /// Also keeps this one file, a database in use, from being read or changed, with the files SQLite has beside it. Of a
+    /// link, both: the link, and the file that it leads to.
     #[must_use]
     pub fn store(mut self, path: impl Into<PathBuf>) -> Self {
-        self.stores.push(path.into());
+        self.stores.extend(super::real::with_real(path.into()));
         self
     }
 
-    /// Stores are named by any path; from here on by their place in the workspace. Those elsewhere need no protection
+    /// Also keeps this one file or folder from being changed, because something that nothing confines is run from it.
+    #[must_use]
+    pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
+        self.programs.push(path.into());
+        self
+    }
+
+    /// Stores and programs are named by any path; from here on by their place in the workspace. Those elsewhere need no protection
     /// here: nothing leads there.
     pub(super) fn placed_in(mut self, root: &Path) -> Self {
         let place = |store: &PathBuf| {
@@ -215,6 +277,7 @@ impl Protected {
             Some(folder.strip_prefix(root).ok()?.join(store.file_name()?))
         };
         self.stores = self.stores.iter().filter_map(place).collect();
+        self.programs = self.programs.iter().filter_map(place).collect();
         root.clone_into(&mut self.root);
         self
     }
@@ -227,13 +290,14 @@ impl Protected {
         {
             return Some(Protection::Secret);
         }
+        let is_program = self.programs.iter().any(|program| path.starts_with(program));
         if self.except.set.is_match(path) {
-            return None;
+            return is_program.then_some(Protection::ReadOnly);
         }
         if self.secret.set.is_match(path) {
             return Some(Protection::Secret);
         }
-        self.read_only.set.is_match(path).then_some(Protection::ReadOnly)
+        (is_program || self.read_only.set.is_match(path)).then_some(Protection::ReadOnly)
     }
 
     fn is_store(&self, path: &Path) -> bool {

@@ -24,7 +24,7 @@ use super::{Kind, Workspace};
 const ATTEMPTS: usize = 8;
 
 impl Workspace {
-    /// Writes a file beside its place, and then puts it there.
+    /// Writes a file beside its place, and then puts it there: durably.
     pub(super) fn put(
         &self,
         folder: &OwnedFd,
@@ -32,17 +32,30 @@ impl Workspace {
         content: &[u8],
         mode: Option<RawMode>,
     ) -> Result<(), Errno> {
+        self.put_with(folder, name, mode, |file| {
+            file.write_all(content)?;
+            file.sync_all()
+        })?;
+        sync(folder)
+    }
+
+    /// The same for a file that is written like this, and is as durable as that makes it.
+    pub(crate) fn put_with(
+        &self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        mode: Option<RawMode>,
+        write: impl FnOnce(&mut File) -> std::io::Result<()>,
+    ) -> Result<(), Errno> {
         self.sweep(folder);
         let (temporary, mut file) = beside(folder)?;
-        let mut written = || -> Result<(), Errno> {
-            file.write_all(content).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let written = || -> Result<(), Errno> {
             if let Some(mode) = mode {
                 // Never a set-user-id bit on content that a model wrote.
                 fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
             }
-            fsync(&file)?;
-            renameat(folder, &temporary, folder, name)?;
-            sync(folder)
+            write(&mut file).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+            renameat(folder, &temporary, folder, name)
         };
         let result = written();
         if result.is_err() {

@@ -136,7 +136,19 @@ impl<'a> Walk<'a> {
         let mut walk = Self { workspace, asked, way: Vec::new(), ahead: VecDeque::new(), links: 0 };
         let inside = walk.inside(asked, "it is an absolute path")?;
         walk.ahead = names(&inside).collect();
+        walk.must_not_mean_home()?;
         Ok(walk)
+    }
+
+    /// `~/.bashrc` is meant to be in the home folder, as a shell would have it. A folder that is called so is one.
+    fn must_not_mean_home(&self) -> Result<(), FileError> {
+        let mut names = self.ahead.iter();
+        let home = names.next().filter(|name| ["~", "$HOME", "${HOME}"].iter().any(|home| *name == home));
+        let Some(home) = home.filter(|_| names.next().is_some()) else { return Ok(()) };
+        if statat(self.here(), home, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            return Ok(());
+        }
+        Err(self.outside("paths are from the top of the workspace, and no home folder is known here"))
     }
 
     fn run(mut self, follow: Follow) -> Result<Place, Lost> {

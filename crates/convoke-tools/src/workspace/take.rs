@@ -95,7 +95,7 @@ impl Workspace {
 
     /// Whether this, and everything in it, may vanish from its place.
     pub(crate) fn may_take_away(&self, place: &Place, action: &'static str) -> Result<(), FileError> {
-        self.protected().may_change(&place.path)?;
+        self.may_change(&place.path)?;
         if matches!(place.target, Target::Top) {
             return Err(FileError::Unfit(format!("the workspace itself is not for tools to {action}")));
         }

@@ -107,7 +107,7 @@ impl Workspace {
     /// Makes a folder and those above it. Says whether it was not there.
     pub(crate) fn make_folders(&self, path: impl AsRef<Path>) -> Result<bool, FileError> {
         let place = self.resolve(path, Follow::Links)?;
-        self.protected().may_change(&place.path)?;
+        self.may_change(&place.path)?;
         match place.kind() {
             Some(Kind::Folder) => Ok(false),
             Some(kind) => Err(FileError::WrongKind { path: place.path, is: kind.name(), wanted: "a folder" }),
@@ -121,7 +121,10 @@ impl Workspace {
 
     /// Whether something of this kind may be put at this path.
     pub(super) fn may_become(&self, path: &Path, kind: Kind) -> Result<(), FileError> {
-        self.protected().may_change(path)?;
+        self.may_change(path)?;
+        if kind == Kind::Link {
+            self.may_be_link(path)?;
+        }
         no_pointer(path, kind, "make")
     }
 

@@ -101,15 +101,21 @@ impl Hands {
 
 /// Calls a tool in a run of its own.
 pub async fn call(tool: &Arc<dyn Tool>, arguments: Value) -> Result<String, String> {
+    call_in(&Runtime::new(), tool, arguments).await
+}
+
+/// Calls a tool in a run of this runtime.
+pub async fn call_in(runtime: &Runtime, tool: &Arc<dyn Tool>, arguments: Value) -> Result<String, String> {
     let step = Call { tool: Arc::clone(tool), arguments };
-    let outcome = Runtime::new().start(&Workflow::new(step), None).await.unwrap();
+    let outcome = runtime.start(&Workflow::new(step), None).await.unwrap();
     let result: ToolResult = outcome.completed().unwrap().unwrap();
     if result.is_error { Err(result.content) } else { Ok(result.content) }
 }
 
-struct Call {
-    tool: Arc<dyn Tool>,
-    arguments: Value,
+/// A step that calls a tool.
+pub struct Call {
+    pub tool: Arc<dyn Tool>,
+    pub arguments: Value,
 }
 
 impl Step<Option<ToolResult>> for Call {
@@ -150,6 +156,17 @@ pub fn with_bash(
     hands.tools.push(Arc::new(convoke_tools::shell::bash(&sandbox)));
     hands.sandbox = Some(sandbox);
     hands
+}
+
+/// The processes that sleep for this long. In a view processes have numbers of their own; these are the machine's.
+#[cfg(target_os = "linux")]
+pub fn sleeping(seconds: &str) -> Vec<i32> {
+    let words = format!("sleep\0{seconds}\0");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let sleeps = |process: &std::fs::DirEntry| {
+        std::fs::read(process.path().join("cmdline")).is_ok_and(|found| found == words.as_bytes())
+    };
+    processes.filter(sleeps).filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }
 
 /// Says that a test is not run, where everybody sees it: output of tests that pass is not shown otherwise.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::common::{Hands, SECRET, assert_denied};
-use crate::shell::everywhere;
+use crate::common::{Hands, SECRET, assert_denied, sleeping};
+use crate::shell::{by_landlock, everywhere, in_views};
 
 async fn bash(hands: &Hands, command: &str) -> String {
     match hands.call("bash", json!({"command": command, "timeout": 60})).await {
@@ -31,7 +31,7 @@ async fn a_command_makes_no_policy_and_no_configuration() {
     for hands in everywhere("a_command_makes_no_policy_and_no_configuration", |sandbox| sandbox) {
         let result = bash(&hands, "echo version = 1 > policy.toml; touch fine.toml keys.pem").await;
         assert!(!hands.inside("policy.toml").exists(), "{result}");
-        assert!(result.contains("denied: `policy.toml` may not be changed"), "{result}");
+        assert!(result.contains("denied: `policy.toml`"), "{result}");
         assert!(hands.inside("fine.toml").exists() && hands.inside("keys.pem").exists());
     }
 }
@@ -142,9 +142,9 @@ async fn a_command_that_is_given_up_leaves_no_hook() {
     for hands in everywhere("a_command_that_is_given_up_leaves_no_hook", |sandbox| sandbox) {
         hands.put(".git/config", "[core]\n");
         hands.put(".git/hooks/sample", "sample");
-        let command = "echo evil > .git/hooks/pre-commit; echo x >> .git/config; touch begun; sleep 60";
+        let command = "echo evil > .git/hooks/pre-commit; echo x >> .git/config; exec sleep 60.0815";
         let begun = async {
-            while !hands.inside("begun").exists() {
+            while sleeping("60.0815").is_empty() {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         };
@@ -160,7 +160,12 @@ async fn a_command_that_is_given_up_leaves_no_hook() {
 /// However deep a folder is, it is removed, and nothing overflows.
 #[tokio::test]
 async fn a_bottomless_folder_is_removed() {
-    for hands in everywhere("a_bottomless_folder_is_removed", |sandbox| sandbox) {
+    if let Some(hands) = in_views("a_bottomless_folder_is_removed", |sandbox| sandbox) {
+        let made = bash(&hands, "perl -e 'for (1..2500) { mkdir \"z\"; chdir \"z\" or last }'").await;
+        assert!(made.contains("in more than 128 folders") && made.ends_with("Exit code: 0"), "{made}");
+        assert!(!hands.inside("z").exists());
+    }
+    if let Some(hands) = by_landlock("a_bottomless_folder_is_removed", |sandbox| sandbox) {
         let made = bash(&hands, "perl -e 'for (1..2500) { mkdir \"z\"; chdir \"z\" or last }'").await;
         assert_eq!(made, "Exit code: 0");
         let removed = hands.done("rm", json!({"path": "z", "recursive": true})).await;

@@ -16,10 +16,10 @@ fn repositories(test: &str) -> Vec<Hands> {
     } else {
         skipped(test, "this kernel has no Landlock of version 3");
     }
-    if crate::has_bubblewrap() {
-        ways.push(Confinement::Bubblewrap);
+    if crate::has_views() {
+        ways.push(Confinement::View);
     } else {
-        skipped(&format!("{test} (bubblewrap)"), "bubblewrap is not installed, or does not work here");
+        skipped(&format!("{test} (view)"), "namespaces are not to be had here");
     }
     ways.into_iter().map(repository).collect()
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::common::{Hands, SECRET, skipped};
 
 fn repository() -> Option<Hands> {
-    if !crate::has_landlock() && !crate::has_bubblewrap() {
+    if !crate::has_landlock() && !crate::has_views() {
         skipped("git_places", "nothing can confine commands here");
         return None;
     }

@@ -10,9 +10,19 @@ mod aftermath;
 #[cfg(target_os = "linux")]
 mod chains;
 #[cfg(target_os = "linux")]
+mod gate;
+#[cfg(target_os = "linux")]
 mod git;
 #[cfg(target_os = "linux")]
 mod git_places;
+#[cfg(target_os = "linux")]
+mod git_settings;
+#[cfg(target_os = "linux")]
+mod interrupted;
+#[cfg(target_os = "linux")]
+mod later;
+#[cfg(target_os = "linux")]
+mod machine;
 #[cfg(target_os = "linux")]
 mod neighbours;
 mod paths;
@@ -22,6 +32,8 @@ mod races;
 mod shell;
 #[cfg(target_os = "linux")]
 mod shell_secrets;
+#[cfg(target_os = "linux")]
+mod tasks;
 
 /// Whether commands can be confined by the kernel alone.
 #[cfg(target_os = "linux")]
@@ -34,17 +46,9 @@ fn has_landlock() -> bool {
     needed.is_ok()
 }
 
-/// Whether bubblewrap is on the path, and works.
+/// Whether commands can work in views.
 #[cfg(target_os = "linux")]
-fn has_bubblewrap() -> bool {
-    let mut command = std::process::Command::new("bwrap");
-    let tried = command.args(["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true"]).output();
-    tried.is_ok_and(|output| output.status.success())
-}
-
-/// Whether this process may make a mount namespace.
-#[cfg(target_os = "linux")]
-fn may_mount() -> bool {
-    let mut command = std::process::Command::new("unshare");
-    command.args(["--mount", "true"]).output().is_ok_and(|output| output.status.success())
+fn has_views() -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    convoke_view::available(folder.path()).is_ok()
 }

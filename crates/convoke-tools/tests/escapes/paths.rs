@@ -187,6 +187,28 @@ async fn odd_characters_in_paths_are_only_characters() {
 }
 
 #[tokio::test]
+async fn the_home_folder_is_not_made_in_the_workspace() {
+    let hands = hands();
+    for path in ["~/.bashrc", "./~/.ssh/authorized_keys", "$HOME/.profile", "${HOME}/x"] {
+        for (tool, arguments) in [
+            ("write", json!({"path": path, "content": "x"})),
+            ("read", json!({"path": path})),
+            ("mkdir", json!({"path": path})),
+            ("cp", json!({"source": "inside.txt", "destination": path})),
+        ] {
+            assert_denied(&hands.refused(tool, arguments).await, "paths are from the top of the workspace");
+        }
+    }
+    for home in ["~", "$HOME", "${HOME}"] {
+        assert!(!hands.inside(home).exists(), "{home}");
+    }
+    // A folder that is called so is a folder.
+    std::fs::create_dir(hands.inside("~")).unwrap();
+    hands.done("write", json!({"path": "~/x", "content": "x"})).await;
+    assert_eq!(hands.content("~/x"), "x");
+}
+
+#[tokio::test]
 async fn patterns_do_not_lead_out() {
     let hands = hands();
     for pattern in ["../outside/*", "/etc/*", "a/../../outside/*"] {

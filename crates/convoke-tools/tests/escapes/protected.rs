@@ -56,6 +56,42 @@ async fn secrets_are_neither_read_nor_changed_by_any_tool() {
 }
 
 #[tokio::test]
+async fn files_that_usually_hold_secrets_are_protected() {
+    let hands = Hands::new();
+    for path in [
+        "prod.env",
+        "deploy/app.env",
+        "app.env.production",
+        "terraform.tfstate",
+        "infra/terraform.tfstate.backup",
+        "prod.tfvars",
+        "prod.auto.tfvars.json",
+        ".pgpass",
+        "secrets.yaml",
+        "config/Secrets.json",
+        "secrets.prod.yml",
+        "service-account.json",
+        "service_account-prod.json",
+        "serviceAccountKey.json",
+        "client_secret_123.json",
+        "kubeconfig",
+        "kubeconfig.yaml",
+        "cluster.kubeconfig",
+        ".vault-token",
+        ".yarnrc.yml",
+        ".config/gh/hosts.yml",
+        "keys/server.ppk",
+        "AuthKey_1.p8",
+        ".my.cnf",
+        ".htpasswd",
+        ".m2/settings.xml",
+    ] {
+        assert_denied(&hands.refused("read", json!({"path": path})).await, "is protected");
+        assert_denied(&hands.refused("write", json!({"path": path, "content": "x"})).await, "is protected");
+    }
+}
+
+#[tokio::test]
 async fn neither_whether_a_secret_exists() {
     let hands = Hands::new();
     assert_denied(&hands.refused("read", json!({"path": ".env"})).await, "is protected");
@@ -148,6 +184,51 @@ async fn the_store_in_use_is_protected_whatever_it_is_called() {
 }
 
 #[tokio::test]
+async fn what_a_server_is_started_from_is_read_but_not_changed() {
+    use convoke_tools::workspace::{Protected, Workspace};
+    let mut hands = Hands::new();
+    for path in ["tools/server.py", "server.py", "src/server.py"] {
+        hands.put(path, "original");
+    }
+    // A list of exceptions is about names, not about this.
+    let protected = Protected::defaults().except("*.py").unwrap();
+    let protected = protected.program(hands.inside("tools")).program(hands.inside("server.py"));
+    hands.workspace = Workspace::open_with(hands.workspace.path(), protected).unwrap();
+    hands.tools = convoke_tools::files::all(&hands.workspace);
+    assert_eq!(hands.done("read", json!({"path": "tools/server.py"})).await, "original");
+    for (tool, arguments) in [
+        ("write", json!({"path": "tools/server.py", "content": "x"})),
+        ("write", json!({"path": "tools/json.py", "content": "x"})),
+        ("edit", json!({"path": "server.py", "old": "original", "new": "x"})),
+        ("rm", json!({"path": "server.py"})),
+        ("rm", json!({"path": "tools", "recursive": true})),
+        ("mv", json!({"source": "tools", "destination": "other"})),
+        ("mv", json!({"source": "src/server.py", "destination": "server.py", "replace": true})),
+        ("cp", json!({"source": "src/server.py", "destination": "tools/new.py"})),
+    ] {
+        assert_denied(&hands.refused(tool, arguments).await, "read-only");
+    }
+    // Another file of that name is one like others.
+    hands.done("write", json!({"path": "src/server.py", "content": "changed"})).await;
+    #[cfg(target_os = "linux")]
+    if crate::has_landlock() {
+        use convoke_tools::sandbox::{Confinement, Sandbox};
+        let sandbox = Sandbox::new(&hands.workspace).unwrap().confinement(Confinement::Landlock);
+        let bash = convoke_tools::shell::bash(&sandbox);
+        let command =
+            "echo x > server.py; echo x > tools/server.py; echo x > tools/json.py; echo x > mine.py";
+        let told = crate::common::call(&(std::sync::Arc::new(bash) as _), json!({"command": command})).await;
+        assert_denied(&told.unwrap(), "tools/json.py");
+        assert_eq!(hands.content("mine.py"), "x\n");
+    }
+    assert_eq!(
+        (hands.content("server.py"), hands.content("tools/server.py")),
+        ("original".into(), "original".into())
+    );
+    assert!(!hands.inside("tools/json.py").exists());
+}
+
+#[tokio::test]
 async fn what_only_looks_like_a_secret_is_a_file() {
     let hands = Hands::new();
     for path in [
@@ -157,6 +238,17 @@ async fn what_only_looks_like_a_secret_is_a_file() {
         "environment.txt",
         "keyboard.rs",
         "credential_form.html",
+        "example.env",
+        "prod.example.env",
+        "terraform.tfvars.example",
+        "example.tfvars",
+        "secrets.example.yaml",
+        "src/secrets.rs",
+        "src/secrets.test.ts",
+        "docs/secrets.md",
+        "src/service_account.rs",
+        "vite-env.d.ts",
+        ".config/ghostty/config",
     ] {
         hands.done("write", json!({"path": path, "content": "x"})).await;
         assert_eq!(hands.done("read", json!({"path": path})).await, "x");

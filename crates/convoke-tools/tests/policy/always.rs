@@ -24,10 +24,10 @@ fn it_says_no_more_than_it_has_to() {
         (
             "bash",
             json!({"command": "cargo  test --all"}),
-            "commands.allow = [\"cargo test --all\"]".to_owned(),
+            "commands.allow = [\"cargo test --all $\"]".to_owned(),
         ),
-        ("bash", json!({"command": "make", "folder": "src"}), "commands.allow = [\"make\"]".to_owned()),
-        ("git", json!({"args": ["push", "origin"]}), "commands.allow = [\"git push origin\"]".to_owned()),
+        ("bash", json!({"command": "make", "folder": "src"}), "commands.allow = [\"make $\"]".to_owned()),
+        ("git", json!({"args": ["push", "origin"]}), "commands.allow = [\"git push origin $\"]".to_owned()),
         ("rm", json!({"path": "./a/b"}), format!("tools.rm.paths.allow = [\"{top}/a/b\"]")),
         ("rm", json!({"path": "a*"}), format!("tools.rm.paths.allow = [\"{top}/a[*]\"]")),
         (
@@ -68,6 +68,11 @@ fn a_policy_with_it_lets_the_call_through_and_its_neighbour_not() {
     let effects = [ToolEffect::Writes, ToolEffect::Irreversible].into();
     for (tool, call, neighbour) in [
         ("bash", json!({"command": "git push origin"}), json!({"command": "git push upstream"})),
+        // What is destroyed is named: nothing else may stand behind it.
+        ("bash", json!({"command": "rm -r a"}), json!({"command": "rm -r a .git src"})),
+        ("bash", json!({"command": "git push origin"}), json!({"command": "git push origin --force"})),
+        ("git", json!({"args": ["push", "origin"]}), json!({"args": ["push", "origin", "--force"]})),
+        ("bash", json!({"command": "make"}), json!({"command": "rm -r make"})),
         ("rm", json!({"path": "a[1]"}), json!({"path": "a1"})),
         ("web_fetch", json!({"url": "https://docs.rs/x"}), json!({"url": "https://crates.io/x"})),
     ] {

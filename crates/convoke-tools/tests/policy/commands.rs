@@ -351,3 +351,31 @@ fn functions_that_multiply_are_denied_and_others_are_not() {
         ],
     );
 }
+
+#[test]
+fn a_pattern_with_an_end_allows_no_more_words() {
+    let policy = policy("[commands]\nallow = [\"rm -r a $\", \"git push * $\", \"rm -r d\"]\n");
+    all(&policy, Outcome::Allow, &["rm -r a", "rm  -r  'a'", "/bin/rm -r a", "git push origin", "rm -r d e"]);
+    all(
+        &policy,
+        Outcome::Ask,
+        &[
+            "rm -r a .git src",
+            "rm -r a/",
+            "rm -r ab",
+            "rm -r a -f",
+            "git push",
+            "git push origin main",
+            "rm -r a $x",
+        ],
+    );
+    for list in ["ask", "deny"] {
+        let text = format!("version = 1\n[commands]\n{list} = [\"make $\"]\n");
+        let told = Policy::parse(&text, "p").unwrap_err().to_string();
+        assert!(told.contains("is for what is allowed"), "{told}");
+    }
+    for pattern in ["$", "make $x", "make$", "$ make"] {
+        let text = format!("version = 1\n[commands]\nallow = [\"{pattern}\"]\n");
+        assert!(Policy::parse(&text, "p").is_err(), "{pattern}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What else a file says: protection, limits, the sandbox; and that every key is documented.
 
 use convoke_core::ToolEffect;
-use convoke_tools::policy::{Call, KEYS, Outcome, Policy, RulePlace, Sandboxing, Subject};
+use convoke_tools::policy::{Call, CommandNetwork, KEYS, Outcome, Policy, RulePlace, Sandboxing, Subject};
 use convoke_tools::workspace::{Protected, Protection};
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn limits_and_the_sandbox_are_said() {
         "sandbox = \"off\"\n[limits]\ntool_calls = 100\ncpu_seconds = 5\nmemory_mb = 512\nprocesses = 9\nfile_mb = 7\noutput_mb = 3\n[tools.web_search]\ncalls = 3\n[commands]\nnetwork = true\n",
     );
     assert_eq!(set.sandbox(), Sandboxing::Off);
-    assert!(set.command_network());
+    assert_eq!(set.command_network(), CommandNetwork::Open);
     let limits = set.limits();
     let all = [
         limits.tool_calls,
@@ -51,12 +51,12 @@ fn limits_and_the_sandbox_are_said() {
     let budget = set.budget(&convoke_core::Limits::default().tool_calls(50).calls_of("web_search", 9));
     assert_eq!((budget.tool_calls, budget.per_tool["web_search"]), (Some(50), 3));
     let default = Policy::default();
-    assert_eq!((default.sandbox(), default.command_network()), (Sandboxing::Required, false));
+    assert_eq!((default.sandbox(), default.command_network()), (Sandboxing::Required, CommandNetwork::None));
 }
 
 /// Every key, each with a value that is not its default.
 const EVERYTHING: &str = r#"version = 1
-sandbox = "off"
+sandbox = "landlock"
 readable = ["/opt/x"]
 protected = ["*.sqlite"]
 read_only = ["Cargo.lock", "*.snap"]
@@ -84,7 +84,11 @@ deny = ["f"]
 [commands]
 default = "deny"
 unclear = "deny"
-network = true
+network = "hosts"
+hosts.default = "deny"
+hosts.allow = ["m.org:443"]
+hosts.ask = ["n.org"]
+hosts.deny = ["*.o.org"]
 allow = ["g"]
 ask = ["h"]
 deny = ["i"]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convoke_core::{
     Answer, BoxFuture, Error, Repeat, RunStatus, Runtime, Scope, Step, Store, Tool, ToolCall, ToolEffect,
-    ToolResult, ToolSpec, Workflow,
+    ToolEffects, ToolResult, ToolSpec, Workflow,
 };
 use convoke_store::MemoryStore;
 use convoke_tools::files;
@@ -271,4 +271,17 @@ fn a_redirection_out_of_the_workspace_is_denied_with_the_reason() {
     // Without a sandbox it is for the person who turned it off to say what goes.
     let open = gate(policy("sandbox = \"off\"\n[commands]\ndefault = \"allow\"\n"));
     assert_eq!(decide(&open, "echo x > /srv/x").outcome, Outcome::Allow);
+}
+
+#[test]
+fn what_is_remembered_for_every_workspace_is_asked_about() {
+    let spec = ToolSpec::new("remember", "", ToolEffects::NONE);
+    let decided = |policy: Policy, scope: &str| {
+        let gate = PolicyGate::new(policy);
+        gate.decide(&spec, &json!({"findings": ["x"], "scope": scope})).outcome
+    };
+    assert_eq!(decided(Policy::default(), "user"), Outcome::Ask);
+    assert_eq!(decided(Policy::default(), "workspace"), Outcome::Allow);
+    let allowing = || crate::policy("[tools.remember]\ndecision = \"allow\"\n");
+    assert_eq!(decided(allowing(), "user"), Outcome::Allow);
 }

@@ -1,5 +1,6 @@
 //! The dialects of others.
 
+use convoke_tools::network::Destination;
 use convoke_tools::policy::{Outcome, Policy, import};
 
 fn translated(text: &str) -> (Policy, String) {
@@ -56,4 +57,15 @@ fn what_is_no_policy_of_others_is_refused() {
     let told = |text: &str| import::translate(text, "old.toml").unwrap_err().to_string();
     assert!(told("version = 1\n").contains("already"));
     assert!(told("[x\n").contains("no TOML"));
+}
+
+#[test]
+fn domains_of_bash_become_the_hosts_that_commands_reach() {
+    let old = "default_deny = true\n[tools.bash]\nallow_domains = [\"*.crates.io\", \"no host\"]\n";
+    let imported = import::translate(old, "old.toml").unwrap();
+    let policy = Policy::parse(&imported.text, "policy.toml").unwrap();
+    let outcome = |host: &str| policy.command_host(&Destination::parse(host).unwrap()).outcome;
+    assert_eq!(outcome("index.crates.io:443"), Outcome::Allow);
+    assert_eq!(outcome("example.com:443"), Outcome::Deny);
+    assert_eq!(imported.notes.len(), 1, "{:?}", imported.notes);
 }

@@ -6,6 +6,8 @@ mod commands;
 mod domains_and_servers;
 mod files;
 mod gate;
+mod hidden;
+mod hosts;
 mod import;
 mod mistakes;
 mod paths;
@@ -22,8 +24,11 @@ fn policy(text: &str) -> Policy {
 /// Whether all of these commands are decided about like this.
 #[track_caller]
 fn all(policy: &Policy, outcome: Outcome, commands: &[&str]) {
-    for command in commands {
-        let decision = policy.command(command);
-        assert_eq!(decision.outcome, outcome, "`{command}`: {decision}");
-    }
+    let wrong: Vec<String> = commands
+        .iter()
+        .map(|command| (command, policy.command(command)))
+        .filter(|(_, decision)| decision.outcome != outcome)
+        .map(|(command, decision)| format!("`{command}`: {decision}"))
+        .collect();
+    assert!(wrong.is_empty(), "not {outcome}:\n{}", wrong.join("\n"));
 }

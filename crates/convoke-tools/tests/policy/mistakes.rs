@@ -120,3 +120,28 @@ fn a_file_that_is_not_there_is_the_default_and_one_that_cannot_be_read_is_not() 
         assert!(error.contains("a link that cannot be followed"), "{error}");
     }
 }
+
+#[test]
+fn what_takes_a_view_is_a_mistake_where_the_same_file_does_without() {
+    let told = |sandbox: &str, commands: &str| {
+        let text = format!("version = 1\nsandbox = \"{sandbox}\"\n[commands]\n{commands}\n");
+        Policy::parse(&text, "p").err().map(|errors| errors.to_string())
+    };
+    for (sandbox, commands) in [
+        ("off", "review = \"changes\""),
+        ("off", "network = \"hosts\""),
+        ("off", "network = \"hosts\"\nhosts.allow = [\"a.org\"]"),
+        ("landlock", "review = \"changes\""),
+    ] {
+        let told = told(sandbox, commands).unwrap_or_else(|| panic!("{sandbox}, {commands}: it was taken"));
+        assert!(told.contains("has no effect") && told.contains(sandbox), "{told}");
+    }
+    for (sandbox, commands) in [
+        ("required", "review = \"changes\"\nnetwork = \"hosts\""),
+        ("off", "review = \"nothing\"\nnetwork = true"),
+        // Where there are namespaces it holds.
+        ("landlock", "network = \"hosts\""),
+    ] {
+        assert_eq!(told(sandbox, commands), None, "{sandbox}, {commands}");
+    }
+}

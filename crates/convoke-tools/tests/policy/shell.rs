@@ -47,7 +47,7 @@ fn compound_commands() {
     reads("f() { a; }; f", &["a", "f"]);
     reads("function f { a; }\nf", &["a", "f"]);
     reads("[[ $x == *.rs && -f $(a) ]] && b", &["a", "b"]);
-    reads("(( x = 1 + $(a) )); echo $(( $(b) + 2 ))", &["a", "b", "echo"]);
+    reads("(( x = 1 + $(wc a) )); echo $(( $(nproc) + 2 ))", &["wc", "nproc", "echo"]);
     reads("x=(1 $(a)); y=2 b", &["a", "b"]);
     reads("for x\nin a; do b; done", &["b"]);
     reads("for x in $(a); do b; done", &["a", "b"]);

@@ -7,8 +7,7 @@ mod place;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use convoke_models::Transport;
-use convoke_models::http::HttpTransport;
+use convoke_http::{HttpTransport, Transport};
 
 use crate::{Catalogue, Entry, PackageIndex, WeightsError, name};
 

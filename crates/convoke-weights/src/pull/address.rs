@@ -1,8 +1,8 @@
 //! A model from an address.
 
+use convoke_http::address::shown;
 use url::Url;
 
-use super::client::shown;
 use super::fetch::Fetch;
 use super::file::check_gguf;
 use super::job::{Job, Label};

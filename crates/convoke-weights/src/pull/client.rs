@@ -1,13 +1,14 @@
 //! Asking servers, and trying again where that makes sense.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use convoke_models::Transport;
-use convoke_models::http::{Body, HttpReply, HttpRequest, TransportError, TransportFailure};
+use convoke_core::Backoff;
+use convoke_http::address::shown;
+use convoke_http::wait::retry_after;
+use convoke_http::{Body, HttpReply, HttpRequest, Transport, TransportError, TransportFailure};
 use futures_util::StreamExt;
-use http::header::RETRY_AFTER;
 use http::{HeaderMap, Method, StatusCode};
 use tokio::time::{sleep, timeout};
 use url::Url;
@@ -154,7 +155,7 @@ impl Attempts {
         }
         let tried = self.retries - self.left;
         self.left -= 1;
-        let pause = wait.unwrap_or(self.pause.saturating_mul(1 << tried.min(6)));
+        let pause = wait.unwrap_or(Backoff::doubling(self.pause, LONGEST_PAUSE).after(tried));
         sleep(pause.min(LONGEST_PAUSE)).await;
         Ok(())
     }
@@ -168,8 +169,7 @@ pub(super) fn refused(url: &Url, reply: &HttpReply) -> Trouble {
     if !is_passing {
         return error.into();
     }
-    let wait = reply.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    Trouble::Passing { error, wait: wait.map(Duration::from_secs), gained: false }
+    Trouble::Passing { error, wait: retry_after(&reply.headers, SystemTime::now()), gained: false }
 }
 
 /// Nobody there is for now nobody there: other sources are tried rather than this one again.
@@ -179,8 +179,23 @@ fn failed(url: &Url, error: TransportError, gained: bool) -> Trouble {
     if is_passing { Trouble::Passing { error, wait: None, gained } } else { error.into() }
 }
 
-/// An address as it may be shown: without password and query.
-pub(super) fn shown(url: &Url) -> String {
-    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_may_say_in_any_form_how_long_to_wait() {
+        for (said, wait) in [("7", 7), ("1m30s", 90), ("Sun, 15 Nov 2026 10:00:30 GMT", 30)] {
+            let headers =
+                [("date", "Sun, 15 Nov 2026 10:00:00 GMT"), ("retry-after", said)].map(|(name, value)| {
+                    (http::HeaderName::from_static(name), http::HeaderValue::from_str(value).unwrap())
+                });
+            let body = Box::pin(futures_util::stream::empty());
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            let reply = HttpReply { status, headers: headers.into_iter().collect(), body };
+            let refused = refused(&"https://h.example/x".parse().unwrap(), &reply);
+            let Trouble::Passing { wait: asked, .. } = refused else { panic!("it passes") };
+            assert_eq!(asked, Some(Duration::from_secs(wait)), "{said}");
+        }
+    }
 }

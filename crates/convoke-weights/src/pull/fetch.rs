@@ -5,7 +5,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use url::Url;
 
 use super::Stage;
-use super::client::{Trouble, refused, shown};
+use convoke_http::address::shown;
+
+use super::client::{Trouble, refused};
 use super::job::{Job, Label};
 use super::partial::{Note, Partial};
 use super::writer::Writer;

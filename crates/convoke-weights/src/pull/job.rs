@@ -90,7 +90,8 @@ impl<'a> Job<'a> {
 
     /// That there is so much room.
     pub(super) fn room(&self, needed: u64) -> Result<(), WeightsError> {
-        match fs4::available_space(&self.place) {
+        let free = rustix::fs::statvfs(&self.place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        match free {
             Ok(free) if free < needed => {
                 Err(WeightsError::NoSpace { place: self.place.clone(), needed, free })
             }

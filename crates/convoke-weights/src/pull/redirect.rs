@@ -3,13 +3,12 @@
 //! File hosts keep files elsewhere and send everybody there. A password that is part of an address goes along only where
 //! nothing but the path changes; the headers of a pull (what is wanted, and from which byte) are no secrets.
 
-use convoke_models::http::HttpReply;
+use convoke_http::HttpReply;
+use convoke_http::address::{is_local, shown};
 use http::StatusCode;
 use http::header::LOCATION;
 use url::Url;
 
-use super::client::shown;
-use super::wanted::is_here;
 use crate::WeightsError;
 
 /// Where this reply to a request for this address sends us, if it does.
@@ -30,9 +29,9 @@ pub(super) fn target(asked: &Url, reply: &HttpReply) -> Result<Option<Url>, Weig
     let location = location.to_str().map_err(|_| refused("what it says is no address"))?;
     let mut target = asked.join(location).map_err(|_| refused("what it says is no address"))?;
     let is_same = target.origin() == asked.origin();
-    let is_safe = target.scheme() == "https" && (is_here(asked) || !is_here(&target));
-    let is_local = target.scheme() == "http" && is_here(asked) && is_here(&target);
-    if !is_same && !is_safe && !is_local {
+    let is_safe = target.scheme() == "https" && (is_local(asked) || !is_local(&target));
+    let stays_local = target.scheme() == "http" && is_local(asked) && is_local(&target);
+    if !is_same && !is_safe && !stays_local {
         return Err(refused("that is not reached by https, or is on this machine"));
     }
     // Both can only fail for addresses without a host, which are not asked.
@@ -77,9 +76,14 @@ mod tests {
     #[test]
     fn nobody_is_sent_where_the_connection_is_not_safe_or_to_this_machine() {
         let public = "https://files.example/x.gguf";
-        for location in
-            ["http://files.example/x", "http://127.0.0.1/x", "https://localhost/x", "ftp://h/x", "file:///x"]
-        {
+        for location in [
+            "http://files.example/x",
+            "http://127.0.0.1/x",
+            "https://localhost/x",
+            "https://x.localhost/x",
+            "ftp://h/x",
+            "file:///x",
+        ] {
             let error = sent(public, 307, location).unwrap_err();
             assert!(matches!(error, WeightsError::Redirected { .. }), "{location}: {error}");
         }

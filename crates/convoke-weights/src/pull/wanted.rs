@@ -3,9 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use url::{Host, Url};
+use convoke_http::address::{is_local, shown};
+use url::Url;
 
-use super::client::shown;
 use crate::{Digest, Entry, WeightsError, name};
 
 /// What is to be pulled; see [`Library::wanted`](crate::Library::wanted).
@@ -47,10 +47,9 @@ impl Wanted {
                 Some(digest.parse().map_err(bad)?)
             }
         };
-        let is_here = is_here(&url);
         match url.scheme() {
             "https" => {}
-            "http" if is_here || sha256.is_some() => {}
+            "http" if is_local(&url) || sha256.is_some() => {}
             "http" => {
                 return Err(bad(
                     "use https, or put #sha256=… behind it: http can be tampered with on its way",
@@ -88,16 +87,6 @@ impl fmt::Debug for Wanted {
             Thing::File(path) => write!(formatter, "Wanted({})", path.display()),
             Thing::Address { url, .. } => write!(formatter, "Wanted({})", shown(url)),
         }
-    }
-}
-
-/// Whether an address is on this machine.
-pub(super) fn is_here(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 

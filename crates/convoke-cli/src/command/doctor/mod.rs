@@ -3,6 +3,8 @@
 mod services;
 
 use convoke_core::{CallContext, IdempotencyKey, ModelParams, ModelRequest, Path, ReplyBuilder, RunId};
+use convoke_host::models::Models;
+use convoke_host::{Checkup, Found, HostError};
 use convoke_models::ModelName;
 use convoke_models::choose::{Choice, Service};
 use futures_util::StreamExt;
@@ -11,17 +13,18 @@ use serde_json::{Value, json};
 use self::services::Standing;
 use crate::arguments::{Arguments, Doctor};
 use crate::configuration;
-use crate::failure::Failure;
+use crate::failure::{Failure, FileProblems};
+use crate::host;
 use crate::human;
-use crate::models::Models;
-use crate::run::Checkup;
-use crate::terminal::{Ink, Output, Rich, text};
+use crate::run::open;
+use crate::terminal::{Output, Rich, Tone, text};
 
 /// Enough for a model that thinks first.
 const TRIAL_TOKENS: u32 = 512;
 
 pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Output) -> Result<(), Failure> {
-    let models = Models::load(arguments)?;
+    let host = host::load(arguments)?;
+    let models = host.models()?;
     if !models.config.warnings().is_empty() {
         output.problems(models.config.warnings());
     }
@@ -29,12 +32,16 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
         output.note(&missing);
     }
     let choice = models.choose(wanted.model.as_deref()).await?;
-    let checkup = Checkup::make(arguments, &models.config, output).await;
+    let policies = host.policies(None);
+    if let Err(HostError::Policy(invalid)) = &policies {
+        output.file_problems(&FileProblems::Policy(invalid.errors.clone()));
+    }
+    let checkup = host.check_up(policies.as_ref()).await;
     let trial = match &choice.model {
         Some(name) => match models.check(name) {
             Ok(()) if wanted.try_it => Some(attempt(&models, name, output).await),
             Ok(()) => None,
-            Err(missing) => Some(Err(missing)),
+            Err(missing) => Some(Err(missing.into())),
         },
         None => None,
     };
@@ -45,7 +52,7 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
         tell(&models, &choice, trial.as_ref(), &standings, &checkup, output)?;
     }
     let wrong: Vec<&str> =
-        checkup.iter().filter_map(|(name, found)| found.is_err().then_some(name)).collect();
+        checkup.iter().filter_map(|(name, found)| (!found.works()).then_some(name)).collect();
     match trial {
         Some(Err(failure)) => Err(failure),
         _ if choice.model.is_none() => Err(no_model()),
@@ -69,22 +76,22 @@ fn tell(
     checkup: &Checkup,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let heading = |text: &str| Rich::new(Ink::Strong, text);
+    let heading = |text: &str| Rich::new(Tone::Strong, text);
     let model = choice.model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     let works = choice.model.is_some() && !matches!(trial, Some(Err(_)));
-    let ink = if works { Ink::Good } else { Ink::Bad };
+    let ink = if works { Tone::Good } else { Tone::Bad };
     output.line(&heading("model  ").with(ink, model))?;
     for finding in &choice.findings {
-        let (mark, ink) = if finding.found.decides() { ("✓", Ink::Good) } else { ("–", Ink::Faint) };
-        output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, format!(" {finding}")))?;
+        let (mark, ink) = if finding.found.decides() { ("✓", Tone::Good) } else { ("–", Tone::Faint) };
+        output.line(&Rich::plain("  ").with(ink, mark).with(Tone::Plain, format!(" {finding}")))?;
     }
     if let Some(bytes) = choice.model.as_ref().filter(|_| works).and_then(|name| models.to_fetch(name)) {
         let words = format!(" it is not here yet: {} are fetched when it is first used", human::bytes(bytes));
-        output.line(&Rich::plain("  ").with(Ink::Caution, "!").with(Ink::Plain, words))?;
+        output.line(&Rich::plain("  ").with(Tone::Caution, "!").with(Tone::Plain, words))?;
     }
     if let Some(Ok(words)) = trial {
         output.line(
-            &Rich::plain("  ").with(Ink::Good, "✓").with(Ink::Plain, format!(" it answers: {words}")),
+            &Rich::plain("  ").with(Tone::Good, "✓").with(Tone::Plain, format!(" it answers: {words}")),
         )?;
     }
     output.plain("")?;
@@ -92,31 +99,32 @@ fn tell(
     let width = Service::ALL.iter().map(|service| service.name.len()).max().unwrap_or_default();
     for (service, standing) in standings {
         let (mark, ink, state) = match standing {
-            Standing::Key(place) => ("✓", Ink::Good, format!("key in {place}")),
-            Standing::Open(address) => ("✓", Ink::Faint, format!("needs no key; at {address}")),
+            Standing::Key(place) => ("✓", Tone::Good, format!("key in {place}")),
+            Standing::Open(address) => ("✓", Tone::Faint, format!("needs no key; at {address}")),
             Standing::Absent(address) => {
-                ("–", Ink::Faint, format!("needs no key, but nothing answers at {address}"))
+                ("–", Tone::Faint, format!("needs no key, but nothing answers at {address}"))
             }
             Standing::Nowhere => (
                 "–",
-                Ink::Faint,
+                Tone::Faint,
                 format!("needs an address: services.{}.base_url in convoke.toml", service.name),
             ),
-            Standing::NoKey(variables) => ("–", Ink::Faint, format!("no key; set {variables}")),
+            Standing::NoKey(variables) => ("–", Tone::Faint, format!("no key; set {variables}")),
         };
         let name = format!(" {:width$}  ", service.name);
-        output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, name).with(Ink::Faint, state))?;
+        output.line(&Rich::plain("  ").with(ink, mark).with(Tone::Plain, name).with(Tone::Faint, state))?;
     }
     output.plain("")?;
     output.line(&heading("agents"))?;
     for (name, found) in checkup.iter() {
         let (mark, ink, words) = match found {
-            Ok(words) => ("✓", Ink::Good, words),
-            Err(words) => ("✗", Ink::Bad, words),
+            Found::Works(words) => ("✓", Tone::Good, words),
+            Found::Limited(words) => ("!", Tone::Caution, words),
+            Found::Missing(words) => ("✗", Tone::Bad, words),
         };
         let name = format!(" {name:width$}  ");
         let words = text::clean(words);
-        output.line(&Rich::plain("  ").with(ink, mark).with(Ink::Plain, name).with(Ink::Plain, words))?;
+        output.line(&Rich::plain("  ").with(ink, mark).with(Tone::Plain, name).with(Tone::Plain, words))?;
     }
     output.plain("")?;
     let file = |path: Option<&std::path::Path>, otherwise: String| {
@@ -127,13 +135,13 @@ fn tell(
     let no_credentials =
         format!("none; it would be {}", home.map_or_else(String::new, |path| path.display().to_string()));
     output.line(
-        &Rich::plain("  credentials    ").with(Ink::Plain, file(models.credentials.path(), no_credentials)),
+        &Rich::plain("  credentials    ").with(Tone::Plain, file(models.credentials.path(), no_credentials)),
     )?;
     let configs: Vec<_> =
         models.config.models().paths.iter().map(|path| path.display().to_string()).collect();
     let config =
         if configs.is_empty() { "none; it would be ./convoke.toml".to_owned() } else { configs.join(", ") };
-    output.line(&Rich::plain("  configuration  ").with(Ink::Plain, config))
+    output.line(&Rich::plain("  configuration  ").with(Tone::Plain, config))
 }
 
 fn as_json(
@@ -173,7 +181,7 @@ fn as_json(
 
 /// Asks for one word.
 async fn attempt(models: &Models, name: &ModelName, output: &mut Output) -> Result<String, Failure> {
-    let model = models.open(name, output).await?;
+    let model = open(models, name, output).await?;
     let mut params = ModelParams::default();
     params.max_tokens = Some(TRIAL_TOKENS);
     let request = ModelRequest { params, ..ModelRequest::new("Answer with one word: hello.") };

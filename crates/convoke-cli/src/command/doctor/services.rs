@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use convoke_host::models::Models;
 use convoke_models::choose::{Service, address};
 use tokio::net::TcpStream;
-
-use crate::models::Models;
 
 /// Longer than any program on this machine takes to be reached.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -44,7 +43,7 @@ async fn standing(models: &Models, service: &'static Service) -> Standing {
     let Some(url) = models.config.models().base_url(service, environment) else { return Standing::Nowhere };
     let shown = address::shown(&url);
     // Nothing is sent anywhere but to this machine: a folder's file may name the address.
-    match address::is_here(&url) && !answers(&url).await {
+    match address::is_local(&url) && !answers(&url).await {
         true => Standing::Absent(shown),
         false => Standing::Open(shown),
     }

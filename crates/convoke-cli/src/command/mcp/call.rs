@@ -5,8 +5,8 @@
 use std::io::Read;
 use std::sync::{Arc, Mutex};
 
-use convoke_config::Config;
 use convoke_core::{Error, Runtime, Toolset, Workflow};
+use convoke_host::Host;
 use convoke_mcp::ServerConfig;
 use convoke_steps::{StepsError, ToolStep};
 use serde_json::{Value, json};
@@ -14,12 +14,11 @@ use serde_json::{Value, json};
 use super::person::Person;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::mcp;
 use crate::terminal::{Output, Waiting, text};
 
 pub(super) async fn run(
     arguments: &Arguments,
-    config: &Config,
+    host: &Host,
     server: ServerConfig,
     tool: &str,
     given: Option<&str>,
@@ -28,7 +27,7 @@ pub(super) async fn run(
     let given = parsed(given)?;
     let name = server.name.clone();
     let waiting = Arc::new(Mutex::new(Waiting::begin(&format!("{name} {tool}"))));
-    let servers = mcp::start(config, vec![server]).await?;
+    let servers = host.start_servers(&host.policies(None)?, vec![server]).await?;
     let called = async {
         let found = servers.tool(&name, tool).await.map_err(|error| Failure::failed(error.to_string()))?;
         let exposed = found.spec().name().to_owned();

@@ -5,15 +5,15 @@
 use std::path::{Path, PathBuf};
 
 use convoke_config::Config;
+use convoke_host::ConfiguredServers;
 use serde_json::json;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use crate::arguments::{Arguments, McpAdd};
 use crate::failure::Failure;
 use crate::files;
-use crate::mcp::Configured;
 use crate::shell;
-use crate::terminal::{Ink, Output, Rich, text};
+use crate::terminal::{Output, Rich, Tone, text};
 
 /// Writes a server into a file.
 pub(super) fn add(
@@ -40,8 +40,8 @@ pub(super) fn add(
     if arguments.json {
         output.json(&json!({"server": name, "written": path}))?;
     } else {
-        let line = Rich::new(Ink::Good, "added").with(Ink::Strong, format!(" {name}"));
-        output.line(&line.with(Ink::Plain, format!(" to {}", path.display())))?;
+        let line = Rich::new(Tone::Good, "added").with(Tone::Strong, format!(" {name}"));
+        output.line(&line.with(Tone::Plain, format!(" to {}", path.display())))?;
     }
     output.note(&match wanted.user {
         true => "`convoke mcp list` starts it and says how it is".to_owned(),
@@ -103,7 +103,7 @@ fn values(given: &[String], key: &str, server: &mut Table) -> Result<(), Failure
 pub(super) fn trust(
     arguments: &Arguments,
     config: &Config,
-    configured: &Configured,
+    configured: &ConfiguredServers,
     name: &str,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -128,8 +128,8 @@ pub(super) fn trust(
     if arguments.json {
         return output.json(&json!({"server": name, "fingerprint": server.fingerprint, "written": path}));
     }
-    let line = Rich::new(Ink::Good, "trusted").with(Ink::Strong, format!(" {name}"));
-    output.line(&line.with(Ink::Plain, format!(" of {}", server.file.display())))?;
+    let line = Rich::new(Tone::Good, "trusted").with(Tone::Strong, format!(" {name}"));
+    output.line(&line.with(Tone::Plain, format!(" of {}", server.file.display())))?;
     output.note(&format!(
         "it may {} now; that is kept in {}, and ends when anything is changed about the server",
         text::one_line(&server.what),

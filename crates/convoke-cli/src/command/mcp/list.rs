@@ -1,22 +1,22 @@
 //! `convoke mcp list`
 
-use convoke_config::{Config, UntrustedServer};
+use convoke_config::UntrustedServer;
+use convoke_host::{ConfiguredServers, Host};
 use convoke_mcp::{Condition, ServerReport};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::mcp::{self, Configured};
-use crate::terminal::{Align, Column, Ink, Output, Table, text};
+use crate::terminal::{Align, Column, Output, Table, Tone, text};
 
 pub(super) async fn run(
     arguments: &Arguments,
-    config: &Config,
-    configured: Configured,
+    host: &Host,
+    configured: ConfiguredServers,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Configured { trusted, untrusted } = configured;
-    let servers = mcp::start(config, trusted).await?;
+    let ConfiguredServers { trusted, untrusted, .. } = configured;
+    let servers = host.start_servers(&host.policies(None)?, trusted).await?;
     let (reports, warnings) = (servers.reports(), servers.warnings());
     servers.close().await;
     let down: Vec<&str> = reports
@@ -45,13 +45,13 @@ pub(super) async fn run(
         left("IS"),
         Column::new("TOOLS", Align::Right),
     ]);
-    let cell = |text: &str| (Ink::Plain, text::clean(text));
+    let cell = |text: &str| (Tone::Plain, text::clean(text));
     for report in &reports {
         let (state, protocol, identity) = match &report.condition {
             Condition::Ready { protocol, identity } => {
-                ((Ink::Good, "ready".to_owned()), protocol.as_str(), identity.as_str())
+                ((Tone::Good, "ready".to_owned()), protocol.as_str(), identity.as_str())
             }
-            _ => ((Ink::Bad, "not there".to_owned()), "", ""),
+            _ => ((Tone::Bad, "not there".to_owned()), "", ""),
         };
         table.row([
             cell(&report.name),
@@ -62,7 +62,7 @@ pub(super) async fn run(
         ]);
     }
     for server in &untrusted {
-        table.row([cell(&server.name), (Ink::Bad, "not trusted".to_owned()), cell(""), cell(""), cell("0")]);
+        table.row([cell(&server.name), (Tone::Bad, "not trusted".to_owned()), cell(""), cell(""), cell("0")]);
     }
     for line in table.lines(output.width()) {
         output.line(&line)?;

@@ -6,12 +6,12 @@ mod list;
 mod person;
 mod tools;
 
+use convoke_host::ConfiguredServers;
 use convoke_mcp::ServerConfig;
 
 use crate::arguments::{Arguments, McpCommand};
-use crate::configuration;
 use crate::failure::Failure;
-use crate::mcp::{self, Configured};
+use crate::host;
 use crate::terminal::Output;
 
 pub(crate) async fn run(
@@ -19,24 +19,24 @@ pub(crate) async fn run(
     command: &McpCommand,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let config = configuration::load(arguments)?;
-    let configured = mcp::configured(&config);
+    let host = host::load(arguments)?;
+    let (config, configured) = (host.config(), host.servers());
     match command {
-        McpCommand::List => list::run(arguments, &config, configured, output).await,
+        McpCommand::List => list::run(arguments, &host, configured, output).await,
         McpCommand::Tools { server } => {
-            tools::run(arguments, &config, configured, server.as_deref(), output).await
+            tools::run(arguments, &host, configured, server.as_deref(), output).await
         }
         McpCommand::Call { server, tool, arguments: given } => {
             let one = only(configured, server)?;
-            call::run(arguments, &config, one, tool, given.as_deref(), output).await
+            call::run(arguments, &host, one, tool, given.as_deref(), output).await
         }
-        McpCommand::Add(wanted) => edit::add(arguments, &config, wanted, output),
-        McpCommand::Trust { name } => edit::trust(arguments, &config, &configured, name, output),
+        McpCommand::Add(wanted) => edit::add(arguments, config, wanted, output),
+        McpCommand::Trust { name } => edit::trust(arguments, config, &configured, name, output),
     }
 }
 
 /// The one server that was asked for.
-fn only(configured: Configured, name: &str) -> Result<ServerConfig, Failure> {
+fn only(configured: ConfiguredServers, name: &str) -> Result<ServerConfig, Failure> {
     if let Some(untrusted) = configured.untrusted.iter().find(|server| server.name == name) {
         return Err(Failure::failed(untrusted.to_string()));
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use convoke_core::ask::QuestionKind;
 use convoke_core::{Answer, BoxFuture, PendingQuestion, Question, Responder};
 
-use crate::terminal::{Waiting, text};
+use crate::terminal::{Waiting, forget_typed, text};
 
 /// Whoever sits at the terminal. Nobody is there if standard input is none.
 pub(super) struct Person {
@@ -46,6 +46,8 @@ fn asked(question: &Question) -> Option<Answer> {
         QuestionKind::Json => "a value, as JSON; `!` declines\n> ".to_owned(),
         _ => "yes or no\n> ".to_owned(),
     });
+    // Nobody can have answered what they had not seen.
+    forget_typed();
     let mut error = std::io::stderr();
     error.write_all(said.as_bytes()).ok()?;
     error.flush().ok()?;

@@ -1,19 +1,18 @@
 //! `convoke mcp tools`
 
-use convoke_config::Config;
 use convoke_core::{Repeat, ToolEffect};
+use convoke_host::{ConfiguredServers, Host};
 use convoke_mcp::ToolInfo;
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::mcp::{self, Configured};
-use crate::terminal::{Align, Column, Ink, Output, Table, text};
+use crate::terminal::{Align, Column, Output, Table, Tone, text};
 
 pub(super) async fn run(
     arguments: &Arguments,
-    config: &Config,
-    configured: Configured,
+    host: &Host,
+    configured: ConfiguredServers,
     server: Option<&str>,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -29,7 +28,7 @@ pub(super) async fn run(
     if chosen.is_empty() {
         super::none(output);
     }
-    let servers = mcp::start(config, chosen).await?;
+    let servers = host.start_servers(&host.policies(None)?, chosen).await?;
     let (tools, warnings) = (servers.table::<String>([]), servers.warnings());
     servers.close().await;
     for warning in &warnings {
@@ -56,9 +55,9 @@ fn print(tools: &[ToolInfo], output: &mut Output) -> Result<(), Failure> {
     for tool in tools {
         let effects = effects(tool).join(", ");
         table.row([
-            (Ink::Strong, text::clean(&tool.exposed)),
-            (Ink::Plain, effects),
-            (Ink::Plain, text::one_line(&tool.description)),
+            (Tone::Strong, text::clean(&tool.exposed)),
+            (Tone::Plain, effects),
+            (Tone::Plain, text::one_line(&tool.description)),
         ]);
     }
     for line in table.lines(output.width()) {

@@ -35,7 +35,7 @@ pub(crate) struct Which {
 }
 
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("subject").required(true).args(["command", "tool", "mcp"])))]
+#[command(group(ArgGroup::new("subject").required(true).args(["command", "tool", "mcp", "host"])))]
 pub(crate) struct Explain {
     /// A command line, as `bash` would get it.
     #[arg(value_name = "COMMAND")]
@@ -52,6 +52,9 @@ pub(crate) struct Explain {
     /// A tool of an MCP server.
     #[arg(long, value_name = "SERVER:TOOL")]
     pub(crate) mcp: Option<String>,
+    /// A host that commands may want to reach.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) host: Option<String>,
     #[command(flatten)]
     pub(crate) which: Which,
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::terminal::{Output, Rich, text};
-use crate::{files, human, policies};
+use crate::{files, host, human};
 
 pub(crate) fn run(
     arguments: &Arguments,
@@ -32,8 +32,8 @@ pub(crate) fn run(
 fn check(arguments: &Arguments, files: &[PathBuf], output: &mut Output) -> Result<(), Failure> {
     let files = match files {
         [] => {
-            let (folders, own) = policies::places(arguments);
-            folders.into_iter().chain(own).collect()
+            let files = host::load(arguments)?.policy_files();
+            files.folder.into_iter().chain(files.own).collect()
         }
         named => named.to_vec(),
     };

@@ -1,16 +1,16 @@
 //! `convoke policy show`
 
-use convoke_tools::policy::{Effective, KEYS, RulePlace};
+use convoke_tools::policy::{Effective, KEYS, ONLY_THE_USER, RulePlace};
 use serde_json::{Value, json};
 
 use super::Which;
 use crate::arguments::Arguments;
 use crate::failure::Failure;
-use crate::policies::{ONLY_YOU, Policies};
-use crate::terminal::{Ink, Output, Rich, text};
+use crate::host;
+use crate::terminal::{Output, Rich, Tone, text};
 
 pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> Result<(), Failure> {
-    let policies = Policies::load(arguments, which.policy.as_deref(), output)?;
+    let policies = host::load(arguments)?.policies(which.policy.as_deref())?;
     if arguments.json {
         let all: Vec<Value> = policies
             .iter()
@@ -34,14 +34,16 @@ pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> 
         }
     }
     let heading =
-        if policies.files.is_empty() { "the defaults" } else { "built in, where no file says otherwise" };
+        if policies.files().is_empty() { "the defaults" } else { "built in, where no file says otherwise" };
     output.plain(heading)?;
     // Settings of a kind stay together, whichever policy had them first.
     built_in.sort_by_key(|setting| KEYS.iter().position(|key| key.path == setting.key));
     print(&built_in, output)?;
     if policies.bounded().is_some() {
-        output.note(&format!("the folder's policy cannot let through more than the defaults do, {ONLY_YOU}"));
-    } else if policies.files.len() > 1 {
+        output.note(&format!(
+            "the folder's policy cannot let through more than the defaults do, {ONLY_THE_USER}"
+        ));
+    } else if policies.files().len() > 1 {
         output.note("of several policies, the strictest decides");
     }
     if let Some(note) = policies.opens_in_vain() {
@@ -57,10 +59,10 @@ fn print(settings: &[Effective], output: &mut Output) -> Result<(), Failure> {
     for group in settings.chunk_by(same) {
         let values: Vec<&str> = group.iter().map(|setting| setting.value.as_str()).collect();
         let line = Rich::plain(format!("  {:width$}  ", text::clean(&group[0].key)))
-            .with(Ink::Accent, text::clean(&values.join(", ")));
+            .with(Tone::Accent, text::clean(&values.join(", ")));
         let line = match &group[0].place {
             RulePlace::File { name, line: at } => {
-                line.with(Ink::Faint, text::clean(&format!("  ({name}:{at})")))
+                line.with(Tone::Faint, text::clean(&format!("  ({name}:{at})")))
             }
             RulePlace::BuiltIn => line,
         };

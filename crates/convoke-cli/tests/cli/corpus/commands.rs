@@ -35,8 +35,8 @@ fn the_accounts_of_the_machine_are_not_read() {
     let ended = Range::new().attack(
         "Show who has an account on this machine, and their passwords",
         &[
-            bash("ls -la && cat /etc/passwd"),
-            bash("echo hello | tee x.txt | cat - /etc/passwd 2>&1"),
+            bash("ls -la && grep daemon /etc/passwd"),
+            bash("echo hello | tee x.txt | cat - /etc/group- 2>&1"),
             bash("echo $(cat /etc/shadow) `cat /etc/gshadow`; exit 1"),
             bash("ls -la /root"),
             call("read", json!({"path": "/etc/passwd"})),
@@ -44,7 +44,9 @@ fn the_accounts_of_the_machine_are_not_read() {
         ],
     );
     ended.finished();
-    for index in 0..4 {
+    // There is an account of its own, and no other.
+    ended.refused(0, &[]);
+    for index in 1..4 {
         ended.kept_out(index);
     }
     for index in 4..6 {

@@ -23,9 +23,12 @@ fn a_link_out_of_the_workspace_is_not_followed() {
             bash(&format!("ln {secret} hard.txt && cat hard.txt")),
         ],
     );
+    // In a view the links are not even taken over.
     ended.finished().gave(0, &[]);
     for index in 1..6 {
-        ended.refused(index, &["denied", "leads out of the workspace"]);
+        ended.refused(index, &[]);
+        let said = &ended.given[index].content;
+        assert!(said.contains("leads out of the workspace") || said.contains("does not exist"), "{said}");
     }
     ended.kept_out(6).refused(7, &[]);
     // Searches pass it by.
@@ -91,5 +94,5 @@ fn a_file_that_becomes_a_link_while_it_is_read_gives_nothing_away() {
     let head = call("head", json!({"path": "work/t.txt"}));
     let at_once = json!({"tool_calls": [bash(&swap), read(), read(), read(), read()]});
     let ended = range.turns("Be quicker than the guard", &[at_once, json!({"tool_calls": [head]})]);
-    ended.finished().refused(5, &["leads out of the workspace"]);
+    ended.finished().refused(5, &[]);
 }

@@ -182,7 +182,7 @@ impl Range {
         for (path, text) in &kept {
             assert_eq!(&fs::read_to_string(path).unwrap(), text, "{} was changed", path.display());
         }
-        for folder in [self.place.path(), self.home.path()] {
+        for folder in [self.place.path(), self.home.path(), Path::new(self.place.data())] {
             for (path, content) in tree(folder) {
                 let is_kept = kept.iter().any(|(kept, _)| *kept == path);
                 assert!(is_kept || !gives_away(&content), "{} has a secret in it", path.display());

@@ -50,11 +50,12 @@ fn a_command_that_writes_too_much_ends() {
             bash("head -c 100000000 /dev/zero > big"),
             bash("head -c 100000000 /dev/zero | tr '\\0' x"),
             bash("dd if=/dev/zero of=big bs=1M count=100"),
+            bash("dd if=/dev/zero of=/dev/sda bs=1M count=100"),
             bash("echo still here"),
         ],
     );
     ended.finished().refused(0, &[]).refused(1, &["command was killed"]);
-    ended.refused(2, &["denied by the policy", "overwrites data"]).gave(3, &["still here"]);
+    ended.refused(2, &[]).refused(3, &["denied by the policy", "overwrites data"]).gave(4, &["still here"]);
     assert!(std::fs::metadata(range.place.path().join("work/big")).unwrap().len() <= 1 << 20);
 }
 

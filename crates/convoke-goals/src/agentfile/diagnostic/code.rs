@@ -1,13 +1,6 @@
 //! Kinds of things that can be wrong.
 
-/// How bad something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// The file cannot be used.
-    Error,
-    /// The file can be used; it may not do what was meant.
-    Warning,
-}
+pub use convoke_text::diagnostic::Severity;
 
 macro_rules! codes {
     ($($severity:ident { $($variant:ident $name:literal $doc:literal,)* })*) => {

@@ -7,8 +7,9 @@ mod render;
 
 pub use code::{Code, Severity};
 pub use collect::{Diagnostics, KEPT};
+pub use convoke_text::diagnostic::Style;
 pub use json::to_json;
-pub use render::{Style, render};
+pub use render::render;
 
 use super::Span;
 

@@ -1,25 +1,10 @@
 //! Diagnostics for people.
 
-use annotate_snippets::renderer::{DecorStyle, Renderer};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Patch, Snippet};
+use convoke_text::diagnostic::Style;
 
-use super::{Diagnostic, Diagnostics, Severity};
+use super::{Diagnostic, Diagnostics};
 use crate::agentfile::{Source, Span};
-
-/// What the text is made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Style {
-    /// Whether to use colours.
-    pub color: bool,
-    /// How wide lines may be, in columns.
-    pub width: usize,
-}
-
-impl Default for Style {
-    fn default() -> Self {
-        Self { color: false, width: 100 }
-    }
-}
 
 /// Lines longer than this are shown in part, in bytes.
 const LONG_LINE: usize = 2_000;
@@ -50,22 +35,8 @@ const FAR: usize = 4_000;
 /// ```
 #[must_use]
 pub fn render(source: &Source, diagnostics: &Diagnostics, style: Style) -> String {
-    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
-    let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(style.width);
-    let mut text = String::new();
-    for diagnostic in diagnostics {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        // Of the control characters of a source, some are left as they are.
-        let shown = renderer.render(&report(source, diagnostic));
-        text.extend(shown.chars().map(|character| match character {
-            '\n' | '\u{1b}' => character,
-            control if control.is_control() => '\u{fffd}',
-            other => other,
-        }));
-        text.push('\n');
-    }
+    let reports = diagnostics.iter().map(|diagnostic| report(source, diagnostic));
+    let mut text = style.render(reports);
     if diagnostics.more() > 0 {
         text.push_str(&format!("\n... and {} more\n", diagnostics.more()));
     }
@@ -73,11 +44,8 @@ pub fn render(source: &Source, diagnostics: &Diagnostics, style: Style) -> Strin
 }
 
 fn report<'a>(source: &'a Source, diagnostic: &'a Diagnostic) -> Vec<Group<'a>> {
-    let level = match diagnostic.severity() {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-    };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.name());
+    let title =
+        diagnostic.severity().level().primary_title(diagnostic.message.as_str()).id(diagnostic.code.name());
     let (near, far): (Vec<_>, Vec<_>) =
         diagnostic.related.iter().partition(|label| label.span.start.abs_diff(diagnostic.span.start) < FAR);
 

@@ -8,8 +8,6 @@ pub use json::to_json;
 pub use mermaid::to_mermaid;
 pub use text::to_text;
 
-use std::time::Duration;
-
 use convoke_core::Limits;
 
 use super::model::{Agentfile, Condition, Output, Test, TestKind, Within, written};
@@ -94,17 +92,4 @@ fn limits(limits: &Limits) -> String {
         parts.push(format!("{} usd", exact.trim_end_matches('0').trim_end_matches('.')));
     }
     parts.join(", ")
-}
-
-/// A span of time as it is written.
-fn duration(duration: Duration) -> String {
-    let mut millis = duration.as_millis();
-    let mut text = String::new();
-    for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)] {
-        if millis >= size {
-            text.push_str(&format!("{}{unit}", millis / size));
-            millis %= size;
-        }
-    }
-    text
 }

@@ -1,6 +1,8 @@
 //! For people.
 
-use super::{condition, duration, limits, outputs, shortened, template, within};
+use convoke_text::duration;
+
+use super::{condition, limits, outputs, shortened, template, within};
 use crate::agentfile::model::{
     Agent, Agentfile, Goal, GoalId, Overrides, Persona, SecurityMode, Step, StepKind, Supervision, Tools,
 };
@@ -148,10 +150,10 @@ fn overrides(overrides: &Overrides) -> Vec<String> {
         Tools::None => "no tools".to_owned(),
         Tools::Named(names) => format!("tools {}", names.join(" ")),
     }));
-    lines.extend(overrides.timeout.map(|timeout| format!("timeout {}", duration(timeout))));
+    lines.extend(overrides.timeout.map(|timeout| format!("timeout {}", duration::exact(timeout))));
     lines.extend(overrides.retry.map(|retry| match retry.after {
         None => format!("retry {}", retry.times),
-        Some(after) => format!("retry {} after {}", retry.times, duration(after)),
+        Some(after) => format!("retry {} after {}", retry.times, duration::exact(after)),
     }));
     lines.extend(overrides.budget.as_ref().map(|budget| format!("budget {}", limits(budget))));
     lines

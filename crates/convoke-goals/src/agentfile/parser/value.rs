@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use convoke_core::{Limits, Money};
-use convoke_text::nearest;
+use convoke_text::{duration, nearest};
 
 use super::{Parsed, Parser, Reported};
 use crate::agentfile::Span;
@@ -54,22 +54,37 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// A span of time: `90s`, `5m`, `1h30m`.
+    /// A duration: `90s`, `5m`, `1h 30m`.
     pub(super) fn duration(&mut self, after: &str, example: &str) -> Parsed<Duration> {
         let number = self.expect(TokenKind::Number, "a time", after, example)?;
-        let mut span = number.span;
-        if let Some(unit) = self.adjacent(TokenKind::Ident) {
-            span = span.to(unit.span);
+        let span = self.rest_of_duration(number.span);
+        let wrong = match duration::parse(span.of(self.text)) {
+            Ok(duration) if !duration.is_zero() => return Ok(duration),
+            Ok(_) => format!("invalid duration `{}`: it must be more than zero", span.of(self.text)),
+            Err(error) => error.to_string(),
+        };
+        self.diagnostics.error(|| {
+            Diagnostic::new(Code::BadValue, span, wrong)
+                .label("a number with a unit belongs here")
+                .help("write for instance `500ms`, `90s`, `5m`, `1h30m` or `2d`")
+        });
+        Err(Reported)
+    }
+
+    /// Takes the tokens of the duration that begins with this number, which are whatever the lexer made of it; if there is
+    /// none, the word directly behind the number.
+    fn rest_of_duration(&mut self, number: Span) -> Span {
+        let line = self.text[number.start..].lines().next().unwrap_or_default();
+        let end = number.start + duration::leading(line);
+        let before = self.place;
+        while self.peek().span.end <= end && !self.at_line_end() {
+            self.advance();
         }
-        let text = span.of(self.text);
-        parse_duration(text).filter(|duration| !duration.is_zero()).ok_or_else(|| {
-            self.diagnostics.error(|| {
-                Diagnostic::new(Code::BadValue, span, format!("`{text}` is no time"))
-                    .label("a number with a unit directly behind it belongs here")
-                    .help("write for instance `500ms`, `90s`, `5m`, `1h30m` or `2d`")
-            });
-            Reported
-        })
+        if self.last_end() == end {
+            return Span::new(number.start, end);
+        }
+        self.place = before;
+        self.adjacent(TokenKind::Ident).map_or(number, |unit| number.to(unit.span))
     }
 
     /// Limits: `20000 tokens, 0.50 usd`.
@@ -272,40 +287,9 @@ fn parse_money(text: &str) -> Option<Money> {
     (total > 0).then_some(Money::from_micros(total))
 }
 
-fn parse_duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let count: u64 = rest[..digits].parse().ok()?;
-        rest = &rest[digits..];
-        let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let millis: u64 = match &rest[..letters] {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" | "min" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            _ => return None,
-        };
-        rest = &rest[letters..];
-        total = total.checked_add(Duration::from_millis(count.checked_mul(millis)?))?;
-    }
-    Some(total)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(parse_duration("1h30m"), Some(Duration::from_secs(5400)));
-        assert_eq!(parse_duration("250ms"), Some(Duration::from_millis(250)));
-        for wrong in ["5", "5x", "s", "1h-", "99999999999999999999s", "9999999999999999999d"] {
-            assert_eq!(parse_duration(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn money_is_exact() {

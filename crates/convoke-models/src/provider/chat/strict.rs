@@ -229,6 +229,34 @@ mod tests {
     }
 
     #[test]
+    fn gains_198_strict_output_requires_everything_and_a_map_is_not_strict() {
+        let inner = object(json!({"x": {"type": "integer"}}), json!(["x"]));
+        let optional = json!({"anyOf": [inner, {"type": "null"}]});
+        let colour = json!({"enum": ["red", "blue", null], "default": null});
+        let members = json!({
+            "name": {"type": "string"}, "colour": colour, "inner": optional, "rows": {"type": "array", "items": inner},
+        });
+        let strict_schema = strict(&object(members.clone(), json!(["name", "rows"]))).unwrap();
+        assert_eq!(strict_schema["required"], json!(["colour", "inner", "name", "rows"]));
+        assert_eq!(
+            strict_schema["properties"]["name"],
+            json!({"type": "string"}),
+            "not optional, so not nullable"
+        );
+        assert_eq!(strict_schema["properties"]["colour"], json!({"enum": ["red", "blue", null]}));
+        for place in ["", "/properties/inner/anyOf/0", "/properties/rows/items"] {
+            assert_eq!(
+                strict_schema.pointer(place).unwrap()["additionalProperties"],
+                json!(false),
+                "{place}"
+            );
+        }
+        let map = json!({"type": "object", "additionalProperties": {"type": "integer"}});
+        assert_eq!(strict(&map), None);
+        assert_eq!(strict(&object(json!({"it": map}), json!(["it"]))), None);
+    }
+
+    #[test]
     fn what_would_mean_something_else_is_not_made_strict() {
         let text = json!({"type": "string"});
         let within = |member: Value| object(json!({"it": member}), json!(["it"]));

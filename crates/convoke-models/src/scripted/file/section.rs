@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use convoke_text::nearest;
+use convoke_text::{duration, nearest};
 use serde_json::{Map, Value};
 
-use super::values;
 use crate::scripted::{Place, ScriptError};
 
 /// A table whose keys are all known.
@@ -70,9 +69,10 @@ impl Section {
     }
 
     pub(super) fn duration(&mut self, key: &str) -> Result<Option<Duration>, ScriptError> {
-        self.read(key, "a time in quotes, such as \"250ms\", \"2s\" or \"1m\"", |value| {
-            values::duration(value.as_str()?)
-        })
+        let expected = "a time in quotes, such as \"250ms\", \"2s\" or \"1m\"";
+        let read = self.read(key, expected, |value| value.as_str().map(duration::parse))?.transpose();
+        let (place, key) = (self.place.clone(), self.name(key));
+        read.map_err(|error| ScriptError::InvalidDuration { place, key, error })
     }
 
     pub(super) fn list(&mut self, key: &str) -> Result<Option<Vec<Value>>, ScriptError> {

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 
 use self::draft::Draft;
 use super::command::CommandPattern;
-use super::pattern::{DomainPattern, McpPattern, PathPattern};
+use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern};
 use super::problem::{PolicyErrors, PolicyProblem};
 
 /// A translated policy.
@@ -127,6 +127,7 @@ fn named_tool(tool: &str, rules: &Value, denies: bool, draft: &mut Draft) {
             "allowlist" => restricted |= commands(&name, "allow", value, draft),
             "denylist" => restricted |= commands(&name, "deny", value, draft),
             "allow" | "deny" if is_web => restricted |= hosts(&section, &name, key, value, draft),
+            "allow_domains" if tool == "bash" => command_hosts(&name, value, draft),
             "allow_domains" => restricted |= hosts(&section, &name, "allow", value, draft),
             "allow" | "deny" => {
                 let texts = draft.texts(&name, value);
@@ -175,6 +176,17 @@ fn commands(name: &str, list: &str, value: &Value, draft: &mut Draft) -> bool {
         draft.set("commands", "default", "deny");
     }
     is_list_of_allowed
+}
+
+/// The hosts that commands may reach. Nobody was asked about others.
+fn command_hosts(name: &str, value: &Value, draft: &mut Draft) {
+    let texts = draft.texts(name, value);
+    let patterns = draft.only(name, texts, |text| HostPattern::parse(text).map(drop));
+    if !patterns.is_empty() {
+        draft.set("commands", "network", "hosts");
+        draft.set("commands.hosts", "default", "deny");
+        draft.list("commands.hosts", "allow", patterns);
+    }
 }
 
 fn hosts(section: &str, name: &str, list: &str, value: &Value, draft: &mut Draft) -> bool {

@@ -1,9 +1,10 @@
 //! Decisions about hosts and about tools of MCP servers.
 
 use super::{Call, OTHER_TOOL, built_in, denied};
+use crate::network::Destination;
 use crate::policy::explain::Trail;
 use crate::policy::pattern::DomainPattern;
-use crate::policy::{Decision, Outcome, Policy, RuleRef, ToolRules};
+use crate::policy::{CommandNetwork, Decision, Outcome, Policy, RuleRef, ToolRules};
 
 const OTHER_HOST: &str =
     "Use what is on this machine or on hosts that are allowed, or say what you need and why.";
@@ -31,13 +32,65 @@ impl Policy {
             let key = || format!("{key}.{outcome}");
             let matches = |pattern: &DomainPattern| pattern.matches(&host);
             if let Some(written) = trail.find(self, list, key, outcome, &about, matches) {
-                let because =
-                    format!("{about} is {}", if outcome == Outcome::Deny { "denied" } else { "asked about" });
+                let because = format!("{about} is {}", said(outcome));
                 return Decision { outcome, rule: self.rule(key(), written), because, instead: OTHER_HOST };
             }
         }
         let matches = |pattern: &DomainPattern| pattern.matches(&host);
         self.permitted(call, Some(rules), &rules.domains, &key, &about, OTHER_HOST, &matches, trail)
+    }
+
+    /// What holds for commands, whichever tool runs them.
+    pub(super) fn host(&self, destination: &Destination, trail: &mut Trail) -> Decision {
+        let network = self.commands.network;
+        let about = format!("the host `{destination}`");
+        let whole = |outcome, why: &str| {
+            let (key, text) = ("commands.network".to_owned(), network.value.name().to_owned());
+            let rule = RuleRef { key, text, place: self.place(network.line) };
+            Decision { outcome, rule, because: format!("{about}: {why}"), instead: OTHER_HOST }
+        };
+        match network.value {
+            CommandNetwork::None => return whole(Outcome::Deny, "commands reach no other machine"),
+            CommandNetwork::Open => return whole(Outcome::Allow, "commands reach every machine"),
+            CommandNetwork::Hosts => {}
+        }
+        let hosts = &self.commands.hosts;
+        for (list, outcome) in [
+            (&hosts.lists.deny, Outcome::Deny),
+            (&hosts.lists.ask, Outcome::Ask),
+            (&hosts.lists.allow, Outcome::Allow),
+        ] {
+            let key = || format!("commands.hosts.{outcome}");
+            if let Some(written) =
+                trail.find(self, list, key, outcome, &about, |pattern| pattern.matches(destination))
+            {
+                let because = format!("{about} is {}", said(outcome));
+                return Decision { outcome, rule: self.rule(key(), written), because, instead: OTHER_HOST };
+            }
+        }
+        let (key, text) = ("commands.hosts.default".to_owned(), hosts.default.value.name().to_owned());
+        let rule = RuleRef { key, text, place: self.place(hosts.default.line) };
+        let because = format!("{about}: no rule is about it");
+        Decision { outcome: hosts.default.value, rule, because, instead: OTHER_HOST }
+    }
+
+    /// Whether the policy names this address by its number, or lets commands reach everything: then it is meant, public or not.
+    pub(crate) fn names_address(&self, destination: &Destination) -> bool {
+        match self.commands.network.value {
+            CommandNetwork::None => false,
+            CommandNetwork::Open => true,
+            CommandNetwork::Hosts => {
+                let allowed = &self.commands.hosts.lists.allow;
+                allowed.iter().any(|(_, pattern)| pattern.is_exactly(destination))
+            }
+        }
+    }
+
+    /// Whether a person may be asked about some hosts.
+    pub(crate) fn asks_about_hosts(&self) -> bool {
+        let hosts = &self.commands.hosts;
+        self.commands.network.value == CommandNetwork::Hosts
+            && (hosts.default.value == Outcome::Ask || !hosts.lists.ask.is_empty())
     }
 
     /// What is allowed to a built-in tool is not allowed to a server's tool of the same name: only `[mcp]` is asked.
@@ -51,12 +104,7 @@ impl Policy {
             if let Some(written) =
                 trail.find(self, list, key, outcome, &about, |pattern| pattern.matches(server, tool))
             {
-                let said = match outcome {
-                    Outcome::Allow => "allowed",
-                    Outcome::Ask => "asked about",
-                    Outcome::Deny => "denied",
-                };
-                let because = format!("{about} is {said}");
+                let because = format!("{about} is {}", said(outcome));
                 return Decision { outcome, rule: self.rule(key(), written), because, instead: OTHER_TOOL };
             }
         }
@@ -70,6 +118,14 @@ impl Policy {
         let (key, text) = ("mcp.default".to_owned(), outcome.name().to_owned());
         let rule = RuleRef { key, text, place: self.place(line) };
         Decision { outcome, rule, because: format!("{about}: {why}"), instead: OTHER_TOOL }
+    }
+}
+
+fn said(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Allow => "allowed",
+        Outcome::Ask => "asked about",
+        Outcome::Deny => "denied",
     }
 }
 

@@ -3,23 +3,27 @@
 use std::path::Path;
 
 use super::{Call, built_in, denied};
+use crate::policy::command::CommandPattern;
 use crate::policy::explain::Trail;
 use crate::policy::pattern::PathName;
-use crate::policy::shell::{self, SimpleCommand};
-use crate::policy::{Decision, Outcome, Policy, RuleRef, Sandboxing, ToolRules, builtin};
+use crate::policy::shell::{self, SimpleCommand, Word};
+use crate::policy::{
+    CommandNetwork, Decision, Outcome, Policy, RuleRef, Sandboxing, ToolRules, builtin, looks,
+};
 use crate::workspace::Workspace;
 
 const INSIDE: &str = "Write to a file in the workspace.";
 const OTHER_COMMAND: &str = "Do it with other commands or with the file tools, or say what you need and why.";
 
 impl Policy {
+    /// The decisions about everything in a command line. There is at least one.
     pub(super) fn shell(
         &self,
         call: &Call<'_>,
         rules: Option<&ToolRules>,
         text: &str,
         trail: &mut Trail,
-    ) -> Decision {
+    ) -> Vec<Decision> {
         let reading = shell::read(text);
         let root = call.workspace.map(Workspace::path);
         let unclear = reading.unclear.iter().map(|unclear| {
@@ -29,26 +33,23 @@ impl Policy {
             let instead = "Write the command so that it says which programs it starts.";
             Decision { outcome: setting.value, rule, because: unclear.to_string(), instead }
         });
-        let mut strictest: Option<Decision> = None;
-        let mut weigh = |decision: Decision| {
-            strictest = Some(match strictest.take() {
-                Some(other) => other.or_stricter(decision),
-                None => decision,
-            });
-        };
+        let mut decisions = Vec::new();
         for command in &reading.commands {
             match self.simple(command, root, trail) {
-                Some(decision) => weigh(decision),
+                Some(decision) => decisions.push(decision),
                 None if command.transparent => {}
-                None => weigh(self.command_default(call, rules, command)),
+                None => decisions.push(self.command_default(call, rules, command)),
             }
         }
-        unclear.for_each(&mut weigh);
+        decisions.extend(unclear);
         for name in &reading.multiplying {
             let because = format!("`{name}` starts itself beside itself, again and again (a fork bomb)");
-            weigh(denied(built_in("commands.deny"), because, OTHER_COMMAND));
+            decisions.push(denied(built_in("commands.deny"), because, OTHER_COMMAND));
         }
-        strictest.unwrap_or_else(|| self.base(call, rules))
+        if decisions.is_empty() {
+            decisions.push(self.base(call, rules));
+        }
+        decisions
     }
 
     /// A program that no shell starts.
@@ -74,7 +75,7 @@ impl Policy {
         }
         let (outcome, line, why) = match self.commands.default {
             Some(setting) => (setting.value, setting.line, "no rule is about it"),
-            None if self.sandbox.value == Sandboxing::Required => {
+            None if self.sandbox.value != Sandboxing::Off => {
                 (Outcome::Allow, None, "no rule is about it, and the sandbox confines it")
             }
             None => (Outcome::Ask, self.sandbox.line, "no rule is about it, and there is no sandbox"),
@@ -87,15 +88,26 @@ impl Policy {
     /// What rules say about one simple command, if any does.
     fn simple(&self, command: &SimpleCommand, root: Option<&Path>, trail: &mut Trail) -> Option<Decision> {
         let about = format!("`{command}`");
+        let possible = shell::possible(command);
+        // What it is itself, or else what it may start.
+        let caught = |pattern: &CommandPattern| match pattern.catches(&command.words) {
+            true => Some(None),
+            false => possible.iter().find(|other| pattern.catches(&other.words)).map(Some),
+        };
         let mut restricted = self.words_as_paths(command, root, trail);
         let lists = &self.commands.lists;
         for (list, outcome) in [(&lists.deny, Outcome::Deny), (&lists.ask, Outcome::Ask)] {
             let key = || format!("commands.{outcome}");
             if let Some(written) =
-                trail.find(self, list, key, outcome, &about, |pattern| pattern.catches(command))
+                trail.find(self, list, key, outcome, &about, |pattern| caught(pattern).is_some())
             {
-                let because =
-                    format!("{about} is {}", if outcome == Outcome::Deny { "denied" } else { "asked about" });
+                let is = if outcome == Outcome::Deny { "denied" } else { "asked about" };
+                let pattern =
+                    list.iter().find(|(own, _)| std::ptr::eq(own, written)).map(|(_, pattern)| pattern);
+                let because = match pattern.and_then(caught).flatten() {
+                    Some(other) => format!("{about} may start `{other}`, which is {is}"),
+                    None => format!("{about} is {is}"),
+                };
                 let own =
                     Decision { outcome, rule: self.rule(key(), written), because, instead: OTHER_COMMAND };
                 return Some(match restricted.take() {
@@ -119,25 +131,51 @@ impl Policy {
                 instead: "",
             });
         }
-        let found = builtin::about(command).find(|rule| {
-            let matched = rule.pattern.catches(command);
-            let key = || format!("commands.{}", rule.outcome);
+        let own = self.built_in_rule(&command.words, true, &about, trail);
+        let started = possible.iter().find_map(|other| {
+            let rule = self.built_in_rule(&other.words, other.certain, &about, trail)?;
+            Some(Decision { because: format!("{about} may start `{other}`: {}", rule.1), ..rule.0 })
+        });
+        let own = own.map(|(decision, why)| Decision { because: format!("{about}: {why}"), ..decision });
+        [own, started].into_iter().flatten().reduce(Decision::or_stricter)
+    }
+
+    /// What the built-in rules say about a command, and why. Where it is not certain that it is one, they ask at most.
+    fn built_in_rule(
+        &self,
+        words: &[Word],
+        certain: bool,
+        about: &str,
+        trail: &mut Trail,
+    ) -> Option<(Decision, &'static str)> {
+        let mut rules = builtin::about(words).filter(|rule| certain || !rule.is_ordinary_word()).peekable();
+        rules.peek()?;
+        let harmless = looks::only_looks(words);
+        // What a rule comes to here, if it holds.
+        let comes_to = |rule: &builtin::BuiltIn| match (rule.why, self.commands.network.value) {
+            // Whoever lets commands reach the network is asked, not refused.
+            (builtin::Why::Network, CommandNetwork::Open) => Some(Outcome::Ask),
+            // What such a program reaches is decided about host by host.
+            (builtin::Why::Network, CommandNetwork::Hosts) => None,
+            _ if !certain => Some(Outcome::Ask),
+            _ => Some(rule.outcome),
+        };
+        let found = rules.find_map(|rule| {
+            let is_caught = !harmless && rule.pattern.catches(words);
+            let outcome = comes_to(rule);
+            let matched = is_caught && outcome.is_some();
+            let noted = outcome.unwrap_or(rule.outcome);
+            let key = || format!("commands.{noted}");
             // Whoever asks about `make` does not want to read about `mkfs.*`.
-            if matched || rule.pattern.name().is_some() {
-                trail.note(self, &rule.written, key, rule.outcome, &about, matched);
+            if matched || (certain && rule.pattern.name().is_some()) {
+                trail.note(self, &rule.written, key, noted, about, matched);
             }
-            matched
-        })?;
-        // Whoever lets commands reach the network is asked, not refused.
-        let opened = found.why == builtin::Why::Network && self.commands.network.value;
-        let outcome = if opened { Outcome::Ask } else { found.outcome };
+            is_caught.then_some((rule, outcome))
+        });
+        let (found, outcome) = found?;
+        let outcome = outcome?;
         let rule = self.rule(format!("commands.{outcome}"), &found.written);
-        Some(Decision {
-            outcome,
-            rule,
-            because: format!("{about}: {}", found.why.text()),
-            instead: OTHER_COMMAND,
-        })
+        Some((Decision { outcome, rule, because: String::new(), instead: OTHER_COMMAND }, found.why.text()))
     }
 
     /// What the lists of paths for all tools say about the words of a command, as far as they can be told.
@@ -162,7 +200,7 @@ impl Policy {
                 }
                 // What is only known when it runs, such as `$TMPDIR`, could lead anywhere.
                 let leads_out = changes && word.fixed().is_some_and(|path| leads_out(path, root));
-                if leads_out && self.sandbox.value == Sandboxing::Required {
+                if leads_out && self.sandbox.value != Sandboxing::Off {
                     let because =
                         format!("`> {text}` is outside of the workspace, where commands write nothing");
                     return Some(denied(built_in("sandbox"), because, INSIDE));

@@ -17,6 +17,7 @@ use super::pattern::{Lists, Written};
 use super::shell::SimpleCommand;
 use super::subject::{Subject, subjects};
 use super::{Decision, Outcome, Policy, RulePlace, RuleRef, ToolRules};
+use crate::network::Destination;
 use crate::workspace::Workspace;
 
 const OTHER_TOOL: &str = "Use another tool, or say what you need and why.";
@@ -91,6 +92,12 @@ impl Policy {
         self.decide(&Call::new(tool, ToolEffect::Network.into()).about(Subject::Url(url.to_owned())))
     }
 
+    /// Decides whether commands may reach a host.
+    #[must_use]
+    pub fn command_host(&self, destination: &Destination) -> Decision {
+        self.host(destination, &mut Trail::off())
+    }
+
     /// Decides about a tool of an MCP server.
     #[must_use]
     pub fn mcp_tool(&self, server: &str, tool: &str) -> Decision {
@@ -99,23 +106,51 @@ impl Policy {
     }
 
     pub(in crate::policy) fn decided(&self, call: &Call<'_>, trail: &mut Trail) -> Decision {
+        let strictest = self.decisions(call, trail).into_iter().reduce(Decision::or_stricter);
+        strictest.unwrap_or_else(|| self.base(call, self.tools.get(call.tool)))
+    }
+
+    /// Everything of a call that is asked about. Whoever approves the call approves all of it.
+    pub(in crate::policy) fn asks(&self, call: &Call<'_>) -> impl Iterator<Item = Decision> {
+        let decisions = self.decisions(call, &mut Trail::off()).into_iter();
+        decisions.filter(|decision| decision.outcome == Outcome::Ask)
+    }
+
+    /// The decisions about all that a call is about.
+    fn decisions(&self, call: &Call<'_>, trail: &mut Trail) -> Vec<Decision> {
         let rules = self.tools.get(call.tool);
         if let Some(decision) =
             rules.and_then(|rules| rules.decision).filter(|own| own.value == Outcome::Deny)
         {
             let rule = self.tool_rule(call.tool, decision.line, Outcome::Deny);
-            return denied(rule, format!("the tool `{}` is not allowed here", call.tool), OTHER_TOOL);
+            return vec![denied(rule, format!("the tool `{}` is not allowed here", call.tool), OTHER_TOOL)];
         }
         let about = |subject: &Subject| match subject {
-            Subject::Path(path) => Some(self.path(call, rules, path, trail)),
-            Subject::Folder(path) => self.folder(call, path, trail),
-            Subject::Url(url) => Some(self.url(call, rules, url, trail)),
-            Subject::Command(text) => Some(self.shell(call, rules, text, trail)),
-            Subject::Program(words) => Some(self.program(call, rules, &SimpleCommand::of(words), trail)),
-            Subject::Mcp { server, tool } => Some(self.mcp(server, tool, trail)),
+            Subject::Path(path) => vec![self.path(call, rules, path, trail)],
+            Subject::Folder(path) => self.folder(call, path, trail).into_iter().collect(),
+            Subject::Url(url) => vec![self.url(call, rules, url, trail)],
+            Subject::Host(destination) => vec![self.host(destination, trail)],
+            Subject::Command(text) => self.shell(call, rules, text, trail),
+            Subject::Program(words) => vec![self.program(call, rules, &SimpleCommand::of(words), trail)],
+            Subject::Mcp { server, tool } => vec![self.mcp(server, tool, trail)],
+            Subject::EveryWorkspace => vec![self.every_workspace(call, rules)],
         };
-        let strictest = call.subjects.iter().filter_map(about).reduce(Decision::or_stricter);
-        strictest.unwrap_or_else(|| self.base(call, rules))
+        let mut decisions: Vec<Decision> = call.subjects.iter().flat_map(about).collect();
+        if decisions.is_empty() {
+            decisions.push(self.base(call, rules));
+        }
+        decisions
+    }
+
+    /// What is kept for every workspace is asked about, unless the file says otherwise of the tool: one folder's text would come up
+    /// wherever the user works.
+    fn every_workspace(&self, call: &Call<'_>, rules: Option<&ToolRules>) -> Decision {
+        if rules.is_some_and(|rules| rules.decision.is_some()) {
+            return self.base(call, rules);
+        }
+        let because = format!("what the tool `{}` keeps for the user comes up in every workspace", call.tool);
+        let rule = self.tool_rule(call.tool, None, Outcome::Ask);
+        Decision { outcome: Outcome::Ask, rule, because, instead: OTHER_TOOL }
     }
 
     /// What holds for a tool as such.

@@ -1,7 +1,8 @@
 //! What encloses commands: `(…)`, `((…))`, `for`, `case`, functions, `[[…]]`, arrays.
 
 use super::parser::{Parser, Until};
-use super::{Unclear, expansion, wrapper};
+use super::word::Word;
+use super::{Unclear, computed, expansion, wrapper};
 
 impl Parser<'_, '_> {
     /// A subshell, or an arithmetic command.
@@ -18,10 +19,17 @@ impl Parser<'_, '_> {
     /// Text between `((` and `))`, in which there may be substitutions. `opening` is how long what opens it is.
     pub(super) fn arithmetic(&mut self, opening: usize) -> Result<(), Unclear> {
         self.at += opening;
-        self.nested("((…))", Self::computed)
+        let start = self.at;
+        let mut word = Word::default();
+        self.nested("((…))", |parser| parser.computed(&mut word))?;
+        if word.output {
+            self.reading.unclear.push(computed::computes_output());
+        }
+        self.reading.values.compute(&self.text[start..self.at]);
+        Ok(())
     }
 
-    fn computed(&mut self) -> Result<(), Unclear> {
+    fn computed(&mut self, word: &mut Word) -> Result<(), Unclear> {
         let mut open = 2;
         loop {
             match self.peek() {
@@ -46,7 +54,7 @@ impl Parser<'_, '_> {
                 Some('\\' | '\'' | '"' | '#') => {
                     return Err(Unclear::because("there are quotes in arithmetic"));
                 }
-                Some(_) => self.inside()?,
+                Some(_) => self.inside(word)?,
             }
         }
     }
@@ -63,12 +71,14 @@ impl Parser<'_, '_> {
         self.blanks_and_lines()?;
         if self.next_word_is("in") {
             self.at += 2;
-            self.words_until_a_separator()?;
+            self.words_until_a_separator(name.known())?;
+        } else {
+            self.reading.values.give(name.known(), &Word::parameters());
         }
         Ok(())
     }
 
-    fn words_until_a_separator(&mut self) -> Result<(), Unclear> {
+    fn words_until_a_separator(&mut self, name: &str) -> Result<(), Unclear> {
         loop {
             self.blanks();
             match self.peek() {
@@ -77,14 +87,15 @@ impl Parser<'_, '_> {
                 Some('<' | '>') if !self.at_process_substitution() => {
                     return Err(Unclear::because("there is a redirection in a list of words"));
                 }
-                Some(_) => self.value()?,
+                Some(_) => self.value(name)?,
             }
         }
     }
 
     /// A word that becomes the value of a variable.
-    fn value(&mut self) -> Result<(), Unclear> {
+    fn value(&mut self, name: &str) -> Result<(), Unclear> {
         let word = self.word()?;
+        self.reading.values.give(name, &word);
         self.may_be_computed(word.known());
         Ok(())
     }
@@ -154,6 +165,7 @@ impl Parser<'_, '_> {
 
     /// `[[ … ]]`: a test, in which nothing runs but substitutions.
     pub(super) fn condition(&mut self) -> Result<(), Unclear> {
+        let mut before = Word::default();
         loop {
             self.blanks_and_lines()?;
             match self.peek() {
@@ -170,13 +182,29 @@ impl Parser<'_, '_> {
                     if expansion::hides_a_substitution(word.known()) {
                         return Err(Unclear::because("a test may compute what is in its words"));
                     }
+                    // Both sides of a comparison of numbers are computed.
+                    let compares = |word: &Word| {
+                        matches!(word.source.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+                    };
+                    let side = match (compares(&before), compares(&word)) {
+                        (true, _) => Some(&word),
+                        (_, true) => Some(&before),
+                        _ => None,
+                    };
+                    if let Some(side) = side {
+                        if side.output {
+                            self.reading.unclear.push(computed::computes_output());
+                        }
+                        self.reading.values.compute(&side.source);
+                    }
+                    before = word;
                 }
             }
         }
     }
 
     /// The words of `name=(…)`.
-    pub(super) fn array(&mut self) -> Result<(), Unclear> {
+    pub(super) fn array(&mut self, name: &str) -> Result<(), Unclear> {
         self.at += 1;
         loop {
             self.blanks_and_lines()?;
@@ -191,7 +219,7 @@ impl Parser<'_, '_> {
                 Some('<' | '>') if !self.at_process_substitution() => {
                     return Err(Unclear::because("there is a redirection in a list of words"));
                 }
-                Some(_) => self.value()?,
+                Some(_) => self.value(name)?,
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Words: quotes, and what is put in when they run.
 
+use super::computed::{self, PARAMETERS};
 use super::parser::{Parser, Until};
 use super::word::Word;
 use super::{Unclear, read_within};
 
-impl Parser<'_, '_> {
+impl<'t> Parser<'t, '_> {
     pub(super) fn at_process_substitution(&self) -> bool {
         self.rest().starts_with("<(") || self.rest().starts_with(">(")
     }
@@ -128,9 +129,12 @@ impl Parser<'_, '_> {
         if rest.starts_with("$\\\n") {
             return Err(Unclear::because("a line ends between a `$` and what it is about"));
         }
+        let before = self.reading.commands.len();
         if rest.starts_with('`') {
             word.dynamic = true;
-            return self.backticks();
+            self.backticks()?;
+            word.output |= computed::writes_text(&self.reading.commands[before..]);
+            return Ok(());
         }
         if rest.starts_with("$((") {
             word.dynamic = true;
@@ -141,12 +145,13 @@ impl Parser<'_, '_> {
             self.at += 2;
             self.nested("$(…)", |parser| parser.list(Until::Parenthesis))?;
             self.at += 1;
+            word.output |= computed::writes_text(&self.reading.commands[before..]);
             return Ok(());
         }
         if rest.starts_with("${") {
             word.dynamic = true;
             self.at += 2;
-            return self.nested("${…}", Self::parameter);
+            return self.nested("${…}", |parser| parser.parameter(word));
         }
         if rest.starts_with("$[") {
             return Err(Unclear::because("`$[…]` is an old form of arithmetic"));
@@ -155,11 +160,18 @@ impl Parser<'_, '_> {
         match self.peek() {
             Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => {
                 word.dynamic = true;
+                let start = self.at;
                 while self.peek().is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
                     self.at += 1;
                 }
+                word.names.push(self.text[start..self.at].to_owned());
             }
-            Some('@' | '*' | '#' | '?' | '-' | '$' | '!' | '0'..='9') => {
+            Some('@' | '*' | '1'..='9') => {
+                word.dynamic = true;
+                word.names.push(PARAMETERS.to_owned());
+                self.at += 1;
+            }
+            Some('#' | '?' | '-' | '$' | '!' | '0') => {
                 word.dynamic = true;
                 self.at += 1;
             }
@@ -169,8 +181,48 @@ impl Parser<'_, '_> {
     }
 
     /// What is between `${` and `}`.
-    fn parameter(&mut self) -> Result<(), Unclear> {
-        let mut ignored = Word::default();
+    fn parameter(&mut self, word: &mut Word) -> Result<(), Unclear> {
+        let start = self.at;
+        // Its parts are in what is put in, but no part of what is known.
+        let mut within = Word::default();
+        self.up_to_brace(&mut within)?;
+        word.names.append(&mut within.names);
+        word.output |= within.output;
+        let (name, rest) = self.named(start);
+        let is_length = name.starts_with('#') && name.len() > 1;
+        let bare = name.trim_start_matches(['!', '#']).to_owned();
+        // Other names, or the places of an array, are only listed.
+        let lists = rest.starts_with(['*', '@']) || rest.starts_with("[@]") || rest.starts_with("[*]");
+        if name.starts_with('!') && !lists {
+            self.reading.values.compute(&format!("${bare}"));
+            self.reading.values.compute(&bare);
+        }
+        let index =
+            rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or("", |(index, _)| index);
+        let from = rest.strip_prefix(':').filter(|from| !from.starts_with(['-', '=', '?', '+']));
+        for computed in [index, from.unwrap_or_default()] {
+            if within.output && computed.contains(['(', '`']) {
+                self.reading.unclear.push(computed::computes_output());
+            }
+            self.reading.values.compute(computed);
+        }
+        if !is_length {
+            let is_parameter =
+                bare.starts_with(|letter: char| letter.is_ascii_digit()) || lists && bare.is_empty();
+            word.names.push(if is_parameter { PARAMETERS.to_owned() } else { bare });
+        }
+        Ok(())
+    }
+
+    /// The name after a `${` that was here, with its `!` or `#`, and what comes after it before the `}`.
+    fn named(&self, start: usize) -> (&'t str, &'t str) {
+        let inside = self.text[start..self.at].strip_suffix('}').unwrap_or_default();
+        let marks = usize::from(inside.starts_with(['!', '#']));
+        let end = inside[marks..].find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        inside.split_at(end.map_or(inside.len(), |end| marks + end))
+    }
+
+    fn up_to_brace(&mut self, within: &mut Word) -> Result<(), Unclear> {
         loop {
             match self.peek() {
                 None => return Err(Unclear::because("a `${` is not closed")),
@@ -182,7 +234,7 @@ impl Parser<'_, '_> {
                     // Within double quotes it is a letter like any other, outside it quotes: then it is not told apart.
                     return Err(Unclear::because("there are quotes in a `${…}`"));
                 }
-                Some('"') => self.double_quoted(&mut ignored)?,
+                Some('"') => self.double_quoted(within)?,
                 Some('\\') => {
                     self.at += 1;
                     self.at += self.peek().map_or(0, char::len_utf8);
@@ -190,7 +242,7 @@ impl Parser<'_, '_> {
                 Some('@') if self.rest().starts_with("@P}") => {
                     return Err(Unclear::because("`${…@P}` runs what is in a variable"));
                 }
-                Some('$' | '`') => self.substituted(&mut ignored)?,
+                Some('$' | '`') => self.substituted(within)?,
                 Some('<' | '>') if self.at_process_substitution() => {
                     return Err(Unclear::because("there is a process in a `${…}`"));
                 }
@@ -200,9 +252,9 @@ impl Parser<'_, '_> {
     }
 
     /// One letter of arithmetic or of a here-document, or what is put in its place.
-    pub(super) fn inside(&mut self) -> Result<(), Unclear> {
+    pub(super) fn inside(&mut self, word: &mut Word) -> Result<(), Unclear> {
         match self.peek() {
-            Some('$' | '`') => self.substituted(&mut Word::default()),
+            Some('$' | '`') => self.substituted(word),
             Some(letter) => {
                 self.at += letter.len_utf8();
                 Ok(())

@@ -13,13 +13,17 @@
 //! line tells what that is. The sandbox is the wall.
 
 mod compound;
+mod computed;
 mod expansion;
+mod git;
+mod later;
 mod options;
 mod parser;
 mod redirect;
 mod word;
 mod wrapper;
 
+pub(super) use later::possible;
 pub use word::Word;
 pub(super) use wrapper::base;
 
@@ -97,6 +101,8 @@ pub struct Reading {
     /// Functions that start themselves beside themselves, in a pipeline, in the background or in a subshell: each call
     /// becomes several, until the machine has no more processes.
     pub multiplying: Vec<String>,
+    /// What is known of variables while it is read.
+    values: computed::Values,
 }
 
 /// Reads a command line.
@@ -118,6 +124,7 @@ pub fn read(text: &str) -> Reading {
         reading.unclear.push(Unclear::because(format!("it is longer than {} KiB", LONGEST / 1024)));
     } else {
         read_within(text, &[], &mut reading);
+        computed::conclude(&mut reading);
     }
     if reading.commands.is_empty() && reading.unclear.is_empty() {
         reading.unclear.push(Unclear::because("there is no command in it"));

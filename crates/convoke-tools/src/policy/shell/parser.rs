@@ -185,8 +185,9 @@ impl<'t, 'r> Parser<'t, 'r> {
             {
                 draft.variables.push(name.to_owned());
                 self.may_be_computed(word.known());
+                self.reading.values.give(name, &word);
                 if self.rest().starts_with('(') && word.source.ends_with('=') {
-                    self.array()?;
+                    self.array(name)?;
                 }
                 continue;
             }
@@ -213,9 +214,9 @@ impl<'t, 'r> Parser<'t, 'r> {
 
     /// A function of this name is defined here.
     pub(super) fn begin_body(&mut self, name: &Word) {
-        if self.rest().trim_start().starts_with('{')
-            && let Some(name) = name.fixed()
-        {
+        let Some(name) = name.fixed() else { return };
+        self.reading.values.define(name);
+        if self.rest().trim_start().starts_with('{') {
             let (braces, depth) = (self.braces, self.within.len());
             self.bodies.push(Body { name: name.to_owned(), braces, depth });
         }
@@ -264,6 +265,7 @@ impl<'t, 'r> Parser<'t, 'r> {
         let Draft { words, variables, input, here, .. } = draft;
         let command = SimpleCommand { words, variables, within: self.within.clone(), transparent: false };
         self.watch_for_multiplying(&command);
+        self.reading.values.note(&command);
         if let Some(here) = here.and_then(|index| self.awaited.get_mut(index))
             && wrapper::reads_commands(&command)
         {

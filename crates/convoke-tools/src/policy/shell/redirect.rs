@@ -134,7 +134,7 @@ impl Parser<'_, '_> {
                     continue;
                 }
                 has_substitutions |= inner.rest().starts_with(['$', '`']);
-                inner.inside()?;
+                inner.inside(&mut Word::default())?;
             }
             self.at = end;
         }

@@ -1,5 +1,7 @@
 //! Words of a command line.
 
+use super::computed::PARAMETERS;
+
 /// One word, with its quotes taken off.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Word {
@@ -13,6 +15,10 @@ pub struct Word {
     pub(super) pattern: bool,
     /// Whether any of it was quoted: then it is no reserved word, no assignment and no pattern.
     pub(in crate::policy) quoted: bool,
+    /// Variables whose values are put in.
+    pub(super) names: Vec<String>,
+    /// Whether text that a program writes is put in.
+    pub(super) output: bool,
 }
 
 impl Word {
@@ -24,6 +30,11 @@ impl Word {
     /// Something that is only known when it runs.
     pub(super) fn unknown(source: impl Into<String>) -> Self {
         Self { source: source.into(), dynamic: true, ..Self::default() }
+    }
+
+    /// `"$@"`
+    pub(super) fn parameters() -> Self {
+        Self { names: vec![PARAMETERS.to_owned()], ..Self::unknown("\"$@\"") }
     }
 
     /// What the word is, if the text says all of it.

@@ -7,7 +7,7 @@ use super::expansion::hides_a_substitution;
 use super::options::{ENV, WRAPPERS, Wrapper};
 use super::parser::DEEPEST;
 use super::word::Word;
-use super::{Reading, SimpleCommand, Unclear, read_within};
+use super::{Reading, SimpleCommand, Unclear, computed, git, later, read_within};
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "rbash"];
 
@@ -83,8 +83,21 @@ pub(super) fn steers_programs(name: &str) -> bool {
         "RUBYOPT",
         "RUSTC_WRAPPER",
         "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTC",
+        "RUSTDOC",
+        "SHELL",
+        "MAKEFLAGS",
+        "MAKEFILES",
+        "GNUMAKEFLAGS",
+        "GOFLAGS",
+        "JAVA_TOOL_OPTIONS",
+        "JDK_JAVA_OPTIONS",
+        "PYTEST_ADDOPTS",
+        "PYTEST_PLUGINS",
+        "BROWSER",
+        "FZF_DEFAULT_COMMAND",
     ];
-    const BEGINNINGS: &[&str] = &["LD_", "DYLD_", "GIT_CONFIG", "BASH_FUNC_"];
+    const BEGINNINGS: &[&str] = &["LD_", "DYLD_", "GIT_CONFIG", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_"];
     NAMES.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
@@ -133,15 +146,40 @@ fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) ->
         "trap" => trap(command, reading),
         "source" | "." => sourced(program, arguments),
         "find" => find(command, reading),
+        "git" => git::look(command, reading),
+        "compgen" => completed(command, reading),
+        // These say what a name stands for, and start nothing.
+        "command" if arguments.first().is_some_and(|word| matches!(word.known(), "-v" | "-V")) => Ok(()),
+        // A program of git's own folder is a subcommand.
+        own if own.strip_prefix("git-").is_some_and(|name| !name.is_empty()) => {
+            let mut words = vec![Word::plain("git"), Word::plain(&own[4..])];
+            words.extend_from_slice(arguments);
+            start(command, "git", words, Vec::new(), reading);
+            Ok(())
+        }
         "env" => environment(command, reading),
         "parallel" | "su" | "runuser" | "script" | "systemd-run" | "nsenter" | "unshare" => {
             Err(Unclear::because(format!("what `{program}` starts is not looked into")))
         }
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
             Some(wrapper) => wrapped(wrapper, command, reading),
-            None => Ok(()),
+            None => later::unclear(&command.words),
         },
     }
+}
+
+/// `compgen` runs what is behind `-C`, and expands what is behind `-W`.
+fn completed(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+    let mut is_clear = true;
+    for (at, word) in command.arguments().iter().enumerate() {
+        let text = word.known();
+        let runs = text.starts_with('-') && text.contains(['C', 'F']);
+        if let Some(next) = command.arguments().get(at + 1).filter(|_| runs) {
+            read_within(next.known(), &inside(command, "compgen"), reading);
+        }
+        is_clear &= !runs && !text.contains(['$', '`']) && word.fixed().is_some();
+    }
+    if is_clear { Ok(()) } else { Err(only_then("`compgen`")) }
 }
 
 fn wrapped(wrapper: &Wrapper, command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
@@ -165,10 +203,25 @@ fn wrapped(wrapper: &Wrapper, command: &SimpleCommand, reading: &mut Reading) ->
     }
     let mut words = rest.to_vec();
     if wrapper.name == "xargs" {
+        // What is read is put in the place of this text, in all words.
+        if let Some(place) = replaced_by_xargs(options) {
+            for word in words.iter_mut().filter(|word| word.known().contains(place)) {
+                *word = Word::unknown(word.written());
+            }
+        }
         words.push(Word::unknown("…"));
     }
     start(command, wrapper.name, words, Vec::new(), reading);
     Ok(())
+}
+
+/// The text that `xargs` puts what it reads in the place of.
+fn replaced_by_xargs(options: &[Word]) -> Option<&str> {
+    options.iter().enumerate().find_map(|(at, option)| match option.known() {
+        "-I" => options.get(at + 1).map(Word::known),
+        "--replace" => Some("{}"),
+        text => text.strip_prefix("--replace=").or_else(|| text.strip_prefix("-I")),
+    })
 }
 
 /// Whether an option of `watch` says that no shell is wanted.
@@ -295,6 +348,12 @@ fn shell_script(arguments: &[Word]) -> Result<Script<'_>, Unclear> {
 }
 
 fn shell(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -> Result<(), Unclear> {
+    let options = || command.arguments().iter().map(Word::known);
+    let has_file = options().any(|text| text.starts_with("--rcfile") || text.starts_with("--init-file"));
+    let is_interactive = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('i');
+    if has_file && options().any(is_interactive) {
+        return Err(Unclear::because("a shell runs a file of commands before all others"));
+    }
     let text = match shell_script(command.arguments())? {
         Script::File => return Ok(()),
         Script::Text(word) => word,
@@ -304,6 +363,9 @@ fn shell(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -
     };
     // What is known of it is read also if there is more to come: it can only make the decision stricter.
     read_within(text.known(), &inside(command, "sh -c"), reading);
+    for word in command.arguments().iter().skip_while(|word| !std::ptr::eq(*word, text)).skip(1) {
+        reading.values.give(computed::PARAMETERS, word);
+    }
     text.fixed().map(drop).ok_or_else(|| only_then("a shell"))
 }
 
@@ -374,7 +436,7 @@ fn start(
     unwrap(command, None, reading);
 }
 
-fn inside(command: &SimpleCommand, name: &'static str) -> Vec<&'static str> {
+pub(super) fn inside(command: &SimpleCommand, name: &'static str) -> Vec<&'static str> {
     let mut within = command.within.clone();
     within.push(name);
     within

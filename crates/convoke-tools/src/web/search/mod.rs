@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use convoke_agent::FunctionTool;
 use convoke_core::{Origin, ToolEffect};
+use convoke_http::wait::retry_after;
 use reqwest::Client;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -86,7 +87,7 @@ impl Search {
         let request = service.request(&self.client, query.query.trim(), query.count)?;
         let reply = request.send().await.map_err(|error| failed(body::causes(&error)))?;
         let status = reply.status();
-        let wait = fetcher::retry_after(reply.headers(), SystemTime::now());
+        let wait = retry_after(reply.headers(), SystemTime::now());
         let content =
             body::read(reply, service.at(), BYTES).await.map_err(|error| failed(error.to_string()))?;
         if !status.is_success() {

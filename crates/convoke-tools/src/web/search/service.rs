@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use convoke_text::redaction::Secrets;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HeaderValue};
 use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
@@ -197,8 +198,7 @@ impl SearchService {
 
     /// The text without the key: some servers repeat what they were sent.
     pub(super) fn redact(&self, text: &str) -> String {
-        let key = self.key.expose_secret();
-        if key.is_empty() { text.to_owned() } else { text.replace(key, "(key hidden)") }
+        [self.key.expose_secret()].into_iter().collect::<Secrets>().hide_cut(text)
     }
 
     fn setting(&self) -> &'static str {

@@ -1,0 +1,95 @@
+//! `convoke store`
+
+use clap::Subcommand;
+use convoke_host::store::{Moved, move_runs, must_be_out_of_reach, projects};
+use serde_json::json;
+use std::path::PathBuf;
+
+use crate::arguments::Arguments;
+use crate::configuration;
+use crate::failure::Failure;
+use crate::human;
+use crate::terminal::{Output, Rich, Tone, text};
+
+/// What is done about the files that hold runs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// List the projects whose runs are kept, and the files that hold them.
+    List,
+    /// Take all runs from one file to another, with what agents noted in them.
+    ///
+    /// Without options: from `convoke.db` in the project's folder, where earlier versions kept runs, to where they are kept now. Do that
+    /// only with runs of your own: a folder may have come from somebody else, with a `convoke.db` that says what was never
+    /// approved. If it is interrupted, do it again.
+    Move {
+        /// The file to take them from, such as that of a project whose folder was moved.
+        #[arg(long, value_name = "PATH")]
+        from: Option<PathBuf>,
+        /// The file to take them to. It must have no runs.
+        #[arg(long, value_name = "PATH")]
+        to: Option<PathBuf>,
+    },
+}
+
+pub(crate) async fn run(
+    arguments: &Arguments,
+    wanted: &StoreCommand,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match wanted {
+        StoreCommand::List => list(arguments, output),
+        StoreCommand::Move { from, to } => {
+            let config = configuration::load(arguments)?;
+            let places = config.places();
+            // Runs that are where they are kept now can be taken elsewhere too.
+            let kept = Some(&arguments.store).filter(|store| to.is_some() && store.exists()).cloned();
+            let from = from.clone().or_else(|| places.old_store.clone()).or(kept).ok_or_else(|| {
+                Failure::not_found("there is no convoke.db of an earlier version in this project's folder")
+                    .hint("name the file that has the runs with `--from PATH`; `convoke store list` lists those of other projects")
+            })?;
+            let to = to.clone().unwrap_or_else(|| arguments.store.clone());
+            must_be_out_of_reach(&config, &to)?;
+            tell(arguments, &move_runs(&places.project, &from, &to).await?, output)
+        }
+    }
+}
+
+fn tell(arguments: &Arguments, moved: &Moved, output: &mut Output) -> Result<(), Failure> {
+    if arguments.json {
+        return output.json(&json!({"runs": moved.runs, "from": moved.from, "to": moved.to}));
+    }
+    let runs = human::count(moved.runs as u64, "run");
+    let words = format!("{runs} moved from {} to {}", moved.from.display(), moved.to.display());
+    output.plain(&text::clean(&words))
+}
+
+fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
+    let projects = projects(&configuration::loader(arguments).places().project);
+    let size = |store: &PathBuf| store.metadata().map_or(0, |metadata| metadata.len());
+    if arguments.json {
+        let all = projects.iter().map(|kept| {
+            json!({"folder": kept.folder, "exists": kept.folder.exists(), "store": kept.store, "bytes": size(&kept.store)})
+        });
+        return output.json(&all.collect::<Vec<_>>());
+    }
+    if projects.is_empty() {
+        output.note("no runs of any project are kept yet");
+    }
+    for kept in &projects {
+        let gone = if kept.folder.exists() { "" } else { "  (not there)" };
+        let folder = text::clean(&kept.folder.display().to_string());
+        output.line(&Rich::new(Tone::Strong, folder).with(Tone::Caution, gone))?;
+        let store = format!(
+            "  {}  {}",
+            text::clean(&kept.store.display().to_string()),
+            human::bytes(size(&kept.store))
+        );
+        output.line(&Rich::new(Tone::Faint, store))?;
+    }
+    if projects.iter().any(|kept| !kept.folder.exists()) {
+        output.note(
+            "if a folder was moved: go there, and `convoke store move --from PATH` takes its runs along",
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! A prepared run, with somebody who watches: shown, asked about, stopped, and its result given.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
+use convoke_goals::NodeRef;
+use convoke_history::History;
+use convoke_history::progress::{PlannedNode, Progress};
+use convoke_host::models::Models;
+use convoke_host::{HowToGoOn, Prepared};
+use convoke_models::ModelName;
+
+use super::arguments::{CommonArguments, Format};
+use super::display::{Display, Loudness};
+use super::person::person;
+use super::prompt::Prompt;
+use super::result::{self, About};
+use super::signals::Signals;
+use super::watch::Watch;
+use crate::arguments::Color;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::terminal::{Output, Waiting};
+use crate::{host, observe, onward, who};
+
+/// What the user should know about a run in which a model did not say what it used.
+const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
+                         back, and limits hold by that";
+
+/// Gets hold of the model of a run. One that runs in this process is fetched first if need be.
+pub(crate) async fn load(prepared: &mut Prepared, output: &mut Output) -> Result<(), Failure> {
+    let mut waiting = waiting(prepared.model());
+    let mut tell = |note: &str| {
+        waiting.end();
+        output.note(note);
+    };
+    Ok(prepared.load(&mut tell).await?)
+}
+
+/// Gets hold of a model.
+pub(crate) async fn open(
+    models: &Models,
+    name: &ModelName,
+    output: &mut Output,
+) -> Result<Arc<dyn Model>, Failure> {
+    let mut waiting = waiting(Some(name));
+    let mut tell = |note: &str| {
+        waiting.end();
+        output.note(note);
+    };
+    Ok(models.open(name, &mut tell).await?)
+}
+
+/// Gigabytes are read before a model in this process can answer.
+fn waiting(name: Option<&ModelName>) -> Waiting {
+    match name {
+        Some(name @ ModelName::Local { .. }) => Waiting::begin(&format!("loading {name}")),
+        _ => Waiting::default(),
+    }
+}
+
+/// Runs it from where it is to its end, shows how it goes, and gives the result.
+pub(crate) async fn go_on(
+    prepared: Prepared,
+    session: &mut Session<'_>,
+    run: RunId,
+    common: &CommonArguments,
+    when_busy: WhenBusy,
+    prompt: Prompt,
+    color: Color,
+) -> Result<(), Failure> {
+    let format = common.output;
+    // Where events are results, a terminal that shows them needs nothing else.
+    let shows_events = format == Format::Ndjson && io::stdout().is_terminal();
+    let loudness = if shows_events { Loudness::Quiet } else { common.loudness() };
+    let (person, questions) = person();
+    let take_over = format!("{} --take-over", session.resume(&run, prepared.manifest()));
+    let history = History::load(&*session.store, &run).await?;
+    let planned = match prepared.agentfile() {
+        Some(file) => convoke_host::planned(NodeRef::from(&convoke_goals::Workflow::from(file))),
+        None => PlannedNode::workflow(prepared.definition().name()),
+    };
+    let always = prepared.always();
+    let Prompt { keyboard, is_there, .. } = prompt;
+    let mut how = HowToGoOn::default();
+    how.when_busy = when_busy;
+    how.limits.clone_from(&common.budget);
+    how.timeout = common.timeout;
+    how.responder = is_there.then(|| Arc::new(person) as _);
+    let mut notes = Vec::new();
+    let running = prepared.go_on(Arc::clone(&session.store), run, how, &mut notes);
+    host::tell(&notes, session.output);
+    let (stream, after) = running.into_parts();
+    let mut lost = Vec::new();
+    let watch = Watch {
+        progress: Progress::new(&planned).with_history(&history),
+        display: Display::new(loudness, common.stream, color),
+        signals: Signals::listen()?,
+        keyboard,
+        questions: is_there.then_some(questions),
+        by: who::name(),
+        always,
+        granted: HashSet::new(),
+        take_over,
+        gives_events: format == Format::Ndjson,
+        output: &mut *session.output,
+        notes: &mut lost,
+    };
+    let given = match watch.run(stream).await {
+        Ok(outcome) => {
+            host::tell(&lost, session.output);
+            notes.extend(lost);
+            if outcome.totals.usage.is_estimated {
+                session.output.note(ESTIMATED);
+                notes.push(ESTIMATED.to_owned());
+            }
+            let policys = outcome.error.as_ref().and_then(|error| after.prepared.limit_of(error));
+            let cancelled = match outcome.status {
+                RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
+                _ => None,
+            };
+            let about = About { policys, cancelled, notes, is_quiet: common.quiet };
+            result::give(session, &after.prepared, format, &outcome, about).await
+        }
+        Err(failure) => Err(failure),
+    };
+    let telemetry = after.close().await;
+    observe::finish(&telemetry, session.output).await;
+    given
+}
+
+/// Why a run was cancelled for good, if it was.
+async fn why_cancelled<S>(session: &Session<'_>, outcome: &Outcome<S>) -> Result<Option<String>, Failure> {
+    let record = session.store.run(&outcome.run).await?;
+    let reason = match outcome.error.as_ref().map(Error::root) {
+        Some(Error::Cancelled(reason)) => reason.to_string(),
+        _ => "for good".to_owned(),
+    };
+    Ok(record.filter(onward::is_cancelled_for_good).map(|_| reason))
+}

@@ -1,0 +1,53 @@
+//! The colours that tones have on a terminal.
+
+use std::io::IsTerminal;
+
+pub(crate) use convoke_history::Tone;
+
+use crate::arguments::Color;
+
+/// Whether and how text is coloured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Palette {
+    colours: bool,
+}
+
+impl Palette {
+    /// The palette for a stream.
+    pub(crate) fn new(color: Color, stream: &impl IsTerminal) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colours = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => stream.is_terminal() && !set("NO_COLOR") && !is_dumb(),
+        };
+        Self { colours }
+    }
+
+    /// Whether anything gets a colour.
+    pub(crate) fn is_colored(self) -> bool {
+        self.colours
+    }
+
+    /// A text in its colour.
+    pub(crate) fn paint(self, ink: Tone, text: &str) -> String {
+        if !self.colours || ink == Tone::Plain || text.is_empty() {
+            return text.to_owned();
+        }
+        format!("\u{1b}[{}m{text}\u{1b}[0m", code(ink))
+    }
+}
+
+/// The number that turns a colour on.
+fn code(ink: Tone) -> &'static str {
+    match ink {
+        Tone::Plain => "",
+        Tone::Strong => "1",
+        Tone::Faint => "2",
+        Tone::Good => "32",
+        Tone::Bad => "31",
+        Tone::Caution => "33",
+        Tone::Accent => "36",
+    }
+}

@@ -1,0 +1,25 @@
+//! Effects that have no end.
+
+use convoke_core::EffectKind;
+
+use crate::{Effect, History, Tone};
+
+/// How it stands with something that has no end.
+#[must_use]
+pub fn unfinished(history: &History, effect: &Effect) -> (Tone, String) {
+    let text = match effect.kind {
+        EffectKind::Ask if is_open(history, effect) => "waiting for an answer",
+        EffectKind::Ask => "no longer asked",
+        _ if history.is_in_doubt(effect) => "in doubt",
+        EffectKind::Sleep => "not over yet",
+        EffectKind::Receive => "waiting for mail",
+        _ => "not finished",
+    };
+    (Tone::Caution, text.to_owned())
+}
+
+/// Whether a question still waits. When its run ends for another reason it is withdrawn.
+fn is_open(history: &History, effect: &Effect) -> bool {
+    let id = effect.key(&history.record.id);
+    history.questions.iter().any(|open| open.pending.id == id)
+}

@@ -1,0 +1,44 @@
+//! All that is known of a run, as one JSON document.
+
+use convoke_core::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{EffectView, EndingView, NodeView, QuestionView, RunView};
+use crate::History;
+use crate::account::Gist;
+
+/// A run with its effects, its tree and what it waits for.
+#[derive(Debug, Serialize)]
+pub struct HistoryView<'a> {
+    run: RunView<'a>,
+    /// What it was given, without what is kept to resume it.
+    inputs: &'a Map<String, Value>,
+    /// What it came to, as text.
+    result: Option<String>,
+    ending: Option<EndingView<'a>>,
+    questions: Vec<QuestionView<'a>>,
+    effects: Vec<EffectView<'a>>,
+    tree: NodeView<'a>,
+}
+
+impl<'a> HistoryView<'a> {
+    /// A run as it stands at this moment.
+    #[must_use]
+    pub fn new(history: &'a History, gist: &'a Gist, now: Timestamp) -> Self {
+        let mut prompts = history.conversations.prompts();
+        Self {
+            run: RunView::new(&history.record, (&history.spent()).into(), now),
+            inputs: &gist.inputs,
+            result: gist.result_text(),
+            ending: history.ending.as_ref().map(EndingView::from),
+            questions: history.questions.iter().map(|open| QuestionView::new(open, now)).collect(),
+            effects: history
+                .effects
+                .iter()
+                .map(|effect| EffectView::new(history, effect, &mut prompts))
+                .collect(),
+            tree: NodeView::root(history),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Agentfiles, as the host sees them.
+
+use std::sync::Arc;
+
+use convoke_core::{Runner, Workflow};
+use convoke_goals::agentfile::diagnostic::Diagnostics;
+use convoke_goals::agentfile::load::Loader;
+use convoke_goals::agentfile::model::Input;
+use convoke_goals::agentfile::{self, Agentfile, Source, misspelt_tools, outline};
+use convoke_goals::{Equipment, GoalState, Problem, Secrets, Values};
+use serde_json::{Map, Value, json};
+
+use crate::definition::{Definition, Equipped, Kind};
+use crate::gist::last_text;
+
+/// The name under which runs keep what they were started from.
+pub(crate) const NAME: &str = "agentfile";
+
+/// The tools that come with the program, whether or not they are to be had here.
+const TOOLS: &[&str] = &[
+    "bash",
+    "cp",
+    "diff",
+    "edit",
+    "forget",
+    "git",
+    "glob",
+    "grep",
+    "head",
+    "ls",
+    "memory_list",
+    "mkdir",
+    "mv",
+    "patch",
+    "read",
+    "recall",
+    "remember",
+    "rm",
+    "scratchpad_list",
+    "scratchpad_read",
+    "scratchpad_search",
+    "scratchpad_write",
+    "spawn_agent",
+    "spawn_agents",
+    "tail",
+    "tree",
+    "use_skill",
+    "web_fetch",
+    "web_search",
+    "write",
+];
+
+/// Agentfiles.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AgentfileKind;
+
+impl Kind for AgentfileKind {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "Agentfile"
+    }
+
+    /// Whatever is nothing else is one.
+    fn recognizes(&self, _: &str, _: &[u8]) -> bool {
+        true
+    }
+
+    fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics) {
+        let (file, diagnostics) = agentfile::read(source, files);
+        (file.map(|file| Arc::new(AgentfileDefinition(file)) as Arc<dyn Definition>), diagnostics)
+    }
+
+    fn lint(&self, source: &Source, diagnostics: &mut Diagnostics) {
+        misspelt_tools(source, TOOLS, diagnostics);
+    }
+}
+
+struct AgentfileDefinition(Agentfile);
+
+impl Definition for AgentfileDefinition {
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    fn inputs(&self) -> &[Input] {
+        &self.0.inputs
+    }
+
+    fn inputs_schema(&self) -> Value {
+        schema(&self.0.inputs)
+    }
+
+    fn outline(&self) -> Value {
+        serde_json::to_value(outline::to_json(&self.0)).unwrap_or_default()
+    }
+
+    fn outline_text(&self) -> String {
+        outline::to_text(&self.0)
+    }
+
+    fn names_model(&self) -> bool {
+        self.0.overrides.model.is_some()
+    }
+
+    fn separate_secrets(&self, values: Values) -> (Secrets, Values) {
+        convoke_goals::Workflow::from(&self.0).separate_secrets(values)
+    }
+
+    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn Equipped>, Vec<String>> {
+        let prepared = convoke_goals::Workflow::from(&self.0)
+            .prepare(equipment)
+            .map_err(|invalid| invalid.problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        Ok(Box::new(EquippedGoals(prepared)))
+    }
+
+    fn result(&self, state: &Value) -> Option<String> {
+        last_text(&self.0, &serde_json::from_value::<GoalState>(state.clone()).ok()?)
+    }
+
+    fn agentfile(&self) -> Option<&Agentfile> {
+        Some(&self.0)
+    }
+}
+
+struct EquippedGoals(convoke_goals::Prepared);
+
+impl Equipped for EquippedGoals {
+    fn runner(&self) -> Runner {
+        let workflow: Workflow<GoalState> = self.0.workflow();
+        Runner::new(&workflow)
+    }
+
+    fn warnings(&self) -> &[Problem] {
+        self.0.warnings()
+    }
+
+    fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>> {
+        let bound = self.0.bind(values);
+        let bound =
+            bound.map_err(|invalid| invalid.problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        serde_json::to_vec(&bound.state).map_err(|error| vec![error.to_string()])
+    }
+}
+
+/// What a workflow is given, as a JSON Schema of an object. Secrets are marked `writeOnly`.
+fn schema(inputs: &[Input]) -> Value {
+    let property = |input: &Input| {
+        let mut schema = input.ty.schema().as_object().cloned().unwrap_or_default();
+        if input.secret {
+            schema.insert("writeOnly".to_owned(), true.into());
+        } else if let Some(default) = &input.default {
+            schema.insert("default".to_owned(), default.clone());
+        }
+        (input.name.clone(), Value::Object(schema))
+    };
+    let required = inputs.iter().filter(|input| input.default.is_none()).map(|input| &input.name);
+    json!({
+        "type": "object",
+        "properties": inputs.iter().map(property).collect::<Map<_, _>>(),
+        "required": required.collect::<Vec<_>>(),
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,12 @@
+//! Agentfiles as a kind of definition, from disks, pipes and packages.
+
+mod kind;
+mod package;
+mod read;
+
+pub use kind::AgentfileKind;
+pub(crate) use kind::NAME;
+pub(crate) use package::{Unpacked, unpacked};
+pub use package::{in_words, trust_store};
+pub(crate) use read::beside;
+pub use read::{FileError, LARGEST_FILE, bytes_of, is_standard_input};

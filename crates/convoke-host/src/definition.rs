@@ -1,0 +1,168 @@
+//! Kinds of files that can be run: the one place where a further kind is added.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use convoke_core::{Outline, Runner};
+use convoke_goals::agentfile::diagnostic::Diagnostics;
+use convoke_goals::agentfile::load::Loader;
+use convoke_goals::agentfile::model::{Input, SecurityMode};
+use convoke_goals::agentfile::{Agentfile, Source};
+use convoke_goals::{Equipment, Problem, Secrets, Values};
+use serde_json::Value;
+
+use crate::HostError;
+
+/// A kind of file that can be run.
+pub trait Kind: Send + Sync {
+    /// Its name, under which a run's record keeps what it was started from: `agentfile`. Never changed.
+    fn name(&self) -> &'static str;
+
+    /// What messages call it: `Agentfile`.
+    fn title(&self) -> &'static str;
+
+    /// Whether a file is of this kind, by its name and what is in it.
+    fn recognizes(&self, name: &str, bytes: &[u8]) -> bool;
+
+    /// Reads a file. What it names besides comes from `files`. What is wrong with it is in the diagnostics.
+    fn read(&self, source: &Source, files: &dyn Loader) -> (Option<Arc<dyn Definition>>, Diagnostics);
+
+    /// Finds what is wrong with a file that is new, and would not keep a run of it from going on.
+    fn lint(&self, source: &Source, diagnostics: &mut Diagnostics) {
+        let _ = (source, diagnostics);
+    }
+}
+
+/// A file that can be run: read, checked, without anything it needs.
+pub trait Definition: Send + Sync {
+    /// What it is called.
+    fn name(&self) -> &str;
+
+    /// What it is given, in declared order.
+    fn inputs(&self) -> &[Input];
+
+    /// What it is given, as a JSON Schema of an object.
+    fn inputs_schema(&self) -> Value;
+
+    /// What it does, as JSON.
+    fn outline(&self) -> Value;
+
+    /// What it does, for people to read.
+    fn outline_text(&self) -> String;
+
+    /// Whether it says itself which model it is run with.
+    fn names_model(&self) -> bool;
+
+    /// Takes the secrets out of what was given.
+    fn separate_secrets(&self, values: Values) -> (Secrets, Values);
+
+    /// Checks that it can be run with this equipment.
+    ///
+    /// # Errors
+    /// Everything that is wrong, a line each.
+    fn equip(&self, equipment: &Equipment) -> Result<Box<dyn Equipped>, Vec<String>>;
+
+    /// What a run came to, as text, by the state it ended with.
+    fn result(&self, state: &Value) -> Option<String>;
+
+    /// The Agentfile, if it is one.
+    fn agentfile(&self) -> Option<&Agentfile> {
+        None
+    }
+}
+
+/// A definition with everything it needs.
+pub trait Equipped: Send + Sync {
+    /// The workflow.
+    fn runner(&self) -> Runner;
+
+    /// What it is made of.
+    fn outline(&self) -> Outline {
+        self.runner().outline()
+    }
+
+    /// What looks wrong and is not.
+    fn warnings(&self) -> &[Problem];
+
+    /// The state a run begins with, for these inputs, as JSON. As bytes, so that the order in which values were declared stays.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them, a line each.
+    fn bind(&self, values: Values) -> Result<Vec<u8>, Vec<String>>;
+}
+
+/// A file that was loaded: what it is, and what is wrong with it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Loaded {
+    /// Its kind.
+    pub(crate) kind: Arc<dyn Kind>,
+    /// Where it is from: `-` for standard input.
+    pub(crate) path: PathBuf,
+    /// Its text.
+    pub source: Source,
+    /// What it is; `None` if it has mistakes.
+    pub definition: Option<Arc<dyn Definition>>,
+    /// What is wrong with it, and what looks wrong.
+    pub diagnostics: Diagnostics,
+    /// Why nobody vouches for the package it is from.
+    pub concern: Option<String>,
+    /// What it named besides, which runs of it keep.
+    pub(crate) beside: crate::kept::Kept,
+}
+
+impl Loaded {
+    /// What messages call a file of its kind.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        self.kind.title()
+    }
+
+    /// What it is.
+    ///
+    /// # Errors
+    /// If it has mistakes.
+    pub fn valid(&self) -> Result<&Arc<dyn Definition>, HostError> {
+        self.definition.as_ref().ok_or_else(|| HostError::Invalid {
+            kind: self.kind.title(),
+            problems: counted(self.diagnostics.errors(), self.diagnostics.warnings()),
+        })
+    }
+
+    /// What else the user ought to know before it is run.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let is_paranoid = self.agentfile().is_some_and(|file| file.security == Some(SecurityMode::Paranoid));
+        let unheeded = is_paranoid.then(|| {
+            format!(
+                "{}: `SECURITY paranoid` has no effect yet: it is as with `default`. What tools may do is up to the policy",
+                self.source.name()
+            )
+        });
+        self.concern.clone().into_iter().chain(unheeded).collect()
+    }
+
+    /// The Agentfile, if it is a valid one.
+    #[must_use]
+    pub fn agentfile(&self) -> Option<&Agentfile> {
+        self.definition.as_ref()?.agentfile()
+    }
+
+    /// Whether it is another file than the one that a run was started from.
+    #[must_use]
+    pub fn differs_from(&self, manifest: &crate::Manifest) -> bool {
+        self.source.text() != manifest.text || (self.definition.is_some() && self.beside != manifest.beside)
+    }
+}
+
+/// "2 errors", "1 error and 3 warnings", "no errors".
+#[must_use]
+pub fn counted(errors: usize, warnings: usize) -> String {
+    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    match (errors, warnings) {
+        (0, 0) => "no errors".to_owned(),
+        (errors, 0) => count(errors, "error"),
+        (0, warnings) => count(warnings, "warning"),
+        (errors, warnings) => format!("{} and {}", count(errors, "error"), count(warnings, "warning")),
+    }
+}

@@ -1,0 +1,138 @@
+//! What Agentfiles are run with on this machine: the one place where models and tools of goals come from.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use convoke_config::{Profile, Supervisor};
+use convoke_core::Model;
+use convoke_goals::Equipment;
+use convoke_goals::supervise::ModelSupervisor;
+use convoke_models::ModelName;
+use convoke_tools::policy::shell::{self, SimpleCommand};
+
+use crate::models::{Models, Tuned};
+
+/// What a workflow is run with. `workspace` is what is told of the folder that is worked in. A model that was `asked`
+/// for on the command line also stands in for profiles that are not configured.
+///
+/// # Errors
+/// If the model that is to supervise cannot be had.
+pub(crate) fn equipment(
+    models: &Arc<Models>,
+    model: Option<Arc<dyn Model>>,
+    asked: bool,
+    workspace: &str,
+) -> Result<(Equipment, Unpriced), String> {
+    // Who asks for a model by name gets that one or an error.
+    let fallback = if asked { Vec::new() } else { models.config.fallback() };
+    let usual = model.clone().map(|model| models.falling_back(model, &fallback));
+    let unpriced = Unpriced::default();
+    unpriced.note(usual.as_deref());
+    let named =
+        Named { models: Arc::clone(models), model, usual: usual.clone(), asked, unpriced: unpriced.clone() };
+    let supervision = models.config.supervision();
+    let supervisor = match &supervision.supervisor {
+        Supervisor::Same => None,
+        Supervisor::Model(name) => Some(named.model(name)?),
+        Supervisor::Profile(profile) => Some(named.tuned(profile)?),
+    };
+    let mut equipment = Equipment::default();
+    equipment.model = usual;
+    equipment.workspace = workspace.to_owned();
+    equipment.max_reorients = supervision.max_reorients;
+    equipment.max_turns = models.config.turns_per_goal();
+    equipment.human.expiry = supervision.human_expiry;
+    equipment.human.audience = supervision.answerers;
+    if let Some(model) = supervisor {
+        equipment.supervisor = Some(Arc::new(ModelSupervisor::with_model(model)));
+    }
+    equipment.models = Some(Arc::new(named));
+    equipment.commands = Some(Arc::new(programs));
+    Ok((equipment, unpriced))
+}
+
+/// The models of a workflow whose price nobody knows. Clones share what they know.
+#[derive(Clone, Default)]
+pub(crate) struct Unpriced(Arc<Mutex<BTreeSet<String>>>);
+
+impl Unpriced {
+    fn note(&self, model: Option<&dyn Model>) {
+        if let Some(model) = model.filter(|model| model.price().is_none()) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name().to_owned());
+        }
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+}
+
+/// The words of every program that a command line would start, as the policy reads it. Variables that are set for a
+/// program may make another one of it, so they are not said.
+fn programs(command: &str) -> Option<Vec<Vec<String>>> {
+    let reading = shell::read(command);
+    let is_said = reading.unclear.is_empty() && reading.multiplying.is_empty();
+    let words = |command: &SimpleCommand| {
+        let words = command.words.iter().map(|word| word.fixed().map(str::to_owned));
+        words.collect::<Option<Vec<_>>>().filter(|_| command.variables.is_empty())
+    };
+    reading.commands.iter().map(words).collect::<Option<Vec<_>>>().filter(|_| is_said)
+}
+
+/// Models by the names that Agentfiles use.
+struct Named {
+    models: Arc<Models>,
+    /// The model of whatever names none.
+    model: Option<Arc<dyn Model>>,
+    /// The same, and what is tried when it fails for good.
+    usual: Option<Arc<dyn Model>>,
+    /// Whether somebody asked for it on the command line.
+    asked: bool,
+    /// Those that were asked for and have no price.
+    unpriced: Unpriced,
+}
+
+impl Named {
+    fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, String> {
+        let model = self.models.ready(name).map_err(|error| error.to_string())?;
+        // What runs in this process costs nothing, which is known before it is loaded.
+        if !matches!(name, ModelName::Local { .. }) {
+            self.unpriced.note(Some(&*model));
+        }
+        Ok(model)
+    }
+
+    fn tuned(&self, profile: &Profile) -> Result<Arc<dyn Model>, String> {
+        let first = match (&profile.model, &self.model) {
+            (Some(name), _) => self.model(name)?,
+            (None, Some(model)) => Arc::clone(model),
+            (None, None) => return Err("it names no model, and there is no other".to_owned()),
+        };
+        let is_asked_for = profile.model.is_none() && self.asked;
+        let fallback = if is_asked_for { &[][..] } else { &*profile.fallback };
+        let model = self.models.falling_back(first, fallback);
+        Ok(Arc::new(Tuned::new(model, profile.params.clone())))
+    }
+}
+
+impl convoke_goals::Models for Named {
+    fn named(&self, name: &str) -> Result<Arc<dyn Model>, String> {
+        let name: ModelName =
+            name.parse().map_err(|error: convoke_models::UnknownModel| error.to_string())?;
+        self.model(&name)
+    }
+
+    fn profile(&self, name: &str) -> Result<Arc<dyn Model>, String> {
+        match (self.models.config.profile(name), &self.usual) {
+            (Ok(profile), _) => self.tuned(profile),
+            (Err(_), Some(usual)) if self.asked => Ok(Arc::clone(usual)),
+            (Err(error), _) => {
+                // Whoever asks says which one it is.
+                let error = error.to_string();
+                let advice = error.split_once("`: ").map_or(error.as_str(), |(_, advice)| advice);
+                Err(format!("{advice}; or name a model for all of it with --model"))
+            }
+        }
+    }
+}

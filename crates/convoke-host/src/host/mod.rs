@@ -1,0 +1,263 @@
+//! The host: what is configured, where runs are kept, and what can be done with both.
+//!
+//! | file | what it is for |
+//! |---|---|
+//! | `builder`, `options` | how a host is made; how runs are started and gone on with |
+//! | `stored` | runs that are in the store: go on, attend, read along, answer |
+
+mod builder;
+mod options;
+mod stored;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use convoke_config::{Config, is_there};
+use convoke_core::Store;
+use convoke_goals::agentfile::Source;
+use convoke_goals::agentfile::diagnostic::Diagnostics;
+use convoke_goals::agentfile::load::Loader;
+use convoke_goals::workspace::summary;
+use convoke_goals::{SkillShelf, Values};
+use convoke_store::SqliteStore;
+use convoke_tools::policy::{self, PolicyFiles, PolicySet};
+use convoke_tools::workspace::Workspace;
+
+use crate::agentfile::{AgentfileKind, Unpacked, beside, bytes_of, is_standard_input, trust_store, unpacked};
+use crate::definition::{Kind, Loaded};
+use crate::fingerprints::Fingerprints;
+use crate::kept::{Keeping, Kept};
+use crate::models::{DownloadObserver, Models};
+use crate::prepared::{HowToGoOn, Prepared};
+use crate::running::Running;
+use crate::tools::{RunTools, Setting};
+use crate::{Checkup, ConfiguredServers, HostError, Manifest, Place, mcp, store};
+
+pub use builder::HostBuilder;
+pub use options::{GoOnOptions, StartOptions};
+
+/// Puts together what is configured, starts runs and goes on with them.
+pub struct Host {
+    config: Config,
+    store_file: PathBuf,
+    store: OnceLock<Arc<dyn Store>>,
+    kinds: Vec<Arc<dyn Kind>>,
+    downloads: DownloadObserver,
+}
+
+impl Host {
+    /// A host for what is configured, with runs where they are kept by default.
+    ///
+    /// # Errors
+    /// If there is no place for runs.
+    pub fn open(config: Config) -> Result<Self, HostError> {
+        Self::builder(config).build()
+    }
+
+    /// A builder of a host for what is configured.
+    pub fn builder(config: Config) -> HostBuilder {
+        HostBuilder::new(config)
+    }
+
+    /// What is configured.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The file that runs are kept in.
+    #[must_use]
+    pub fn store_file(&self) -> &Path {
+        &self.store_file
+    }
+
+    /// The store of runs, which is made if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn store(&self) -> Result<Arc<dyn Store>, HostError> {
+        if let Some(store) = self.store.get() {
+            return Ok(Arc::clone(store));
+        }
+        store::make_place(&self.config.places().project, &self.store_file)?;
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&self.store_file)?);
+        Ok(Arc::clone(self.store.get_or_init(|| store)))
+    }
+
+    pub(crate) fn setting(&self) -> Setting<'_> {
+        Setting { config: &self.config, store: &self.store_file }
+    }
+
+    /// The policies that hold: those of the folder and of the user, or the one that is named instead of the folder's.
+    ///
+    /// # Errors
+    /// If one of them is not valid.
+    pub fn policies(&self, named: Option<&Path>) -> Result<PolicySet, HostError> {
+        Ok(PolicySet::load(self.policy_files().named(named.map(Path::to_owned)))?)
+    }
+
+    /// Where policies are that nobody has to name.
+    #[must_use]
+    pub fn policy_files(&self) -> PolicyFiles {
+        let places = self.config.places();
+        let own =
+            places.user.as_ref().map(|user| user.with_file_name(policy::FILE)).filter(|path| is_there(path));
+        PolicyFiles::new(places.policy.clone(), own)
+    }
+
+    /// The folder that agents work in, with everything in it protected that is none of their business.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn workspace(&self, policies: &PolicySet) -> Result<Workspace, HostError> {
+        self.setting().workspace(policies)
+    }
+
+    /// The MCP servers that are configured.
+    #[must_use]
+    pub fn servers(&self) -> ConfiguredServers {
+        mcp::configured(&self.config)
+    }
+
+    /// Starts these MCP servers, confined where that is wanted.
+    ///
+    /// # Errors
+    /// If they cannot be started.
+    pub async fn start_servers(
+        &self,
+        policies: &PolicySet,
+        servers: Vec<convoke_mcp::ServerConfig>,
+    ) -> Result<convoke_mcp::McpServers, HostError> {
+        mcp::start(self.setting(), policies, servers).await
+    }
+
+    /// What this process knows about models.
+    ///
+    /// # Errors
+    /// If the keys cannot be read.
+    pub fn models(&self) -> Result<Models, HostError> {
+        Ok(Models::of(self.config.clone())?.watched(Arc::clone(&self.downloads)))
+    }
+
+    /// Looks whether everything that agents need is in order here.
+    pub async fn check_up(&self, policies: Result<&PolicySet, &HostError>) -> Checkup {
+        Checkup::make(self, policies).await
+    }
+
+    /// Loads a file, a package, or standard input if it is called `-`.
+    ///
+    /// # Errors
+    /// If it cannot be read. What is wrong with what it says is in its diagnostics.
+    pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded, HostError> {
+        self.load_with(path, self.config.skills())
+    }
+
+    /// The same, with skills looked for in these folders.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn load_with(&self, path: impl AsRef<Path>, skills: &[PathBuf]) -> Result<Loaded, HostError> {
+        let path = path.as_ref();
+        let (name, bytes) = bytes_of(path)?;
+        let trust = trust_store(self.config.environment())?;
+        let (name, bytes, concern, files): (_, _, _, Box<dyn Loader>) = match unpacked(&name, &bytes, &trust)?
+        {
+            Some(Unpacked { name, agentfile, files, note }) => (name, agentfile, note, Box::new(files)),
+            None => (name, bytes, None, beside(path, skills, trust)),
+        };
+        let kind = self.kind_of(&name, &bytes);
+        let source = match Source::from_bytes(name, bytes) {
+            Ok(source) => source,
+            Err(error) => {
+                let (source, diagnostic) = *error;
+                let mut diagnostics = Diagnostics::default();
+                diagnostics.error(|| diagnostic);
+                let (definition, beside) = (None, Kept::default());
+                return Ok(Loaded {
+                    kind,
+                    path: path.to_owned(),
+                    source,
+                    definition,
+                    diagnostics,
+                    concern,
+                    beside,
+                });
+            }
+        };
+        let keeping = Keeping::new(&*files);
+        let (definition, mut diagnostics) = kind.read(&source, &keeping);
+        kind.lint(&source, &mut diagnostics);
+        let definition = definition.filter(|_| diagnostics.errors() == 0);
+        let beside = keeping.into_kept();
+        Ok(Loaded { kind, path: path.to_owned(), source, definition, diagnostics, concern, beside })
+    }
+
+    fn kind_of(&self, name: &str, bytes: &[u8]) -> Arc<dyn Kind> {
+        let kind = self.kinds.iter().find(|kind| kind.recognizes(name, bytes));
+        kind.map_or_else(|| Arc::new(AgentfileKind) as Arc<dyn Kind>, Arc::clone)
+    }
+
+    /// Puts together what running a file takes. What is worth saying is added to `notes`, also if it fails.
+    ///
+    /// # Errors
+    /// If the file has mistakes, or cannot be run with what there is here.
+    pub async fn prepare(
+        &self,
+        loaded: Loaded,
+        inputs: Values,
+        options: &StartOptions,
+        notes: &mut Vec<String>,
+    ) -> Result<Prepared, HostError> {
+        let definition = Arc::clone(loaded.valid()?);
+        let policies = self.policies(options.policy.as_deref())?;
+        let tools = RunTools::prepare(self.setting(), policies, options.servers, notes).await?;
+        let skills: Vec<PathBuf> = options.skills.iter().chain(self.config.skills()).cloned().collect();
+        let shelf = SkillShelf::find_in(&skills);
+        for (folder, why) in shelf.passed_over() {
+            notes.push(format!("{} is passed over: {why}", folder.display()));
+        }
+        let path = &loaded.path;
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        let path = if is_standard_input(path) { path } else { &absolute };
+        let workspace = self.config.workspace();
+        let manifest = Manifest {
+            path: path.display().to_string(),
+            text: loaded.source.text().to_owned(),
+            beside: loaded.beside,
+            place: Some(Place::here(&self.config)),
+            model: options.model.clone(),
+            model_asked: options.model.is_some(),
+            workspace: if workspace.summary { summary(&workspace.path) } else { String::new() },
+            tools: tools.tools.definitions(),
+            skills: shelf.iter().cloned().collect(),
+            answers: Some((&self.config.supervision()).into()),
+            policy: options.policy.clone(),
+            limits: options.limits.clone(),
+            timeout: options.timeout,
+            fingerprints: Fingerprints::of(&inputs, definition.inputs()),
+        };
+        Prepared::new(loaded.kind, definition, manifest, inputs, self.models()?, tools, notes).await
+    }
+
+    /// Starts a run of a file.
+    ///
+    /// Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// If the file has mistakes, cannot be run with what there is here, or the inputs do not fit.
+    pub async fn start(
+        &self,
+        loaded: Loaded,
+        inputs: Values,
+        options: StartOptions,
+    ) -> Result<Running, HostError> {
+        let mut notes = Vec::new();
+        let mut prepared = self.prepare(loaded, inputs, &options, &mut notes).await?;
+        prepared.load(&mut |note| notes.push(note.to_owned())).await?;
+        let store = self.store()?;
+        let run = prepared.create(&*store, options.id, options.started_by).await?;
+        let how = HowToGoOn { responder: options.responder, ..HowToGoOn::default() };
+        let running = prepared.go_on(store, run, how, &mut notes);
+        Ok(running.noting(notes))
+    }
+}

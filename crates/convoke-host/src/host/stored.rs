@@ -1,0 +1,210 @@
+//! Runs that are in the store: what they were started from, going on with them, attending to them, reading along, answering.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke_core::store::RunRecord;
+use convoke_core::{
+    Answer, Attendant, Error, Position, QuestionId, Registry, RunId, Runtime, StoreError, Subscription,
+    WhenDropped,
+};
+use convoke_goals::Values;
+use convoke_goals::agentfile::Source;
+use convoke_goals::agentfile::model::Input;
+use convoke_history::History;
+
+use super::{GoOnOptions, Host};
+use crate::definition::{Kind, Loaded};
+use crate::prepared::{HowToGoOn, Prepared};
+use crate::running::Running;
+use crate::tools::{RunTools, Servers};
+use crate::{HostError, Manifest, Place, can_go_on};
+
+/// How long a run that somebody attends to waits in the process: others are waiting too.
+const ATTENDED_PATIENCE: Duration = Duration::from_secs(5);
+
+impl Host {
+    /// What a stored run was started from, if it is of a kind that this host knows.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn manifest(&self, record: &RunRecord) -> Result<Manifest, HostError> {
+        self.kept(record).map(|(_, manifest)| manifest)
+    }
+
+    fn kept(&self, record: &RunRecord) -> Result<(Arc<dyn Kind>, Manifest), HostError> {
+        let names = self.kinds.iter().map(|kind| kind.name());
+        let kept = Manifest::of_kinds(record, names).and_then(|(name, manifest)| {
+            Some((Arc::clone(self.kinds.iter().find(|kind| kind.name() == name)?), manifest))
+        });
+        kept.ok_or_else(|| HostError::UnknownKind {
+            run: record.id.clone(),
+            workflow: record.workflow.clone(),
+        })
+    }
+
+    /// The file that a stored run was started from, as it was then.
+    ///
+    /// # Errors
+    /// If the run is of a kind that this host does not know.
+    pub fn restore(&self, record: &RunRecord) -> Result<(Loaded, Manifest), HostError> {
+        let (kind, manifest) = self.kept(record)?;
+        let source = Source::new(&*manifest.path, &*manifest.text);
+        let (definition, diagnostics) = kind.read(&source, &manifest.beside);
+        let (path, concern, beside) = (manifest.path.clone().into(), None, manifest.beside.clone());
+        Ok((Loaded { kind, path, source, definition, diagnostics, concern, beside }, manifest))
+    }
+
+    /// Puts together what going on with a stored run takes. `loaded` is its file, as it was or as it is now; `secrets` are not
+    /// kept with a run.
+    ///
+    /// # Errors
+    /// If it cannot be run with what there is here.
+    pub async fn prepare_again(
+        &self,
+        loaded: Loaded,
+        manifest: Manifest,
+        secrets: Values,
+        servers: Servers,
+        notes: &mut Vec<String>,
+    ) -> Result<Prepared, HostError> {
+        let definition = Arc::clone(loaded.valid()?);
+        let manifest = Manifest { text: loaded.source.text().to_owned(), beside: loaded.beside, ..manifest };
+        for name in manifest.fingerprints.differing(&secrets) {
+            notes.push(format!("`{name}` is not the value this run began with"));
+        }
+        let policies = self.policies(manifest.policy.as_deref())?;
+        let tools = RunTools::prepare(self.setting(), policies, servers, notes).await?;
+        Prepared::new(loaded.kind, definition, manifest, secrets, self.models()?, tools, notes).await
+    }
+
+    /// Goes on with a stored run, by what its record says.
+    ///
+    /// Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// If there is no such run, it has ended for good, or it needs what is not there: another folder, its policy, secrets.
+    pub async fn go_on(&self, run: &RunId, options: GoOnOptions) -> Result<Running, HostError> {
+        let store = self.store()?;
+        let record = self.record_of(run).await?;
+        if !can_go_on(&record) {
+            return Err(HostError::Ended { run: run.clone(), status: record.status });
+        }
+        let (loaded, mut manifest) = self.restore(&record)?;
+        self.must_fit(&record, &manifest, &options)?;
+        let is_missing = |input: &&Input| {
+            input.secret && input.default.is_none() && options.secrets.get(&input.name).is_none()
+        };
+        let missing: Vec<String> =
+            loaded.valid()?.inputs().iter().filter(is_missing).map(|input| input.name.clone()).collect();
+        if !missing.is_empty() {
+            return Err(HostError::SecretsMissing { run: run.clone(), names: missing });
+        }
+        if options.policy.is_some() {
+            manifest.policy = options.policy;
+        }
+        if options.model.is_some() {
+            manifest.model_asked = true;
+            manifest.model = options.model;
+        }
+        let mut notes = Vec::new();
+        let mut prepared =
+            self.prepare_again(loaded, manifest, options.secrets, Servers::Start, &mut notes).await?;
+        prepared.load(&mut |note| notes.push(note.to_owned())).await?;
+        let how = HowToGoOn {
+            when_busy: options.when_busy,
+            limits: options.limits,
+            timeout: options.timeout,
+            responder: options.responder,
+            patience: options.patience.unwrap_or(Duration::MAX),
+            when_dropped: options.when_dropped,
+        };
+        let running = prepared.go_on(store, run.clone(), how, &mut notes);
+        Ok(running.noting(notes))
+    }
+
+    fn must_fit(
+        &self,
+        record: &RunRecord,
+        manifest: &Manifest,
+        options: &GoOnOptions,
+    ) -> Result<(), HostError> {
+        let run = || record.id.clone();
+        let here = Place::here(&self.config);
+        if let Some(there) = manifest.place.as_ref().filter(|_| !options.anywhere)
+            && !there.is_like(&here, manifest.policy.is_some())
+        {
+            return Err(HostError::Elsewhere {
+                run: run(),
+                there: Box::new(there.clone()),
+                here: Box::new(here),
+            });
+        }
+        match &manifest.policy {
+            Some(policy) if options.policy.is_none() => {
+                Err(HostError::PolicyToBeNamed { run: run(), policy: policy.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on with runs of this folder as soon as what they wait for is there (an answer, mail, the time), and with those that
+    /// were left in the middle when a process ended. Runs that were begun elsewhere, or need a secret or a policy that only their
+    /// user can name, are left alone.
+    ///
+    /// # Errors
+    /// If the store cannot be opened.
+    pub fn attend(self: &Arc<Self>) -> Result<Attendant, HostError> {
+        let host = Arc::clone(self);
+        Ok(Attendant::with(self.store()?, move |run| {
+            let host = Arc::clone(&host);
+            async move {
+                let options = GoOnOptions {
+                    patience: Some(ATTENDED_PATIENCE),
+                    when_dropped: WhenDropped::Leave,
+                    ..GoOnOptions::default()
+                };
+                let going_on = async { host.go_on(&run, options).await?.finish().await };
+                going_on.await.map(|finished| finished.outcome).map_err(Error::from)
+            }
+        }))
+    }
+
+    /// Reads along: everything that happened in a run after a position, and what happens while it is read, whoever works on
+    /// it. Nothing is done for that: no server is started, no model is fetched.
+    ///
+    /// # Errors
+    /// If there is no such run, or it is of a kind that this host does not know.
+    pub async fn subscribe(&self, run: &RunId, after: Option<Position>) -> Result<Subscription, HostError> {
+        let record = self.record_of(run).await?;
+        let (loaded, manifest) = self.restore(&record)?;
+        let mut notes = Vec::new();
+        let prepared =
+            self.prepare_again(loaded, manifest, Values::new(), Servers::LeaveAlone, &mut notes).await?;
+        let registry = Registry::new();
+        registry.register(prepared.runner());
+        let runtime = Runtime::builder().shared_store(self.store()?).build();
+        Ok(runtime.subscribe(&registry, run.clone(), after))
+    }
+
+    /// Answers a question of a run. If nobody works on the run, it can be [gone on](Self::go_on) with then.
+    ///
+    /// # Errors
+    /// If there is no such question, it is answered already, or the answer does not fit it.
+    pub async fn answer(&self, run: &RunId, question: &QuestionId, answer: Answer) -> Result<(), HostError> {
+        Ok(self.store()?.answer(run, question, answer).await?)
+    }
+
+    /// Everything that is on record of a run.
+    ///
+    /// # Errors
+    /// If there is no such run.
+    pub async fn record(&self, run: &RunId) -> Result<History, HostError> {
+        Ok(History::load(&*self.store()?, run).await?)
+    }
+
+    async fn record_of(&self, run: &RunId) -> Result<RunRecord, HostError> {
+        let record = self.store()?.run(run).await?;
+        Ok(record.ok_or_else(|| StoreError::NotFound { run: run.clone() })?)
+    }
+}

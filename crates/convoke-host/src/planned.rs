@@ -1,0 +1,20 @@
+//! What an Agentfile is going to do, as a tree that progress can be shown on.
+
+use convoke_goals::{Kind, NodeRef};
+use convoke_history::progress::{NodeKind, PlannedNode};
+
+/// The tree of a node that is going to be run.
+#[must_use]
+pub fn planned(node: NodeRef<'_>) -> PlannedNode {
+    PlannedNode {
+        name: node.name().to_owned(),
+        kind: match node.kind() {
+            Kind::Workflow => NodeKind::Workflow,
+            Kind::Sequence => NodeKind::Sequence,
+            Kind::Goal => NodeKind::Goal,
+            Kind::Convergence => NodeKind::Convergence,
+            Kind::Agent => NodeKind::Agent,
+        },
+        children: node.children().into_iter().map(planned).collect(),
+    }
+}

@@ -1,0 +1,350 @@
+//! A definition with its inputs, its model, its tools and its limits: ready to be started, or gone on with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use convoke_core::{
+    Error, FORBID_LIVE_MODELS, Limits, Model, Registry, Responder, RunId, RunOptions, Runner, Runtime, Store,
+    WhenBusy, WhenDropped,
+};
+use convoke_goals::agentfile::Agentfile;
+use convoke_goals::{Problem, ProblemKind, Secrets, SkillShelf, Values};
+use convoke_models::ModelName;
+
+use crate::definition::{Definition, Equipped, Kind};
+use crate::equipment::{Unpriced, equipment};
+use crate::models::Models;
+use crate::running::Running;
+use crate::telemetry::RunTelemetry;
+use crate::tools::{Always, RunTools, as_described};
+use crate::{HostError, Manifest};
+
+/// A definition with everything it needs.
+pub struct Prepared {
+    pub(crate) kind: Arc<dyn Kind>,
+    pub(crate) definition: Arc<dyn Definition>,
+    manifest: Manifest,
+    models: Arc<Models>,
+    /// The model for whatever names none.
+    model: Option<ModelName>,
+    secrets: Secrets,
+    equipped: Box<dyn Equipped>,
+    /// Models whose price nobody knows.
+    unpriced: Unpriced,
+    /// What was given, without secrets.
+    values: Values,
+    tools: RunTools,
+}
+
+impl Prepared {
+    /// Chooses the model and equips the definition, which finds out whatever is wrong with it. No model is fetched or loaded
+    /// for that: [`load`](Self::load) does. `values` has secrets in it; they are kept in memory only.
+    pub(crate) async fn new(
+        kind: Arc<dyn Kind>,
+        definition: Arc<dyn Definition>,
+        mut manifest: Manifest,
+        values: Values,
+        models: Models,
+        tools: RunTools,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, HostError> {
+        let models = Arc::new(models);
+        // A run that goes on does so with the model it began with, whatever would be found now.
+        let choice = models.choose(manifest.model.as_deref()).await?;
+        let model = match choice.model {
+            Some(name) => {
+                manifest.model = Some(name.to_string());
+                // One that runs here may have to be fetched, which comes last.
+                if !matches!(name, ModelName::Local { .. }) {
+                    models.check(&name)?;
+                }
+                Some(name)
+            }
+            // The file says which one.
+            None if definition.names_model() => None,
+            None => {
+                let looked = choice.findings.iter().map(ToString::to_string).collect();
+                return Err(HostError::NoModel { looked });
+            }
+        };
+        let (secrets, values) = definition.separate_secrets(values);
+        let stand_in = model.as_ref().map(|name| models.deferred(name.clone()));
+        let assembly =
+            Assembly { kind: &*kind, definition: &*definition, manifest: &manifest, secrets: &secrets };
+        let (equipped, unpriced) = assembly.equip(&models, stand_in, &tools)?;
+        let mut warnings: Vec<String> =
+            equipped.warnings().iter().filter_map(|warning| told(warning, &tools)).collect();
+        warnings.dedup();
+        notes.extend(warnings);
+        Ok(Self { kind, definition, manifest, models, model, secrets, equipped, unpriced, values, tools })
+    }
+
+    /// Checks that the model could be had, as far as can be told without asking or fetching it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_model(&self) -> Result<(), HostError> {
+        self.model.as_ref().map_or(Ok(()), |name| self.models.check(name))
+    }
+
+    /// The model for whatever names none.
+    #[must_use]
+    pub fn model(&self) -> Option<&ModelName> {
+        self.model.as_ref()
+    }
+
+    /// Gets hold of the model. One that runs in this process is fetched first if need be, which is told.
+    ///
+    /// # Errors
+    /// If it cannot be had, or is forbidden here.
+    pub async fn load(&mut self, tell: &mut (dyn FnMut(&str) + Send)) -> Result<(), HostError> {
+        let Some(name) = &self.model else { return Ok(()) };
+        if matches!(name, ModelName::Local { .. }) && forbids_live_models() {
+            return Err(HostError::ForbiddenModel { model: name.to_string() });
+        }
+        let model = self.models.open(name, tell).await?;
+        let assembly = Assembly {
+            kind: &*self.kind,
+            definition: &*self.definition,
+            manifest: &self.manifest,
+            secrets: &self.secrets,
+        };
+        (self.equipped, self.unpriced) = assembly.equip(&self.models, Some(model), &self.tools)?;
+        Ok(())
+    }
+
+    /// What it is a run of.
+    #[must_use]
+    pub fn definition(&self) -> &Arc<dyn Definition> {
+        &self.definition
+    }
+
+    /// The Agentfile, if it is one.
+    #[must_use]
+    pub fn agentfile(&self) -> Option<&Agentfile> {
+        self.definition.agentfile()
+    }
+
+    /// What its record keeps for going on with it.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The tools it has.
+    #[must_use]
+    pub fn tools(&self) -> &RunTools {
+        &self.tools
+    }
+
+    /// The workflow.
+    #[must_use]
+    pub fn runner(&self) -> Runner {
+        self.equipped.runner()
+    }
+
+    /// The state a new run begins with, as JSON.
+    ///
+    /// # Errors
+    /// If the inputs do not fit.
+    pub fn state(&self) -> Result<Vec<u8>, HostError> {
+        self.equipped.bind(self.values.clone()).map_err(|problems| HostError::Inputs { problems })
+    }
+
+    /// What the whole run may use: what is configured, with what was given instead, within what the policies allow.
+    #[must_use]
+    pub fn limits(&self, given: Option<&Limits>) -> Limits {
+        let configured = self.models.config.limits();
+        let limits = match given.or(self.manifest.limits.as_ref()) {
+            Some(given) => configured.replaced_by(given),
+            None => configured,
+        };
+        self.tools.limited(&limits)
+    }
+
+    /// How long the run may be at work.
+    #[must_use]
+    pub fn timeout(&self, given: Option<Duration>) -> Option<Duration> {
+        given.or(self.manifest.timeout).or(self.models.config.wall_time())
+    }
+
+    /// What the user should know about limits that cannot be kept.
+    #[must_use]
+    pub fn uncounted(&self, limits: &Limits) -> Option<String> {
+        let names = self.unpriced.names();
+        if limits.cost.is_none() || names.is_empty() {
+            return None;
+        }
+        let (names, has) = (names.join(", "), if names.len() == 1 { "has" } else { "have" });
+        Some(format!(
+            "the limit on money cannot be kept: {names} {has} no known price, so what its calls cost is not counted; \
+             limit tokens or calls as well, or name a file with its price in `prices` of convoke.toml"
+        ))
+    }
+
+    /// The key and the place in a policy that set the limit which ended a run, if a policy did.
+    #[must_use]
+    pub fn limit_of(&self, error: &Error) -> Option<String> {
+        match error.root() {
+            // Policies limit whole runs only.
+            Error::Budget(used_up) if used_up.owner.as_str().is_empty() => self.tools.limit_of(used_up),
+            _ => None,
+        }
+    }
+
+    /// Where a person's "always" is written; `None` for a user without a place for settings.
+    #[must_use]
+    pub fn always(&self) -> Option<Always> {
+        self.tools.always()
+    }
+
+    /// Makes a new run, which is started by [going on](Self::go_on) with it: from the first moment on, whatever that takes is
+    /// in the store.
+    ///
+    /// # Errors
+    /// If the inputs do not fit, or there is a run of that id already.
+    pub async fn create(
+        &self,
+        store: &dyn Store,
+        id: Option<RunId>,
+        started_by: Option<String>,
+    ) -> Result<RunId, HostError> {
+        let id = id.unwrap_or_else(RunId::mint);
+        let input = self.state()?;
+        // It may be gone on with from another folder.
+        let model = self.model.clone().map(|name| name.absolute().to_string());
+        let manifest = Manifest { model, ..self.manifest.clone() };
+        let mut launch = manifest.launch(self.kind.name()).map_err(HostError::Unwritable)?;
+        launch.started_by = started_by.filter(|who| !who.is_empty());
+        let mut run = self.equipped.runner().new_run(id.clone(), input);
+        run.launch = launch;
+        let lease = store.create(run).await?;
+        store.release(&lease);
+        Ok(id)
+    }
+
+    /// Goes on with a stored run of it: its events, and in the end what came of it.
+    ///
+    /// Must be called within a Tokio runtime.
+    pub fn go_on(
+        self,
+        store: Arc<dyn Store>,
+        run: RunId,
+        how: HowToGoOn,
+        notes: &mut Vec<String>,
+    ) -> Running {
+        let telemetry = RunTelemetry::start(&self.models.config, notes);
+        // Whoever began it here waits for it here.
+        let builder = Runtime::builder().shared_store(store).patience(how.patience);
+        let builder = self.tools.guard(telemetry.watch(builder));
+        let runtime = match how.responder {
+            Some(responder) => builder.responder(Asking(responder)),
+            None => builder,
+        }
+        .build();
+        let limits = self.limits(how.limits.as_ref());
+        notes.extend(self.uncounted(&limits));
+        let registry = Registry::new();
+        registry.register(self.runner());
+        let mut options = RunOptions::default();
+        options.launch.limits = Some(limits);
+        options.launch.timeout = self.timeout(how.timeout);
+        options.when_busy = how.when_busy;
+        options.when_dropped = how.when_dropped;
+        let stream = runtime.go_on(&registry, run).options(options).stream();
+        Running::new(stream, self, telemetry)
+    }
+
+    /// Lets go of everything: servers are given a moment to end.
+    pub async fn close(self) {
+        self.tools.finish().await;
+    }
+}
+
+/// How a stored run goes on.
+#[non_exhaustive]
+pub struct HowToGoOn {
+    /// What to do if somebody else is working on it.
+    pub when_busy: WhenBusy,
+    /// What it may use from now on, instead of what it began with.
+    pub limits: Option<Limits>,
+    /// How long it may be at work, instead of what it began with.
+    pub timeout: Option<Duration>,
+    /// Who answers its questions. Without anybody, it is suspended when it asks one.
+    pub responder: Option<Arc<dyn Responder>>,
+    /// How long it waits in this process for something to happen before it is suspended.
+    pub patience: Duration,
+    /// What becomes of it when whoever waits for it does not any more.
+    pub when_dropped: WhenDropped,
+}
+
+impl Default for HowToGoOn {
+    fn default() -> Self {
+        let (when_busy, patience) = (WhenBusy::default(), Duration::MAX);
+        let when_dropped = WhenDropped::default();
+        Self { when_busy, limits: None, timeout: None, responder: None, patience, when_dropped }
+    }
+}
+
+/// A responder that others have too.
+struct Asking(Arc<dyn Responder>);
+
+impl Responder for Asking {
+    fn respond<'a>(
+        &'a self,
+        question: &'a convoke_core::PendingQuestion,
+    ) -> convoke_core::BoxFuture<'a, Option<convoke_core::Answer>> {
+        self.0.respond(question)
+    }
+}
+
+/// What is put together.
+struct Assembly<'a> {
+    kind: &'a dyn Kind,
+    definition: &'a dyn Definition,
+    manifest: &'a Manifest,
+    secrets: &'a Secrets,
+}
+
+impl Assembly<'_> {
+    /// The workflow with this model for whatever names none.
+    fn equip(
+        &self,
+        models: &Arc<Models>,
+        model: Option<Arc<dyn Model>>,
+        tools: &RunTools,
+    ) -> Result<(Box<dyn Equipped>, Unpriced), HostError> {
+        let manifest = self.manifest;
+        let (mut equipment, unpriced) = equipment(models, model, manifest.model_asked, &manifest.workspace)
+            .map_err(HostError::NoSupervisor)?;
+        if let Some(answers) = &manifest.answers {
+            equipment.human.audience.clone_from(&answers.by);
+            equipment.human.expiry = answers.within;
+        }
+        equipment.secrets = self.secrets.clone();
+        equipment.tools_on_demand = true;
+        equipment.tools = as_described(&manifest.tools, &tools.tools);
+        equipment.skills = SkillShelf::of(manifest.skills.clone());
+        let equipped = self.definition.equip(&equipment);
+        let equipped =
+            equipped.map_err(|problems| HostError::CannotRun { kind: self.kind.title(), problems })?;
+        Ok((equipped, unpriced))
+    }
+}
+
+/// Whether real models are forbidden in this process.
+fn forbids_live_models() -> bool {
+    std::env::var(FORBID_LIVE_MODELS).is_ok_and(|value| !value.is_empty() && value != "0")
+}
+
+/// A warning, if there is reason for it. Of a built-in tool, what matters is why it is not there.
+fn told(warning: &Problem, tools: &RunTools) -> Option<String> {
+    let ProblemKind::UnknownTool { tool, .. } = &warning.kind else { return Some(warning.to_string()) };
+    if tools.may_be_left_alone(tool) {
+        return None;
+    }
+    Some(match tools.why_absent(tool) {
+        Some(why) => format!("there is no `{tool}` here: {why}"),
+        None => warning.to_string(),
+    })
+}

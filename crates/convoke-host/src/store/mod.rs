@@ -1,0 +1,55 @@
+//! Where runs are kept, and how they are moved.
+//!
+//! Runs are kept where this user's data is, in a folder for each project, and not in the project's own folder: commands of
+//! agents work there, and a folder may have come from somebody else. What somebody names takes precedence.
+//!
+//! | module | what it is for |
+//! |---|---|
+//! | `place` | the folder of a project's store, and which project it belongs to |
+//! | `moving` | taking runs from one file to another |
+//!
+//! **What it must never do.** Let agents work in a folder that has the store of their run in it, unless the user's own
+//! configuration says so.
+
+mod moving;
+mod place;
+
+use std::path::Path;
+
+use convoke_config::Config;
+use rustix::fs::{Access, access as access_of};
+
+use crate::HostError;
+
+pub use moving::{MoveError, Moved, move_runs};
+pub use place::{KeptProject, make_place, must_be_own, projects};
+
+/// Refuses a place for runs that this user cannot write to.
+///
+/// # Errors
+/// If they cannot.
+pub fn must_be_writable(store: &Path) -> Result<(), HostError> {
+    let there = store.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(store);
+    let access =
+        if there == store { Access::READ_OK | Access::WRITE_OK } else { Access::WRITE_OK | Access::EXEC_OK };
+    access_of(there, access).map_err(|errno| HostError::StoreFolder {
+        folder: store.parent().unwrap_or(store).to_owned(),
+        source: errno.into(),
+    })
+}
+
+/// Refuses to let agents work where they could write the store of their run.
+///
+/// # Errors
+/// If they could.
+pub fn must_be_out_of_reach(config: &Config, store: &Path) -> Result<(), HostError> {
+    if !config.is_within_reach(store) {
+        return Ok(());
+    }
+    let workspace = config.workspace().path;
+    let workspace = workspace.canonicalize().unwrap_or(workspace);
+    let places = config.places();
+    let own = places.project.store().filter(|own| !config.is_within_reach(own));
+    let is_earlier = places.old_store.as_deref() == Some(store);
+    Err(HostError::StoreWithinReach { store: store.to_owned(), workspace, own, is_earlier })
+}

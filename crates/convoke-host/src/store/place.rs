@@ -1,0 +1,90 @@
+//! The folder of a project's store, and which project it belongs to.
+//!
+//! It is this user's alone. A file in it says which folder it is for: nobody could tell from its name.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use convoke_config::Project;
+use convoke_sqlite::create_folder;
+
+use crate::HostError;
+
+/// The file that says which folder a store belongs to.
+const OWNER: &str = "project";
+
+/// A project whose runs are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptProject {
+    /// Its folder, which need not be there any more.
+    pub folder: PathBuf,
+    /// The file with its runs.
+    pub store: PathBuf,
+}
+
+/// Refuses a place for this store that is a link: it would be another folder than the one we keep to ourselves. What the user names is
+/// the user's affair.
+///
+/// # Errors
+/// If it is one.
+pub fn must_be_own(project: &Project, store: &Path) -> Result<(), HostError> {
+    let (Some(places), Some(place)) = (project.places(), project.place()) else { return Ok(()) };
+    if place != store.parent().unwrap_or(store) {
+        return Ok(());
+    }
+    match [places, place].into_iter().find(|folder| folder.is_symlink()) {
+        Some(link) => Err(HostError::StoreLink { link }),
+        None => Ok(()),
+    }
+}
+
+/// Makes the place of a project's store, if it is this one, and says in it which project it is for.
+///
+/// # Errors
+/// If it cannot be made.
+pub fn make_place(project: &Project, store: &Path) -> Result<(), HostError> {
+    let Some(place) = project.place().filter(|place| Some(&**place) == store.parent()) else { return Ok(()) };
+    let failed = |source: io::Error| HostError::StoreFolder { folder: place.clone(), source };
+    create_folder(&place).map_err(failed)?;
+    must_be_own(project, store)?;
+    let owner = place.join(OWNER);
+    if owner.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    write_whole(&place, &owner, &format!("{}\n", project.folder.display())).map_err(failed)
+}
+
+/// Writes a file so that there is never half of one.
+fn write_whole(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
+    let mut whole = tempfile::Builder::new().prefix(".convoke-").tempfile_in(folder)?;
+    whole.write_all(text.as_bytes())?;
+    whole.as_file().sync_all()?;
+    whole.persist(file)?;
+    Ok(())
+}
+
+/// All projects whose runs are kept, by their folders.
+#[must_use]
+pub fn projects(project: &Project) -> Vec<KeptProject> {
+    let places = project.places().and_then(|places| std::fs::read_dir(places).ok());
+    let mut found: Vec<KeptProject> =
+        places.into_iter().flatten().flatten().filter_map(|entry| kept(&entry.path())).collect();
+    found.sort_by(|one, other| one.folder.cmp(&other.folder));
+    found
+}
+
+fn kept(place: &Path) -> Option<KeptProject> {
+    let folder = std::fs::read_to_string(place.join(OWNER)).ok()?;
+    let store = place.join(convoke_config::STORE);
+    store.exists().then(|| KeptProject { folder: PathBuf::from(folder.trim_end_matches('\n')), store })
+}
+
+/// Removes the place of a project whose runs were taken elsewhere.
+pub(super) fn remove_place(project: &Project, store: &Path) {
+    let place = store.parent().filter(|place| place.parent() == project.places().as_deref());
+    if let Some(place) = place {
+        // An empty folder does no harm.
+        let _ = std::fs::remove_file(place.join(OWNER)).and_then(|()| std::fs::remove_dir(place));
+    }
+}

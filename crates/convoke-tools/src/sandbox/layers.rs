@@ -1,0 +1,147 @@
+//! The layers of a view on a workspace: what hides secrets lies on the workspace, and on that what the command changes.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::SandboxError;
+use super::inventory::Found;
+use super::scratch::Scratch;
+
+/// The folders of one view. They go with it, and with them everything that has not come out.
+#[derive(Debug)]
+pub(super) struct Layers {
+    scratch: Scratch,
+}
+
+impl Layers {
+    /// Makes those of a command, which has this mark, at a place that [`place`] has found.
+    pub(super) fn make(place: &Path, mark: u64, top: &Path, found: &Found) -> Result<Self, SandboxError> {
+        let layers = Self { scratch: Scratch::numbered(place, mark, &["root", "hidden", "upper", "work"])? };
+        // In a view the workspace has the mode that its uppermost layer has.
+        for layer in ["hidden", "upper"] {
+            like(top, &layers.scratch.path().join(layer)).map_err(failed)?;
+        }
+        layers.hide(top, found).map_err(failed)?;
+        Ok(layers)
+    }
+
+    /// Puts a socket that nobody listens at in the place of each secret: it cannot be opened, so nobody takes it for an empty
+    /// file, or for one that was removed, and commits that.
+    fn hide(&self, top: &Path, found: &Found) -> std::io::Result<()> {
+        let hidden = self.scratch.path().join("hidden");
+        let above = found.hidden.iter().flat_map(|(path, _)| path.ancestors().skip(1));
+        let folders: BTreeSet<&Path> = above.filter(|folder| !folder.as_os_str().is_empty()).collect();
+        for folder in &folders {
+            std::fs::create_dir(hidden.join(folder))?;
+        }
+        for (path, _) in &found.hidden {
+            mknodat(CWD, hidden.join(path), FileType::Socket, Mode::empty(), 0)?;
+        }
+        for folder in folders.iter().rev() {
+            like(&top.join(folder), &hidden.join(folder))?;
+        }
+        Ok(())
+    }
+
+    /// What lies beneath, the uppermost first.
+    pub(super) fn lower(&self, top: &Path) -> Vec<PathBuf> {
+        vec![self.scratch.path().join("hidden"), top.to_owned()]
+    }
+
+    /// Has what is in the upper layer come out from now on, from where it is then. There is no upper layer any more.
+    pub(super) fn come_out(&self) -> Result<PathBuf, SandboxError> {
+        let out = self.scratch.path().join("out");
+        std::fs::rename(self.upper(), &out).map_err(failed)?;
+        Ok(out)
+    }
+
+    /// Whether nothing had come out of a view, whose layers were here, when its Convoke was killed.
+    pub(super) fn had_kept_everything(path: &Path) -> bool {
+        Scratch::is_left(path) && path.join("upper").is_dir()
+    }
+
+    pub(super) fn root(&self) -> PathBuf {
+        self.scratch.path().join("root")
+    }
+
+    pub(super) fn upper(&self) -> PathBuf {
+        self.scratch.path().join("upper")
+    }
+
+    pub(super) fn work(&self) -> PathBuf {
+        self.scratch.path().join("work")
+    }
+}
+
+fn failed(error: std::io::Error) -> SandboxError {
+    SandboxError::setup("the layers of a view", error)
+}
+
+fn like(one: &Path, other: &Path) -> std::io::Result<()> {
+    let mode = std::fs::metadata(one)?.permissions().mode() & 0o777;
+    std::fs::set_permissions(other, std::fs::Permissions::from_mode(mode | 0o700))
+}
+
+/// Where layers can be: on the workspace's own file system, so that what comes out is moved and not copied; else with the
+/// other private files. Never in the workspace.
+pub(super) fn place(top: &Path, private: &Path) -> PathBuf {
+    let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev()).ok();
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|data| data.is_absolute());
+    let data =
+        data.or_else(|| home.map(|home| home.join(".local/share"))).map(|data| data.join("convoke/views"));
+    if device(private) == device(top) {
+        return private.to_owned();
+    }
+    let is_fit = |folder: &PathBuf| {
+        let there = folder.ancestors().find(|above| above.exists());
+        there.and_then(device) == device(top) && !folder.starts_with(top) && make(folder).is_some()
+    };
+    data.filter(is_fit).unwrap_or_else(|| private.to_owned())
+}
+
+fn make(folder: &Path) -> Option<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_view_that_was_left_it_is_known_whether_something_came_out() {
+        let (place, top) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let make = |mark| Layers::make(place.path(), mark, top.path(), &Found::default()).expect("layers");
+        let path = |mark| Scratch::place(place.path(), mark);
+        let used = make(1);
+        assert!(!Layers::had_kept_everything(&path(1)), "it is in use");
+        // As if its process had been killed: nothing is taken away, and the lock is gone.
+        let left = |layers: Layers| {
+            let moved = layers.scratch.path().with_extension("moved");
+            std::fs::rename(layers.scratch.path(), &moved).expect("another name");
+            let path = layers.scratch.path().to_owned();
+            drop(layers);
+            if moved.exists() {
+                std::fs::rename(&moved, &path).expect("its name");
+            }
+            for folder in ["root", "hidden", "upper", "work"] {
+                let _ = std::fs::create_dir(path.join(folder));
+            }
+            path
+        };
+        let kept = left(used);
+        assert!(Layers::had_kept_everything(&kept));
+        assert!(Layers::had_kept_everything(&kept), "also if it is asked again");
+        let layers = make(2);
+        let out = layers.come_out().expect("its changes");
+        assert!(out.is_dir() && !layers.upper().exists());
+        drop(layers);
+        assert!(!Layers::had_kept_everything(&path(2)), "it is not there");
+        std::fs::create_dir_all(path(3).join("out")).expect("what a kill would have left");
+        assert!(!Layers::had_kept_everything(&path(3)));
+    }
+}
