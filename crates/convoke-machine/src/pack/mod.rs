@@ -1,0 +1,1 @@
+//! What a pack says: the document, its templates and variables, and everything that is wrong with it.
