@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::filter::{self, Allowed, Sockets};
-use super::gate::{Changes, Gate, Secrets};
+use super::gate::{Changes, Gate, Out, Secrets};
 use super::group::{self, Group};
 use super::inventory::Identity;
 use super::landlock::SETTINGS;
@@ -97,6 +97,9 @@ impl Held {
         let top = sandbox.workspace.path().to_owned();
         // Once begun, it is done to its end: whoever gives up waiting only does not hear of it.
         let brought = tokio::task::spawn_blocking(move || {
+            if begun.layers.are_unchanged() {
+                return Ok(Out::default());
+            }
             let out = begun.layers.come_out()?;
             Ok::<_, SandboxError>(begun.known.gate(&sandbox)?.bring_out(&out)?)
         });

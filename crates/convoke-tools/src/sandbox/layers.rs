@@ -51,6 +51,11 @@ impl Layers {
         vec![self.scratch.path().join("hidden"), top.to_owned()]
     }
 
+    /// Whether nothing was made, changed or removed: then nothing has to be looked through for it to come out.
+    pub(super) fn are_unchanged(&self) -> bool {
+        std::fs::read_dir(self.upper()).is_ok_and(|mut entries| entries.next().is_none())
+    }
+
     /// Has what is in the upper layer come out from now on, from where it is then. There is no upper layer any more.
     pub(super) fn come_out(&self) -> Result<PathBuf, SandboxError> {
         let out = self.scratch.path().join("out");
