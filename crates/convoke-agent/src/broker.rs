@@ -1,4 +1,4 @@
-//! Somebody in the same process who answers questions.
+//! The question broker: a responder for people in the same process.
 //!
 //! A [`Desk`] is where questions wait for a person while their runs wait too: a page, a terminal, a chat. Whoever has
 //! the answer gives it by the question's id, from any task. The questions are in the store as well, so nothing is lost

@@ -1,4 +1,4 @@
-//! Answers with a shape: a model's text into a Rust type.
+//! Structured output: a model's answer as a Rust type.
 //!
 //! The schema of the type goes to the provider with the request; what comes back is parsed, compared with the schema and
 //! decoded. If that fails the model is told what is wrong and asked once more; then it is an error that carries the

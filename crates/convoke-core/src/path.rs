@@ -1,4 +1,4 @@
-//! Where in a run something happens.
+//! Paths: the addresses of scopes within a run.
 //!
 //! A path is made of step names: `main/prepare/jira`, with `#2` on the second child of that name under the same
 //! parent. The order in which children are opened decides, so the same program gives the same paths every time.

@@ -1,4 +1,4 @@
-//! The one thing everything in Convoke is: a step.
+//! The `Step` trait, which everything that can be run implements.
 //!
 //! A step does some work on a state `S` and reports through its [`Scope`]. A single function, a prompt, an agent, a
 //! chain of a thousand steps and a whole goal tree are all steps, so they nest without limits and whatever the kernel

@@ -1,4 +1,4 @@
-//! One time an effect was performed.
+//! Attempts at an effect.
 
 use super::detail::{self, Decoded, Detail};
 use super::{Conversations, Spent};

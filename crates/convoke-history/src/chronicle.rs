@@ -1,4 +1,4 @@
-//! Everything that happened to a run, in order, with what had been spent by then.
+//! The chronicle of a run: everything that happened, in order, with what had been spent by then.
 
 use super::{Attempt, History, Moment, Spent};
 use convoke_core::{Phase, RunStatus, Timestamp};

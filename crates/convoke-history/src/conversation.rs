@@ -1,4 +1,4 @@
-//! What was said to models and by them.
+//! Conversations with models.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What was asked, and what it gave.
+//! Requests and outcomes of effects, decoded.
 
 use std::time::Duration;
 

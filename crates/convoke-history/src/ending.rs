@@ -1,4 +1,4 @@
-//! How a run ended.
+//! The end of a run, as the store keeps it.
 
 use serde::Deserialize;
 use serde_json::Value;

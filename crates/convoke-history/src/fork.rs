@@ -1,4 +1,4 @@
-//! What is between a run and the one it branched off from.
+//! Comparison of a run with the one it was forked from.
 
 use std::time::Duration;
 

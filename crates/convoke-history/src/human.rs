@@ -1,4 +1,4 @@
-//! Numbers for people to read: what [`convoke_text::human`] has, and the same of times, costs and what was spent.
+//! Human-readable numbers: what [`convoke_text::human`] has, and the same of times, costs and what was spent.
 //!
 //! ```
 //! use convoke_core::{Money, Usage};

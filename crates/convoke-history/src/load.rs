@@ -1,4 +1,4 @@
-//! Reading a run.
+//! Loading a run from a store.
 
 use std::collections::HashMap;
 

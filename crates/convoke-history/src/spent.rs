@@ -1,4 +1,4 @@
-//! What a part of a run spent.
+//! Spending of a run, or a part of it.
 
 use std::ops::{Add, AddAssign};
 

@@ -1,4 +1,4 @@
-//! Where a run stands, as users see it and write it: the status its record has, or `idle` for one that is said to be
+//! The display status of a run, as users see it and write it: the status its record has, or `idle` for one that is said to be
 //! running although nobody works on it. Whatever shows a run names it alike.
 
 use std::time::Duration;

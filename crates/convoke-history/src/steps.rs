@@ -1,4 +1,4 @@
-//! What kinds of steps a run is made of, as far as the outline kept with it says.
+//! Kinds of the steps of a run, from the outline kept with it.
 
 use std::collections::HashMap;
 

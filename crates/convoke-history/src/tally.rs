@@ -1,4 +1,4 @@
-//! What runs did, in sums.
+//! Counts of what runs did.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

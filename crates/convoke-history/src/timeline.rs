@@ -1,4 +1,4 @@
-//! The journal in order.
+//! The timeline: the journal in order.
 
 use super::{Attempt, Effect, Mark};
 use convoke_core::{Phase, Timestamp};

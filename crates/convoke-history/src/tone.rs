@@ -1,4 +1,4 @@
-//! What a piece of text means to its reader, for whoever gives it a colour, a class or a sign.
+//! Tones: the meaning of a piece of text, for whoever gives it a colour, a class or a sign.
 
 use convoke_core::RunStatus;
 

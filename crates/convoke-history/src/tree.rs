@@ -1,4 +1,4 @@
-//! The run by place: which part did what, how long it took and what it spent.
+//! The tree of a run: which part did what, how long it took and what it spent.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A connection that executes nothing of what a file says.
+//! Hardened connections, which execute nothing of what a file says.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

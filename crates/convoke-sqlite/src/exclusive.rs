@@ -1,4 +1,4 @@
-//! A database that nobody else has open, to be copied and removed.
+//! Exclusive access to a database, to copy and remove it.
 //!
 //! Moving takes two steps, and a process can be killed between them: the copy is complete and in its place before the original goes.
 //! Whoever finds both has to say whether one is a copy of the other; nothing is lost in between.

@@ -1,4 +1,4 @@
-//! The file: where it is, whose it is, and what lies beside it.
+//! Checks of a database file: its path, its owner, and the files beside it.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Whether a database has exactly the tables that our own steps make.
+//! Comparison of a database's schema with the one our own migrations make.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Limits on a step, whatever it is.
+//! Limits and settings for any step.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};

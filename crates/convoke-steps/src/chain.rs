@@ -1,4 +1,4 @@
-//! One step after another.
+//! The chain step: one step after another.
 
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, State, Step};
 

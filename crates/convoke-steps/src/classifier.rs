@@ -1,4 +1,4 @@
-//! One step out of several, chosen by a model.
+//! The classifier step: one step out of several, chosen by a model.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with typed steps themselves.
+//! Errors of typed steps.
 
 /// A step could not do what it is for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

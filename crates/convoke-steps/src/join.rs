@@ -1,4 +1,4 @@
-//! What a fan-out needs of its branches.
+//! Join rules: what a fan-out needs of its branches.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The same step for every item of a collection.
+//! The map step: the same step for every item of a collection.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

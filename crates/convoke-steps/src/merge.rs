@@ -1,4 +1,4 @@
-//! Several sources of the same thing, merged into one.
+//! The merge step: several sources of the same thing, merged into one.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What happens when one particular step fails.
+//! Error handling for one step of a chain or loop.
 
 use std::sync::Arc;
 

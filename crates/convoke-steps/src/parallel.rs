@@ -1,4 +1,4 @@
-//! Different steps side by side.
+//! The parallel step: different steps side by side.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

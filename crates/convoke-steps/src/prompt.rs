@@ -1,4 +1,4 @@
-//! A model asked once.
+//! The prompt step: a model asked once.
 
 use std::sync::Arc;
 

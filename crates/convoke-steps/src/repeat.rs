@@ -1,4 +1,4 @@
-//! A step again and again.
+//! The loop step: a step again and again.
 
 use convoke_core::{BoxFuture, Error, EventKind, Nature, Outline, Scope, Step};
 

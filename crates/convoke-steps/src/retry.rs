@@ -1,4 +1,4 @@
-//! A step again if it failed for a reason that may pass.
+//! The retry step: a step again if it failed for a transient reason.
 
 use convoke_core::{Bounds, BoxFuture, Category, Error, EventKind, Nature, Outline, Scope, SharedStep, Step};
 use std::sync::Arc;

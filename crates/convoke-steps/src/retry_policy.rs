@@ -1,4 +1,4 @@
-//! How often to try, and how long to wait in between.
+//! Retry policies: how often to try, and how long to wait in between.
 
 use std::num::NonZeroU32;
 use std::time::Duration;

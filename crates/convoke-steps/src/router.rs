@@ -1,4 +1,4 @@
-//! One step out of several, chosen by the state.
+//! The router step: one step out of several, chosen by the state.
 
 use std::sync::Arc;
 

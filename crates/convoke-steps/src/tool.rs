@@ -1,4 +1,4 @@
-//! A tool called with arguments made of the state.
+//! The tool step: a tool called with arguments made of the state.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What both stores demand of a batch, and how they refuse one.
+//! Checks of batches and mail that both stores share.
 
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{Batch, NewMail};

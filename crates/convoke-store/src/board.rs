@@ -1,4 +1,4 @@
-//! Who waits for something to happen in a store, and is told when it has.
+//! Change notifications: wakes those who wait for something to happen in a store.
 //!
 //! Told is only that it is worth looking again: what happens several times before somebody looks is one thing, so nothing piles
 //! up, and nobody is ever waited for.

@@ -1,4 +1,4 @@
-//! Who holds a run, and whether they are still there.
+//! Lease owners, and whether they are still alive.
 //!
 //! A holder is a host, a process and a store handle within it. A process is told from a later one with the same
 //! number by when it started. One that cannot be looked for from here, on another host or in another container, counts as

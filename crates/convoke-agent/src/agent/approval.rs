@@ -1,4 +1,4 @@
-//! A person's word before a call is made.
+//! Approval of tool calls by a person.
 
 use convoke_core::{Decision, Error, Question, Scope, Tool, ToolCall, Toolset};
 use serde_json::json;

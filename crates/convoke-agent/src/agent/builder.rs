@@ -1,4 +1,4 @@
-//! Putting an agent together.
+//! The agent builder.
 
 use std::sync::Arc;
 use std::time::Duration;

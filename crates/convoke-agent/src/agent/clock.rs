@@ -1,4 +1,4 @@
-//! An agent's own time.
+//! The time limit of an agent.
 //!
 //! When time is up the agent stops with what it has, and its run goes on with that. What it had then depends on the
 //! moment, so it is written down: a replay stops at the same place, however long it takes.

@@ -1,4 +1,4 @@
-//! An agent as a step by itself.
+//! The agent as a step by itself, and the conversation it works on.
 
 use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Transcript};
 use serde::{Deserialize, Serialize};

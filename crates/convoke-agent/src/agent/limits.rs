@@ -1,4 +1,4 @@
-//! Limits that end in an answer.
+//! Turn and budget limits that end in an answer.
 //!
 //! An agent that may not go on is not cut off in the middle of its work: before it comes to a limit it gets one last
 //! turn, without tools and with a note that says why, and answers with what it has.

@@ -1,4 +1,4 @@
-//! How far an agent has come.
+//! The progress of an agent: its conversation, turns and usage so far.
 
 use convoke_core::{Message, ModelReply, ToolCall, ToolResult, Transcript, Usage};
 

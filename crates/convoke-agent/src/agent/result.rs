@@ -1,4 +1,4 @@
-//! What an agent came to, and why it stopped there.
+//! The result of an agent, and why it stopped.
 
 use std::fmt;
 

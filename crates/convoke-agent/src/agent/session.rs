@@ -1,4 +1,4 @@
-//! The loop: turns, until there is a reason to stop.
+//! The agent loop: turns, until there is a reason to stop.
 
 use std::sync::Arc;
 

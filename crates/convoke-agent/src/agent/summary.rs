@@ -1,4 +1,4 @@
-//! What a turn's calls came to, put together.
+//! The summary of a turn's calls.
 
 use convoke_core::{Error, Scope, Suspension, ToolCall, ToolResult};
 

@@ -1,4 +1,4 @@
-//! One turn: the model is asked, and what it wants done is done.
+//! One turn: a model call, and the tool calls it asks for.
 
 use std::sync::Arc;
 

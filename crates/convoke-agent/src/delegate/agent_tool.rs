@@ -1,4 +1,4 @@
-//! An agent as a tool.
+//! Agents as tools.
 
 use std::fmt;
 

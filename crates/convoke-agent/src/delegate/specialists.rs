@@ -1,4 +1,4 @@
-//! Agents by name and by what they are good at.
+//! The registry of specialists: agents by name and capability.
 
 use convoke_core::{DuplicateTool, Toolset};
 

@@ -1,4 +1,4 @@
-//! A workflow as a tool.
+//! Workflows as tools.
 
 use std::fmt;
 

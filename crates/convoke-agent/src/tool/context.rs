@@ -1,4 +1,4 @@
-//! What a function behind a tool may know about its call.
+//! The context of a tool call, as the function behind the tool sees it.
 
 use convoke_core::{IdempotencyKey, Invocation, Preparation, Scope};
 

@@ -1,4 +1,4 @@
-//! A tool out of a function.
+//! Tools made from functions.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What people answer.
+//! Answers to questions: decisions, who made them, and when.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What people are asked.
+//! Questions to people: their kinds, limits and escalation.
 
 use std::time::Duration;
 

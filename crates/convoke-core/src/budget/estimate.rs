@@ -1,4 +1,4 @@
-//! What a model call uses, where nobody says: before it is made, and after it if the model did not say.
+//! Estimates of what a model call uses: before it is made, and after it if the model did not report its usage.
 
 use super::BYTES_PER_TOKEN;
 use crate::message::{Money, Transcript, Usage};

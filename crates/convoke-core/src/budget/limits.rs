@@ -1,4 +1,4 @@
-//! What may be limited, and the error that says a limit was reached.
+//! Budget limits, and the error that says one was reached.
 
 use std::collections::BTreeMap;
 use std::fmt;

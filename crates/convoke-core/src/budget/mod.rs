@@ -1,4 +1,4 @@
-//! Limits on what a run, or a part of it, may use.
+//! Budgets: limits on what a run, or a part of it, may use.
 //!
 //! Budgets nest: an effect is charged to the budget of its scope and to every budget further out, in one step. What an
 //! effect may need is reserved before it is performed and settled with what it really used, so that branches running

@@ -1,4 +1,4 @@
-//! Setting something aside for a model call, and waiting for others to settle what they have set aside.
+//! Budget reservations for model calls, and the queue of calls that wait for others to settle theirs.
 //!
 //! Whoever finds only reservations in its way waits in the queue of each budget, from the inside out, in the order of
 //! coming. It never waits for what is really used up, and holds nothing but its places while it waits. Those it waits for

@@ -1,4 +1,4 @@
-//! Questions to people.
+//! The `ask` effect: questions to people.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

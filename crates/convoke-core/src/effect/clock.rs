@@ -1,4 +1,4 @@
-//! The clock and randomness.
+//! The clock and randomness as effects: `now`, `sleep`, `random`.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Continuing with another state, without the past.
+//! The `continue_with` effect: the next generation of a run, with another state and without the past.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Effects of the user's own code.
+//! Custom effects: the user's own code, journaled.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

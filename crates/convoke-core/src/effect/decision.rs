@@ -1,4 +1,4 @@
-//! Choices that depend on timing, kept so that a replay chooses the same.
+//! Decisions that depend on timing, journaled so that a replay decides the same.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! Effects that were begun, and of which nobody knows whether they took effect.
+//! Effects in doubt: begun before a crash, and perhaps performed.
 
 use serde_json::Value;
 

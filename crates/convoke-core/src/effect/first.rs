@@ -1,4 +1,4 @@
-//! What was asked about an effect before it was performed: by interceptors, and by the kernel if it was interrupted.
+//! Questions asked about an effect before it was performed: by interceptors, and by the kernel if it was interrupted.
 //!
 //! A run that is told again does not ask it again: the outcome is known. But it has happened, and whoever reads the account of the run is
 //! told of it.

@@ -1,4 +1,4 @@
-//! Calls of models.
+//! The `model` effect: calls of models.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Mail.
+//! The `receive` effect: mail from outside.
 
 use std::time::Duration;
 

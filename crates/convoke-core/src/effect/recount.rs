@@ -1,4 +1,4 @@
-//! Effects that a resumed run does not ask for again, because what came of the whole they were part of is known.
+//! Accounting for recorded effects that a resumed run does not ask for again, because the outcome of the call around them is known.
 //!
 //! They have happened all the same: what they used is charged, and they are no sign that the code has changed.
 

@@ -1,4 +1,4 @@
-//! Calls of tools.
+//! The `tool` effect: calls of tools.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Marks of changes inside a step.
+//! Version marks for changes inside a step.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Whether trying again may help.
+//! Error categories: whether a retry may help.
 
 use std::error::Error as StdError;
 use std::io;

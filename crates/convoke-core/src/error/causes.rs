@@ -1,4 +1,4 @@
-//! What the kinds of errors say about themselves.
+//! The error types inside [`Error`](crate::Error), and their messages.
 
 use std::error::Error as StdError;
 use std::fmt;

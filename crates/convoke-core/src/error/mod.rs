@@ -1,4 +1,4 @@
-//! Why something stopped.
+//! The error type of steps and runs.
 //!
 //! One enum, decided at the source: nobody downstream reads messages to find out whether a step timed out or was
 //! cancelled. Some variants are *stops* rather than failures (a question is waiting, somebody cancelled); those pass

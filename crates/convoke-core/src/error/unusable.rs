@@ -1,4 +1,4 @@
-//! Failures by what a model said.
+//! Replies of models that a step cannot use.
 //!
 //! A reply that came is a success in the journal, and the step that refuses it fails: without being told, a resumed run
 //! would take the same reply from the journal and fail again, for ever.

@@ -1,4 +1,4 @@
-//! Who listens to runs of this process beside those who started them.
+//! The live event feed: listeners to runs of this process beside those who started them.
 //!
 //! They read what has happened from the journal. What is under way, and may never be in a journal (the words of a reply as they come),
 //! they are told here. Nobody waits for them: whoever is too slow misses some of it, and finds the whole of it at its end.

@@ -1,4 +1,4 @@
-//! What a run tells whoever listens.
+//! Events of runs.
 //!
 //! Every run has one stream of events. It is ordered (sequence numbers without gaps), lossless (a full buffer makes the
 //! run wait, nothing is dropped) and well formed on every way out: what was started is ended, also on failure,

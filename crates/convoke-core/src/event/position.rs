@@ -1,4 +1,4 @@
-//! Where an event stands in the account of its run.
+//! Positions of events in the account of their run.
 //!
 //! A position follows from the journal alone: it is the same whoever tells the event, when, and how often. So a reader who
 //! knows the position of the last event it has read can come back, to any process, and read on.

@@ -1,4 +1,4 @@
-//! Numbers events, keeps them paired, and hands them on without losing any.
+//! The event sequencer: numbers events, keeps them paired, and hands them on without losing any.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;

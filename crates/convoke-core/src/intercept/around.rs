@@ -1,4 +1,4 @@
-//! The interceptors that are around a scope, and what they make of what goes out and comes in.
+//! The stack of interceptors around a scope, applied to what goes out and comes in.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Asking the interceptors, before and after an effect.
+//! Calling the interceptors before and after an effect.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Effects as interceptors see them: what is asked for, and what came of it.
+//! Effects as interceptors see them: the request and the outcome.
 
 use serde::Serialize;
 use serde_json::Value;

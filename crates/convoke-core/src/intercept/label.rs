@@ -1,4 +1,4 @@
-//! What is known of where something came from, and how far it is trusted.
+//! Labels: the provenance of data, and how far it is trusted.
 
 use std::collections::BTreeSet;
 use std::fmt;

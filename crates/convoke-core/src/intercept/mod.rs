@@ -1,4 +1,4 @@
-//! What stands between a run and the world.
+//! Interceptors: hooks between a run and the world.
 //!
 //! An [`Interceptor`] is told about every effect that is really performed: before, when it can deny it or have a person
 //! asked, and after, when it can change or deny what came back and say what is known of it ([`Labels`]). It can also

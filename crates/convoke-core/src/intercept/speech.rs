@@ -1,4 +1,4 @@
-//! What a tool says beside its result, and how others hear it.
+//! Questions and events of tools, passed through interceptors before others see them.
 
 use super::Speech;
 use crate::Scope;

@@ -1,4 +1,4 @@
-//! What an interceptor says to an effect that is about to be performed.
+//! An interceptor's verdict on an effect that is about to be performed.
 
 use crate::ask::Question;
 

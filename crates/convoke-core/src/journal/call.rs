@@ -1,4 +1,4 @@
-//! What the journal keeps of a model call.
+//! The recorded form of a model call.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! One line of a journal.
+//! Journal entries.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A run's journal, ready to answer.
+//! An index of a run's journal by effect.
 //!
 //! A long run has many entries, and a replay asks for each of them once: the entries stay where they were read, and
 //! what is known about an effect is the places of its entries.

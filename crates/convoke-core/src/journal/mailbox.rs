@@ -1,4 +1,4 @@
-//! How much of its mail a run has taken.
+//! The mailbox position of a run: the last mail it took, by channel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};

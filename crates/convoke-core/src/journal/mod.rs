@@ -1,4 +1,4 @@
-//! What a run writes down, and how it is read back.
+//! The journal of a run: its entries, their formats, and how they are read back.
 //!
 //! Every effect of a run is an [`Entry`] addressed by the [`Path`](crate::Path) of its scope and an ordinal within
 //! that scope. Branches that run side by side therefore never contend for a number, and a replay may visit them in

@@ -1,4 +1,4 @@
-//! A reply is kept once.
+//! Deduplication of replies: each is stored once.
 //!
 //! What a model said is in the outcome of its call. When the conversation goes on it is a message of the next request as
 //! well, and requests refer to messages by digest. There it would be stored again; instead the stored message says only

@@ -1,4 +1,4 @@
-//! A run's journal while the run is under way: answers from the past, and takes down what is new.
+//! The journal of a run under way: answers from the past, and appends what is new.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

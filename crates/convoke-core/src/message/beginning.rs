@@ -1,4 +1,4 @@
-//! Long conversations in states.
+//! Stored beginnings of long conversations in states.
 //!
 //! A state that has a whole conversation in it would have to be read whole before a run can go on, although the run may only want to
 //! wait for the next words. Kept like this, a conversation is known by its digest, can be added to and compared, and what was said is

@@ -1,4 +1,4 @@
-//! What is said between people, models and tools.
+//! Messages between people, models and tools.
 
 mod beginning;
 mod content;

@@ -1,4 +1,4 @@
-//! Why a model call failed.
+//! Errors of model calls.
 
 use std::time::Duration;
 

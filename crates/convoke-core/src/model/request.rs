@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to models.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a run that had ended does again when it is resumed: what it ended by, and nothing else.
+//! Selects what a resumed run performs again: the effects it ended by, and nothing else.
 //!
 //! Everything that did not end the run keeps its outcome, failures that the run had coped with included. What a model
 //! replied and the step refused is in the journal as a success; it ended the run all the same.

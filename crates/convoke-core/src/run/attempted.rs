@@ -1,4 +1,4 @@
-//! What earlier attempts at the same asked for, and what came of it.
+//! An index of what earlier attempts at the same work asked for, and its outcome.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,4 +1,4 @@
-//! Waiting for a run from outside its task.
+//! Drives a run in a task of its own, and cancels it when nobody waits for it any more.
 
 use std::sync::Arc;
 

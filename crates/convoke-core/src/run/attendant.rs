@@ -1,4 +1,4 @@
-//! Goes on with runs that were suspended, as soon as they can.
+//! The worker that resumes suspended runs as soon as they are due.
 //!
 //! It asks the store which runs are due, goes on with some of them at a time, and sleeps until the next one is, or until the
 //! store says that something has happened. It never polls a run, and owns every run it goes on with: when it is dropped, they

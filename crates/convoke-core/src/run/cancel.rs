@@ -1,4 +1,4 @@
-//! Ending a stored run for good.
+//! Cancelling a stored run for good.
 //!
 //! A run that was stopped can go on; one that was cancelled here cannot: whoever resumes it is refused. Only a fork goes on
 //! from where it was. A run that somebody works on is not touched, only told.

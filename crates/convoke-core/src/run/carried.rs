@@ -1,4 +1,4 @@
-//! What a generation of a run has from those before it.
+//! State carried over from one generation of a run to the next.
 //!
 //! It is in the record of the run, so that whoever goes on with it need read nothing of what was before.
 

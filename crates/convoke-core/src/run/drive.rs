@@ -1,4 +1,4 @@
-//! Runs a workflow from its beginning, or from where it was, to its end.
+//! Drives a workflow from its beginning, or from where it was, to its end.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A new run out of an old one's past: what if it had gone differently?
+//! Forks: a new run out of an old one's past.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How a run continues with another state.
+//! Generations: continuing a run with another state.
 //!
 //! One batch ends the generation and begins the next: before it, whoever goes on with the run comes to the same end once more, by
 //! the journal; after it, the run is in the next one. By then everything the generation did has ended, because the error that

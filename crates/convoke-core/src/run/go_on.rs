@@ -1,4 +1,4 @@
-//! Going on with a stored run by what its record says, without knowing its workflow.
+//! Resuming a stored run by its record, through a registry of workflows.
 
 use std::future::IntoFuture;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a person has approved for the whole of a run.
+//! Standing approvals: those a person has given for the whole of a run.
 //!
 //! An approval is for one call, unless whoever gives it says that it holds for all that the question covers. That is part of
 //! the answer, and so of the journal: a run that is resumed knows it again. A fork is another run, and does not. It is given to

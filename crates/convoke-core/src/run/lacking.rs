@@ -1,4 +1,4 @@
-//! What replies in this run lack that a later step may need.
+//! A note of replies that lack something a later step may need.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

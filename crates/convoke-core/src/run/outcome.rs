@@ -1,4 +1,4 @@
-//! How a run ended.
+//! Outcomes of runs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

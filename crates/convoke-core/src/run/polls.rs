@@ -1,4 +1,4 @@
-//! Notices steps that block their thread.
+//! Detection of steps that block their thread.
 //!
 //! A future that does not return from `poll` cannot be timed out by its own task: nothing in that task runs any more.
 //! So leaves report when they are being polled, and the watchdog looks at it from outside.

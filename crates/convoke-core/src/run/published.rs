@@ -1,4 +1,4 @@
-//! What listeners know about the state, so that they need only be told what changed.
+//! The last published state, for deltas to listeners.
 
 use std::any::TypeId;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Workflows by name and version.
+//! The registry of workflows by name and version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};

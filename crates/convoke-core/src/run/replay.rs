@@ -1,4 +1,4 @@
-//! Running a stored run again without touching the world.
+//! Replaying a stored run without touching the world.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Workflows whose state is hidden behind JSON: for servers, command lines and agents.
+//! Type-erased workflows with JSON states: for servers, command lines and agents.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What runs need from outside: a store, a model, somebody to answer, somebody to watch.
+//! The runtime: the store, model, responder and observers that runs share.
 
 use std::sync::Arc;
 use std::time::Duration;

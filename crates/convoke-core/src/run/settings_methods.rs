@@ -1,4 +1,4 @@
-//! The settings that both a runtime and a single run can be given.
+//! Setters that a runtime and a single run share.
 
 /// Writes the methods that change `self.settings`.
 macro_rules! settings_methods {

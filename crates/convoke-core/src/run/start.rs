@@ -1,4 +1,4 @@
-//! A run about to begin.
+//! A run about to start, and its options.
 
 use std::future::IntoFuture;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Reading what a run does, from a position on: what is past from its journal, and then as it happens.
+//! Subscriptions: the events of a run from a position on, past ones from its journal, then live ones.
 //!
 //! What has happened is told by running the workflow again with the journal answering, as far as it goes. So everybody who reads is told
 //! the same, in the same order, whichever process does the work, and a reader costs the run nothing. What is under way, and not in the

@@ -1,4 +1,4 @@
-//! How long a run may take, over all the times it is gone on with.
+//! The time limit of a run, over all the times it is resumed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A run that is told to end for good while somebody works on it.
+//! Listens for the request to cancel a run while it is at work.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! What a run could not wait for: answers, mail, time.
+//! Wait conditions of a suspended run: answers, mail, time.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The thread that looks after runs whose steps may block.
+//! The watchdog thread for runs whose steps may block.
 //!
 //! A timer would not do: the thread that a step blocks may be the very one that drives the timers. There is one watchdog in
 //! a process, made when it is first needed and asleep while there is nothing to look after. It ends with the process; it

@@ -1,4 +1,4 @@
-//! A step with a name and a version, ready to be run.
+//! Workflows: a step with a name and a version, ready to be run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! What a step that runs other steps needs beyond what every step does.
+//! The scope's interface for composite steps.
 
 use std::ops::Deref;
 

@@ -1,4 +1,4 @@
-//! Things that are told of side by side in one scope.
+//! Lanes: events of concurrent work within one scope.
 //!
 //! Each has a lane: what is told in it stands in the account of the run by what happened in that lane alone, so that the account does not
 //! depend on who was quicker. In the stream it is told where the scope is.

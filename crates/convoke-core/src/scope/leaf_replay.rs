@@ -1,4 +1,4 @@
-//! How far a leaf has been told again that was dropped for lack of time.
+//! Replay progress of a leaf that was dropped for lack of time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

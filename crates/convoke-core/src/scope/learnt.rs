@@ -1,4 +1,4 @@
-//! What a scope has learnt: the labels of what its effects gave.
+//! Labels of a scope: those of what its effects gave.
 //!
 //! An effect's labels are learnt by its scope, and by those further out up to the scope of the step that performed it. When
 //! a step ends, the same goes for the scope that ran it; but what a branch of a fan-out has learnt is learnt only if the

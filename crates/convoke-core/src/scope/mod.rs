@@ -1,4 +1,4 @@
-//! What a step is given: its place in the run, and the only door to the world.
+//! The scope: a step's position in the run, and its only access to the world.
 //!
 //! A scope knows its [`Path`], the settings, the time left, the budget and whether somebody cancelled. A child scope has
 //! what its parent has or less, never more. Effects are methods of the scope (`model`, `tool`, `ask`, `sleep`, `now`,

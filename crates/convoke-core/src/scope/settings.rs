@@ -1,4 +1,4 @@
-//! What a scope passes on to the scopes below it.
+//! Settings that a scope passes on to the scopes below it.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

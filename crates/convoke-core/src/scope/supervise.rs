@@ -1,4 +1,4 @@
-//! The one way a step is run.
+//! Supervised execution of a step: events, time limits, panics, questions.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

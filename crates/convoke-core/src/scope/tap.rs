@@ -1,4 +1,4 @@
-//! Listening to a part of a run.
+//! Event taps on a part of a run.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a store.
+//! Errors of stores.
 
 use super::RunStatus;
 use crate::{Answer, RunId};

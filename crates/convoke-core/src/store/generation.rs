@@ -1,4 +1,4 @@
-//! Runs that go on without end, a generation at a time.
+//! Generations of runs that continue without end, as stores keep them.
 //!
 //! A run that continues keeps its id and everything it did. Its record has the state it continues with in the place of the one
 //! before, and says at which entry of its journal the current generation begins: whoever goes on with it reads from there.

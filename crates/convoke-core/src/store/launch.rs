@@ -1,4 +1,4 @@
-//! What a run is started with, beside its state.
+//! Launch parameters of a run, beside its state.
 //!
 //! It is in the run's record from the first moment, so whoever has the store can go on with the run as its starter would: within
 //! the same limits, under the same labels. It must never hold a secret: records are read by whoever may read the store.

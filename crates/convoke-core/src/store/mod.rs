@@ -1,4 +1,4 @@
-//! Where runs are kept.
+//! The store trait: where runs are kept.
 //!
 //! A [`Store`] holds, for every run: its record, its journal, the content its journal refers to, the questions
 //! it waits on, and the mail it was sent. It must be atomic (a [`Batch`] is written whole or not at all), ordered (entries are numbered without

@@ -1,4 +1,4 @@
-//! Reading a whole journal, a part at a time.
+//! Reads a whole journal in parts.
 
 use futures_util::future::try_join_all;
 

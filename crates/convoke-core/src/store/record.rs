@@ -1,4 +1,4 @@
-//! What a store keeps of runs, and what it is told.
+//! Run records, leases, batches and queries of a store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What tools declare about themselves.
+//! Side effects and accesses that tools declare.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Where a tool's result comes from.
+//! Origins of tool results.
 
 use std::fmt;
 

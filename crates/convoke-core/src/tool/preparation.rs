@@ -1,4 +1,4 @@
-//! What a tool makes ready for a call before the call counts as begun.
+//! Preparation of a tool call, before the call counts as begun.
 
 use std::any::Any;
 use std::fmt;

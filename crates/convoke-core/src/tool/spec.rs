@@ -1,4 +1,4 @@
-//! A tool's description.
+//! Tool specifications.
 
 use std::time::Duration;
 

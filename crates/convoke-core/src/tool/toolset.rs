@@ -1,4 +1,4 @@
-//! The tools an agent has, by name, in declared order.
+//! Sets of tools by name, in declared order.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Longer texts, each with what it is.
+//! Titled blocks of text in an account.
 
 use crate::Tone;
 

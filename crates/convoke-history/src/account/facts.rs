@@ -1,4 +1,4 @@
-//! What is told of an effect in a few words: why it was done, how long it took, what it used.
+//! Short facts about an effect: its purpose, duration and usage.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What somebody wants to see of a run.
+//! Filters for the items of an account.
 
 use convoke_core::Path;
 

@@ -1,4 +1,4 @@
-//! What a run was given and what it came to.
+//! The summary of a run: its inputs and its result.
 
 use convoke_core::store::RunRecord;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What something that happened is about.
+//! Kinds of account items.
 
 use convoke_core::{EffectKind, Phase};
 

@@ -1,4 +1,4 @@
-//! What part something has in the whole: whether it supervises a goal, and which attempt it belongs to.
+//! The role of a step in supervision and retries: whether it supervises a goal, and which attempt it belongs to.
 //!
 //! Goals and retries make steps as they go, which no outline has: they are known by their names below a step that is
 //! declared. Elsewhere a step may be called as it likes.

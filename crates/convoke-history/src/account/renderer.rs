@@ -1,4 +1,4 @@
-//! An effect with all its texts.
+//! Rendering of an effect with all its texts.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Effects that have no end.
+//! Effects without an end.
 
 use convoke_core::EffectKind;
 

@@ -1,4 +1,4 @@
-//! What somebody is doing right now.
+//! The current activity of a step.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What happens, folded into the tree.
+//! Folds events into the tree.
 
 use convoke_core::{Event, EventKind, Path, RunEnd, RunStatus, StepEnd, Timestamp};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! A node of the tree, and what became of it so far.
+//! Nodes of the progress tree.
 
 use std::time::Duration;
 

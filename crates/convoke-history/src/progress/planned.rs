@@ -1,4 +1,4 @@
-//! What is to be done, before anything of it is.
+//! Planned nodes, before anything of them has begun.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Branches side by side: what [`Parallel`](crate::Parallel), [`Merge`](crate::Merge) and [`Map`](crate::Map) share.
+//! Fan-out: what [`Parallel`](crate::Parallel), [`Merge`](crate::Merge) and [`Map`](crate::Map) share.
 //!
 //! All branches get their places in declared order before any of them begins, so their paths do not depend on timing.
 //! Where timing decides (which branch was first), the decision is journaled and followed on replay.

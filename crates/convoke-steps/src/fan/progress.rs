@@ -1,4 +1,4 @@
-//! How far the branches of a fan-out have come.
+//! Progress of the branches of a fan-out.
 
 use super::{End, Ended};
 

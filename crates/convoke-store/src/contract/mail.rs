@@ -1,4 +1,4 @@
-//! Mail is kept in order, once, and lets those go on that wait for it.
+//! Contract: mail is kept in order, once, and wakes the runs that wait for it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What any store must do, as tests.
+//! The contract of stores, as tests for any implementation.
 //!
 //! One function per promise, [`run_all`] for all of them. Each makes its own stores, so they may run in any order, or
 //! one test each. They panic with what was promised when a store does not keep it.

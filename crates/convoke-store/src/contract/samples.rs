@@ -1,4 +1,4 @@
-//! Things to store.
+//! Sample runs, entries and mail for the contract tests.
 
 use std::sync::Arc;
 

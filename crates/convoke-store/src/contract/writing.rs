@@ -1,4 +1,4 @@
-//! Appends are atomic, ordered, and give back what was put in.
+//! Contract: appends are atomic, ordered, and give back what was put in.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A store that lasts as long as the process.
+//! The in-memory store: lasts as long as the process.
 //!
 //! It keeps every promise of a store but durability: an append is acknowledged when it is in memory. What there is to
 //! know about runs, leases and questions is in [`state`]; this file only takes the lock.

@@ -1,4 +1,4 @@
-//! What a store in memory knows.
+//! The state of the in-memory store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

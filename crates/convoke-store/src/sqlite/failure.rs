@@ -1,4 +1,4 @@
-//! What went wrong, and what the user can do about it.
+//! Errors of SQLite as store errors, with what the user can do about them.
 
 use std::path::Path;
 

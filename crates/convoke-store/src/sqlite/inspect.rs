@@ -1,4 +1,4 @@
-//! Looking at a file before touching it.
+//! Inspection of a file before it is touched.
 //!
 //! What is not ours, newer than we understand, or damaged must stay as it is, to the byte, and must get no files beside
 //! it. So the first look is SQLite's at a file that "cannot change" (`immutable`): it takes no lock and makes no file.

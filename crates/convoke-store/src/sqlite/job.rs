@@ -1,4 +1,4 @@
-//! One piece of work for the writer, and its answer.
+//! Jobs for the writer, and their results.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an append writes.
+//! The job that appends a batch.
 
 use bytes::Bytes;
 use convoke_core::store::{Batch, Lease, RunChange};

@@ -1,4 +1,4 @@
-//! Which leases this handle has given, and whether they may still write.
+//! Leases of one handle, and whether they may still write.
 //!
 //! This is the fast half of fencing: what the next entry's number is, and whether an earlier batch failed. It never
 //! decides alone. That a lease is still in force is read from the database, in the transaction that writes.

@@ -1,4 +1,4 @@
-//! What jobs do to mail, and to what suspended runs wait for.
+//! Jobs on mail, and on the wait conditions of suspended runs.
 
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{CANCEL_CHANNEL, Mail, NewMail, Posted, RunChange, reply_channel};

@@ -1,4 +1,4 @@
-//! A store in one SQLite file.
+//! The SQLite store: all runs in one file.
 //!
 //! One thread owns the only connection that writes ([`writer`]); whatever was queued while it committed goes into
 //! its next transaction, so many runs share one `fsync`. Reads go to a few threads of their own ([`reader`]) and see

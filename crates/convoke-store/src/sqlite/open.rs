@@ -1,4 +1,4 @@
-//! Opening a file and bringing it up to date.
+//! Opening a store file, and migrating it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Long content in pieces.
+//! Content-defined chunks of long content.
 //!
 //! A prompt often says everything that the one before it said, and a little more. So long content is cut where its own
 //! bytes say so, not at fixed places: what two contents have in common is then cut alike wherever it stands in them, and

@@ -1,4 +1,4 @@
-//! How whoever asked learns that it is done. Why not a `oneshot` channel: decision page 21.
+//! A one-shot promise from the writer to a task. Why not a `oneshot` channel: decision page 21.
 //!
 //! A [`Promise`] is kept by the writer and [`Awaited`] by a task. To wake a task that sleeps takes half as long as a
 //! commit on a fast disk, and a run that waits for every append would pay that each time. So a task that is alone with

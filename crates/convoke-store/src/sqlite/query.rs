@@ -1,4 +1,4 @@
-//! What can be asked of the database.
+//! Queries of the database.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The threads that read.
+//! The reader threads.
 //!
 //! Each has a connection of its own that cannot write. A query sees everything that was durable when it began.
 

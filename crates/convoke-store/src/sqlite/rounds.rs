@@ -1,4 +1,4 @@
-//! What the writer does from time to time: renew its leases, and look whether other processes have written.
+//! Periodic work of the writer: renewing leases, and noticing what other processes have written.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! How values look in the tables.
+//! Conversions between values and rows.
 
 use std::time::Duration;
 

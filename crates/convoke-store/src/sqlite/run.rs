@@ -1,4 +1,4 @@
-//! What jobs do to runs as a whole: make, claim, give back, delete.
+//! Jobs on whole runs: create, claim, release, delete.
 
 use convoke_core::store::{Lease, NewRun, OnBusy};
 use convoke_core::{RunId, RunStatus, StoreError, Timestamp};

@@ -1,4 +1,4 @@
-//! Whether what is written is still what others will find.
+//! A check that the open file is still the one others will find.
 //!
 //! A file that is deleted, replaced or moved while it is open can be written to for ever, and nobody will read it. Looked
 //! at after each commit, before anybody is told that something is durable: two questions to the file system.

@@ -1,4 +1,4 @@
-//! The handle, and the `Store` trait in terms of jobs and queries.
+//! The store handle, and the `Store` trait in terms of jobs and queries.
 
 use std::collections::HashMap;
 use std::fmt;

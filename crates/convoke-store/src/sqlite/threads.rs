@@ -1,4 +1,4 @@
-//! The threads of one handle. They end with it.
+//! The threads of one store handle. They end with it.
 
 use std::path::PathBuf;
 use std::sync::Arc;

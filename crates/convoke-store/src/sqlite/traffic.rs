@@ -1,4 +1,4 @@
-//! How to wait for the writer: what is under way, and what has worked lately.
+//! The choice between sleeping and spinning while a commit is awaited.
 //!
 //! A task that waits for its commit can sleep, or look out for its end. Which of the two is faster depends on the disk,
 //! the cores and what else they do; looking out can even slow the commit down, by keeping a core busy that the kernel

@@ -1,4 +1,4 @@
-//! The thread that commits.
+//! The writer thread, which commits jobs in groups.
 //!
 //! It takes a job, begins a transaction, adds every job that is there by then, and commits once for all of them. A job
 //! that fails is undone alone; the others of its transaction never notice. Nobody is told that something is durable

@@ -1,4 +1,4 @@
-//! One thing that happened, on the page.
+//! One account item on the page.
 
 use super::html::Html;
 use crate::account::{Block, ItemKind, RecordItem};

@@ -1,4 +1,4 @@
-//! The steps of a run, beside what happened.
+//! The tree of steps on the page.
 
 use std::collections::HashSet;
 

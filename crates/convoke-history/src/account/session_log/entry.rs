@@ -1,4 +1,4 @@
-//! What happened, as lines of a session log.
+//! Session log lines for journal entries.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Where goals and agents begin and end. The journal has no entries for that: they last from the first to the last of
+//! Spans of goals and agents. The journal has no entries for that: they last from the first to the last of
 //! what was done in them.
 
 use std::collections::{BTreeMap, HashMap};
