@@ -327,7 +327,7 @@ async fn whoever_works_on_a_run_is_told_that_it_is_cancelled_and_ends_it_for_goo
         cancel_for_good(&**home.store(), &id, "by ann").await.unwrap()
     };
     let (outcome, told) = tokio::join!(running.into_future(), telling);
-    assert!(matches!(told, Cancelling::Told { .. }));
+    assert!(matches!(told, Cancelling::Requested { .. }));
     let outcome = outcome.unwrap();
     assert_eq!(outcome.status, RunStatus::Cancelled);
     assert_eq!(outcome.error.unwrap().to_string(), "cancelled: by ann");

@@ -1,6 +1,6 @@
 //! Attempts at an effect.
 
-use super::detail::{self, Decoded, Detail};
+use super::detail::{self, DecodedEntry, Detail};
 use super::{Conversations, Spent};
 use convoke_core::journal::is_priced;
 use convoke_core::{EffectKind, Entry, Money, Phase, RecordedError, Timestamp, Usage};
@@ -45,7 +45,7 @@ pub struct Attempt {
 impl Attempt {
     /// The attempt that begins with this entry.
     pub(super) fn new(entry: &Entry, conversations: &Conversations) -> Self {
-        let Decoded { detail, error, used_in_vain } =
+        let DecodedEntry { detail, error, used_in_vain } =
             detail::decode(entry, entry.request.as_deref(), conversations);
         let mut attempt = Self {
             begun: None,
@@ -65,7 +65,8 @@ impl Attempt {
     pub(super) fn add(&mut self, entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) {
         if entry.phase == Phase::Finished {
             let decoded = detail::decode(entry, entry.request.as_deref().or(request), conversations);
-            Decoded { detail: self.detail, error: self.error, used_in_vain: self.used_in_vain } = decoded;
+            DecodedEntry { detail: self.detail, error: self.error, used_in_vain: self.used_in_vain } =
+                decoded;
         }
         self.mark(entry);
     }

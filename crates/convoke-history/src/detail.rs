@@ -100,7 +100,7 @@ pub struct ToolOutcome {
 }
 
 /// What an entry says.
-pub(super) struct Decoded {
+pub(super) struct DecodedEntry {
     pub(super) detail: Detail,
     pub(super) error: Option<RecordedError>,
     /// What a model call that failed had used until then.
@@ -108,7 +108,7 @@ pub(super) struct Decoded {
 }
 
 /// Reads an entry. Its request may be on an earlier one.
-pub(super) fn decode(entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) -> Decoded {
+pub(super) fn decode(entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) -> DecodedEntry {
     let request: Option<Value> =
         request.map(|json| serde_json::from_slice(json).unwrap_or_else(|_| as_text(json)));
     // No effect but a model call has a usage beside its error.
@@ -120,13 +120,13 @@ pub(super) fn decode(entry: &Entry, request: Option<&[u8]>, conversations: &Conv
         Some(Ok(RecordedCall::Err(failed))) => (None, Some(failed)),
         Some(Err(outcome)) => {
             let detail = Detail::Unreadable { request, outcome: Some(outcome) };
-            return Decoded { detail, error: None, used_in_vain: None };
+            return DecodedEntry { detail, error: None, used_in_vain: None };
         }
     };
     let detail = read(entry, request.as_ref(), given.as_ref(), conversations)
         .unwrap_or(Detail::Unreadable { request, outcome: given });
     let used_in_vain = failed.as_ref().and_then(|failed| failed.usage);
-    Decoded { detail, error: failed.map(|failed| failed.error), used_in_vain }
+    DecodedEntry { detail, error: failed.map(|failed| failed.error), used_in_vain }
 }
 
 fn read(

@@ -121,10 +121,10 @@ impl Join {
     /// Whether the outcome is certain, and which it is. Only a condition needs to see every branch.
     pub(crate) fn verdict<'a>(
         &self,
-        tally: Tally,
+        tally: BranchTally,
         progress: impl FnOnce() -> Progress<'a>,
-    ) -> Option<Verdict> {
-        let Tally { total, succeeded, failed } = tally;
+    ) -> Option<JoinVerdict> {
+        let BranchTally { total, succeeded, failed } = tally;
         let over = succeeded + failed == total;
         let (met, hopeless) = match &self.requirement {
             Requirement::All => (succeeded == total, failed > 0),
@@ -141,8 +141,8 @@ impl Join {
             Requirement::When(condition) => (condition(&progress()), over),
         };
         match (met, hopeless) {
-            (true, _) => Some(Verdict::Met),
-            (false, true) => Some(Verdict::Hopeless),
+            (true, _) => Some(JoinVerdict::Met),
+            (false, true) => Some(JoinVerdict::Hopeless),
             (false, false) => None,
         }
     }
@@ -163,14 +163,14 @@ impl std::fmt::Debug for Join {
 
 /// How many branches there are, and how many of them are over.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
+pub(crate) struct BranchTally {
     pub(crate) total: usize,
     pub(crate) succeeded: usize,
     pub(crate) failed: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum JoinVerdict {
     Met,
     Hopeless,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step};
 
 use crate::Join;
-use crate::fan::{Branch, End, fan_out};
+use crate::fan::{Branch, BranchOutcome, fan_out};
 
 /// Runs the same step for every item of a collection, so many at once, and collects the items it made of them.
 ///
@@ -83,9 +83,9 @@ impl<S: Send + 'static, T: Send + 'static> Step<S> for Map<S, T> {
                 fan_out(scope, &self.join, self.limit, branches).await?.into_iter().enumerate()
             {
                 match branch.end {
-                    End::Succeeded(item) => mapped.push(Mapped { index, result: Ok(item) }),
-                    End::Failed(error) => mapped.push(Mapped { index, result: Err(error) }),
-                    End::Stopped(_) | End::Abandoned => {}
+                    BranchOutcome::Succeeded(item) => mapped.push(Mapped { index, result: Ok(item) }),
+                    BranchOutcome::Failed(error) => mapped.push(Mapped { index, result: Err(error) }),
+                    BranchOutcome::Stopped(_) | BranchOutcome::Abandoned => {}
                 }
             }
             (self.collect)(state, mapped);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step};
 
-use crate::fan::{Branch, End, fan_out};
+use crate::fan::{Branch, BranchOutcome, fan_out};
 use crate::{BuildError, Join};
 
 /// Runs several steps that give the same kind of thing, and merges what those that finished gave.
@@ -114,7 +114,7 @@ impl<S: Send + 'static, B: Send + 'static> Step<S> for Merge<S, B> {
         Box::pin(async move {
             let mut finished = Vec::new();
             for branch in fan_out(scope, join, *limit, branches).await? {
-                if let End::Succeeded(value) = branch.end {
+                if let BranchOutcome::Succeeded(value) = branch.end {
                     finished.push(Merged { source: branch.name.to_string(), value });
                 }
             }

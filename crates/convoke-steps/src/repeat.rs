@@ -3,7 +3,7 @@
 use convoke_core::{BoxFuture, Error, EventKind, Nature, Outline, Scope, Step};
 
 use crate::StepsError;
-use crate::on_error::{Member, Next, OnError};
+use crate::on_error::{AfterChild, Member, OnError};
 
 /// How often a loop goes round at most, unless it is told otherwise.
 pub const DEFAULT_MAX_ITERATIONS: u64 = 10;
@@ -115,9 +115,9 @@ impl<S: Send + 'static> Step<S> for Loop<S> {
                     scope.emit(EventKind::LoopIteration { iteration: round }).await;
                 }
                 match self.body.run_in(&body, scope, state).await? {
-                    Next::Go if self.is_done(state, round) => return Ok(()),
-                    Next::Go | Next::Skip => {}
-                    Next::Stop => return Ok(()),
+                    AfterChild::Go if self.is_done(state, round) => return Ok(()),
+                    AfterChild::Go | AfterChild::Skip => {}
+                    AfterChild::Stop => return Ok(()),
                 }
             }
             match self.exit {

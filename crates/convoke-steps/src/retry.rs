@@ -69,7 +69,7 @@ impl<S: Send + 'static> Retry<S> {
 
     async fn attempts(&self, scope: &Scope, state: &mut S) -> Result<(), Error> {
         let maximum = self.policy.max_attempts();
-        let again = Again(Arc::clone(&self.step));
+        let again = NextAttempt(Arc::clone(&self.step));
         let step: &dyn Step<S> = if self.in_place { &again } else { &*self.step };
         scope.composing().begin_attempts();
         let mut first: Option<Scope> = None;
@@ -159,9 +159,9 @@ impl<S: Send + 'static> Step<S> for Retry<S> {
 }
 
 /// A later attempt within what bounds all of them.
-struct Again<S>(SharedStep<S>);
+struct NextAttempt<S>(SharedStep<S>);
 
-impl<S: Send + 'static> Step<S> for Again<S> {
+impl<S: Send + 'static> Step<S> for NextAttempt<S> {
     fn name(&self) -> &str {
         AGAIN
     }

@@ -59,21 +59,21 @@ impl Approval {
 }
 
 /// What a person said about a call.
-pub(super) enum Verdict {
+pub(super) enum ApprovalVerdict {
     Approved,
     Rejected { reason: String },
 }
 
 /// Asks a person about a call, in a scope of its own: the wait must not count against the tool's time.
-pub(super) async fn ask(scope: &Scope, agent: &str, call: &ToolCall) -> Result<Verdict, Error> {
+pub(super) async fn ask(scope: &Scope, agent: &str, call: &ToolCall) -> Result<ApprovalVerdict, Error> {
     let question = Question::approval(format!("Call `{}`?", call.name))
         .details(format!("Agent `{agent}` wants to call `{}` with these arguments.", call.name))
         .about(json!({"tool": call.name, "arguments": call.arguments, "call_id": call.id}));
     let reason = match scope.ask(question).await?.decision {
-        Decision::Approve => return Ok(Verdict::Approved),
+        Decision::Approve => return Ok(ApprovalVerdict::Approved),
         Decision::Reject { reason } | Decision::Revise { text: reason } => reason,
         // Nothing else answers a question for approval; the kernel does not let it through.
         _ => String::new(),
     };
-    Ok(Verdict::Rejected { reason: if reason.is_empty() { NO_REASON.to_owned() } else { reason } })
+    Ok(ApprovalVerdict::Rejected { reason: if reason.is_empty() { NO_REASON.to_owned() } else { reason } })
 }

@@ -158,7 +158,7 @@ impl AgentBuilder {
 
     /// Sets how many turns it has, the last one without tools included; `None` means as many as it takes. 10 otherwise.
     pub fn max_turns(mut self, turns: impl Into<Option<u32>>) -> Self {
-        self.max_turns = MaxTurns::Said(turns.into());
+        self.max_turns = MaxTurns::Explicit(turns.into());
         self
     }
 
@@ -239,7 +239,7 @@ impl AgentBuilder {
         if let Some(duplicate) = self.duplicate {
             return Err(duplicate.into());
         }
-        if self.max_turns == MaxTurns::Said(Some(0)) {
+        if self.max_turns == MaxTurns::Explicit(Some(0)) {
             return Err(InvalidAgent::NoTurns { agent: agent() });
         }
         if self.max_calls_per_reply == Some(0) {

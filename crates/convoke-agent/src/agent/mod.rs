@@ -108,7 +108,7 @@ pub struct Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MaxTurns {
     Default,
-    Said(Option<u32>),
+    Explicit(Option<u32>),
 }
 
 impl Agent {
@@ -146,7 +146,7 @@ impl Agent {
     pub fn max_turns(&self) -> Option<u32> {
         match self.max_turns {
             MaxTurns::Default => Some(Self::DEFAULT_MAX_TURNS),
-            MaxTurns::Said(turns) => turns,
+            MaxTurns::Explicit(turns) => turns,
         }
     }
 
@@ -210,14 +210,14 @@ impl Agent {
     }
 
     pub(crate) fn at_most(self, turns: Option<u32>) -> Self {
-        Self { max_turns: MaxTurns::Said(turns), ..self }
+        Self { max_turns: MaxTurns::Explicit(turns), ..self }
     }
 
     /// The same agent with this many turns, unless it says how many it has.
     pub(crate) fn at_most_by_default(self, turns: u32) -> Self {
         match self.max_turns {
             MaxTurns::Default => self.at_most(Some(turns)),
-            MaxTurns::Said(_) => self,
+            MaxTurns::Explicit(_) => self,
         }
     }
 

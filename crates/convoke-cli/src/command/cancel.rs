@@ -33,7 +33,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result
             must_not_be_over(session, &record)?;
             match cancel_for_good(&*session.store, &record.id, &reason).await {
                 Ok(Cancelling::Done) => break,
-                Ok(Cancelling::Told { holder }) => {
+                Ok(Cancelling::Requested { holder }) => {
                     session.output.note(&format!("{holder} works on it, and was told to stop"));
                 }
                 // It has ended since it was looked at.

@@ -25,13 +25,13 @@ fn encoded_len(value: &serde_json::Value) -> u64 {
 
 /// What was heard of a reply so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct ReplyProgress {
     /// What the model said it has used.
     pub(crate) usage: Option<Usage>,
     bytes: u64,
 }
 
-impl Heard {
+impl ReplyProgress {
     /// One more piece.
     pub(crate) fn note(&mut self, piece: &ReplyDelta) {
         match piece {
@@ -46,7 +46,7 @@ impl Heard {
 
 /// What a call used that failed: what the model said; if it did not, and had begun to answer, an estimate. Of one that never
 /// answered nobody knows, unless the model costs nothing.
-pub(crate) fn broken_off(heard: &Heard, asked: u64, price: Option<Price>) -> Option<Usage> {
+pub(crate) fn broken_off(heard: &ReplyProgress, asked: u64, price: Option<Price>) -> Option<Usage> {
     let estimate = || Usage { is_estimated: true, ..Usage::tokens(asked, heard.bytes / BYTES_PER_TOKEN + 1) };
     let begun = (heard.bytes > 0).then(estimate);
     let usage = heard.usage.or(begun).or((price == Some(Price::FREE)).then(Usage::default))?;

@@ -14,9 +14,9 @@ mod queue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use estimate::{Heard, broken_off, completed, tokens_asked};
+pub(crate) use estimate::{ReplyProgress, broken_off, completed, tokens_asked};
 pub use limits::{Exhausted, Limits, Resource};
-pub(crate) use queue::{Reservation, Wanted};
+pub(crate) use queue::{Reservation, ReservationRequest};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
 
@@ -70,7 +70,7 @@ pub(crate) struct Budget {
 /// What was used, and what is set aside for calls under way.
 #[derive(Debug, Default)]
 struct Account {
-    used: Used,
+    used: BudgetUsage,
     reserved_tokens: u64,
     reserved_cost: Money,
 }
@@ -78,7 +78,7 @@ struct Account {
 /// What was used.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Used {
+pub(crate) struct BudgetUsage {
     pub(crate) model_calls: u64,
     pub(crate) tokens: u64,
     pub(crate) cost: Money,
@@ -100,14 +100,14 @@ impl Budget {
     }
 
     /// The budget of a whole run, which has used this much before.
-    pub(crate) fn of_run(limits: Limits, used: Used) -> Arc<Self> {
+    pub(crate) fn of_run(limits: Limits, used: BudgetUsage) -> Arc<Self> {
         let budget = Self::new(Path::from(""), limits, None);
         budget.lock().used = used;
         budget
     }
 
     /// What was used of it.
-    pub(crate) fn used(&self) -> Used {
+    pub(crate) fn used(&self) -> BudgetUsage {
         self.lock().used.clone()
     }
 
@@ -172,7 +172,7 @@ impl Budget {
         }
     }
 
-    fn afford(&self, used: &Used, charge: &Charge<'_>) -> Result<(), Exhausted> {
+    fn afford(&self, used: &BudgetUsage, charge: &Charge<'_>) -> Result<(), Exhausted> {
         let check = |resource: Resource, limit: Option<u64>, used: u64, more: u64| match limit {
             Some(limit) if more > 0 && used.saturating_add(more) > limit => {
                 // What is not used up is too little for this.
@@ -204,7 +204,7 @@ impl Budget {
     }
 }
 
-impl Used {
+impl BudgetUsage {
     fn add(&mut self, charge: &Charge<'_>) {
         self.model_calls += charge.model_calls;
         self.tokens = self.tokens.saturating_add(charge.tokens);

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::doubt::Interrupted;
-use super::{Numbered, Past, shortened};
+use super::doubt::DoubtResolution;
+use super::{NumberedEffect, Past, shortened};
 use crate::intercept::{EffectRequest, Labels};
-use crate::journal::Attached;
+use crate::journal::Attachments;
 use crate::tool::Repeat;
 use crate::{Digest, EffectKind, Error, IdempotencyKey, Scope};
 
@@ -93,21 +93,21 @@ impl<'a> CustomEffect<'a> {
             let options: &[&str] =
                 if lost(json!("")).is_ok() { &["done", "again", "stop"] } else { &["again", "stop"] };
             match scope.resolve_doubt(name, &effect, asked(), options, None).await? {
-                Interrupted::Done(text) => {
+                DoubtResolution::Done(text) => {
                     let given = Ok(lost(Value::String(text))?);
                     let (given, labels) = scope.judged_custom(&effect, &about, given).await;
-                    return effect.finish(None, given, Attached { labels, ..Attached::default() });
+                    return effect.finish(None, given, Attachments { labels, ..Attachments::default() });
                 }
-                Interrupted::Again => {}
+                DoubtResolution::Again => {}
             }
         }
         if let Some(reason) = effect.denied(&about).await? {
             let request = (!in_doubt).then_some(request);
-            return effect.finish(request, Err(Error::Denied(reason.into())), Attached::default());
+            return effect.finish(request, Err(Error::Denied(reason.into())), Attachments::default());
         }
         let request = match repeat {
             Repeat::Never => {
-                effect.start(request, Attached::default()).await?;
+                effect.start(request, Attachments::default()).await?;
                 None
             }
             _ => {
@@ -124,7 +124,7 @@ impl<'a> CustomEffect<'a> {
             stop = scope.out_of_time() => Err(stop),
         };
         let (outcome, labels) = scope.judged_custom(&effect, &about, outcome).await;
-        effect.finish(request, outcome, Attached { labels, ..Attached::default() })
+        effect.finish(request, outcome, Attachments { labels, ..Attachments::default() })
     }
 }
 
@@ -132,7 +132,7 @@ impl Scope {
     /// What interceptors make of what the user's code gave, which they know as JSON.
     async fn judged_custom<T: Serialize + DeserializeOwned>(
         &self,
-        effect: &Numbered<'_>,
+        effect: &NumberedEffect<'_>,
         about: &EffectRequest<'_>,
         outcome: Result<T, Error>,
     ) -> (Result<T, Error>, Labels) {

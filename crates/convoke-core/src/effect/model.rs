@@ -8,13 +8,14 @@ use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Numbered, Past, shortened};
+use super::{NumberedEffect, Past, shortened};
 use crate::budget::{
-    ASSUMED_OUTPUT_TOKENS, Charge, Heard, Reservation, Wanted, broken_off, completed, tokens_asked,
+    ASSUMED_OUTPUT_TOKENS, Charge, ReplyProgress, Reservation, ReservationRequest, broken_off, completed,
+    tokens_asked,
 };
 use crate::event::{EventKind, ModelCall, ModelCallEnd};
 use crate::intercept::{EffectRequest, Labels};
-use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
+use crate::journal::{Attachments, Blob, FailedCall, RecordedCall, StoredContent, replies};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
     CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
@@ -85,7 +86,7 @@ impl Scope {
             return Err(Error::Refused(words.into()));
         }
         let (stored, content) = stored_form(model.name(), &request);
-        let attached = || Attached { content: Some(&content), ..Attached::default() };
+        let attached = || Attachments { content: Some(&content), ..Attachments::default() };
         if let Err(stop) = self.check() {
             return effect.finish(Some(stored), Err(stop), attached());
         }
@@ -108,7 +109,7 @@ impl Scope {
         let is_held = self.around.as_ref().is_some_and(|around| around.holds_replies());
         let while_it_comes = if is_held { Visibility::Hidden } else { visibility };
         // Outside the stream, so that it is known however the stream ends.
-        let mut heard = Heard::default();
+        let mut heard = ReplyProgress::default();
         let stream = async {
             // Whoever honours keys would give the reply again that was of no use.
             let call = CallContext { key: effect.key().after_refused(refused) };
@@ -146,7 +147,7 @@ impl Scope {
             }
         };
         self.node.run.count_model_call(call.usage(), call.is_priced());
-        effect.keep(Some(stored), &call, Attached { labels, ..attached() })?;
+        effect.keep(Some(stored), &call, Attachments { labels, ..attached() })?;
         let outcome = call.into_result();
         // What was told in passing has its moments in the account of the run, where it is told in one piece.
         self.node.skip(1);
@@ -209,7 +210,7 @@ impl Scope {
         call: CallContext,
         message_id: &str,
         visibility: Visibility,
-        so_far: &mut Heard,
+        so_far: &mut ReplyProgress,
     ) -> Result<ModelReply, ModelError> {
         let heard = visibility == Visibility::Streamed && self.is_heard();
         let said = known.unwrap_or(&request).messages.iter();
@@ -292,7 +293,7 @@ impl Scope {
     }
 
     /// Counts what a call used before it was made anew: it was paid for. Gives the number of replies the run could not use.
-    fn count_superseded_calls(&self, effect: &Numbered<'_>, price: Option<Price>) -> u32 {
+    fn count_superseded_calls(&self, effect: &NumberedEffect<'_>, price: Option<Price>) -> u32 {
         let Some(journal) = self.journal() else { return 0 };
         let mut refused = 0;
         for entry in journal.index.superseded_calls(effect.path, effect.ordinal) {
@@ -334,7 +335,7 @@ impl Scope {
         request: &mut ModelRequest,
     ) -> Result<Option<Reservation>, Error> {
         let Some(budget) = &self.node.budget else { return Ok(None) };
-        let wanted = Wanted {
+        let wanted = ReservationRequest {
             input: tokens_asked(request),
             output: request.params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from),
             price: model.highest_price(),
@@ -399,7 +400,7 @@ fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<
     })
 }
 
-impl Numbered<'_> {
+impl NumberedEffect<'_> {
     /// The model that was asked, as far as the journal knows.
     fn asked_model(&self) -> Option<String> {
         let slot = self.scope.journal()?.index.get(self.path, self.ordinal)?;
@@ -443,7 +444,7 @@ fn retold<'a>(id: &'a str, reply: &'a ModelReply) -> impl Iterator<Item = EventK
 }
 
 /// What the journal keeps of a request, and the content it refers to.
-fn stored_form(model: &str, request: &ModelRequest) -> (Bytes, impl Fn(&Kept) -> Vec<Blob> + use<>) {
+fn stored_form(model: &str, request: &ModelRequest) -> (Bytes, impl Fn(&StoredContent) -> Vec<Blob> + use<>) {
     let options = request.options().map(|options| {
         let digest = Digest::of_json(&options);
         Blob { digest, content: options.to_string().into() }
@@ -458,7 +459,7 @@ fn stored_form(model: &str, request: &ModelRequest) -> (Bytes, impl Fn(&Kept) ->
     // Three plain fields always serialise.
     let json = serde_json::to_vec(&stored).unwrap_or_default();
     let messages = request.messages.clone();
-    let content = move |kept: &Kept| {
+    let content = move |kept: &StoredContent| {
         let mut blobs: Vec<Blob> = messages.unsaved(|digest| !kept.stored.contains(digest)).collect();
         for blob in &mut blobs {
             if let Some(short) = replies::shortened(&blob.content, |reply| kept.replies.contains(reply)) {

@@ -6,7 +6,7 @@
 //!
 //! `step failed` is not `run failed`: a failed step whose parent goes on is a [`StepEnd::Failed`] like any other.
 
-mod audience;
+mod feed;
 mod kind;
 mod position;
 mod reader;
@@ -14,12 +14,12 @@ mod sequencer;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use audience::{Audience, Seat};
+pub(crate) use feed::{EventFeed, FeedReader};
 pub use kind::{EventKind, ModelCall, ModelCallEnd, RunEnd, StepEnd};
-pub(crate) use position::Moment;
+pub(crate) use position::LogicalTime;
 pub use position::{InvalidPosition, Position};
 pub(crate) use reader::{EventReceiver, EventSender, event_channel};
-pub(crate) use sequencer::{Sequencer, Told, Wanted};
+pub(crate) use sequencer::{Emission, EventSelection, Sequencer};
 
 use crate::{Path, RunId, Timestamp};
 

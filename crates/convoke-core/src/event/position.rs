@@ -26,12 +26,12 @@ use crate::Path;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    moment: Moment,
+    moment: LogicalTime,
     path: Path,
 }
 
 impl Position {
-    pub(crate) fn new(moment: Moment, path: Path) -> Self {
+    pub(crate) fn new(moment: LogicalTime, path: Path) -> Self {
         Self { moment, path }
     }
 
@@ -45,12 +45,12 @@ impl Position {
 /// A moment in the logical time of a run: the last entry of the journal that what happens follows from, and how much has been told
 /// since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(crate) struct Moment(u64);
+pub(crate) struct LogicalTime(u64);
 
 /// So many bits count what is told between two entries. Should they ever not suffice, moments still grow.
 const TICKS: u32 = 24;
 
-impl Moment {
+impl LogicalTime {
     /// The moment at which an entry was made.
     pub(crate) const fn of_entry(entry: u64) -> Self {
         Self(entry << TICKS)
@@ -77,7 +77,7 @@ impl Moment {
 
 impl fmt::Display for Position {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Moment(number) = self.moment;
+        let LogicalTime(number) = self.moment;
         write!(formatter, "{}.{}:{}", self.entry(), number & ((1 << TICKS) - 1), self.path.as_str())
     }
 }
@@ -95,7 +95,7 @@ impl FromStr for Position {
             let (entry, tick) = moment.split_once('.')?;
             let (entry, tick): (u64, u64) = (entry.parse().ok()?, tick.parse().ok()?);
             let fits = entry < 1 << (64 - TICKS) && tick < 1 << TICKS;
-            fits.then(|| Self::new(Moment((entry << TICKS) | tick), Path::from(path)))
+            fits.then(|| Self::new(LogicalTime((entry << TICKS) | tick), Path::from(path)))
         });
         parsed.ok_or_else(|| InvalidPosition(text.to_owned()))
     }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Around, EffectRequest, Intercepted, Interceptor, Labels, Outcome, Verdict};
+use super::{EffectRequest, Intercepted, Interceptor, InterceptorStack, Labels, OutcomeOfKind, Verdict};
 use crate::ask::{Decision, Question};
-use crate::effect::Numbered;
+use crate::effect::NumberedEffect;
 use crate::step::BoxFuture;
 use crate::{Error, Scope};
 
-impl Numbered<'_> {
+impl NumberedEffect<'_> {
     /// Asks the interceptors about an effect that is about to be performed, in their order. Why it must not be, if one of
     /// them does not let it.
     pub(crate) async fn denied(&self, request: &EffectRequest<'_>) -> Result<Option<String>, Error> {
@@ -21,7 +21,7 @@ impl Numbered<'_> {
 
     async fn asked_before(
         &self,
-        around: &Around,
+        around: &InterceptorStack,
         request: &EffectRequest<'_>,
     ) -> Result<Option<String>, Error> {
         let (place, labels) = (self.scope.of_interceptors(self.ordinal), self.scope.labels());
@@ -53,7 +53,7 @@ impl Numbered<'_> {
 
     /// Lets the interceptors judge what came of an effect, in the order opposite to theirs. An unanswered question is
     /// nothing that came of it.
-    pub(crate) async fn judged<T: Outcome>(
+    pub(crate) async fn judged<T: OutcomeOfKind>(
         &self,
         request: &EffectRequest<'_>,
         outcome: Result<T, Error>,
@@ -66,9 +66,9 @@ impl Numbered<'_> {
         }
     }
 
-    async fn asked_after<T: Outcome>(
+    async fn asked_after<T: OutcomeOfKind>(
         &self,
-        around: &Around,
+        around: &InterceptorStack,
         request: &EffectRequest<'_>,
         outcome: Result<T, Error>,
     ) -> (Result<T, Error>, Labels) {
@@ -91,7 +91,7 @@ impl Numbered<'_> {
 
 /// An interceptor that has a person asked.
 struct Asker<'a> {
-    effect: &'a Numbered<'a>,
+    effect: &'a NumberedEffect<'a>,
     scope: &'a Scope,
     interceptor: &'a Arc<dyn Interceptor>,
 }

@@ -95,11 +95,11 @@ pub enum Speech {
     /// It says what is wrong with its arguments, or what became of a call that was interrupted.
     Remark(String),
     /// It keeps something with a call: what was before it, or a note.
-    Kept(Value),
+    Note(Value),
 }
 
 /// What one kind of effect gives.
-pub(crate) trait Outcome: Sized {
+pub(crate) trait OutcomeOfKind: Sized {
     fn wrapped(self) -> EffectOutcome;
     fn unwrapped(outcome: EffectOutcome) -> Option<Self>;
 
@@ -119,7 +119,7 @@ pub(crate) trait Outcome: Sized {
 
 macro_rules! outcome_of {
     ($($kind:ident: $type:ty),*) => {$(
-        impl Outcome for $type {
+        impl OutcomeOfKind for $type {
             fn wrapped(self) -> EffectOutcome {
                 EffectOutcome::$kind(self)
             }

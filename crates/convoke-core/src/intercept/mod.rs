@@ -8,19 +8,19 @@
 //! Interceptors belong to the runtime, so no step, agent or tool can go round them; a scope may have more. Each has a
 //! name, and a scope of its own below every effect: what it asks there, and what it was answered, is its alone.
 
-mod around;
 mod consult;
 mod effect;
+mod interceptor_scope;
 mod label;
-mod place;
 mod speech;
+mod stack;
 mod verdict;
 
-pub(crate) use around::Around;
-pub(crate) use effect::Outcome;
+pub(crate) use effect::OutcomeOfKind;
 pub use effect::{EffectOutcome, EffectRequest, Intercepted, Speech};
+pub(crate) use interceptor_scope::{asked_by, guarded_by};
 pub use label::{InvalidLabel, Label, Labels};
-pub(crate) use place::{asked_by, guarded_by};
+pub(crate) use stack::InterceptorStack;
 pub use verdict::Verdict;
 
 use serde_json::Value;

@@ -7,18 +7,18 @@ use crate::event::EventKind;
 
 impl Scope {
     /// The question as it may be heard. `None` if that is how it was asked.
-    pub(crate) fn heard_question(&self, question: &Question) -> Option<Question> {
-        match self.heard(|| Speech::Question(Box::new(question.clone())))? {
+    pub(crate) fn screened_question(&self, question: &Question) -> Option<Question> {
+        match self.screened(|| Speech::Question(Box::new(question.clone())))? {
             Speech::Question(heard) if *heard != *question => Some(*heard),
             _ => None,
         }
     }
 
     /// The event as it may be heard. What the kernel reports by itself is told of calls as whoever makes them knows them.
-    pub(crate) fn heard_event(&self, kind: EventKind) -> EventKind {
+    pub(crate) fn screened_event(&self, kind: EventKind) -> EventKind {
         match kind {
             EventKind::Custom { name, value } if self.around.is_some() => {
-                match self.heard(|| Speech::Event { name: name.clone(), value: value.clone() }) {
+                match self.screened(|| Speech::Event { name: name.clone(), value: value.clone() }) {
                     Some(Speech::Event { name, value }) => EventKind::Custom { name, value },
                     _ => EventKind::Custom { name, value },
                 }

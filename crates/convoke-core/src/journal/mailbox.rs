@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{EffectKind, Entry, Phase};
 use crate::Recorded;
-use crate::effect::{Asked, Received};
+use crate::effect::{Received, StoredReceive};
 
 /// The number of the last mail that was taken, by channel. Mail is taken in order.
 #[derive(Default)]
@@ -17,10 +17,10 @@ impl Mailbox {
         let mut channels = HashMap::new();
         for entry in entries.filter(|entry| entry.effect == EffectKind::Receive) {
             let address = (&entry.path, entry.ordinal);
-            let asked: Option<Asked> =
+            let asked: Option<StoredReceive> =
                 entry.request.as_deref().and_then(|json| serde_json::from_slice(json).ok());
             let mut number = None;
-            if let Some(Asked { channel, refused, .. }) = asked {
+            if let Some(StoredReceive { channel, refused, .. }) = asked {
                 channels.insert(address, channel);
                 number = refused;
             }

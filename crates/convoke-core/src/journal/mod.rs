@@ -22,4 +22,4 @@ pub(crate) use index::{FATE, JournalIndex, Slot};
 pub(crate) use mailbox::Mailbox;
 pub use replies::restore_replies;
 pub(crate) use totals::totals_of;
-pub(crate) use writer::{Attached, Draft, Kept, RunJournal};
+pub(crate) use writer::{Attachments, Draft, RunJournal, StoredContent};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Message;
-use super::beginning::Beginning;
+use super::stored_prefix::StoredPrefix;
 use crate::Digest;
 use crate::journal::Blob;
 
@@ -32,7 +32,7 @@ const BEFORE: usize = 16;
 #[derive(Clone, Default)]
 pub struct Transcript {
     /// What came before all links, if it was read from a state.
-    pub(super) beginning: Option<Arc<Beginning>>,
+    pub(super) beginning: Option<Arc<StoredPrefix>>,
     pub(super) last: Option<Arc<Link>>,
 }
 

@@ -16,7 +16,7 @@ pub enum Cancelling {
     /// The run is cancelled.
     Done,
     /// This process works on it, and was told. It stops what it is doing, and ends the run.
-    Told {
+    Requested {
         /// Host and process.
         holder: String,
     },
@@ -40,7 +40,7 @@ pub async fn cancel_for_good(store: &dyn Store, run: &RunId, reason: &str) -> Re
             store.release(&lease);
             done.map(|()| Cancelling::Done)
         }
-        Err(StoreError::Busy { holder, .. }) => Ok(Cancelling::Told { holder }),
+        Err(StoreError::Busy { holder, .. }) => Ok(Cancelling::Requested { holder }),
         Err(error) => Err(error.into()),
     }
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::approvals;
-use super::carried::Carried;
+use super::carryover::Carryover;
 use crate::ask::{PendingQuestion, Question};
 use crate::intercept::Labels;
 use crate::journal::restore_replies;
@@ -170,7 +170,7 @@ impl Fork {
 
 /// What the new run has from the generations of the other one that are not in its past.
 fn begins_with(record: &RunRecord) -> Result<NextGeneration, Error> {
-    let carried = Some(Carried::of(record)?.for_fork().stored()?);
+    let carried = Some(Carryover::of(record)?.for_fork().stored()?);
     Ok(NextGeneration {
         // Its steps may have gone by it.
         generation: Generation { number: record.generation.number, begins_at: 1, carried },

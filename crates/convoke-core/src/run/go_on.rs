@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::attend::{attended, watched};
 use super::start::EVENT_BUFFER;
+use super::task::{attended, watched};
 use super::{Outcome, Polls, Registry, Replay, RunOptions, RunStream, Runner, Runtime, drive};
 use crate::event::{EventSender, event_channel};
 use crate::step::BoxFuture;

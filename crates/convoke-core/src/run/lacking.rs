@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Composing, Path, Scope};
+use crate::{Composing, Path};
 
 /// Where the reply came from that lacks something, by what it lacks; the latest.
 #[derive(Default)]
-pub(crate) struct Lacking(Mutex<HashMap<Box<str>, Path>>);
+pub(crate) struct LackingReplies(Mutex<HashMap<Box<str>, Path>>);
 
-impl Lacking {
+impl LackingReplies {
     pub(crate) fn place(&self, what: &str) -> Option<Path> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(what).cloned()
     }
@@ -18,8 +18,6 @@ impl Lacking {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(what.into(), path.clone());
     }
 }
-
-impl Scope {}
 
 impl Composing<'_> {
     /// Takes note that what a model replied at or below this scope lacks something. That is no failure; but a later step

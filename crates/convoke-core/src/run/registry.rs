@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 
-use super::attend::watched;
 use super::start::EVENT_BUFFER;
+use super::task::watched;
 use super::{RunOptions, RunStream, Runner, Runtime, drive};
 use crate::event::event_channel;
 use crate::store::RunRecord;

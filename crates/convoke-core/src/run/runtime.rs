@@ -8,7 +8,7 @@ use super::start::Start;
 use super::{Services, State, Workflow};
 use crate::ask::Responder;
 use crate::event::Observer;
-use crate::intercept::{Around, Interceptor};
+use crate::intercept::{Interceptor, InterceptorStack};
 use crate::scope::Settings;
 use crate::store::Store;
 use crate::{Error, OnDoubt, RunId};
@@ -185,8 +185,8 @@ impl RuntimeBuilder {
             store: self.store,
             responder: self.responder,
             observers: self.observers,
-            audience: Arc::default(),
-            around: Around::of(self.interceptors),
+            feed: Arc::default(),
+            around: InterceptorStack::of(self.interceptors),
             settings: Arc::new(self.settings),
             on_doubt: self.on_doubt,
             patience: self.patience,

@@ -5,7 +5,7 @@
 
 use super::node::Place;
 use super::{Child, Composing, Scope};
-use crate::event::{EventKind, Position, Told};
+use crate::event::{Emission, EventKind, Position};
 
 /// The name of the scopes that stand for lanes in positions. Nothing is performed in them.
 const LANES: &str = "lanes";
@@ -35,7 +35,7 @@ impl Lane {
                 tap.hear(self.of.path(), &kind);
             }
             let position = Some(Position::new(self.own.node.tick(), self.own.path().clone()));
-            let told = Told { path: self.of.path(), position, replayed: false, kind };
+            let told = Emission { path: self.of.path(), position, replayed: false, kind };
             self.of.node.run.events.emit(told, self.of.node.clock.as_deref()).await;
         }
     }

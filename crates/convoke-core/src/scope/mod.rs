@@ -9,9 +9,9 @@
 
 mod cancel;
 mod composing;
+mod labels;
 mod lane;
 mod leaf_replay;
-mod learnt;
 mod node;
 mod settings;
 mod supervise;
@@ -27,9 +27,9 @@ use serde::Serialize;
 pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
 pub use composing::Composing;
+pub(crate) use labels::ScopeLabels;
 pub use lane::Lane;
 pub(crate) use leaf_replay::LeafReplay;
-pub(crate) use learnt::Learnt;
 pub use node::Place;
 pub(crate) use node::{Child, Deadline, Node};
 pub use settings::{FailurePolicy, Recovery, Settings, StepFailure};
@@ -37,8 +37,8 @@ pub use tap::Tap;
 pub(crate) use work_clock::{Pause, WorkClock};
 
 use crate::budget::{Charge, Exhausted, Resource};
-use crate::event::{EventKind, Position, Told};
-use crate::intercept::Around;
+use crate::event::{Emission, EventKind, Position};
+use crate::intercept::InterceptorStack;
 use crate::model::AbsentModel;
 use crate::{Error, Model, Path, RunId};
 
@@ -47,7 +47,7 @@ use crate::{Error, Model, Path, RunId};
 pub struct Scope {
     pub(crate) node: Arc<Node>,
     /// Who is told about the effects that are performed in here.
-    pub(crate) around: Option<Arc<Around>>,
+    pub(crate) around: Option<Arc<InterceptorStack>>,
 }
 
 impl Scope {
@@ -132,7 +132,7 @@ impl Scope {
 
     pub(crate) async fn emit_as(&self, kind: EventKind, replayed: bool) {
         if self.may_tell() {
-            let kind = self.heard_event(kind);
+            let kind = self.screened_event(kind);
             self.tell(self.path(), kind, replayed).await;
         }
     }
@@ -140,11 +140,11 @@ impl Scope {
     /// Reports something that its end will supersede: it has no place in the account of the run.
     pub(crate) async fn emit_in_passing(&self, kind: EventKind) {
         if self.may_tell() {
-            let _telling = self.node.replay.get().map(|replay| replay.telling());
+            let _telling = self.node.replay.get().map(|replay| replay.emitting());
             if let Some(tap) = &self.node.tap {
                 tap.hear(self.path(), &kind);
             }
-            self.node.run.events.emit(Told::now(self.path(), kind), self.node.clock.as_deref()).await;
+            self.node.run.events.emit(Emission::now(self.path(), kind), self.node.clock.as_deref()).await;
         }
     }
 
@@ -154,12 +154,12 @@ impl Scope {
     }
 
     pub(crate) async fn tell(&self, path: &Path, kind: EventKind, replayed: bool) {
-        let _telling = self.node.replay.get().map(|replay| replay.telling());
+        let _telling = self.node.replay.get().map(|replay| replay.emitting());
         if let Some(tap) = &self.node.tap {
             tap.hear(path, &kind);
         }
         let position = Some(Position::new(self.node.tick(), path.clone()));
-        let told = Told { path, position, replayed, kind };
+        let told = Emission { path, position, replayed, kind };
         self.node.run.events.emit(told, self.node.clock.as_deref()).await;
     }
 
@@ -171,7 +171,7 @@ impl Scope {
         if !self.may_tell() {
             return Ok(());
         }
-        let _telling = self.node.replay.get().map(|replay| replay.telling());
+        let _telling = self.node.replay.get().map(|replay| replay.emitting());
         let current = crate::json::to_value(state)?;
         let events = &self.node.run.events;
         // Listeners know what has its place in the stream, and nothing else: a step may be dropped while it waits for one.
@@ -181,7 +181,7 @@ impl Scope {
                 tap.hear(self.path(), &kind);
             }
             let (path, position) = (self.path(), Some(Position::new(self.node.tick(), self.path().clone())));
-            events.deliver(Told { path, position, replayed: false, kind }, place);
+            events.deliver(Emission { path, position, replayed: false, kind }, place);
         });
         Ok(())
     }

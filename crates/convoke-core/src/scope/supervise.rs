@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 
 use super::{Canceller, Child, Composing, Place, Scope};
 use crate::Error;
-use crate::effect::Reached;
+use crate::effect::LeafProgress;
 use crate::event::{EventKind, StepEnd};
 use crate::run::{Polled, WhenDropped};
 use crate::step::{Nature, Step};
@@ -33,10 +33,10 @@ impl Scope {
     /// it, and must find the same when the run is resumed.
     fn admitted(&self, child: Child<'_>) -> Result<Self, Error> {
         let child = self.narrowed(child);
-        if let Some(fate) = child.recorded_fate(Reached::Nothing) {
+        if let Some(fate) = child.recorded_stop(LeafProgress::Nothing) {
             return Err(fate);
         }
-        self.check().inspect_err(|stop| child.record_fate(Reached::Nothing, stop))?;
+        self.check().inspect_err(|stop| child.record_stop(LeafProgress::Nothing, stop))?;
         Ok(child)
     }
 
@@ -65,7 +65,7 @@ impl Scope {
         match step.nature() {
             Nature::Composite => self.catching(step, state).await,
             Nature::Leaf => {
-                if let Some(fate) = self.recorded_fate(Reached::Middle) {
+                if let Some(fate) = self.recorded_stop(LeafProgress::Middle) {
                     return self.replay_leaf(step, state, fate).await;
                 }
                 let work = self.catching(step, state);
@@ -81,7 +81,7 @@ impl Scope {
                     biased;
                     result = work => result,
                     () = tokio::task::yield_now() => {
-                        self.record_fate(Reached::Middle, &stop);
+                        self.record_stop(LeafProgress::Middle, &stop);
                         Err(stop)
                     }
                 }

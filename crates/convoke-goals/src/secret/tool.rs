@@ -26,7 +26,7 @@ pub(super) fn seal_speech(seals: &Seals, said: &mut Speech) {
             *value = seals.seal_cut_value(value);
         }
         Speech::Remark(text) => seal(text),
-        Speech::Kept(value) => *value = seals.seal_cut_value(value),
+        Speech::Note(value) => *value = seals.seal_cut_value(value),
         _ => {}
     }
 }

@@ -1,6 +1,6 @@
 //! Progress of the branches of a fan-out.
 
-use super::{End, Ended};
+use super::{BranchOutcome, FinishedBranch};
 
 /// How a branch stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub(super) fn of<T>(ended: &'a [Ended<T>]) -> Self {
-        let stand = |branch: &'a Ended<T>| {
+    pub(super) fn of<T>(ended: &'a [FinishedBranch<T>]) -> Self {
+        let stand = |branch: &'a FinishedBranch<T>| {
             let end = match branch.end {
-                End::Succeeded(_) => BranchEnd::Succeeded,
-                End::Failed(_) => BranchEnd::Failed,
-                End::Stopped(_) | End::Abandoned => BranchEnd::Open,
+                BranchOutcome::Succeeded(_) => BranchEnd::Succeeded,
+                BranchOutcome::Failed(_) => BranchEnd::Failed,
+                BranchOutcome::Stopped(_) | BranchOutcome::Abandoned => BranchEnd::Open,
             };
             (&*branch.name, end)
         };

@@ -19,13 +19,13 @@ use convoke_core::{BoxFuture, Digest, Entry, RunId, Store, StoreError, Timestamp
 use futures_util::stream::BoxStream;
 use state::State;
 
-use crate::board::{Board, Topic};
+use crate::notifier::{ChangeNotifier, Topic};
 
 /// Runs in memory. A clone is the same store.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
-    board: Arc<Board>,
+    notifier: Arc<ChangeNotifier>,
 }
 
 impl MemoryStore {
@@ -59,8 +59,8 @@ impl Store for MemoryStore {
         let is_change = batch.change.is_some();
         let appended = self.state().append(lease, batch);
         match is_change {
-            true => self.board.tell(&lease.run),
-            false if self.board.is_followed(&lease.run) => self.board.tell_followers(&lease.run),
+            true => self.notifier.notify(&lease.run),
+            false if self.notifier.is_followed(&lease.run) => self.notifier.notify_followers(&lease.run),
             false => {}
         }
         Ticket::done(appended)
@@ -68,7 +68,7 @@ impl Store for MemoryStore {
 
     fn release(&self, lease: &Lease) {
         self.state().release(lease);
-        self.board.tell(&lease.run);
+        self.notifier.notify(&lease.run);
     }
 
     fn run<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
@@ -109,7 +109,7 @@ impl Store for MemoryStore {
 
     fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
         let posted = self.state().post(run, mail);
-        self.board.tell(run);
+        self.notifier.notify(run);
         Box::pin(ready(posted))
     }
 
@@ -128,11 +128,11 @@ impl Store for MemoryStore {
     }
 
     fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
-        self.board.watch(Topic::of(run)).0
+        self.notifier.watch(Topic::of(run)).0
     }
 
     fn follow(&self, run: &RunId) -> BoxStream<'static, ()> {
-        self.board.watch(Topic::Journal(run.clone())).0
+        self.notifier.watch(Topic::Journal(run.clone())).0
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

@@ -12,7 +12,7 @@ use convoke_core::store::{
 use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, StoreError, Timestamp};
 
 use crate::batch;
-use crate::holder::Holder;
+use crate::lease_owner::LeaseOwner;
 
 /// All runs, in the order they were made.
 #[derive(Default)]
@@ -28,13 +28,13 @@ struct Run {
     entries: Vec<Entry>,
     blobs: BTreeMap<Digest, Bytes>,
     open: HashMap<QuestionId, PendingQuestion>,
-    mail: Vec<Kept>,
+    mail: Vec<StoredMail>,
     /// Why the lease in force cannot write any more.
     failed: Option<StoreError>,
 }
 
 /// Mail, and what it was known by.
-struct Kept {
+struct StoredMail {
     mail: Mail,
     key: Option<String>,
     /// An answer whose question was settled.
@@ -69,7 +69,7 @@ impl State {
             run.refuse_if_held()?;
         }
         run.record.epoch += 1;
-        run.record.holder = Some(Holder::describe_this_process());
+        run.record.holder = Some(LeaseOwner::describe_this_process());
         run.failed = None;
         Ok(Lease { run: id.clone(), epoch: run.record.epoch, next_seq: run.next_seq() })
     }
@@ -223,7 +223,7 @@ impl Run {
             outcome: None,
             seed,
             epoch: 1,
-            holder: Some(Holder::describe_this_process()),
+            holder: Some(LeaseOwner::describe_this_process()),
             forked_from: None,
             totals: Totals::default(),
             worked: Duration::ZERO,
@@ -306,7 +306,7 @@ impl Run {
 
     fn post(&mut self, number: u64, new: NewMail) -> Result<Posted, StoreError> {
         let same =
-            |kept: &&Kept| new.key.is_some() && kept.key == new.key && kept.mail.channel == new.channel;
+            |kept: &&StoredMail| new.key.is_some() && kept.key == new.key && kept.mail.channel == new.channel;
         if let Some(earlier) = self.mail.iter().find(same) {
             return Ok(Posted { number: earlier.mail.number, is_new: false });
         }
@@ -321,7 +321,11 @@ impl Run {
         let is_cancel = new.is_cancel();
         let NewMail { channel, key, sender, payload, at, .. } = new;
         let is_awaited = self.record.channels.contains(&channel);
-        self.mail.push(Kept { mail: Mail { number, channel, sender, at, payload }, key, is_taken: false });
+        self.mail.push(StoredMail {
+            mail: Mail { number, channel, sender, at, payload },
+            key,
+            is_taken: false,
+        });
         let can_go_on = match &open {
             Some(open) => open.verdict(&self.answers(&open.id)).is_some(),
             None => is_cancel || is_awaited,

@@ -47,7 +47,7 @@ pub(super) fn post(writer: &mut Writer, run: &RunId, mail: &NewMail) -> Result<P
     if can_go_on && status == RunStatus::Suspended {
         wake(connection, key)?;
     }
-    writer.tell(run);
+    writer.notify(run);
     Ok(Posted { number, is_new: true })
 }
 

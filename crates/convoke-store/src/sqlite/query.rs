@@ -12,7 +12,7 @@ use super::failure::Fault;
 use super::outline::Outlines;
 use super::pieces::PieceReader;
 use super::row::{self, EntryReader, QUESTION_COLUMNS, run_columns};
-use super::{mail, place, schema};
+use super::{entry_key, mail, schema};
 
 /// So many contents are looked for one by one.
 const MANY: usize = 32;
@@ -82,11 +82,11 @@ pub(super) fn entries(
     most: usize,
 ) -> Result<Vec<Entry>, Fault> {
     let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
-    let Ok(first) = place::of(key, from) else { return Ok(Vec::new()) };
+    let Ok(first) = entry_key::of(key, from) else { return Ok(Vec::new()) };
     let columns = row::entry_columns(schema::version(connection)?);
     let sql = format!("SELECT {columns} FROM entries WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3");
     let mut reader = EntryReader::default();
-    all(connection, &sql, params![first, place::last(key), limit(most)], |row| reader.entry(row))
+    all(connection, &sql, params![first, entry_key::last(key), limit(most)], |row| reader.entry(row))
 }
 
 /// The digests of a run's content.

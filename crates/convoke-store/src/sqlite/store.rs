@@ -15,12 +15,12 @@ use futures_util::stream::BoxStream;
 use rusqlite::Connection;
 
 use super::failure::Fault;
-use super::inspect::{Found, inspect};
+use super::inspect::{FileState, inspect};
 use super::job::{Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
 use super::{journal, mail, open, outline, query, run};
-use crate::board::Topic;
+use crate::notifier::Topic;
 
 /// What a job writes besides the bytes it was given.
 const OVERHEAD: usize = 128;
@@ -73,7 +73,7 @@ impl SqliteStore {
     /// As [`open_read_only`](Self::open_read_only).
     pub fn is_unmade(path: impl AsRef<Path>) -> Result<bool, StoreError> {
         let path = open::existing(path.as_ref())?;
-        Ok(inspect(&path, &path.display().to_string())? == Found::Nothing)
+        Ok(inspect(&path, &path.display().to_string())? == FileState::Nothing)
     }
 
     fn start(path: PathBuf, place: Arc<str>, connection: Connection) -> Result<Self, StoreError> {
@@ -98,7 +98,7 @@ impl SqliteStore {
         weight: usize,
         work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
     ) -> Reply<T> {
-        let (job, reply) = Task::queue(&self.threads.traffic, run.cloned(), weight + OVERHEAD, work);
+        let (job, reply) = Task::queue(&self.threads.waits, run.cloned(), weight + OVERHEAD, work);
         self.threads.perform(job);
         reply
     }

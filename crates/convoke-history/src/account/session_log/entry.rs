@@ -5,20 +5,20 @@ use std::borrow::Cow;
 use convoke_core::{Decision, ModelReply, Part, Phase, Role, RunStatus, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::event::{Event, millis};
+use super::event::{LogEvent, millis};
 use super::span::{self, Span, Spans};
 use crate::account::part::{self, Supervision};
 use crate::{Detail, Happening, History, Moment, Prompts, What};
 
 /// A log under construction.
-pub(super) struct Log<'a> {
+pub(super) struct SessionLog<'a> {
     history: &'a History,
     prompts: Prompts<'a>,
     pub(super) lines: Vec<Value>,
     spans: Spans<'a>,
 }
 
-impl<'a> Log<'a> {
+impl<'a> SessionLog<'a> {
     pub(super) fn new(history: &'a History, header: Value, happenings: &[Happening<'a>]) -> Self {
         let spans = span::spans(history, happenings);
         Self { history, prompts: history.conversations.prompts(), lines: vec![header], spans }
@@ -28,20 +28,23 @@ impl<'a> Log<'a> {
         match happening.what {
             What::Began => {
                 let content = Some(self.history.record.workflow.clone());
-                self.push(happening.at, Event { r#type: "workflow_start", content, ..Event::default() });
+                self.push(
+                    happening.at,
+                    LogEvent { r#type: "workflow_start", content, ..LogEvent::default() },
+                );
             }
             What::Ended => {
                 let record = &self.history.record;
                 let error = self.history.ending.as_ref().and_then(|ending| ending.error.clone());
                 self.push(
                     happening.at,
-                    Event {
+                    LogEvent {
                         r#type: "workflow_end",
                         content: Some(record.status.name().to_owned()),
                         success: Some(record.status == RunStatus::Completed),
                         error,
                         duration_ms: Some(millis(record.updated.since(record.created))),
-                        ..Event::default()
+                        ..LogEvent::default()
                     },
                 );
             }
@@ -54,13 +57,13 @@ impl<'a> Log<'a> {
                     self.span(happening.at, span, true);
                 }
             }
-            _ => self.push(happening.at, Event::warning("the run was taken up again")),
+            _ => self.push(happening.at, LogEvent::warning("the run was taken up again")),
         }
     }
 
-    fn push(&mut self, at: Timestamp, event: Event<'_>) {
+    fn push(&mut self, at: Timestamp, event: LogEvent<'_>) {
         let seq = self.lines.len();
-        let event = Event { _type: "event", seq, timestamp: at.to_string(), ..event };
+        let event = LogEvent { _type: "event", seq, timestamp: at.to_string(), ..event };
         // Strings, numbers and values that were read from JSON: this cannot fail.
         self.lines.push(serde_json::to_value(event).unwrap_or_default());
     }
@@ -72,7 +75,7 @@ impl<'a> Log<'a> {
             (true, false) => "subagent_start",
             (true, true) => "subagent_end",
         };
-        let mut event = Event { r#type: kind, step: span.path, ..Event::default() };
+        let mut event = LogEvent { r#type: kind, step: span.path, ..LogEvent::default() };
         if span.is_agent {
             event.agent = Some(span.name);
             event.meta.insert("subagent_name".to_owned(), span.name.into());
@@ -94,14 +97,14 @@ impl<'a> Log<'a> {
     }
 
     /// An event at a moment, with what every event has.
-    fn at(&self, moment: Moment<'a>, kind: &'static str) -> Event<'a> {
+    fn at(&self, moment: Moment<'a>, kind: &'static str) -> LogEvent<'a> {
         let path = &moment.effect.path;
-        Event {
+        LogEvent {
             r#type: kind,
             goal: self.history.steps.innermost(path, &["goal", "convergence"]).map(|stop| stop.name),
             agent: self.history.steps.innermost(path, &["agent"]).map(|stop| stop.name),
             step: path.as_str(),
-            ..Event::default()
+            ..LogEvent::default()
         }
     }
 
@@ -115,7 +118,7 @@ impl<'a> Log<'a> {
                 // Told by the events of the reply and of the tools.
                 Role::Assistant | Role::Tool => continue,
             };
-            let event = Event { content: Some(message.text()), ..self.at(moment, kind) };
+            let event = LogEvent { content: Some(message.text()), ..self.at(moment, kind) };
             self.push(began, event);
         }
         let mut event = self.at(moment, "assistant");
@@ -213,16 +216,19 @@ impl<'a> Log<'a> {
     fn tool(&mut self, moment: Moment<'a>, tool: &'a str, arguments: &'a Value, phase: Phase) {
         let attempt = moment.attempt;
         let first = attempt.first_seq();
-        let link =
-            |event: Event<'a>| Event { corr_id: Some(format!("tool-{first}")), tool: Some(tool), ..event };
+        let link = |event: LogEvent<'a>| LogEvent {
+            corr_id: Some(format!("tool-{first}")),
+            tool: Some(tool),
+            ..event
+        };
         let is_first = moment.seq == first;
         if is_first && phase != Phase::Superseded {
-            let event = Event { args: Some(members(arguments)), ..link(self.at(moment, "tool_call")) };
+            let event = LogEvent { args: Some(members(arguments)), ..link(self.at(moment, "tool_call")) };
             self.push(attempt.began.unwrap_or(moment.at), event);
         }
         if phase == Phase::Started && attempt.ended.is_none() {
             let what = format!("the call of {tool} was begun and has no end: it may have acted");
-            let event = Event { content: Some(what), ..link(self.at(moment, "warning")) };
+            let event = LogEvent { content: Some(what), ..link(self.at(moment, "warning")) };
             self.push(moment.at, event);
         }
         if phase != Phase::Finished {

@@ -13,13 +13,13 @@ use crate::intercept::Labels;
 
 /// The labels of one scope. Most have none, so they take no room.
 #[derive(Default)]
-pub(crate) struct Learnt {
+pub(crate) struct ScopeLabels {
     labels: OnceLock<Box<Mutex<Labels>>>,
     /// Whether what is learnt in here is not learnt further out until whatever works here has ended.
     gathers: AtomicBool,
 }
 
-impl Learnt {
+impl ScopeLabels {
     /// From now on what is learnt in here stays here until somebody takes it further out.
     pub(crate) fn gather(&self) {
         self.gathers.store(true, Ordering::Relaxed);

@@ -14,7 +14,7 @@ use crate::{Composing, EffectKind, Entry, Path, Scope};
 
 /// What the journal keeps of a tool's request, as far as it matters here.
 #[derive(Deserialize)]
-struct Called {
+struct StoredToolRequest {
     tool: String,
 }
 
@@ -69,7 +69,7 @@ impl Scope {
         for slot in slots {
             match (slot.first(), slot.finished) {
                 (_, Some(_)) => {
-                    self.mark_told(journal);
+                    self.mark_replayed(journal);
                     self.charge_again(slot);
                 }
                 (Some(begun), None) if begun.effect == EffectKind::Ask => {
@@ -91,7 +91,7 @@ impl Scope {
                 Err(_) => self.charge_model_call(Usage::default(), false, None),
             },
             Some(EffectKind::Tool) if slot.finished.is_some_and(Entry::was_made) => {
-                if let Ok(Called { tool }) = serde_json::from_slice(request) {
+                if let Ok(StoredToolRequest { tool }) = serde_json::from_slice(request) {
                     self.count_attempts(slot.attempts, &Charge::tool(&tool));
                 }
             }

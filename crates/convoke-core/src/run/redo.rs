@@ -3,7 +3,7 @@
 //! Everything that did not end the run keeps its outcome, failures that the run had coped with included. What a model
 //! replied and the step refused is in the journal as a success; it ended the run all the same.
 
-use super::Lacking;
+use super::LackingReplies;
 use super::outcome::StoredOutcome;
 use crate::intercept::Labels;
 use crate::journal::{Draft, JournalIndex, RecordedCall};
@@ -14,7 +14,7 @@ use crate::{EffectKind, Entry, Error, Path, Phase, Recorded, RecordedError, Unus
 pub(super) fn stored_outcome(
     error: Option<&Error>,
     state: Option<serde_json::Value>,
-    lacking: &Lacking,
+    lacking: &LackingReplies,
 ) -> StoredOutcome {
     let mut stored = StoredOutcome {
         state,
@@ -37,7 +37,7 @@ pub(super) fn stored_outcome(
 }
 
 /// Where the replies came from that the failed steps could not use.
-fn unusable_replies(failure: &Error, lacking: &Lacking) -> Vec<Path> {
+fn unusable_replies(failure: &Error, lacking: &LackingReplies) -> Vec<Path> {
     let mut places = Vec::new();
     failure.each_root(None, &mut |failed_at, root| {
         let here = || failed_at.cloned().unwrap_or_else(|| Path::from(""));
