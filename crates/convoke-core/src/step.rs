@@ -121,7 +121,7 @@ impl SettingsChange {
         Self(Arc::new(change))
     }
 
-    /// This change, then another.
+    /// Chains another change after this one.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         Self::new(move |settings| {
@@ -141,7 +141,7 @@ impl std::fmt::Debug for SettingsChange {
     }
 }
 
-/// Whether a step works itself or lets others work.
+/// The nature of a step: whether it works itself or runs others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
     /// It works itself: the leaf timeout bounds it if there is one, and it is dropped when its time is up.

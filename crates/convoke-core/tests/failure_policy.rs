@@ -1,4 +1,4 @@
-//! What a run's policy says about failed steps: gains' error handler.
+//! Failure policies of runs: gains' error handler.
 
 use std::sync::{Arc, Mutex};
 

@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Conversations;
 use convoke_core::ask::{Answer, Question};
 use convoke_core::journal::RecordedCall;
-use convoke_core::{Digest, EffectKind, Entry, ModelReply, Received, RecordedError, Timestamp, Usage};
+use convoke_core::{Digest, EffectKind, Entry, ModelReply, ReceivedMail, RecordedError, Timestamp, Usage};
 
-/// What an effect was asked for and what it gave. What is not there (yet) is `None`.
+/// The request and the outcome of an effect. What is not there (yet) is `None`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Detail {
@@ -52,7 +52,7 @@ pub enum Detail {
         /// The channel.
         channel: String,
         /// What was taken.
-        received: Option<Received>,
+        received: Option<ReceivedMail>,
     },
     /// A look at the clock.
     Now {
@@ -79,7 +79,7 @@ pub enum Detail {
         generation: u32,
     },
     /// A step ran out of time while it was performing no effect.
-    Fate,
+    StepTimeout,
     /// Something this version cannot read.
     Unreadable {
         /// What was asked for.
@@ -89,7 +89,7 @@ pub enum Detail {
     },
 }
 
-/// What a tool gave.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// What the model got to read.
@@ -157,7 +157,7 @@ fn read(
             Detail::Custom { name, request, value: given.cloned() }
         }
         EffectKind::Continue => Detail::Continue { generation: typed::<Continued>(given)??.generation },
-        EffectKind::Decision if entry.is_fate() => Detail::Fate,
+        EffectKind::Decision if entry.is_step_timeout() => Detail::StepTimeout,
         EffectKind::Decision => Detail::Decision { choice: given.cloned() },
         _ => return None,
     })

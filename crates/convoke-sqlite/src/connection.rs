@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result};
 
-/// Whether a file of this kind has triggers of ours.
+/// The rule whether a file of this kind may have triggers of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Triggers {
     /// It has none, so none is run.

@@ -34,7 +34,7 @@ pub struct Merge<S, B> {
 #[must_use = "a builder does nothing until `merge` finishes it"]
 pub struct MergeBuilder<S, B>(Parts<S, B>);
 
-type MergeFunction<S, B> = Box<dyn Fn(&mut S, Vec<Merged<B>>) -> Result<(), Error> + Send + Sync>;
+type MergeFunction<S, B> = Box<dyn Fn(&mut S, Vec<MergedSource<B>>) -> Result<(), Error> + Send + Sync>;
 
 struct Parts<S, B> {
     name: String,
@@ -44,10 +44,10 @@ struct Parts<S, B> {
     limit: Option<NonZeroUsize>,
 }
 
-/// What one source gave.
+/// The value of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Merged<B> {
+pub struct MergedSource<B> {
     /// The source's name.
     pub source: String,
     /// What it gave.
@@ -90,7 +90,7 @@ impl<S: Send + 'static, B: Send + 'static> MergeBuilder<S, B> {
     /// If two sources have the same name, or the join needs sources that are not there.
     pub fn merge<E>(
         self,
-        merge: impl Fn(&mut S, Vec<Merged<B>>) -> Result<(), E> + Send + Sync + 'static,
+        merge: impl Fn(&mut S, Vec<MergedSource<B>>) -> Result<(), E> + Send + Sync + 'static,
     ) -> Result<Merge<S, B>, BuildError>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -115,7 +115,7 @@ impl<S: Send + 'static, B: Send + 'static> Step<S> for Merge<S, B> {
             let mut finished = Vec::new();
             for branch in fan_out(scope, join, *limit, branches).await? {
                 if let BranchOutcome::Succeeded(value) = branch.end {
-                    finished.push(Merged { source: branch.name.to_string(), value });
+                    finished.push(MergedSource { source: branch.name.to_string(), value });
                 }
             }
             (self.merge)(state, finished)

@@ -7,7 +7,7 @@ use convoke_core::{Error, Path, Recovery, Scope, SharedStep, Step};
 use crate::RetryPolicy;
 use crate::retry::Retry;
 
-/// What happens when one particular step fails. Says more than the run's policy, and is not asked about stops.
+/// The handling of errors of one particular step. Takes precedence over the run's policy, and is not asked about stops.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum OnError<S> {

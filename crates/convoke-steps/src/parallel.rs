@@ -42,7 +42,7 @@ pub struct ParallelBuilder<S>(Parallel<S>);
 type Apply<S> = Box<dyn FnOnce(&mut S) + Send>;
 type Finally<S> = Box<dyn Fn(&mut S, &BranchReport) -> Result<(), Error> + Send + Sync>;
 
-/// What became of the branches, in declared order.
+/// A report on the branches, in declared order.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct BranchReport {

@@ -5,7 +5,7 @@ use convoke_core::{BoxFuture, Error, EventKind, Nature, Outline, Scope, Step};
 use crate::StepsError;
 use crate::on_error::{AfterChild, Member, OnError};
 
-/// How often a loop goes round at most, unless it is told otherwise.
+/// The default limit of a loop's iterations.
 pub const DEFAULT_MAX_ITERATIONS: u64 = 10;
 
 /// Runs a step until a condition holds, at most so many times.
@@ -111,7 +111,7 @@ impl<S: Send + 'static> Step<S> for Loop<S> {
             }
             for round in 1..=self.max_iterations {
                 let body = self.body.open(scope)?;
-                if scope.is_heard() {
+                if scope.has_listeners() {
                     scope.emit(EventKind::LoopIteration { iteration: round }).await;
                 }
                 match self.body.run_in(&body, scope, state).await? {

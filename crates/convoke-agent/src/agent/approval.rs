@@ -6,7 +6,7 @@ use serde_json::json;
 /// What the model is told when nobody says why.
 const NO_REASON: &str = "Tool call rejected";
 
-/// Which calls a person must approve before they are made. Calls executed by the client are never among them.
+/// The rule which calls a person must approve before they are made. Calls executed by the client are never among them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Approval {
@@ -19,10 +19,10 @@ pub enum Approval {
     For(Vec<String>),
 }
 
-/// What happens when every call of a turn was rejected. If only some were, the model always gets to read why.
+/// The reaction when every call of a turn was rejected. If only some were, the model always gets to read why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Rejected {
+pub enum OnRejection {
     /// The agent ends with [`AgentStop::Rejected`](crate::AgentStop::Rejected).
     #[default]
     End,

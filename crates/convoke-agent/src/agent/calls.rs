@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{
-    Access, Error, EventKind, Execution, Lane, Place, Resource, Scope, TimedOut, Tool, ToolCall,
+    Access, Error, EventKind, Execution, Lane, ReservedScope, Resource, Scope, TimedOut, Tool, ToolCall,
 };
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SetOnce};
@@ -21,7 +21,7 @@ use super::progress::AgentProgress;
 use super::summary::{CallEnd, CallsSummary, sum_up};
 use super::turn::{Turn, answer, dismiss, end};
 
-/// How calls of one turn are made.
+/// The concurrency of the calls of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ParallelCalls {
@@ -47,7 +47,7 @@ enum Plan {
 
 struct Work {
     tool: Arc<dyn Tool>,
-    place: Place,
+    place: ReservedScope,
     approval: Option<Scope>,
     accesses: Vec<Access>,
 }
@@ -165,12 +165,12 @@ impl Call<'_> {
         match &self.plans[self.index] {
             Plan::Dismiss(reason) => Ok(CallEnd::Answered(dismiss(lane, call, reason).await)),
             Plan::Refuse(reason) => {
-                self.tell_rejected(reason).await;
+                self.emit_rejected(reason).await;
                 Ok(CallEnd::Answered(dismiss(lane, call, reason).await))
             }
             Plan::Answer(text) => Ok(CallEnd::Answered(answer(lane, call, text.clone()).await)),
             Plan::HandOver => {
-                self.tell_approved().await;
+                self.emit_approved().await;
                 end(lane, call).await;
                 Ok(CallEnd::HandedOver)
             }
@@ -200,11 +200,11 @@ impl Call<'_> {
             let verdict = approval::ask(approval, self.turn.agent.name(), call).await?;
             lane.follow(approval);
             if let ApprovalVerdict::Rejected { reason } = verdict {
-                self.tell_rejected(&reason).await;
+                self.emit_rejected(&reason).await;
                 return Ok(CallEnd::Rejected(dismiss(lane, call, reason).await));
             }
         }
-        self.tell_approved().await;
+        self.emit_approved().await;
         if !self.wait_for_earlier(work).await {
             return Ok(CallEnd::HeldBack);
         }
@@ -237,21 +237,21 @@ impl Call<'_> {
 
     /// Leaves out a call that time ran out on when the turn was made before.
     async fn left_out(self, work: &Work, call_scope: &Scope, limit: Duration) -> Error {
-        if self.scope.is_heard() && call_scope.composing().has_past() {
+        if self.scope.has_listeners() && call_scope.composing().has_past() {
             call_scope.emit(EventKind::ToolCallExecuting { id: self.call.id.clone() }).await;
         }
         self.scope.composing().leave_out(&work.place);
         Error::TimedOut(Box::new(TimedOut { owner: self.scope.path().clone(), limit }))
     }
 
-    async fn tell_approved(self) {
-        if self.lane.is_heard() {
+    async fn emit_approved(self) {
+        if self.lane.has_listeners() {
             self.lane.emit(EventKind::ToolCallApproved { id: self.call.id.clone() }).await;
         }
     }
 
-    async fn tell_rejected(self, reason: &str) {
-        if self.lane.is_heard() {
+    async fn emit_rejected(self, reason: &str) {
+        if self.lane.has_listeners() {
             let (id, reason) = (self.call.id.clone(), reason.to_owned());
             self.lane.emit(EventKind::ToolCallRejected { id, reason }).await;
         }

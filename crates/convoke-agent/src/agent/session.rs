@@ -75,7 +75,7 @@ async fn take_turn(
 
 /// Tells listeners why the agent stopped: that it did, the step around it says.
 async fn report(scope: &Scope, agent: &Agent, result: &AgentResult) {
-    if scope.is_heard() {
+    if scope.has_listeners() {
         let value = json!({
             "agent": agent.name(),
             "stop": result.stop,

@@ -10,7 +10,7 @@ use convoke_core::{
 use super::clock::InterruptedTurn;
 use super::limits::{self, Limit};
 use super::progress::AgentProgress;
-use super::{Agent, AgentStop, Rejected, calls};
+use super::{Agent, AgentStop, OnRejection, calls};
 
 /// A turn about to be taken. It is a step, so the kernel pairs its events and catches its panics.
 pub(super) struct Turn<'a> {
@@ -108,7 +108,7 @@ impl Turn<'_> {
         progress.unfinished = made.unfinished;
         if !made.handed_over.is_empty() {
             progress.hand_over(AgentStop::ClientToolCalls, made.handed_over);
-        } else if made.all_rejected && self.agent.when_rejected == Rejected::End {
+        } else if made.all_rejected && self.agent.when_rejected == OnRejection::End {
             progress.stop(AgentStop::Rejected);
         }
         if let Some(stop) = made.stopped {
@@ -142,7 +142,7 @@ impl Step<AgentProgress> for Turn<'_> {
 
 /// Tells listeners that a call is over without having been made.
 pub(super) async fn end(lane: &Lane, call: &ToolCall) {
-    if lane.is_heard() {
+    if lane.has_listeners() {
         lane.emit(EventKind::ToolCallEnded { id: call.id.clone() }).await;
     }
 }
@@ -150,7 +150,7 @@ pub(super) async fn end(lane: &Lane, call: &ToolCall) {
 /// Answers a call that needs nothing done.
 pub(super) async fn answer(lane: &Lane, call: &ToolCall, content: String) -> ToolResult {
     end(lane, call).await;
-    if lane.is_heard() {
+    if lane.has_listeners() {
         let (id, content) = (call.id.clone(), content.clone());
         lane.emit(EventKind::ToolCallResult { id, content, is_error: false }).await;
     }
@@ -161,7 +161,7 @@ pub(super) async fn answer(lane: &Lane, call: &ToolCall, content: String) -> Too
 pub(super) async fn dismiss(lane: &Lane, call: &ToolCall, content: impl Into<String>) -> ToolResult {
     let content = content.into();
     end(lane, call).await;
-    if lane.is_heard() {
+    if lane.has_listeners() {
         let (id, content) = (call.id.clone(), content.clone());
         lane.emit(EventKind::ToolCallResult { id, content, is_error: true }).await;
     }

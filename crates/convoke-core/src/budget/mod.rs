@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use estimate::{ReplyProgress, broken_off, completed, tokens_asked};
-pub use limits::{Exhausted, Limits, Resource};
+pub use limits::{BudgetExhausted, Limits, Resource};
 pub(crate) use queue::{Reservation, ReservationRequest};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
@@ -23,7 +23,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::Path;
 use crate::message::Money;
 
-/// How many tokens an answer is reckoned to have under a budget if its request does not say.
+/// The number of tokens an answer is reckoned to have under a budget if its request does not say.
 pub const ASSUMED_OUTPUT_TOKENS: u64 = 4_096;
 
 /// Bytes of a conversation that make about one token. Used to reserve, and to charge for replies whose model does not say
@@ -112,7 +112,7 @@ impl Budget {
     }
 
     /// Takes what an effect uses at once from this budget and all further out, or from none of them.
-    pub(crate) fn take(&self, charge: &Charge<'_>) -> Result<(), Exhausted> {
+    pub(crate) fn take(&self, charge: &Charge<'_>) -> Result<(), BudgetExhausted> {
         // Locks are always taken from the inside out, so two who take cannot wait for each other.
         let mut account = self.lock();
         self.afford(&account.used, charge)?;
@@ -140,13 +140,13 @@ impl Budget {
     }
 
     /// A limit of which nothing is left, from the inside out. Those of single tools are no such limits.
-    pub(crate) fn used_up(&self) -> Option<Exhausted> {
+    pub(crate) fn used_up(&self) -> Option<BudgetExhausted> {
         use Resource::{Cost, ModelCalls, Tokens, ToolCalls, Turns};
         self.with_outer().find_map(|budget| {
             [ModelCalls, Tokens, Turns, Cost, ToolCalls].into_iter().find_map(|resource| {
                 let (limit, used) = budget.own(&resource);
                 let limit = limit.filter(|limit| used >= *limit)?;
-                Some(Exhausted { owner: budget.owner.clone(), resource, limit, used, needed: None })
+                Some(BudgetExhausted { owner: budget.owner.clone(), resource, limit, used, needed: None })
             })
         })
     }
@@ -172,12 +172,12 @@ impl Budget {
         }
     }
 
-    fn afford(&self, used: &BudgetUsage, charge: &Charge<'_>) -> Result<(), Exhausted> {
+    fn afford(&self, used: &BudgetUsage, charge: &Charge<'_>) -> Result<(), BudgetExhausted> {
         let check = |resource: Resource, limit: Option<u64>, used: u64, more: u64| match limit {
             Some(limit) if more > 0 && used.saturating_add(more) > limit => {
                 // What is not used up is too little for this.
                 let needed = (used < limit).then_some(more);
-                Err(Exhausted { owner: self.owner.clone(), resource, limit, used, needed })
+                Err(BudgetExhausted { owner: self.owner.clone(), resource, limit, used, needed })
             }
             _ => Ok(()),
         };

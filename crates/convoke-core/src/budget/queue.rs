@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use super::{Account, Budget, BudgetUsage, Charge, Exhausted};
+use super::{Account, Budget, BudgetExhausted, BudgetUsage, Charge};
 use crate::message::{Money, Usage};
 use crate::model::Price;
 
@@ -30,7 +30,7 @@ impl ReservationRequest {
 enum Obstacle<'a> {
     /// What is set aside in this budget for others, and may not be used.
     Reserved(&'a Budget),
-    UsedUp(Exhausted),
+    UsedUp(BudgetExhausted),
 }
 
 /// What was set aside for a call under way. Given back if the call is dropped.
@@ -48,7 +48,7 @@ impl Budget {
     pub(crate) async fn reserve(
         self: &Arc<Self>,
         wanted: &ReservationRequest,
-    ) -> Result<Reservation, Exhausted> {
+    ) -> Result<Reservation, BudgetExhausted> {
         let mut places = Vec::new();
         for budget in self.with_outer() {
             // The queue is never closed.
@@ -196,7 +196,7 @@ mod tests {
     }
 
     /// What can be had without waiting.
-    fn at_once(budget: &Arc<Budget>, output: u64) -> Option<Result<Reservation, Exhausted>> {
+    fn at_once(budget: &Arc<Budget>, output: u64) -> Option<Result<Reservation, BudgetExhausted>> {
         budget.reserve(&wanted(output)).now_or_never()
     }
 

@@ -9,7 +9,7 @@ use super::Past;
 use crate::ask::{Answer, PendingQuestion, Question};
 use crate::event::EventKind;
 use crate::intercept::EffectRequest;
-use crate::journal::{Attachments, Recorded};
+use crate::journal::{Attachments, RecordedOutcome};
 use crate::run::{WaitCondition, suspension};
 use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
 
@@ -56,7 +56,7 @@ impl Scope {
         }
     }
 
-    /// Whether somebody is there to answer: without a [`Responder`](crate::Responder), asking suspends the run. Whoever has begun
+    /// Returns whether somebody is there to answer: without a [`Responder`](crate::Responder), asking suspends the run. Whoever has begun
     /// something that would be lost then finds out before asking.
     #[must_use]
     pub fn is_attended(&self) -> bool {
@@ -68,7 +68,7 @@ impl Scope {
     pub(crate) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
         let json = serde_json::to_value(&question)?;
         let effect = self.number(EffectKind::Ask, digest);
-        let past = effect.recorded::<Recorded<Answer>>(|| json.to_string());
+        let past = effect.recorded::<RecordedOutcome<Answer>>(|| json.to_string());
         let replayed = !matches!(past, Ok(Past::InDoubt | Past::Unknown));
         let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
         let begun = slot.and_then(|slot| slot.started);
@@ -93,7 +93,7 @@ impl Scope {
         let past = match past {
             // As far as the run has come, it waits for an answer.
             Err(stop @ Error::NotRecorded { .. }) if begun.is_some() => {
-                self.tell_question(&pending, replayed).await;
+                self.emit_question(&pending, replayed).await;
                 return Err(stop);
             }
             past => past?,
@@ -111,7 +111,7 @@ impl Scope {
             Past::InDoubt => self.journal().into_iter().for_each(|journal| journal.open_question(&shown)),
             Past::Finished(_) => {}
         }
-        self.tell_question(&pending, replayed).await;
+        self.emit_question(&pending, replayed).await;
         let answer = match past {
             Past::Finished((answer, entry)) => {
                 effect.reach(entry);
@@ -131,15 +131,15 @@ impl Scope {
                 answer
             }
         };
-        if self.is_heard() {
+        if self.has_listeners() {
             let kind = EventKind::QuestionAnswered { id: pending.id, answer: answer.clone() };
             self.emit_as(kind, replayed).await;
         }
         Ok(answer)
     }
 
-    async fn tell_question(&self, pending: &PendingQuestion, replayed: bool) {
-        if self.is_heard() {
+    async fn emit_question(&self, pending: &PendingQuestion, replayed: bool) {
+        if self.has_listeners() {
             let kind =
                 EventKind::QuestionAsked { id: pending.id.clone(), question: pending.question.clone() };
             self.emit_as(kind, replayed).await;

@@ -9,7 +9,7 @@ use crate::run::WaitCondition;
 use crate::{Digest, EffectKind, Error, Path, Scope, Timestamp};
 
 impl Scope {
-    /// What time it is. **Durable**: a resumed run sees the time the first one saw.
+    /// Returns the time. **Durable**: a resumed run sees the time the first one saw.
     ///
     /// # Errors
     /// Only stops: a failing store, a diverging replay.

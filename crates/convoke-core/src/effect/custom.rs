@@ -38,7 +38,7 @@ pub struct CustomEffect<'a> {
 }
 
 impl Scope {
-    /// Something the user's code does to the world. **Durable**: what it gave is journaled and given again on resume.
+    /// Begins an effect of the user's own code. **Durable**: what it gave is journaled and given again on resume.
     ///
     /// It is not repeated after a crash in the middle of it unless declared [`repeatable`](CustomEffect::repeatable):
     /// a person is asked what became of it, or the run stops, as the runtime is configured.
@@ -48,7 +48,7 @@ impl Scope {
 }
 
 impl<'a> CustomEffect<'a> {
-    /// What goes into the effect. A resumed run whose code passes something else is told so instead of going on with
+    /// Sets what goes into the effect. A resumed run whose code passes something else is told so instead of going on with
     /// an outcome that does not fit.
     pub fn request(mut self, request: &impl Serialize) -> Self {
         self.request = crate::json::to_value(request);

@@ -6,8 +6,8 @@ use serde::de::DeserializeOwned;
 use super::{Past, decode};
 use crate::event::LogicalTime;
 use crate::intercept::Labels;
-use crate::journal::{Attachments, Draft, FATE};
-use crate::{Composing, Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
+use crate::journal::{Attachments, Draft, STEP_TIMEOUT};
+use crate::{ComposingScope, Digest, EffectKind, Error, Phase, RecordedError, RecordedOutcome, Scope};
 
 /// A decision that has its number but is not made yet.
 pub struct PendingDecision<'a, T> {
@@ -22,9 +22,11 @@ impl Scope {
         if journal.index.is_empty() {
             return None;
         }
-        let entry = journal.index.get(self.path(), FATE)?.finished?;
-        match decode::<Recorded<()>>(entry.outcome.as_deref()) {
-            Ok(Recorded::Err(RecordedError::TimedOut(timed_out))) if entry.digest == reached.digest() => {
+        let entry = journal.index.get(self.path(), STEP_TIMEOUT)?.finished?;
+        match decode::<RecordedOutcome<()>>(entry.outcome.as_deref()) {
+            Ok(RecordedOutcome::Err(RecordedError::TimedOut(timed_out)))
+                if entry.digest == reached.digest() =>
+            {
                 self.node.reach(LogicalTime::of_entry(entry.seq));
                 Some(Error::TimedOut(Box::new(timed_out)))
             }
@@ -35,10 +37,11 @@ impl Scope {
     /// Keeps that there was no time for this step. Cancellation is not kept: it ends the run, not the step.
     pub(crate) fn record_stop(&self, reached: LeafProgress, stop: &Error) {
         let (Some(journal), Error::TimedOut(timed_out)) = (self.journal(), stop) else { return };
-        let outcome: Recorded<()> = Recorded::Err(RecordedError::TimedOut((**timed_out).clone()));
+        let outcome: RecordedOutcome<()> =
+            RecordedOutcome::Err(RecordedError::TimedOut((**timed_out).clone()));
         let draft = Draft {
             path: self.path(),
-            ordinal: FATE,
+            ordinal: STEP_TIMEOUT,
             effect: EffectKind::Decision,
             phase: Phase::Finished,
             digest: reached.digest(),
@@ -52,7 +55,7 @@ impl Scope {
     }
 }
 
-impl<'a> Composing<'a> {
+impl<'a> ComposingScope<'a> {
     /// Reserves the place of a decision that will depend on timing (which branch was first). If it was made before,
     /// [`made`](PendingDecision::made) gives it, and it must be followed.
     ///

@@ -12,7 +12,7 @@ const WHEN_IT_ENDED: &str = "when the process ended";
 /// The same words where they name a command. What is shown leaves it to whoever shows it how a run is forked.
 const HOW_TO_FORK: &str = " (`convoke fork RUN --at N --outcome JSON`)";
 
-/// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
+/// The treatment of a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnDoubt {

@@ -30,16 +30,16 @@ pub(crate) use decision::LeafProgress;
 pub use decision::PendingDecision;
 pub use doubt::OnDoubt;
 pub use model::Visibility;
-pub use receive::Received;
+pub use receive::ReceivedMail;
 pub(crate) use receive::StoredReceive;
 
 use crate::event::LogicalTime;
 use crate::intercept::Labels;
-use crate::journal::{Attachments, Draft, Recorded, RunJournal};
+use crate::journal::{Attachments, Draft, RecordedOutcome, RunJournal};
 use crate::run::{EarlierOutcome, Likeness};
 use crate::scope::{Child, LeafReplay};
 use crate::{
-    Composing, Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError,
+    ComposingScope, Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError,
     Scope, Timestamp,
 };
 
@@ -125,24 +125,24 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
-    /// Whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
+impl ComposingScope<'_> {
+    /// Returns whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
     /// by what changes from one moment to the next (a budget shared with others) must not decide again.
     #[must_use]
     pub fn has_past(&self) -> bool {
         self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
     }
 
-    /// Whether the journal has an effect of the first scope of this name below this one, which need not be open.
+    /// Returns whether the journal has an effect of the first scope of this name below this one, which need not be open.
     #[must_use]
     pub fn has_past_in(&self, name: &str) -> bool {
         self.narrowed(Child { repetition: Some(1), ..Child::named(name) }).composing().has_past()
     }
 
-    /// Whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now
+    /// Returns whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now
     /// was decided before, and the scope went on.
     #[must_use]
-    pub fn went_on(&self) -> bool {
+    pub fn has_later_effects(&self) -> bool {
         let next = self.node.next_ordinal.load(Ordering::Relaxed);
         self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), next))
     }
@@ -228,7 +228,7 @@ impl<'a> NumberedEffect<'a> {
         &self,
         request: impl FnOnce() -> String,
     ) -> Result<Past<Result<T, Error>>, Error> {
-        Ok(match self.recorded::<Recorded<T>>(request)? {
+        Ok(match self.recorded::<RecordedOutcome<T>>(request)? {
             Past::Finished((recorded, entry)) => {
                 self.reach(entry);
                 Past::Finished(recorded.into_result())
@@ -323,9 +323,9 @@ impl<'a> NumberedEffect<'a> {
         attached: Attachments<'_>,
     ) -> Result<T, Error> {
         let recorded = match outcome {
-            Ok(value) => Recorded::Ok(value),
+            Ok(value) => RecordedOutcome::Ok(value),
             Err(error) => match RecordedError::of(&error) {
-                Some(recorded) => Recorded::Err(recorded),
+                Some(recorded) => RecordedOutcome::Err(recorded),
                 None => return Err(error),
             },
         };

@@ -26,7 +26,7 @@ use crate::{Digest, EffectKind, Error, RecordedError, Scope, Timestamp};
 /// How many characters of the last message an entry keeps, for people who compare requests.
 const KEPT_OF_MESSAGE: usize = 160;
 
-/// Who gets to see a reply while it comes.
+/// The audience of a reply while it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
@@ -59,7 +59,7 @@ impl Scope {
                 self.count_model_call(&call, model.highest_price());
                 let (was_made, usage) = (call.was_made(), call.usage());
                 effect.reach(entry);
-                if was_made && self.is_heard() {
+                if was_made && self.has_listeners() {
                     // Whoever only reads may have another model, or none.
                     let asked = effect.asked_model();
                     let name = asked.as_deref().unwrap_or_else(|| model.name());
@@ -69,7 +69,7 @@ impl Scope {
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
                     if visibility == Visibility::Streamed {
-                        self.retell(&message_id, reply).await;
+                        self.emit_reply(&message_id, reply).await;
                     }
                 }
                 if was_made {
@@ -154,13 +154,13 @@ impl Scope {
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
         if let Ok(reply) = &outcome {
             self.note_reply(reply);
-            if visibility == Visibility::Streamed && self.is_heard() {
+            if visibility == Visibility::Streamed && self.has_listeners() {
                 if is_held {
-                    for kind in retold(&message_id, reply) {
+                    for kind in events_of_reply(&message_id, reply) {
                         self.emit_in_passing(kind).await;
                     }
                 }
-                self.node.skip(retold(&message_id, reply).count() as u64);
+                self.node.skip(events_of_reply(&message_id, reply).count() as u64);
                 self.end_message(&message_id, reply, false).await;
             }
         }
@@ -170,7 +170,7 @@ impl Scope {
 
     /// Reports that a call begins, in passing: the journal knows of it when it is over, and so does the account of the run.
     async fn begin_call(&self, id: &str, model: &str, request: &ModelRequest, visibility: Visibility) {
-        if self.is_heard() {
+        if self.has_listeners() {
             self.emit_in_passing(call_started(id, model, request, visibility)).await;
         }
     }
@@ -182,7 +182,7 @@ impl Scope {
         outcome: &Result<ModelReply, Error>,
         replayed: bool,
     ) {
-        if self.is_heard() {
+        if self.has_listeners() {
             let end = match outcome {
                 Ok(reply) => ModelCallEnd::Replied {
                     model: reply.model.clone(),
@@ -212,7 +212,7 @@ impl Scope {
         visibility: Visibility,
         so_far: &mut ReplyProgress,
     ) -> Result<ModelReply, ModelError> {
-        let heard = visibility == Visibility::Streamed && self.is_heard();
+        let heard = visibility == Visibility::Streamed && self.has_listeners();
         let said = known.unwrap_or(&request).messages.iter();
         let taken = said.flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
         let mut builder = ReplyBuilder::new(model.name(), message_id).avoiding(taken.collect());
@@ -231,7 +231,7 @@ impl Scope {
             if !heard {
                 continue;
             }
-            if let Some(kind) = told(&delta, message_id, &builder) {
+            if let Some(kind) = event_of(&delta, message_id, &builder) {
                 if !begun {
                     begun = true;
                     self.begin_message(message_id, builder.model()).await;
@@ -269,9 +269,9 @@ impl Scope {
     }
 
     /// Tells a reply from the journal: the same events, with each text in one piece.
-    async fn retell(&self, id: &str, reply: &ModelReply) {
-        if self.is_heard() {
-            for kind in retold(id, reply) {
+    async fn emit_reply(&self, id: &str, reply: &ModelReply) {
+        if self.has_listeners() {
+            for kind in events_of_reply(id, reply) {
                 self.emit_as(kind, true).await;
             }
             self.end_message(id, reply, true).await;
@@ -376,7 +376,7 @@ fn ended(outcome: Result<ModelReply, Error>, usage: Option<Usage>) -> Result<Rec
 }
 
 /// The event for a piece of a reply, if it has one.
-fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<EventKind> {
+fn event_of(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<EventKind> {
     let id = || message_id.to_owned();
     Some(match delta {
         ReplyDelta::Text(text) if !text.is_empty() => {
@@ -421,7 +421,7 @@ fn call_started(id: &str, model: &str, request: &ModelRequest, visibility: Visib
 }
 
 /// A message as it is told from the journal, but for its end: each text in one piece.
-fn retold<'a>(id: &'a str, reply: &'a ModelReply) -> impl Iterator<Item = EventKind> + 'a {
+fn events_of_reply<'a>(id: &'a str, reply: &'a ModelReply) -> impl Iterator<Item = EventKind> + 'a {
     let own = move || id.to_owned();
     let started = EventKind::MessageStarted { id: own(), model: reply.model.clone() };
     let parts = reply.message.parts.iter().flat_map(move |part| {

@@ -6,14 +6,14 @@
 use super::NumberedEffect;
 use crate::ask::{Answer, Question};
 use crate::event::{Emission, EventKind, LogicalTime, Position};
-use crate::journal::{Recorded, Slot};
+use crate::journal::{RecordedOutcome, Slot};
 use crate::{EffectKind, Segment};
 
 impl NumberedEffect<'_> {
     /// In an account of the run: tells the questions, which nobody asks again.
     pub(super) fn emit_prior_questions(&self) {
         let events = &self.scope.node.run.events;
-        if !events.tells_all() {
+        if !events.gives_full_account() {
             return;
         }
         for slot in self.asked_about() {
@@ -29,8 +29,9 @@ impl NumberedEffect<'_> {
                 tell(begun.seq, EventKind::QuestionAsked { id: id.clone(), question });
             }
             if let Some(ended) = slot.finished
-                && let Ok(Recorded::Ok(answer)) =
-                    serde_json::from_slice::<Recorded<Answer>>(ended.outcome.as_deref().unwrap_or_default())
+                && let Ok(RecordedOutcome::Ok(answer)) = serde_json::from_slice::<RecordedOutcome<Answer>>(
+                    ended.outcome.as_deref().unwrap_or_default(),
+                )
             {
                 tell(ended.seq, EventKind::QuestionAnswered { id, answer });
             }

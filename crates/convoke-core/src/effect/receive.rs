@@ -15,10 +15,10 @@ use crate::run::{EarlierOutcome, WaitCondition};
 use crate::store::{Mail, must_be_channel};
 use crate::{Digest, EffectKind, Error, Path, Phase, RecordedError, Scope, Timestamp};
 
-/// Something a run was sent, and has taken.
+/// Mail that a run has taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Received<T = Value> {
+pub struct ReceivedMail<T = Value> {
     /// What it says.
     pub payload: T,
     /// Who sent it; empty if nobody said.
@@ -51,9 +51,9 @@ impl Scope {
     /// # Errors
     /// If what was sent is not a `T`, [`Error::Suspended`] while there is nothing, other stops, and [`Error::Denied`] by an
     /// interceptor.
-    pub async fn receive<T: DeserializeOwned>(&self, channel: &str) -> Result<Received<T>, Error> {
+    pub async fn receive<T: DeserializeOwned>(&self, channel: &str) -> Result<ReceivedMail<T>, Error> {
         let effect = self.number_act(EffectKind::Receive, Digest::of_parts(&[channel.as_bytes()]));
-        let past = effect.past::<Received>(|| channel.to_owned())?;
+        let past = effect.past::<ReceivedMail>(|| channel.to_owned())?;
         let replayed = matches!(past, Past::Finished(_));
         let received = match past {
             Past::Finished(received) => received?,
@@ -84,14 +84,14 @@ impl Scope {
             }
         };
         effect.keep_for_later(EarlierOutcome::Done(serde_json::to_vec(&received)?.into()));
-        if self.is_heard() {
-            let Received { payload, sender, .. } = received.clone();
+        if self.has_listeners() {
+            let ReceivedMail { payload, sender, .. } = received.clone();
             self.emit_as(EventKind::MailReceived { channel: channel.to_owned(), sender, payload }, replayed)
                 .await;
         }
-        let Received { payload, sender, at, number } = received;
+        let ReceivedMail { payload, sender, at, number } = received;
         match T::deserialize(payload) {
-            Ok(payload) => Ok(Received { payload, sender, at, number }),
+            Ok(payload) => Ok(ReceivedMail { payload, sender, at, number }),
             // It was something else that was expected when it was taken.
             Err(error) => Err(unexpected(channel, number, &sender, &error)),
         }
@@ -102,7 +102,7 @@ impl Scope {
         journal: &RunJournal,
         effect: &NumberedEffect<'_>,
         channel: &str,
-    ) -> Result<Received, Error> {
+    ) -> Result<ReceivedMail, Error> {
         let store = journal.store();
         let mut watch = store.watch(Some(self.run_id()));
         let patience = self.patience();
@@ -146,8 +146,8 @@ fn take<T: DeserializeOwned>(
     effect: &NumberedEffect<'_>,
     channel: &str,
     mail: &Mail,
-    (judged, labels): (Result<Received, Error>, Labels),
-) -> Result<Received, Error> {
+    (judged, labels): (Result<ReceivedMail, Error>, Labels),
+) -> Result<ReceivedMail, Error> {
     let number = mail.number;
     let expected = judged.and_then(|received| match T::deserialize(&received.payload) {
         Ok(_) => Ok(received),
@@ -165,10 +165,14 @@ fn take<T: DeserializeOwned>(
 }
 
 /// What interceptors make of mail, and know of it.
-async fn judge(effect: &NumberedEffect<'_>, channel: &str, mail: &Mail) -> (Result<Received, Error>, Labels) {
+async fn judge(
+    effect: &NumberedEffect<'_>,
+    channel: &str,
+    mail: &Mail,
+) -> (Result<ReceivedMail, Error>, Labels) {
     let (sender, at, number) = (mail.sender.clone(), mail.at, mail.number);
     let received = match mail.read::<Value>() {
-        Ok(payload) => Ok(Received { payload, sender, at, number }),
+        Ok(payload) => Ok(ReceivedMail { payload, sender, at, number }),
         Err(error) => Err(unexpected(channel, number, &sender, &error)),
     };
     effect.judged(&EffectRequest::Receive { channel }, received).await

@@ -14,12 +14,12 @@ use super::{NumberedEffect, Past, shortened};
 use crate::budget::Charge;
 use crate::event::EventKind;
 use crate::intercept::EffectRequest;
-use crate::journal::{Attachments, Recorded};
+use crate::journal::{Attachments, RecordedOutcome};
 use crate::message::{ToolCall, ToolResult};
 use crate::run::EarlierOutcome;
-use crate::scope::{Child, Place};
-use crate::tool::{Access, Invocation, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Category, Composing, Digest, EffectKind, Error, RecordedError, Scope};
+use crate::scope::{Child, ReservedScope};
+use crate::tool::{Access, Invocation, Preparation, Reconciliation, Repeat, Timeout, Tool};
+use crate::{Category, ComposingScope, Digest, EffectKind, Error, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -112,7 +112,7 @@ impl Scope {
     /// # Errors
     /// Stops, an exhausted budget, and failures of tools declared fatal.
     pub async fn tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<ToolResult, Error> {
-        let StoredToolOutcome { content, is_error, .. } = self.tell_tool(tool, call).await?;
+        let StoredToolOutcome { content, is_error, .. } = self.call_observed(tool, call).await?;
         Ok(ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error })
     }
 
@@ -126,25 +126,25 @@ impl Scope {
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
     ) -> Result<Result<String, RecordedError>, Error> {
-        let outcome = self.tell_tool(tool, call).await?;
+        let outcome = self.call_observed(tool, call).await?;
         Ok(if outcome.is_error { Err(outcome.failure(outcome.content.clone())) } else { Ok(outcome.content) })
     }
 
     /// Calls a tool, and reports it.
-    async fn tell_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<StoredToolOutcome, Error> {
+    async fn call_observed(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<StoredToolOutcome, Error> {
         let replayed = self.next_is_recorded();
         let result = self.perform_tool(tool, call).await;
         let is_unmade =
             matches!(&result, Ok(StoredToolOutcome { refused: true, .. }) | Err(Error::Budget(_)));
-        if !replayed && !is_unmade && self.is_heard() {
+        if !replayed && !is_unmade && self.has_listeners() {
             // What was told in passing has its moment in the account of the run.
             self.node.skip(1);
         }
-        if self.is_heard() && result.is_ok() {
+        if self.has_listeners() && result.is_ok() {
             self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
         let outcome = result?;
-        if self.is_heard() {
+        if self.has_listeners() {
             let (id, content, is_error) = (call.id.clone(), outcome.content.clone(), outcome.is_error);
             self.emit_as(EventKind::ToolCallResult { id, content, is_error }, replayed).await;
         }
@@ -193,10 +193,11 @@ impl Scope {
         let outward = self.outward_arguments(&**tool, &call.arguments);
         let refused = self.checked(&**tool, &outward).err();
         let mut refused = refused.map(|problem| StoredToolOutcome::refused(&problem));
-        let past = match effect.recorded::<Recorded<StoredToolOutcome>>(|| shortened(&asked().to_string())) {
-            Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
-            past => past?,
-        };
+        let past =
+            match effect.recorded::<RecordedOutcome<StoredToolOutcome>>(|| shortened(&asked().to_string())) {
+                Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
+                past => past?,
+            };
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
             Past::Finished((recorded, entry)) => {
@@ -211,8 +212,8 @@ impl Scope {
                 if may_have_more || self.node.replay.get().is_some() {
                     self.recount_below();
                 }
-                if spec.repeat == Repeat::Reenter && self.node.run.events.tells_all() {
-                    self.tell_within(tool, &outward, effect).await;
+                if spec.repeat == Repeat::Reenter && self.node.run.events.gives_full_account() {
+                    self.replay_within(tool, &outward, effect).await;
                 }
                 effect.reach(entry);
                 if !unmade {
@@ -307,7 +308,7 @@ impl Scope {
     }
 
     /// Tells what happened within a call that is over: it is made of effects, and all of them are known.
-    async fn tell_within(&self, tool: &Arc<dyn Tool>, arguments: &Value, effect: &NumberedEffect<'_>) {
+    async fn replay_within(&self, tool: &Arc<dyn Tool>, arguments: &Value, effect: &NumberedEffect<'_>) {
         let (key, prepared) = (effect.key(), Preparation::default());
         let invocation = Invocation { scope: self, key: &key, arguments, prepared: &prepared };
         // What it came to is known; it may have been cut short.
@@ -359,7 +360,7 @@ impl Scope {
 
     /// Reports that a call is being made, or was not let through. `None`: it is not over.
     async fn emit_call_end(&self, call: &ToolCall, outcome: Option<&StoredToolOutcome>, replayed: bool) {
-        if self.is_heard() {
+        if self.has_listeners() {
             let id = call.id.clone();
             let kind = match outcome {
                 Some(StoredToolOutcome { content, denied: true, .. }) => {
@@ -461,11 +462,11 @@ impl Scope {
         let key = effect.key();
         let before = effect.kept_before().map(|kept| self.outward_arguments(&**tool, &kept).into_owned());
         let remark = match tool.reconcile(&key, arguments, before.as_ref()).await {
-            Ok(Reconciled::Done(content)) => return Ok(Some(content)),
-            Ok(Reconciled::NotDone) => return Ok(None),
+            Ok(Reconciliation::Done(content)) => return Ok(Some(content)),
+            Ok(Reconciliation::NotDone) => return Ok(None),
             // A tool that cannot say leaves it to people.
-            Ok(Reconciled::Unknown) | Err(_) => None,
-            Ok(Reconciled::Ask(remark)) => Some(self.screened_remark(&**tool, remark)),
+            Ok(Reconciliation::Unknown) | Err(_) => None,
+            Ok(Reconciliation::Ask(remark)) => Some(self.screened_remark(&**tool, remark)),
         };
         let asked = json!({"tool": call.name, "arguments": call.arguments});
         let options = ["done", "again", "stop"];
@@ -477,25 +478,30 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// The scope for one call of a tool in a [`place`](Self::place) taken before. The call's time begins now, so calls
     /// that wait for others, or for a person, do not lose any.
     #[must_use]
-    pub fn tool_scope_at(&self, place: &Place, tool: &dyn Tool, default_timeout: Option<Duration>) -> Scope {
+    pub fn tool_scope_at(
+        &self,
+        place: &ReservedScope,
+        tool: &dyn Tool,
+        default_timeout: Option<Duration>,
+    ) -> Scope {
         let work_limit = time_limit(tool, default_timeout);
         self.narrowed(Child { work_limit, is_call: true, ..Child::at(place) })
     }
 
     /// Reports a call that no model streamed: a step of the user's makes it.
     pub async fn announce_tool_call(&self, call: &ToolCall) {
-        if self.is_heard() {
+        if self.has_listeners() {
             let (id, tool) = (call.id.clone(), call.name.clone());
             self.emit(EventKind::ToolCallStarted { id: id.clone(), tool, message: None }).await;
             self.emit(EventKind::ToolCallArguments { id, delta: call.arguments.to_string() }).await;
         }
     }
 
-    /// What a call touches, with the arguments that the tool gets.
+    /// Returns what a call touches, with the arguments that the tool gets.
     #[must_use]
     pub fn accesses(&self, tool: &dyn Tool, arguments: &Value) -> Vec<Access> {
         tool.accesses(&self.outward_arguments(tool, arguments))

@@ -21,7 +21,7 @@ impl UnusableReply {
         Self { lacking: None, source: error.into() }
     }
 
-    /// Says that it is about an earlier reply, of which it was [noted](crate::Composing::note_lacking) that it lacks this.
+    /// Says that it is about an earlier reply, of which it was [noted](crate::ComposingScope::note_lacking) that it lacks this.
     #[must_use]
     pub fn lacking(mut self, what: impl Into<Box<str>>) -> Self {
         self.lacking = Some(what.into());

@@ -23,7 +23,7 @@ pub(crate) use sequencer::{Emission, EventSelection, Sequencer};
 
 use crate::{Path, RunId, Timestamp};
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// The run.
@@ -46,7 +46,7 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// Somebody who is told every event of every run of a runtime, in order, before anybody who reads the stream.
+/// Observes every event of every run of a runtime, in order, before anybody who reads the stream.
 ///
 /// Called in the middle of the run: it must be quick and must not block. A log, a trace exporter's queue, a counter.
 pub trait Observer: Send + Sync {

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::Path;
 
-/// Where an event stands in the account of its run. Later events have greater positions.
+/// The position of an event in the account of its run. Later events have greater positions.
 ///
 /// What happens side by side is put in an order that does not depend on who was quicker. As text it is for others to keep:
 ///
@@ -82,9 +82,9 @@ impl fmt::Display for Position {
     }
 }
 
-/// A text that is no position.
+/// The error of a text that is not a position.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no position: one is written like `17.2:main/plan`, as an event has it")]
+#[error("invalid position `{0}`: write it as an event has it, like `17.2:main/plan`")]
 pub struct InvalidPosition(String);
 
 impl FromStr for Position {

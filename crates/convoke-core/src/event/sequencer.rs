@@ -96,18 +96,18 @@ impl Sequencer {
     }
 
     /// Whether what is told is the account of a run, complete with what happened within calls that are over.
-    pub(crate) fn tells_all(&self) -> bool {
+    pub(crate) fn gives_full_account(&self) -> bool {
         matches!(self.keeps, Some(EventSelection::After { .. }))
     }
 
     /// Whether anybody listens. If not, making events would be a waste.
-    pub(crate) fn is_heard(&self) -> bool {
+    pub(crate) fn has_listeners(&self) -> bool {
         self.reader.is_some() || self.keeps.is_some() || !self.observers.is_empty() || self.feed.has_readers()
     }
 
     /// Reports an event. Waits while the reader's buffer is full; the clock stands still meanwhile.
     pub(crate) async fn emit(&self, emission: Emission<'_>, clock: Option<&WorkClock>) {
-        if !self.is_heard() {
+        if !self.has_listeners() {
             return;
         }
         if matches!(emission.kind, EventKind::StepEnded(_) | EventKind::RunEnded(_)) {
@@ -128,9 +128,9 @@ impl Sequencer {
     pub(crate) fn emit_last_without_waiting(&self, kind: EventKind) {
         let whole = Path::from("");
         for left in self.left_open(&whole, &kind) {
-            self.tell(Emission::now(&left.path, left.closing()), |event| self.send_last(event));
+            self.sequence(Emission::now(&left.path, left.closing()), |event| self.send_last(event));
         }
-        self.tell(Emission::now(&whole, kind), |event| self.send_last(event));
+        self.sequence(Emission::now(&whole, kind), |event| self.send_last(event));
     }
 
     fn send_last(&self, event: Event) {
@@ -155,7 +155,7 @@ impl Sequencer {
 
     /// Reports an event in its place.
     pub(crate) fn deliver(&self, emission: Emission<'_>, place: Option<EventPermit<'_>>) {
-        self.tell(emission, |event| {
+        self.sequence(emission, |event| {
             if let Some(place) = place {
                 place.send(event);
             }
@@ -163,7 +163,7 @@ impl Sequencer {
     }
 
     /// Numbers an event and hands it on, under one lock, unless it comes too late.
-    fn tell(&self, emission: Emission<'_>, send: impl FnOnce(Event)) {
+    fn sequence(&self, emission: Emission<'_>, send: impl FnOnce(Event)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.over || !state.admit(emission.path, &emission.kind) {
             return;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{EffectRequest, Intercepted, Interceptor, InterceptorStack, Labels, OutcomeOfKind, Verdict};
+use super::{
+    EffectRequest, InterceptedEffect, Interceptor, InterceptorStack, Labels, OutcomeOfKind, Verdict,
+};
 use crate::ask::{Decision, Question};
 use crate::effect::NumberedEffect;
 use crate::step::BoxFuture;
@@ -27,7 +29,7 @@ impl NumberedEffect<'_> {
         let (place, labels) = (self.scope.of_interceptors(self.ordinal), self.scope.labels());
         for interceptor in around.iter() {
             let scope = place.of_interceptor(&**interceptor);
-            let about = Intercepted { scope: &scope, request, labels: &labels };
+            let about = InterceptedEffect { scope: &scope, request, labels: &labels };
             let reason = match interceptor.before(about).await? {
                 Verdict::Allow => continue,
                 Verdict::Deny { reason } => reason,
@@ -78,7 +80,9 @@ impl NumberedEffect<'_> {
         for interceptor in around.iter().rev() {
             let judged = async {
                 let scope = place.of_interceptor(&**interceptor).judging(&outcome)?;
-                interceptor.after(Intercepted { scope: &scope, request, labels: &known }, &mut outcome).await
+                interceptor
+                    .after(InterceptedEffect { scope: &scope, request, labels: &known }, &mut outcome)
+                    .await
             };
             match judged.await {
                 Ok(more) => labels.join(&more),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Labels;
 use crate::ask::{Answer, Question};
-use crate::effect::Received;
+use crate::effect::ReceivedMail;
 use crate::model::{ModelReply, ModelRequest};
 use crate::tool::{Origin, ToolSpec};
 use crate::{Error, Scope};
@@ -13,7 +13,7 @@ use crate::{Error, Scope};
 /// An effect, as an interceptor is told about it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Intercepted<'a> {
+pub struct InterceptedEffect<'a> {
     /// A scope of the interceptor's own: what it asks a model or a person there is an effect like any other. Other
     /// interceptors are told about those, this one is not.
     pub scope: &'a Scope,
@@ -23,7 +23,7 @@ pub struct Intercepted<'a> {
     pub labels: &'a Labels,
 }
 
-/// What is asked for, as the journal has it.
+/// The request of an effect, as the journal has it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum EffectRequest<'a> {
@@ -62,7 +62,7 @@ pub enum EffectRequest<'a> {
     },
 }
 
-/// What an effect gave.
+/// The outcome of an effect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -74,15 +74,15 @@ pub enum EffectOutcome {
     /// A person's answer.
     Ask(Answer),
     /// Mail.
-    Receive(Received),
+    Receive(ReceivedMail),
     /// What the user's own code gave.
     Custom(Value),
 }
 
-/// What a tool says beside its result, through its scope and otherwise.
+/// The output of a tool beside its result: questions, events, remarks and notes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Speech {
+pub enum SideOutput {
     /// It asks a person.
     Question(Box<Question>),
     /// It reports an event of its own.
@@ -131,4 +131,4 @@ macro_rules! outcome_of {
     )*};
 }
 
-outcome_of!(Model: ModelReply, Tool: String, Ask: Answer, Receive: Received, Custom: Value);
+outcome_of!(Model: ModelReply, Tool: String, Ask: Answer, Receive: ReceivedMail, Custom: Value);

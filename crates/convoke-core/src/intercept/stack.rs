@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Interceptor, Speech};
+use super::{Interceptor, SideOutput};
 use crate::ask::Question;
 use crate::model::{Model, ModelRequest, ReplyStream};
 use crate::tool::{Tool, ToolSpec};
@@ -33,10 +33,8 @@ impl InterceptorStack {
         for (number, name) in names.clone().enumerate() {
             if name.is_empty() || names.clone().take(number).any(|other| other == name) {
                 return Err(Error::Refused(
-                    format!(
-                        "`{name}` is the name of two interceptors, or is none; give each a name of its own"
-                    )
-                    .into(),
+                    format!("duplicate or empty interceptor name `{name}`: give each a name of its own")
+                        .into(),
                 ));
             }
         }
@@ -62,8 +60,8 @@ impl InterceptorStack {
         self.iter().rev().fold(pieces, |pieces, interceptor| interceptor.reply(request, pieces))
     }
 
-    fn speech(&self, tool: &ToolSpec, mut said: Speech) -> Speech {
-        self.iter().rev().for_each(|interceptor| interceptor.speech(tool, &mut said));
+    fn side_output(&self, tool: &ToolSpec, mut said: SideOutput) -> SideOutput {
+        self.iter().rev().for_each(|interceptor| interceptor.side_output(tool, &mut said));
         said
     }
 }
@@ -131,30 +129,30 @@ impl Scope {
     }
 
     /// What is said by the tool that speaks here, as it may be heard; `None` if no tool does.
-    pub(super) fn screened(&self, said: impl FnOnce() -> Speech) -> Option<Speech> {
+    pub(super) fn screened(&self, said: impl FnOnce() -> SideOutput) -> Option<SideOutput> {
         let around = self.around.as_deref()?;
-        around.speaker.as_ref().map(|tool| around.speech(tool.spec(), said()))
+        around.speaker.as_ref().map(|tool| around.side_output(tool.spec(), said()))
     }
 
     /// What a tool keeps with a call, as it may be kept.
     pub(crate) fn screened_note(&self, tool: &dyn Tool, kept: Value) -> Value {
-        match self.screened_from(tool, Speech::Note(kept)) {
-            Speech::Note(kept) => kept,
+        match self.screened_from(tool, SideOutput::Note(kept)) {
+            SideOutput::Note(kept) => kept,
             _ => Value::Null,
         }
     }
 
     /// What a tool says of its arguments, or of a call, as it may be heard.
     pub(crate) fn screened_remark(&self, tool: &dyn Tool, remark: String) -> String {
-        match self.screened_from(tool, Speech::Remark(remark)) {
-            Speech::Remark(remark) => remark,
+        match self.screened_from(tool, SideOutput::Remark(remark)) {
+            SideOutput::Remark(remark) => remark,
             _ => String::new(),
         }
     }
 
-    fn screened_from(&self, tool: &dyn Tool, said: Speech) -> Speech {
+    fn screened_from(&self, tool: &dyn Tool, said: SideOutput) -> SideOutput {
         match self.around.as_deref() {
-            Some(around) => around.speech(tool.spec(), said),
+            Some(around) => around.side_output(tool.spec(), said),
             None => said,
         }
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{EffectKind, Entry, Phase};
-use crate::Recorded;
-use crate::effect::{Received, StoredReceive};
+use crate::RecordedOutcome;
+use crate::effect::{ReceivedMail, StoredReceive};
 
 /// The number of the last mail that was taken, by channel. Mail is taken in order.
 #[derive(Default)]
@@ -25,8 +25,9 @@ impl Mailbox {
                 number = refused;
             }
             let outcome = entry.outcome.as_deref().filter(|_| entry.phase == Phase::Finished);
-            let outcome = outcome.and_then(|json| serde_json::from_slice::<Recorded<Received>>(json).ok());
-            if let Some(Recorded::Ok(received)) = outcome {
+            let outcome =
+                outcome.and_then(|json| serde_json::from_slice::<RecordedOutcome<ReceivedMail>>(json).ok());
+            if let Some(RecordedOutcome::Ok(received)) = outcome {
                 number = Some(received.number);
             }
             if let (Some(number), Some(channel)) = (number, channels.get(&address)) {

@@ -17,8 +17,8 @@ mod totals;
 mod writer;
 
 pub use call::{FailedCall, RecordedCall, is_priced};
-pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
-pub(crate) use index::{FATE, JournalIndex, Slot};
+pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, RecordedOutcome};
+pub(crate) use index::{JournalIndex, STEP_TIMEOUT, Slot};
 pub(crate) use mailbox::Mailbox;
 pub use replies::restore_replies;
 pub(crate) use totals::totals_of;

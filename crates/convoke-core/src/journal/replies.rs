@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{EffectKind, Entry, Phase, Recorded};
+use super::{EffectKind, Entry, Phase, RecordedOutcome};
 use crate::model::ModelReply;
 use crate::{Digest, Message};
 
@@ -56,7 +56,7 @@ fn reply(entry: &Entry) -> Option<Message> {
         return None;
     }
     match serde_json::from_slice(entry.outcome.as_deref()?) {
-        Ok(Recorded::<ModelReply>::Ok(reply)) => Some(reply.message),
+        Ok(RecordedOutcome::<ModelReply>::Ok(reply)) => Some(reply.message),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{Outcome, Registry, RunOptions, Runtime, WhenDropped};
 use crate::step::BoxFuture;
-use crate::store::{Due, Store, StoreError};
+use crate::store::{DueRun, Store, StoreError};
 use crate::{Error, RunId, Timestamp};
 
 /// How many runs are gone on with at once, unless said otherwise.
@@ -146,7 +146,7 @@ impl Attendant {
         // Those that are in hand or left alone may come first.
         let limit = self.at_once.get() + active.left_alone.len() + 1;
         let due = store.due(now + LONGEST_SLEEP, limit).await?;
-        let (now_due, later): (Vec<Due>, Vec<Due>) = due.into_iter().partition(|due| due.at <= now);
+        let (now_due, later): (Vec<DueRun>, Vec<DueRun>) = due.into_iter().partition(|due| due.at <= now);
         let mut fresh = now_due.into_iter().filter(|due| !active.has(&due.run)).map(|due| due.run);
         let taken: Vec<RunId> = fresh.by_ref().take(free).collect();
         for run in taken {

@@ -68,7 +68,7 @@ pub(super) async fn drive<S: State>(
         if let Some(journal) = &run.journal {
             scope.node.reach(LogicalTime::of_entry(journal.before_first()));
         }
-        scope.tell(&Path::from(""), beginning, false).await;
+        scope.emit_at(&Path::from(""), beginning, false).await;
         let listener = CancelListener::of(&run, &options.canceller);
         if let Some(listener) = listener.as_ref().filter(|_| resumed) {
             // It may have been told while nobody worked on it.

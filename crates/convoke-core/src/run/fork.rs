@@ -14,7 +14,9 @@ use crate::journal::restore_replies;
 use crate::store::{
     Batch, ForkPoint, Generation, NewRun, NextGeneration, RunRecord, Store, StoreError, read_entries,
 };
-use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
+use crate::{
+    Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, RecordedOutcome, RunId, Timestamp,
+};
 
 /// A fork about to be made.
 ///
@@ -132,7 +134,7 @@ impl Fork {
         };
         Ok(Entry {
             phase: Phase::Finished,
-            outcome: Some(serde_json::to_vec(&Recorded::Ok(outcome))?.into()),
+            outcome: Some(serde_json::to_vec(&RecordedOutcome::Ok(outcome))?.into()),
             at: Timestamp::now(),
             // Of what whoever forks says, nothing of the kind is known.
             labels: Labels::new(),

@@ -13,8 +13,8 @@ use super::{Grants, Names, Run, State, Workflow};
 use crate::budget::Budget;
 use crate::intercept::Labels;
 use crate::journal::{Draft, RunJournal};
-use crate::store::{Batch, NextGeneration, RunChange, RunStatus, Store, StoreError, Waits};
-use crate::{Digest, EffectKind, Error, Path, Phase, Recorded};
+use crate::store::{Batch, NextGeneration, RunChange, RunStatus, Store, StoreError, WaitConditions};
+use crate::{Digest, EffectKind, Error, Path, Phase, RecordedOutcome};
 
 /// What a generation begins with.
 pub(super) struct GenerationStart<S> {
@@ -114,7 +114,7 @@ impl FinishedGeneration<'_> {
             labels: Labels::new(),
             request: None,
             outcome: Some(
-                serde_json::to_vec(&Recorded::<Value>::Ok(json!({ "generation": number })))?.into(),
+                serde_json::to_vec(&RecordedOutcome::<Value>::Ok(json!({ "generation": number })))?.into(),
             ),
         };
         let change = RunChange {
@@ -122,7 +122,7 @@ impl FinishedGeneration<'_> {
             outcome: None,
             totals: self.run.totals(),
             worked: self.time.worked(),
-            waits: Waits::default(),
+            waits: WaitConditions::default(),
         };
         let journal = journal.next_generation(end, |begins_at| {
             next.generation.begins_at = begins_at;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::ask::{Answer, Question};
 use crate::intercept::{asked_by, guarded_by};
 use crate::store::RunRecord;
-use crate::{EffectKind, Entry, Path, Phase, Recorded};
+use crate::{EffectKind, Entry, Path, Phase, RecordedOutcome};
 
 /// What need not be asked about again. Most runs have nothing of the kind, so it takes no room in them.
 #[derive(Debug, Default)]
@@ -73,8 +73,8 @@ impl Grants {
 
 fn is_for_the_run(answered: &Entry) -> bool {
     matches!(
-        read::<Recorded<Answer>>(answered.outcome.as_deref()),
-        Some(Recorded::Ok(answer)) if answer.for_run && answer.is_approval()
+        read::<RecordedOutcome<Answer>>(answered.outcome.as_deref()),
+        Some(RecordedOutcome::Ok(answer)) if answer.for_run && answer.is_approval()
     )
 }
 

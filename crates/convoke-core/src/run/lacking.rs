@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Composing, Path};
+use crate::{ComposingScope, Path};
 
 /// Where the reply came from that lacks something, by what it lacks; the latest.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl LackingReplies {
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// Takes note that what a model replied at or below this scope lacks something. That is no failure; but a later step
     /// that cannot do without it may [say so](crate::UnusableReply::lacking), and the reply is then asked for anew when
     /// the run is resumed.

@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 pub use attendant::Attendant;
-pub use cancel::{Cancelling, cancel_for_good};
+pub use cancel::{CancelStatus, cancel_for_good};
 pub(crate) use earlier_attempts::{EarlierAttempts, EarlierOutcome, Likeness};
 pub use fork::Fork;
 pub use go_on::GoOn;

@@ -46,7 +46,7 @@ impl Polls {
     }
 
     /// Ends the run for whoever waits for it, if one of its steps blocks. Called from a thread that no step can block.
-    pub(super) fn look(&self) {
+    pub(super) fn check(&self) {
         if self.is_given_up.load(Ordering::Relaxed) {
             return;
         }

@@ -17,7 +17,7 @@ use super::start::{RunOptions, StartFrom, WhenBusy};
 use super::{Grants, Names, Outcome, State, Workflow};
 use crate::journal::{JournalIndex, Mailbox, RunJournal, StoredContent};
 use crate::store::{
-    Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Waits,
+    Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, WaitConditions,
     read_entries_from,
 };
 use crate::{Digest, Entry, Error, RunId, Timestamp, json};
@@ -194,7 +194,7 @@ async fn continue_run<S: State>(
     let names = workflow.names_since(record.version);
     let outline = reshaped(workflow, &record, &index, &names)?;
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, mailbox, kept);
-    let (status, totals, waits) = (RunStatus::Running, record.totals, Waits::default());
+    let (status, totals, waits) = (RunStatus::Running, record.totals, WaitConditions::default());
     let goes_on = RunChange { status, outcome: None, totals, worked, waits };
     let changes = Batch {
         change: Some(goes_on),

@@ -8,7 +8,7 @@ use super::outcome::StoredOutcome;
 use crate::intercept::Labels;
 use crate::journal::{Draft, JournalIndex, RecordedCall};
 use crate::store::RunRecord;
-use crate::{EffectKind, Entry, Error, Path, Phase, Recorded, RecordedError, UnusableReply};
+use crate::{EffectKind, Entry, Error, Path, Phase, RecordedError, RecordedOutcome, UnusableReply};
 
 /// How the store is to remember the end of a run that may be resumed.
 pub(super) fn stored_outcome(
@@ -157,8 +157,8 @@ pub(super) fn draft(entry: &Entry) -> Draft<'_> {
 
 fn error_of(entry: &Entry) -> Option<RecordedError> {
     let outcome = entry.outcome.as_deref()?;
-    match serde_json::from_slice::<Recorded<serde::de::IgnoredAny>>(outcome) {
-        Ok(Recorded::Err(error)) => Some(error),
+    match serde_json::from_slice::<RecordedOutcome<serde::de::IgnoredAny>>(outcome) {
+        Ok(RecordedOutcome::Err(error)) => Some(error),
         _ => None,
     }
 }

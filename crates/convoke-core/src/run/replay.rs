@@ -12,7 +12,7 @@ use crate::scope::{Cancel, Node};
 use crate::store::{RunRecord, RunStatus, StoreError, Totals, read_entries_from};
 use crate::{Entry, Error, Path, RunId, Scope};
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug)]
 pub struct Replay<S> {
     /// The state at its end.
@@ -68,7 +68,7 @@ impl Runtime {
             0 => EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed: false },
             generation => EventKind::RunContinued { generation },
         };
-        scope.tell(&Path::from(""), beginning, true).await;
+        scope.emit_at(&Path::from(""), beginning, true).await;
         let mut replay = played(workflow, state, &scope).await;
         let last = end_of_run(entries.last().map_or(before, |entry| entry.seq));
         if let Some(end) = end.filter(|_| replay.events.len() < most && after.as_ref() < Some(&last)) {

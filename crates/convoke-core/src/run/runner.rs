@@ -105,7 +105,7 @@ impl Runner {
         self.version
     }
 
-    /// What the workflow is made of.
+    /// Returns the structure of the workflow's steps.
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.inner.outline()

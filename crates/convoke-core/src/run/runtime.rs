@@ -134,7 +134,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Somebody who is there to answer questions. Without it, a question suspends the run.
+    /// Sets the responder that answers questions. Without it, a question suspends the run.
     pub fn responder(mut self, responder: impl Responder + 'static) -> Self {
         self.responder = Some(Arc::new(responder));
         self
@@ -158,13 +158,13 @@ impl RuntimeBuilder {
         self
     }
 
-    /// What to do about calls that were begun before a crash and may have taken effect.
+    /// Sets what to do about calls that were begun before a crash and may have taken effect.
     pub fn on_doubt(mut self, policy: OnDoubt) -> Self {
         self.on_doubt = policy;
         self
     }
 
-    /// How long a run with a store waits here for time to pass or mail to come; five minutes unless said otherwise. Then it is
+    /// Sets how long a run with a store waits here for time to pass or mail to come; five minutes unless said otherwise. Then it is
     /// suspended, and whoever goes on with it, an [`Attendant`](crate::Attendant) above all, does so when what it waits for is
     /// there.
     pub fn patience(mut self, patience: Duration) -> Self {

@@ -19,7 +19,7 @@ use crate::{Error, RunId};
 /// How many events may wait for a reader before the run waits for it.
 pub(super) const EVENT_BUFFER: usize = 256;
 
-/// What to do about a run that somebody else is working on.
+/// The treatment of a run that somebody else is working on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WhenBusy {
@@ -32,7 +32,7 @@ pub enum WhenBusy {
     TakeOver,
 }
 
-/// What becomes of a run when whoever waits for it does not any more.
+/// The treatment of a run when whoever waits for it does not any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WhenDropped {
@@ -43,7 +43,7 @@ pub enum WhenDropped {
     Leave,
 }
 
-/// What distinguishes one run from others of the same workflow.
+/// The options of one run.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunOptions {

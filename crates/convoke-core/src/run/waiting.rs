@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::Mailbox;
-use crate::store::{AwaitedChannel, Waits};
+use crate::store::{AwaitedChannel, WaitConditions};
 use crate::{Path, Suspension, Timestamp};
 
 /// Something that a suspended run waits for.
@@ -82,7 +82,7 @@ impl PendingWaits {
     }
 
     /// What the store is told of all of it, given how much of its mail the run has taken.
-    pub(crate) fn waits(&self, mailbox: &Mailbox) -> Waits {
+    pub(crate) fn waits(&self, mailbox: &Mailbox) -> WaitConditions {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Timestamp::now();
         let times = waiting.iter().filter_map(|awaited| match &awaited.what {
@@ -97,7 +97,7 @@ impl PendingWaits {
             }
             _ => None,
         });
-        Waits { until, channels: channels.collect() }
+        WaitConditions { until, channels: channels.collect() }
     }
 }
 

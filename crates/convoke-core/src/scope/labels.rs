@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Composing, Node, Scope};
+use super::{ComposingScope, Node, Scope};
 use crate::intercept::Labels;
 
 /// The labels of one scope. Most have none, so they take no room.
@@ -52,7 +52,7 @@ impl Node {
 }
 
 impl Scope {
-    /// What is known of everything that was learnt here and further out. Branches side by side do not know each other's.
+    /// Returns the labels of everything that was learnt here and further out. Branches side by side do not know each other's.
     #[must_use]
     pub fn labels(&self) -> Labels {
         let mut labels = Labels::new();
@@ -93,7 +93,7 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// Learns what a branch has learnt, because it counts.
     pub fn learn_from(&self, branch: &Scope) {
         self.node.learn(&branch.learnt());

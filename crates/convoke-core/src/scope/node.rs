@@ -82,7 +82,7 @@ impl Deadline {
 /// The place of a scope that is opened later: its number is taken, its time has not begun.
 #[derive(Debug, Clone)]
 #[must_use = "a place is for opening a scope in it"]
-pub struct Place {
+pub struct ReservedScope {
     pub(crate) name: Box<str>,
     pub(crate) repetition: u32,
     /// When it was taken: what is opened here later follows from nothing that has happened since.
@@ -129,7 +129,7 @@ impl<'a> Child<'a> {
         }
     }
 
-    pub(crate) fn at(place: &'a Place) -> Self {
+    pub(crate) fn at(place: &'a ReservedScope) -> Self {
         Self { repetition: Some(place.repetition), since: Some(place.taken), ..Self::named(&place.name) }
     }
 }

@@ -20,13 +20,13 @@ impl Tap {
         Self(Arc::new(Inner { heard: Mutex::default(), outer: outer.cloned() }))
     }
 
-    pub(super) fn hear(&self, path: &Path, kind: &EventKind) {
+    pub(super) fn record(&self, path: &Path, kind: &EventKind) {
         for tap in std::iter::successors(Some(self), |tap| tap.0.outer.as_ref()) {
             tap.0.heard.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), kind.clone()));
         }
     }
 
-    /// What was heard so far, in order, and forgets it.
+    /// Takes the events collected so far, in order.
     #[must_use]
     pub fn take(&self) -> Vec<(Path, EventKind)> {
         std::mem::take(&mut self.0.heard.lock().unwrap_or_else(PoisonError::into_inner))

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-/// Which generation a run is in.
+/// The generation a run is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generation {
     /// How often the run has continued: 0 for one that never did.
@@ -23,7 +23,7 @@ impl Default for Generation {
     }
 }
 
-/// What a run continues with.
+/// The next generation of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextGeneration {
     /// Which generation it is.

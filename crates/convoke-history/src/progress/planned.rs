@@ -21,7 +21,7 @@ impl PlannedNode {
     }
 }
 
-/// What a node is.
+/// The kinds of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {
@@ -40,7 +40,7 @@ pub enum NodeKind {
 impl NodeKind {
     const ALL: [Self; 5] = [Self::Workflow, Self::Sequence, Self::Goal, Self::Convergence, Self::Agent];
 
-    /// As events and outlines call it.
+    /// Returns its name in events and outlines.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, Canceller, Error, Place, Scope, SharedStep};
+use convoke_core::{BoxFuture, Canceller, Error, ReservedScope, Scope, SharedStep};
 
 /// A branch about to run. Its place is taken; its time has not begun.
 pub(crate) struct Branch<T> {
     pub(super) name: Arc<str>,
-    pub(super) place: Place,
+    pub(super) place: ReservedScope,
     begin: Begin<T>,
 }
 
-type Begin<T> = Box<dyn FnOnce(&Scope, &Place) -> Result<RunningBranch<T>, Error> + Send>;
+type Begin<T> = Box<dyn FnOnce(&Scope, &ReservedScope) -> Result<RunningBranch<T>, Error> + Send>;
 
 /// A branch under way.
 pub(super) struct RunningBranch<T> {
@@ -49,7 +49,7 @@ impl<T: Send + 'static> Branch<T> {
     pub(crate) fn new(scope: &Scope, step: &SharedStep<T>, mut state: T) -> Self {
         let step = Arc::clone(step);
         let (name, place) = (step.name().into(), scope.composing().place(step.name()));
-        let begin = move |scope: &Scope, place: &Place| {
+        let begin = move |scope: &Scope, place: &ReservedScope| {
             let (scope, canceller) = scope.composing().open_branch(place, &*step)?;
             let own = scope.clone();
             let work: BoxFuture<'static, _> =
@@ -61,7 +61,7 @@ impl<T: Send + 'static> Branch<T> {
 
     /// The same branch, giving what `map` makes of its state.
     pub(crate) fn map<U>(self, map: impl FnOnce(T) -> U + Send + 'static) -> Branch<U> {
-        let begin = move |scope: &Scope, place: &Place| {
+        let begin = move |scope: &Scope, place: &ReservedScope| {
             let RunningBranch { scope, canceller, work } = (self.begin)(scope, place)?;
             let work: BoxFuture<'static, _> = Box::pin(async move { work.await.map(map) });
             Ok(RunningBranch { scope, canceller, work })

@@ -12,9 +12,9 @@ use std::num::NonZeroUsize;
 use convoke_core::{BranchErrors, BranchFailure, Canceller, Error, Scope, Suspension};
 use tokio::task::JoinSet;
 
-use crate::join::{BranchTally, Join, JoinVerdict, Rest};
+use crate::join::{BranchTally, Join, JoinVerdict, RemainingBranches};
 pub(crate) use branch::{Branch, BranchOutcome, FinishedBranch};
-pub use progress::{BranchEnd, Progress};
+pub use progress::{BranchEnd, BranchProgress};
 
 /// Runs branches side by side, as many at once as allowed, and gives their ends in declared order.
 ///
@@ -70,7 +70,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
             let (counted, rest): (Queue<T>, Queue<T>) =
                 self.queue.drain(..).partition(|(index, _)| counted.contains(index));
             self.queue = counted;
-            self.work(Rest::Finish).await?;
+            self.work(RemainingBranches::Finish).await?;
             if self.verdict().is_some() {
                 self.scope.composing().leave_out_all(rest.iter().map(|(_, branch)| &branch.place));
                 return Ok(());
@@ -88,13 +88,13 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     /// Works until all branches are over; or, if the rest is to be cancelled, until the outcome is certain.
-    async fn work(&mut self, rest: Rest) -> Result<(), Error> {
+    async fn work(&mut self, rest: RemainingBranches) -> Result<(), Error> {
         loop {
             self.fill();
             let Some(joined) = self.running.join_next().await else { return Ok(()) };
             let (index, result) = joined.map_err(Error::failed)?;
             self.settle(index, result);
-            if rest == Rest::Cancel && self.is_certain() {
+            if rest == RemainingBranches::Cancel && self.is_certain() {
                 return Ok(());
             }
         }
@@ -132,7 +132,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     fn verdict(&self) -> Option<JoinVerdict> {
-        self.join.verdict(self.tally, || Progress::of(&self.ended))
+        self.join.verdict(self.tally, || BranchProgress::of(&self.ended))
     }
 
     /// Whether the outcome is certain although not all branches count for it.

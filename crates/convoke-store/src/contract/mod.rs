@@ -71,7 +71,7 @@ pub trait Backend: Sync {
     fn open<'a>(&'a self, place: &'a Self::Place) -> impl Future<Output = Arc<dyn Store>> + Send + 'a;
 }
 
-/// Everything.
+/// Runs all tests of the contract.
 pub async fn run_all<B: Backend>(backend: &B) {
     a_batch_is_written_whole_or_not_at_all(backend).await;
     entries_are_numbered_without_gaps(backend).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals, Waits};
+use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals, WaitConditions};
 use convoke_core::{
     Blob, Digest, EffectKind, Entry, IdempotencyKey, Labels, Path, Phase, Question, RunId, RunStatus, Store,
     StoreError, Timestamp,
@@ -83,7 +83,7 @@ pub(super) fn change(status: RunStatus) -> Batch {
             status,
             outcome,
             totals: Totals::default(),
-            waits: Waits::default(),
+            waits: WaitConditions::default(),
         }),
         ..Batch::default()
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{
-    Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, Ticket,
+    Batch, DueRun, Lease, Mail, NewMail, NewRun, OnBusy, PostReceipt, Retention, RunQuery, RunRecord, Ticket,
 };
 use convoke_core::{BoxFuture, Digest, Entry, RunId, Store, StoreError, Timestamp};
 use futures_util::stream::BoxStream;
@@ -107,7 +107,7 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(self.state().questions(run))))
     }
 
-    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<PostReceipt, StoreError>> {
         let posted = self.state().post(run, mail);
         self.notifier.notify(run);
         Box::pin(ready(posted))
@@ -123,7 +123,7 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(self.state().mail(run, channel, after, limit))))
     }
 
-    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         Box::pin(ready(Ok(self.state().due(by, limit))))
     }
 

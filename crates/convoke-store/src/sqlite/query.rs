@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Due, Mail, Retention, RunQuery, RunRecord};
+use convoke_core::store::{DueRun, Mail, Retention, RunQuery, RunRecord};
 use convoke_core::{Answer, Digest, Entry, RunId, RunStatus, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
@@ -167,7 +167,7 @@ pub(super) fn mail(
 }
 
 /// Runs that can go on by a time, and that nobody holds.
-pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result<Vec<Due>, Fault> {
+pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result<Vec<DueRun>, Fault> {
     if schema::version(connection)? < schema::WITH_MAIL {
         return Ok(Vec::new());
     }
@@ -184,7 +184,7 @@ pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result
 }
 
 /// The first of the runs that a query gives, with when they can go on and who holds them, that nobody holds.
-fn free(connection: &Connection, sql: &str, values: impl Params, most: usize) -> Result<Vec<Due>, Fault> {
+fn free(connection: &Connection, sql: &str, values: impl Params, most: usize) -> Result<Vec<DueRun>, Fault> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     // Many runs have one holder.
@@ -207,7 +207,7 @@ fn free(connection: &Connection, sql: &str, values: impl Params, most: usize) ->
         };
         if !is_held {
             let (run, at) = (row::run_id(&row.get::<_, String>(0)?)?, Timestamp::from_micros(row.get(1)?));
-            found.push(Due { run, at });
+            found.push(DueRun { run, at });
         }
     }
     Ok(found)

@@ -108,8 +108,7 @@ fn labels(row: &Row<'_>, column: usize) -> Result<Labels, Fault> {
         ValueRef::Null => Ok(Labels::new()),
         value => {
             let text = value.as_str().map_err(rusqlite::Error::from)?;
-            text.parse()
-                .map_err(|error| Fault::Damaged(format!("an entry has labels that are none: {error}")))
+            text.parse().map_err(|error| Fault::Damaged(format!("an entry has invalid labels: {error}")))
         }
     }
 }

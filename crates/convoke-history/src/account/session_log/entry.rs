@@ -8,32 +8,32 @@ use serde_json::{Map, Value, json};
 use super::event::{LogEvent, millis};
 use super::span::{self, Span, Spans};
 use crate::account::part::{self, Supervision};
-use crate::{Detail, Happening, History, Moment, Prompts, What};
+use crate::{ChronicleEntry, ChronicleEvent, Detail, History, PromptDeltas, TimelineEntry};
 
 /// A log under construction.
 pub(super) struct SessionLog<'a> {
     history: &'a History,
-    prompts: Prompts<'a>,
+    prompts: PromptDeltas<'a>,
     pub(super) lines: Vec<Value>,
     spans: Spans<'a>,
 }
 
 impl<'a> SessionLog<'a> {
-    pub(super) fn new(history: &'a History, header: Value, happenings: &[Happening<'a>]) -> Self {
+    pub(super) fn new(history: &'a History, header: Value, happenings: &[ChronicleEntry<'a>]) -> Self {
         let spans = span::spans(history, happenings);
         Self { history, prompts: history.conversations.prompts(), lines: vec![header], spans }
     }
 
-    pub(super) fn add(&mut self, happening: &Happening<'a>) {
-        match happening.what {
-            What::Began => {
+    pub(super) fn add(&mut self, happening: &ChronicleEntry<'a>) {
+        match happening.event {
+            ChronicleEvent::Began => {
                 let content = Some(self.history.record.workflow.clone());
                 self.push(
                     happening.at,
                     LogEvent { r#type: "workflow_start", content, ..LogEvent::default() },
                 );
             }
-            What::Ended => {
+            ChronicleEvent::Ended => {
                 let record = &self.history.record;
                 let error = self.history.ending.as_ref().and_then(|ending| ending.error.clone());
                 self.push(
@@ -48,7 +48,7 @@ impl<'a> SessionLog<'a> {
                     },
                 );
             }
-            What::Entry(moment) => {
+            ChronicleEvent::Entry(moment) => {
                 for span in self.spans.begin.remove(&moment.seq).unwrap_or_default() {
                     self.span(happening.at, span, false);
                 }
@@ -87,7 +87,7 @@ impl<'a> SessionLog<'a> {
         self.push(time, event);
     }
 
-    fn entry(&mut self, moment: Moment<'a>) {
+    fn entry(&mut self, moment: TimelineEntry<'a>) {
         match (&moment.attempt.detail, moment.phase) {
             (Detail::Model { .. }, Phase::Finished) => self.model(moment),
             (Detail::Tool { tool, arguments, .. }, phase) => self.tool(moment, tool, arguments, phase),
@@ -97,7 +97,7 @@ impl<'a> SessionLog<'a> {
     }
 
     /// An event at a moment, with what every event has.
-    fn at(&self, moment: Moment<'a>, kind: &'static str) -> LogEvent<'a> {
+    fn at(&self, moment: TimelineEntry<'a>, kind: &'static str) -> LogEvent<'a> {
         let path = &moment.effect.path;
         LogEvent {
             r#type: kind,
@@ -108,7 +108,7 @@ impl<'a> SessionLog<'a> {
         }
     }
 
-    fn model(&mut self, moment: Moment<'a>) {
+    fn model(&mut self, moment: TimelineEntry<'a>) {
         let Detail::Model { model, messages, reply, .. } = &moment.attempt.detail else { return };
         let began = moment.attempt.began.unwrap_or(moment.at);
         for message in self.prompts.next(&moment.effect.path, *messages).unwrap_or_default().messages {
@@ -158,7 +158,7 @@ impl<'a> SessionLog<'a> {
     }
 
     /// A person's answer that decides about a goal.
-    fn answer(&mut self, moment: Moment<'a>) {
+    fn answer(&mut self, moment: TimelineEntry<'a>) {
         let Detail::Ask { question, answer: Some(answer) } = &moment.attempt.detail else { return };
         let Some(phase) = part::supervision(&self.history.steps, &moment.effect.path) else { return };
         let (verdict, text) = match &answer.decision {
@@ -185,7 +185,7 @@ impl<'a> SessionLog<'a> {
 
     fn supervision(
         &mut self,
-        moment: Moment<'a>,
+        moment: TimelineEntry<'a>,
         phase: Supervision,
         content: String,
         meta: Map<String, Value>,
@@ -213,7 +213,7 @@ impl<'a> SessionLog<'a> {
         self.push(moment.at, event);
     }
 
-    fn tool(&mut self, moment: Moment<'a>, tool: &'a str, arguments: &'a Value, phase: Phase) {
+    fn tool(&mut self, moment: TimelineEntry<'a>, tool: &'a str, arguments: &'a Value, phase: Phase) {
         let attempt = moment.attempt;
         let first = attempt.first_seq();
         let link = |event: LogEvent<'a>| LogEvent {

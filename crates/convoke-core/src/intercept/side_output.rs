@@ -1,6 +1,6 @@
 //! Questions and events of tools, passed through interceptors before others see them.
 
-use super::Speech;
+use super::SideOutput;
 use crate::Scope;
 use crate::ask::{Answer, Decision, Question, QuestionKind};
 use crate::event::EventKind;
@@ -8,8 +8,8 @@ use crate::event::EventKind;
 impl Scope {
     /// The question as it may be heard. `None` if that is how it was asked.
     pub(crate) fn screened_question(&self, question: &Question) -> Option<Question> {
-        match self.screened(|| Speech::Question(Box::new(question.clone())))? {
-            Speech::Question(heard) if *heard != *question => Some(*heard),
+        match self.screened(|| SideOutput::Question(Box::new(question.clone())))? {
+            SideOutput::Question(heard) if *heard != *question => Some(*heard),
             _ => None,
         }
     }
@@ -18,8 +18,8 @@ impl Scope {
     pub(crate) fn screened_event(&self, kind: EventKind) -> EventKind {
         match kind {
             EventKind::Custom { name, value } if self.around.is_some() => {
-                match self.screened(|| Speech::Event { name: name.clone(), value: value.clone() }) {
-                    Some(Speech::Event { name, value }) => EventKind::Custom { name, value },
+                match self.screened(|| SideOutput::Event { name: name.clone(), value: value.clone() }) {
+                    Some(SideOutput::Event { name, value }) => EventKind::Custom { name, value },
                     _ => EventKind::Custom { name, value },
                 }
             }
