@@ -13,10 +13,10 @@ use convoke_core::{
 use super::Backend;
 
 /// A store with nothing in it.
-pub(super) async fn fresh<B: Backend>(backend: &B) -> (B::Place, Arc<dyn Store>) {
-    let place = backend.place().await;
-    let store = backend.open(&place).await;
-    (place, store)
+pub(super) async fn fresh<B: Backend>(backend: &B) -> (B::Location, Arc<dyn Store>) {
+    let location = backend.location().await;
+    let store = backend.open(&location).await;
+    (location, store)
 }
 
 pub(super) fn id(text: &str) -> RunId {
