@@ -115,7 +115,7 @@ fn notify_all(watchers: &[Weak<Watcher>]) {
     }
 }
 
-/// Somebody who waits.
+/// A stream of notifications.
 struct Watch {
     notifier: Arc<ChangeNotifier>,
     topic: Topic,

@@ -23,7 +23,7 @@ fn encoded_len(value: &serde_json::Value) -> u64 {
     value.to_string().len() as u64
 }
 
-/// What was heard of a reply so far.
+/// The progress of a reply: its usage and length so far.
 #[derive(Debug, Default)]
 pub(crate) struct ReplyProgress {
     /// What the model said it has used.
@@ -46,10 +46,11 @@ impl ReplyProgress {
 
 /// What a call used that failed: what the model said; if it did not, and had begun to answer, an estimate. Of one that never
 /// answered nobody knows, unless the model costs nothing.
-pub(crate) fn broken_off(heard: &ReplyProgress, asked: u64, price: Option<Price>) -> Option<Usage> {
-    let estimate = || Usage { is_estimated: true, ..Usage::tokens(asked, heard.bytes / BYTES_PER_TOKEN + 1) };
-    let begun = (heard.bytes > 0).then(estimate);
-    let usage = heard.usage.or(begun).or((price == Some(Price::FREE)).then(Usage::default))?;
+pub(crate) fn broken_off(progress: &ReplyProgress, asked: u64, price: Option<Price>) -> Option<Usage> {
+    let estimate =
+        || Usage { is_estimated: true, ..Usage::tokens(asked, progress.bytes / BYTES_PER_TOKEN + 1) };
+    let begun = (progress.bytes > 0).then(estimate);
+    let usage = progress.usage.or(begun).or((price == Some(Price::FREE)).then(Usage::default))?;
     Some(priced(usage, price))
 }
 

@@ -26,16 +26,16 @@ impl Scope {
     /// [`Error::Suspended`] while there is no answer, other stops, and [`Error::Denied`] by an interceptor.
     pub async fn ask(&self, question: Question) -> Result<Answer, Error> {
         let digest = Digest::of_json(&serde_json::to_value(&question)?);
-        let Some(heard) = self.screened_question(&question) else {
+        let Some(screened) = self.screened_question(&question) else {
             return self.ask_about(digest, question).await;
         };
         // A run may have asked when nobody changed what is heard of it. It is still the same question.
         let digest = match self.next_digest() == Some(digest) {
             true => digest,
-            false => Digest::of_json(&serde_json::to_value(&heard)?),
+            false => Digest::of_json(&serde_json::to_value(&screened)?),
         };
-        let options = heard.clone();
-        let answer = self.ask_about(digest, heard).await?;
+        let options = screened.clone();
+        let answer = self.ask_about(digest, screened).await?;
         Ok(options.meant(answer, &question))
     }
 
@@ -48,9 +48,9 @@ impl Scope {
         let (digest, place) = (Digest::of_parts(&[name.as_bytes()]), self.child(name));
         match self.screened_question(&question) {
             None => place.ask_about(digest, question).await,
-            Some(heard) => {
-                let options = heard.clone();
-                let answer = place.ask_about(digest, heard).await?;
+            Some(screened) => {
+                let options = screened.clone();
+                let answer = place.ask_about(digest, screened).await?;
                 Ok(options.meant(answer, &question))
             }
         }

@@ -109,12 +109,12 @@ impl Scope {
         let is_held = self.around.as_ref().is_some_and(|around| around.holds_replies());
         let while_it_comes = if is_held { Visibility::Hidden } else { visibility };
         // Outside the stream, so that it is known however the stream ends.
-        let mut heard = ReplyProgress::default();
+        let mut progress = ReplyProgress::default();
         let stream = async {
             // Whoever honours keys would give the reply again that was of no use.
             let call = CallContext { key: effect.key().after_refused(refused) };
             let requests = (outward, known.as_ref());
-            self.stream(&**model, requests, call, &message_id, while_it_comes, &mut heard).await
+            self.stream(&**model, requests, call, &message_id, while_it_comes, &mut progress).await
         };
         let outcome = tokio::select! {
             biased;
@@ -125,8 +125,8 @@ impl Scope {
             stop = self.out_of_time() => Err(stop),
         };
         let usage = match &outcome {
-            Ok(reply) => Some(completed(heard.usage, asked, reply, model.price())),
-            Err(_) => broken_off(&heard, asked, model.price()),
+            Ok(reply) => Some(completed(progress.usage, asked, reply, model.price())),
+            Err(_) => broken_off(&progress, asked, model.price()),
         };
         if let Some(reservation) = reservation {
             reservation.settle(charged(usage.unwrap_or_default(), model.highest_price()));
@@ -212,7 +212,7 @@ impl Scope {
         visibility: Visibility,
         so_far: &mut ReplyProgress,
     ) -> Result<ModelReply, ModelError> {
-        let heard = visibility == Visibility::Streamed && self.has_listeners();
+        let streamed = visibility == Visibility::Streamed && self.has_listeners();
         let said = known.unwrap_or(&request).messages.iter();
         let taken = said.flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
         let mut builder = ReplyBuilder::new(model.name(), message_id).avoiding(taken.collect());
@@ -224,11 +224,11 @@ impl Scope {
         while let Some(piece) = pieces.next().await {
             let delta = piece?;
             so_far.note(&delta);
-            if heard && matches!(delta, ReplyDelta::Restarted { .. }) {
+            if streamed && matches!(delta, ReplyDelta::Restarted { .. }) {
                 self.end_calls(&builder).await;
             }
             builder.add(&delta);
-            if !heard {
+            if !streamed {
                 continue;
             }
             if let Some(kind) = event_of(&delta, message_id, &builder) {
@@ -240,7 +240,7 @@ impl Scope {
             }
         }
         let reply = builder.finish()?;
-        if heard && !begun {
+        if streamed && !begun {
             self.begin_message(message_id, &reply.model).await;
         }
         Ok(reply)

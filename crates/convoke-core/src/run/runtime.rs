@@ -56,7 +56,7 @@ impl Runtime {
         Self::builder().build()
     }
 
-    /// A runtime with more to it.
+    /// Returns a builder.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder {
             store: None,

@@ -33,7 +33,7 @@ pub enum NodeKind {
     Goal,
     /// Something to achieve by improving on it.
     Convergence,
-    /// Somebody who pursues goals.
+    /// An agent that pursues goals.
     Agent,
 }
 
