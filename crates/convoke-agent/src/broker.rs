@@ -1,6 +1,6 @@
-//! Somebody in the same process who answers questions.
+//! The question broker: a responder for people in the same process.
 //!
-//! A [`Desk`] is where questions wait for a person while their runs wait too: a page, a terminal, a chat. Whoever has
+//! A [`QuestionBroker`] is where questions wait for a person while their runs wait too: a page, a terminal, a chat. Whoever has
 //! the answer gives it by the question's id, from any task. The questions are in the store as well, so nothing is lost
 //! if the process ends before they are answered.
 //!
@@ -10,34 +10,34 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use convoke_core::ask::UnfitAnswer;
+use convoke_core::ask::InvalidAnswer;
 use convoke_core::{Answer, BoxFuture, Decision, PendingQuestion, QuestionId, QuestionKind, Responder};
 use tokio::sync::oneshot;
 
 /// Called with every question that begins to wait.
 type OnSubmit = Arc<dyn Fn(&PendingQuestion) + Send + Sync>;
 
-/// Where questions wait for somebody in this process. Clones share everything.
+/// A broker where questions wait for somebody in this process to answer. Clones share everything.
 ///
 /// ```
-/// use convoke_agent::Desk;
+/// use convoke_agent::QuestionBroker;
 /// use convoke_core::{Answer, Runtime};
 /// use std::time::Duration;
 ///
-/// let desk = Desk::new().wait_limit(Duration::from_secs(300)).on_submit(|pending| {
+/// let broker = QuestionBroker::new().wait_limit(Duration::from_secs(300)).on_submit(|pending| {
 ///     // Tell somebody: a page, a chat, a pager.
 ///     let _ = &pending.question.title;
 /// });
-/// let runtime = Runtime::builder().responder(desk.clone()).build();
+/// let runtime = Runtime::builder().responder(broker.clone()).build();
 ///
 /// // Elsewhere, when the person has decided:
-/// for pending in desk.pending() {
-///     desk.answer(&pending.id, Answer::approve().by("ann"))?;
+/// for pending in broker.pending() {
+///     broker.answer(&pending.id, Answer::approve().by("ann"))?;
 /// }
-/// # Ok::<(), convoke_agent::Undecided>(())
+/// # Ok::<(), convoke_agent::AnswerError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Desk {
+pub struct QuestionBroker {
     waiting: Arc<Mutex<Waiting>>,
     wait_limit: Option<Duration>,
     on_submit: Option<OnSubmit>,
@@ -55,10 +55,10 @@ struct Request {
     answer: oneshot::Sender<Answer>,
 }
 
-/// An answer that was not taken.
+/// The error of an answer that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Undecided {
+pub enum AnswerError {
     /// Nobody waits for it.
     #[error("no pending question \"{id}\": it was answered, its time was up, or it was never asked here")]
     NoSuchQuestion {
@@ -67,7 +67,7 @@ pub enum Undecided {
     },
     /// It does not answer the question, which still waits.
     #[error(transparent)]
-    Unfit(#[from] UnfitAnswer),
+    Invalid(#[from] InvalidAnswer),
     /// It would not count. The question still waits.
     #[error("that answer would not count: {reason}")]
     Uncounted {
@@ -76,8 +76,8 @@ pub enum Undecided {
     },
 }
 
-impl Desk {
-    /// A desk without questions, where they may wait for ever.
+impl QuestionBroker {
+    /// A broker without questions, where they may wait for ever.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -103,13 +103,13 @@ impl Desk {
         self.lock().requests.iter().map(|request| request.question.clone()).collect()
     }
 
-    /// How many questions wait.
+    /// Returns how many questions wait.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         self.lock().requests.len()
     }
 
-    /// Whether this question waits.
+    /// Returns whether this question waits.
     #[must_use]
     pub fn has_pending(&self, id: &QuestionId) -> bool {
         self.lock().requests.iter().any(|request| request.question.id == *id)
@@ -119,8 +119,8 @@ impl Desk {
     ///
     /// # Errors
     /// If nobody waits for it any more, or the answer does not fit the question: it was not taken then.
-    pub fn answer(&self, id: &QuestionId, answer: Answer) -> Result<(), Undecided> {
-        let gone = || Undecided::NoSuchQuestion { id: id.to_string() };
+    pub fn answer(&self, id: &QuestionId, answer: Answer) -> Result<(), AnswerError> {
+        let gone = || AnswerError::NoSuchQuestion { id: id.to_string() };
         let mut waiting = self.lock();
         let position =
             waiting.requests.iter().position(|request| request.question.id == *id).ok_or_else(gone)?;
@@ -128,7 +128,7 @@ impl Desk {
         question.question.check(&answer.decision)?;
         // Who has answered before, and where, is the run's to know.
         if let Some(reason) = question.objection_to(&answer, &[]) {
-            return Err(Undecided::Uncounted { reason });
+            return Err(AnswerError::Uncounted { reason });
         }
         let request = waiting.requests.remove(position);
         // Under the lock: a wait that ends takes itself out first, so the receiver is there.
@@ -139,7 +139,7 @@ impl Desk {
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
-    pub fn approve(&self, id: &QuestionId) -> Result<(), Undecided> {
+    pub fn approve(&self, id: &QuestionId) -> Result<(), AnswerError> {
         self.answer(id, Answer::approve())
     }
 
@@ -147,7 +147,7 @@ impl Desk {
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
-    pub fn reject(&self, id: &QuestionId, reason: impl Into<String>) -> Result<(), Undecided> {
+    pub fn reject(&self, id: &QuestionId, reason: impl Into<String>) -> Result<(), AnswerError> {
         self.answer(id, Answer::reject(reason))
     }
 
@@ -155,7 +155,7 @@ impl Desk {
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
-    pub fn cancel(&self, id: &QuestionId) -> Result<(), Undecided> {
+    pub fn cancel(&self, id: &QuestionId) -> Result<(), AnswerError> {
         let kind =
             self.pending().into_iter().find(|pending| pending.id == *id).map(|found| found.question.kind);
         self.reject(id, format!("{} cancelled", kind.as_ref().map_or("request", noun)))
@@ -179,12 +179,12 @@ impl Desk {
         }
     }
 
-    fn submit(&self, question: &PendingQuestion, answer: oneshot::Sender<Answer>) -> Place {
+    fn submit(&self, question: &PendingQuestion, answer: oneshot::Sender<Answer>) -> Registration {
         let mut waiting = self.lock();
         waiting.next_ticket += 1;
         let ticket = waiting.next_ticket;
         waiting.requests.push(Request { ticket, question: question.clone(), answer });
-        Place { desk: self.clone(), ticket }
+        Registration { broker: self.clone(), ticket }
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -192,23 +192,23 @@ impl Desk {
     }
 }
 
-/// A request's place at the desk. It is given up when the wait ends, however it ends.
-struct Place {
-    desk: Desk,
+/// A request's registration with the broker. It is given up when the wait ends, however it ends.
+struct Registration {
+    broker: QuestionBroker,
     ticket: u64,
 }
 
-impl Place {
+impl Registration {
     /// Takes the request out. Says whether it was still there.
     fn leave(&self) -> bool {
-        let mut waiting = self.desk.lock();
+        let mut waiting = self.broker.lock();
         let before = waiting.requests.len();
         waiting.requests.retain(|request| request.ticket != self.ticket);
         waiting.requests.len() < before
     }
 }
 
-impl Drop for Place {
+impl Drop for Registration {
     fn drop(&mut self) {
         self.leave();
     }
@@ -221,16 +221,16 @@ fn noun(kind: &QuestionKind) -> &'static str {
     }
 }
 
-impl Responder for Desk {
+impl Responder for QuestionBroker {
     fn respond<'a>(&'a self, question: &'a PendingQuestion) -> BoxFuture<'a, Option<Answer>> {
         Box::pin(self.wait(question))
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for QuestionBroker {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("Desk")
+            .debug_struct("QuestionBroker")
             .field("pending", &self.pending_count())
             .field("wait_limit", &self.wait_limit)
             .finish_non_exhaustive()

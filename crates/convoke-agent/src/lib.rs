@@ -5,10 +5,10 @@
 //! | a model that calls tools | [`Agent`] |
 //! | a tool out of a Rust function | [`FunctionTool`] |
 //! | a tool the client executes | [`ClientTool`] |
-//! | a model's answer as a Rust type | [`structured`], [`Shape`] |
+//! | a model's answer as a Rust type | [`structured`], [`AnswerShape`] |
 //! | an agent as another's tool | [`AgentTool`], [`SpecialistRegistry`] |
 //! | a workflow as an agent's tool | [`WorkflowTool`] |
-//! | somebody in this process who answers questions | [`Desk`] |
+//! | somebody in this process who answers questions | [`QuestionBroker`] |
 //!
 //! **What it may know.** The kernel (`convoke-core`) and JSON Schema; nothing of single providers, of stores, of servers,
 //! or of how the steps around an agent are written.
@@ -24,11 +24,11 @@ mod structured;
 mod tool;
 
 pub use agent::{
-    Agent, AgentBuilder, AgentResult, AgentStop, Approval, Conversation, InvalidAgent, ParallelCalls,
-    Rejected,
+    Agent, AgentBuilder, AgentResult, AgentStop, Approval, Conversation, InvalidAgent, OnRejection,
+    ParallelCalls,
 };
-pub use broker::{Desk, Undecided};
+pub use broker::{AnswerError, QuestionBroker};
 pub use delegate::{AgentTool, Specialist, SpecialistRegistry, WorkflowTool};
 pub use schema::{InvalidSchema, schema_name, schema_of};
-pub use structured::{Shape, Structured, UnmarshalError, structured, structured_value};
-pub use tool::{ClientTool, FunctionTool, Interrupted, ToolArguments, ToolContext};
+pub use structured::{AnswerShape, StructuredAnswer, UnmarshalError, structured, structured_value};
+pub use tool::{ClientTool, FunctionTool, InterruptedCall, ToolArguments, ToolContext};

@@ -1,4 +1,4 @@
-//! Answers with a shape: a model's text into a Rust type.
+//! Structured output: a model's answer as a Rust type.
 //!
 //! The schema of the type goes to the provider with the request; what comes back is parsed, compared with the schema and
 //! decoded. If that fails the model is told what is wrong and asked once more; then it is an error that carries the
@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use crate::schema::{InvalidSchema, SchemaCheck, decode, schema_name, schema_of};
 
-/// An answer that has its shape.
+/// A structured answer: a value of the type that was asked for.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Structured<T> {
+pub struct StructuredAnswer<T> {
     /// The value.
     pub value: T,
     /// The reply it came from.
@@ -29,7 +29,7 @@ pub struct Structured<T> {
     pub usage: Usage,
 }
 
-/// An answer that does not have its shape, not even at the second attempt.
+/// The error of an answer that does not have its shape, not even at the second attempt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}failed to unmarshal response into {target}: {cause}", prefix(.context))]
 pub struct UnmarshalError {
@@ -77,8 +77,8 @@ pub async fn structured<T: DeserializeOwned + JsonSchema>(
     request: ModelRequest,
     visibility: Visibility,
     context: &str,
-) -> Result<Structured<T>, Error> {
-    let shape = Shape::<T>::of().map_err(Error::failed)?;
+) -> Result<StructuredAnswer<T>, Error> {
+    let shape = AnswerShape::<T>::of().map_err(Error::failed)?;
     shape.ask(scope, model, request, visibility, context).await
 }
 
@@ -93,20 +93,20 @@ pub async fn structured_value(
     output: OutputSchema,
     visibility: Visibility,
     context: &str,
-) -> Result<Structured<Value>, Error> {
-    let shape = Shape::with_schema(output).map_err(Error::failed)?;
+) -> Result<StructuredAnswer<Value>, Error> {
+    let shape = AnswerShape::with_schema(output).map_err(Error::failed)?;
     shape.ask(scope, model, request, visibility, context).await
 }
 
 /// The shape of an answer, prepared once for many questions.
-pub struct Shape<T> {
+pub struct AnswerShape<T> {
     output: OutputSchema,
     target: String,
     check: SchemaCheck,
     value: PhantomData<fn() -> T>,
 }
 
-impl<T: DeserializeOwned + JsonSchema> Shape<T> {
+impl<T: DeserializeOwned + JsonSchema> AnswerShape<T> {
     /// The shape of a type.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl<T: DeserializeOwned + JsonSchema> Shape<T> {
     }
 }
 
-impl Shape<Value> {
+impl AnswerShape<Value> {
     /// The shape this schema describes.
     ///
     /// # Errors
@@ -130,8 +130,8 @@ impl Shape<Value> {
     }
 }
 
-impl<T: DeserializeOwned> Shape<T> {
-    /// What a model is told about it.
+impl<T: DeserializeOwned> AnswerShape<T> {
+    /// Returns the schema a model is given.
     #[must_use]
     pub fn output(&self) -> &OutputSchema {
         &self.output
@@ -162,11 +162,11 @@ impl<T: DeserializeOwned> Shape<T> {
         mut request: ModelRequest,
         visibility: Visibility,
         context: &str,
-    ) -> Result<Structured<T>, Error> {
+    ) -> Result<StructuredAnswer<T>, Error> {
         request.output = Some(self.output.clone());
         let first = scope.model(model, request.clone(), visibility).await?.whole()?;
         let problem = match self.read(&first.text()) {
-            Ok(value) => return Ok(Structured { value, usage: first.usage, reply: first }),
+            Ok(value) => return Ok(StructuredAnswer { value, usage: first.usage, reply: first }),
             Err(problem) => problem,
         };
         let usage = first.usage;
@@ -176,7 +176,7 @@ impl<T: DeserializeOwned> Shape<T> {
         )));
         let second = scope.model(model, request, visibility).await?.whole()?;
         match self.read(&second.text()) {
-            Ok(value) => Ok(Structured { value, usage: usage + second.usage, reply: second }),
+            Ok(value) => Ok(StructuredAnswer { value, usage: usage + second.usage, reply: second }),
             Err(cause) => Err(Error::unusable_reply(UnmarshalError {
                 content: second.text(),
                 target: self.target.clone(),
@@ -197,9 +197,9 @@ fn unfenced(content: &str) -> &str {
     }
 }
 
-impl<T> std::fmt::Debug for Shape<T> {
+impl<T> std::fmt::Debug for AnswerShape<T> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Shape").field("output", &self.output).finish_non_exhaustive()
+        formatter.debug_struct("AnswerShape").field("output", &self.output).finish_non_exhaustive()
     }
 }
 

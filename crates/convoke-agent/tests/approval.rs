@@ -1,10 +1,12 @@
-//! A person's word before a call is made.
+//! Approval of tool calls by a person.
 use std::time::Duration;
 
 use crate::common::{
     Diary, Person, agent, call, call_events, calls_then_done, echo, kind, outcome, results, slow, streamed,
 };
-use convoke_agent::{AgentStop, Approval, ClientTool, Conversation, Desk, InvalidAgent, Rejected};
+use convoke_agent::{
+    AgentStop, Approval, ClientTool, Conversation, InvalidAgent, OnRejection, QuestionBroker,
+};
 use convoke_core::{Answer, EventKind, Question, Runtime, Workflow};
 use convoke_models::{Match, Reply, ScriptedModel};
 use serde_json::json;
@@ -96,8 +98,8 @@ async fn gains_166_the_question_is_told_before_the_wait_and_the_verdict_after() 
         (Answer::reject("no"), vec!["tool_call_rejected"]),
     ] {
         let (waits, mut waiting) = tokio::sync::mpsc::unbounded_channel();
-        let desk = Desk::new().on_submit(move |pending| waits.send(pending.id.clone()).unwrap());
-        let runtime = Runtime::builder().responder(desk.clone()).build();
+        let broker = QuestionBroker::new().on_submit(move |pending| waits.send(pending.id.clone()).unwrap());
+        let runtime = Runtime::builder().responder(broker.clone()).build();
         let helper = agent(&calls_then_done(call("echo", "x")))
             .tool(echo("echo", &Diary::default()))
             .approval(Approval::Always)
@@ -119,7 +121,7 @@ async fn gains_166_the_question_is_told_before_the_wait_and_the_verdict_after() 
                 assert!(subject["call_id"].is_string());
                 // It is told while the agent waits: only now somebody decides.
                 assert_eq!(waiting.recv().await.as_ref(), Some(id));
-                desk.answer(id, answer.clone()).unwrap();
+                broker.answer(id, answer.clone()).unwrap();
             }
         }
         assert_eq!(told[..2], ["question_asked", "question_answered"]);
@@ -185,7 +187,7 @@ async fn a_wish_for_revision_reaches_the_model() {
     let helper = agent(&model)
         .tool(echo("echo", &diary))
         .approval(Approval::Always)
-        .when_rejected(Rejected::TellModel)
+        .when_rejected(OnRejection::TellModel)
         .build()
         .unwrap();
     let result = outcome(&person.runtime(), helper).await.completed().unwrap().result.unwrap();
@@ -208,8 +210,8 @@ async fn nobody_is_asked_about_a_call_that_cannot_be_made() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_person_is_not_the_tools_time() {
-    let (diary, desk) = (Diary::default(), Desk::new());
-    let runtime = Runtime::builder().responder(desk.clone()).build();
+    let (diary, broker) = (Diary::default(), QuestionBroker::new());
+    let runtime = Runtime::builder().responder(broker.clone()).build();
     let helper = agent(&calls_then_done(call("slow", "x")))
         .tool(slow("slow", &diary, Duration::from_secs(20)))
         .approval(Approval::Always)
@@ -217,7 +219,7 @@ async fn waiting_for_a_person_is_not_the_tools_time() {
         .unwrap();
     let (outcome, ()) = tokio::join!(outcome(&runtime, helper), async {
         tokio::time::sleep(Duration::from_secs(3_600)).await;
-        desk.approve(&desk.pending()[0].id).unwrap();
+        broker.approve(&broker.pending()[0].id).unwrap();
     });
     let result = outcome.completed().unwrap().result.unwrap();
     assert_eq!(results(&result), [("[x]".to_owned(), false)]);

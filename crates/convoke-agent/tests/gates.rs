@@ -1,4 +1,4 @@
-//! What stands between a call and the world.
+//! Policies between a call and the world.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::common::{Diary, agent, call, call_events, calls_then_done, echo, results, slow, streamed};
 use convoke_agent::{Agent, AgentStop, Conversation};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels,
-    Origin, Question, RunStatus, Runtime, RuntimeBuilder, Store, Verdict, Workflow,
+    Answer, BoxFuture, Canceller, EffectOutcome, EffectRequest, Error, InterceptedEffect, Interceptor,
+    Labels, Origin, Question, RunStatus, Runtime, RuntimeBuilder, Store, Verdict, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
@@ -40,7 +40,7 @@ impl Interceptor for ByText {
         self.name
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         Box::pin(async move {
             let EffectRequest::Tool { arguments, .. } = about.request else { return Ok(Verdict::Allow) };
             self.judged.fetch_add(1, Ordering::Relaxed);
@@ -142,7 +142,7 @@ async fn an_interceptor_that_cannot_decide_lets_nothing_through() {
             "broken"
         }
 
-        fn before<'a>(&'a self, _: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+        fn before<'a>(&'a self, _: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
             Box::pin(async { Err(Error::failed("the rules are gone")) })
         }
     }
@@ -243,7 +243,7 @@ impl Interceptor for Learns {
         "learns"
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         if matches!(about.request, EffectRequest::Model { .. }) {
             self.0.lock().unwrap().push(about.labels.to_string());
         }
@@ -252,7 +252,7 @@ impl Interceptor for Learns {
 
     fn after<'a>(
         &'a self,
-        about: Intercepted<'a>,
+        about: InterceptedEffect<'a>,
         _: &'a mut Result<EffectOutcome, Error>,
     ) -> BoxFuture<'a, Result<Labels, Error>> {
         let labels = match about.request {

@@ -1,4 +1,4 @@
-//! What listeners hear of an agent, however slow they are.
+//! Events of an agent, however slow its listeners are.
 use std::time::Duration;
 
 use crate::common::{agent, calls_then_done, kind, slow};

@@ -1,7 +1,7 @@
 //! Answers with a shape.
 use std::sync::Arc;
 
-use convoke_agent::{Structured, UnmarshalError, structured, structured_value};
+use convoke_agent::{StructuredAnswer, UnmarshalError, structured, structured_value};
 use convoke_core::{
     BoxFuture, Error, FinishReason, Model, ModelErrorKind, ModelRequest, OutputSchema, Runtime, Scope, Step,
     Usage, Visibility, Workflow,
@@ -33,7 +33,7 @@ impl Step<Asked> for Ask {
         Box::pin(async move {
             let request = ModelRequest::new("How was it?");
             let context = "workflow step \"judge\"";
-            let answer: Structured<MovieReview> =
+            let answer: StructuredAnswer<MovieReview> =
                 structured(scope, &self.0, request, Visibility::Streamed, context).await?;
             *state = (Some(answer.value), answer.usage);
             Ok(())

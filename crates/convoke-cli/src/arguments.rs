@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use convoke_core::RunId;
-use convoke_history::RunStanding;
+use convoke_history::DisplayStatus;
 use convoke_history::account::ItemKind;
 use convoke_telemetry::logging::LogFormat;
 
@@ -379,9 +379,9 @@ With `--stats`, what a fork has from the run it was forked from is not counted a
      as from its beginning to its end, the time people took to answer included; only runs that ended count there.";
 
 /// Reads where a run stands, by its name.
-fn standings() -> impl TypedValueParser<Value = RunStanding> {
-    let names = PossibleValuesParser::new(RunStanding::ALL.map(RunStanding::name));
-    names.try_map(|name| RunStanding::named(&name).ok_or(name))
+fn standings() -> impl TypedValueParser<Value = DisplayStatus> {
+    let names = PossibleValuesParser::new(DisplayStatus::ALL.map(DisplayStatus::name));
+    names.try_map(|name| DisplayStatus::named(&name).ok_or(name))
 }
 
 #[derive(Debug, Args)]
@@ -389,7 +389,7 @@ fn standings() -> impl TypedValueParser<Value = RunStanding> {
 pub(crate) struct Runs {
     /// Only runs that stand here.
     #[arg(long, value_parser = standings())]
-    pub(crate) status: Option<RunStanding>,
+    pub(crate) status: Option<DisplayStatus>,
     /// Only runs of this workflow.
     #[arg(long, value_name = "NAME")]
     pub(crate) workflow: Option<String>,
@@ -411,7 +411,7 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Whether runs may be left out that there are.
-    pub(crate) fn is_choosy(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.status.is_some() || self.workflow.is_some() || self.since.is_some() || self.until.is_some()
     }
 }

@@ -4,7 +4,7 @@
 //! one that was cancelled for good, which nothing resumes.
 
 use convoke_core::{Decision, EffectKind};
-use convoke_history::{Detail, Effect, History, Standing};
+use convoke_history::{Detail, Effect, EffectStatus, History};
 
 pub(crate) use convoke_host::{can_go_on, is_cancelled_for_good};
 
@@ -40,7 +40,7 @@ pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<Stri
 fn decisive(history: &History) -> Option<&Effect> {
     // What was decided before the run last continued is not to be decided anew.
     let current = || history.effects.iter().filter(|it| it.generation == history.record.generation.number);
-    let finished = || current().filter(|effect| effect.standing() == Standing::Finished);
+    let finished = || current().filter(|effect| effect.status() == EffectStatus::Finished);
     let is_no = |effect: &&Effect| match &effect.current().detail {
         Detail::Ask { answer: Some(answer), .. } => match &answer.decision {
             Decision::Reject { .. } | Decision::Revise { .. } => true,

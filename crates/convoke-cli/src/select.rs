@@ -2,7 +2,7 @@
 
 use convoke_core::store::{RunQuery, RunRecord};
 use convoke_core::{InvalidRunId, PendingQuestion, RunId};
-use convoke_history::RunStanding;
+use convoke_history::DisplayStatus;
 
 use crate::failure::Failure;
 use crate::human;
@@ -62,7 +62,7 @@ fn ambiguous(session: &Session<'_>, wanted: &str, found: &[RunRecord]) -> Failur
         failure = failure.detail(format!(
             "{}  {workflow}, {}, {started}",
             record.id,
-            RunStanding::of(record).name()
+            DisplayStatus::of(record).name()
         ));
     }
     if found.len() > CANDIDATES {

@@ -48,7 +48,7 @@ impl<'a> Session<'a> {
         })?;
         let store: Arc<dyn Store> = match command.only_reads() {
             // Somebody was about to make it, and did not get to: there are no runs.
-            true if SqliteStore::is_unmade(path)? => Arc::new(MemoryStore::new()),
+            true if SqliteStore::is_uninitialized(path)? => Arc::new(MemoryStore::new()),
             true => Arc::new(SqliteStore::open_read_only(path)?),
             false => Arc::new(SqliteStore::open(path)?),
         };

@@ -1,4 +1,4 @@
-//! How long to wait after failures: longer after each, up to a limit.
+//! Exponential backoff: the wait after each failure, up to a limit.
 //!
 //! Only arithmetic. How often to try, and whether the other side has asked for another wait, is for those to know that try.
 

@@ -7,7 +7,7 @@ use crate::message::Usage;
 use crate::model::ModelError;
 use crate::step::BoxFuture;
 
-/// Something that turns texts into vectors.
+/// A model that turns texts into vectors.
 pub trait Embedder: Send + Sync {
     /// The model's name. Vectors of different names must not be compared.
     fn name(&self) -> &str;
@@ -25,7 +25,7 @@ pub trait Embedder: Send + Sync {
     ) -> BoxFuture<'a, Result<Embeddings, ModelError>>;
 }
 
-/// What texts are embedded for; some models treat questions and what is searched differently.
+/// The purpose of an embedding; some models treat questions and what is searched differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmbeddingPurpose {
     /// To be found.
@@ -45,7 +45,7 @@ pub struct Embeddings {
 }
 
 impl Embeddings {
-    /// How close two vectors of length one are: 1 for the same direction, 0 for nothing in common.
+    /// Returns the cosine similarity of two vectors of length one: 1 for the same direction, 0 for nothing in common.
     #[must_use]
     pub fn similarity(one: &[f32], other: &[f32]) -> f32 {
         one.iter().zip(other).map(|(one, other)| one * other).sum()

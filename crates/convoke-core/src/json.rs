@@ -1,4 +1,4 @@
-//! States as JSON, without loss.
+//! Lossless JSON for states.
 //!
 //! JSON has no NaN and no infinity; `serde_json` would silently write `null`. A state that cannot be restored must not
 //! be stored, so such numbers are errors that say where they are.

@@ -44,22 +44,23 @@ mod tool;
 
 pub use ask::{Answer, Decision, PendingQuestion, Question, QuestionId, QuestionKind, Responder};
 pub use backoff::Backoff;
-pub use budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Exhausted, Limits, Resource};
+pub use budget::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, BudgetExhausted, Limits, Resource};
 pub use digest::{Digest, InvalidDigest};
-pub use effect::{CustomEffect, OnDoubt, PendingDecision, Received, Visibility};
+pub use effect::{CustomEffect, OnDoubt, PendingDecision, ReceivedMail, Visibility};
 pub use embedding::{Embedder, EmbeddingPurpose, Embeddings};
 pub use error::{
-    BranchErrors, BranchFailure, Categorised, Category, Divergence, Error, InDoubt, RecordedError, StepError,
-    Suspension, TimedOut, UnusableReply,
+    BranchErrors, BranchFailure, CategorisedError, Category, Divergence, Error, InDoubt, RecordedError,
+    StepError, Suspension, TimedOut, UnusableReply,
 };
 pub use event::{
     Event, EventKind, InvalidPosition, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
 };
 pub use id::{InvalidRunId, MAX_RUN_ID_LENGTH, RunId};
 pub use intercept::{
-    EffectOutcome, EffectRequest, Intercepted, Interceptor, InvalidLabel, Label, Labels, Speech, Verdict,
+    EffectOutcome, EffectRequest, InterceptedEffect, Interceptor, InvalidLabel, Label, Labels, SideOutput,
+    Verdict,
 };
-pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
+pub use journal::{Blob, EffectKind, Entry, IdempotencyKey, Phase, RecordedOutcome};
 pub use json::{json_text, sort_keys};
 pub use message::{
     Media, MediaSource, Message, Money, Part, Role, ToolCall, ToolResult, Transcript, Usage, kept_transcript,
@@ -70,17 +71,18 @@ pub use model::{
 };
 pub use path::{Path, Segment};
 pub use run::{
-    Attendant, Cancelling, FORBID_LIVE_MODELS, Fork, GoOn, Outcome, Registry, Replay, RunOptions, RunStream,
-    Runner, Runtime, RuntimeBuilder, Start, State, Subscription, WhenBusy, WhenDropped, Workflow,
+    Attendant, CancelStatus, FORBID_LIVE_MODELS, Fork, GoOn, Outcome, Registry, Replay, RunOptions,
+    RunStream, Runner, Runtime, RuntimeBuilder, Start, State, Subscription, WhenBusy, WhenDropped, Workflow,
     cancel_for_good,
 };
 pub use scope::{
-    Canceller, Composing, FailurePolicy, Lane, Place, Recovery, Scope, Settings, StepFailure, Tap,
+    Canceller, ComposingScope, FailurePolicy, Lane, Recovery, ReservedScope, Scope, Settings, StepFailure,
+    Tap,
 };
 pub use step::{Bounds, BoxFuture, Nature, Outline, SettingsChange, SharedStep, Step};
 pub use store::{Launch, Mail, NewMail, RunStatus, Store, StoreError};
 pub use time::Timestamp;
 pub use tool::{
-    Access, AccessMode, DuplicateTool, Execution, Invocation, Origin, Preparation, Reconciled, Repeat,
+    Access, AccessMode, DuplicateTool, Execution, Invocation, Origin, Preparation, Reconciliation, Repeat,
     Timeout, Tool, ToolDefinition, ToolEffect, ToolEffects, ToolSpec, Toolset,
 };

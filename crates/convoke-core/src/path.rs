@@ -1,4 +1,4 @@
-//! Where in a run something happens.
+//! Paths: the addresses of scopes within a run.
 //!
 //! A path is made of step names: `main/prepare/jira`, with `#2` on the second child of that name under the same
 //! parent. The order in which children are opened decides, so the same program gives the same paths every time.
@@ -44,7 +44,7 @@ impl Path {
         if self.0.is_empty() { "the run".to_owned() } else { format!("`{self}`") }
     }
 
-    /// Whether this is `ancestor` or lies below it.
+    /// Returns whether this is `ancestor` or lies below it.
     ///
     /// ```
     /// use convoke_core::Path;
@@ -105,7 +105,7 @@ impl Path {
     }
 }
 
-/// One part of a path: a step's name, and which of those with that name it is.
+/// A segment of a path: a step's name, and its number among those of that name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'a> {
     written: &'a str,

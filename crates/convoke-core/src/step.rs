@@ -1,4 +1,4 @@
-//! The one thing everything in Convoke is: a step.
+//! The `Step` trait, which everything that can be run implements.
 //!
 //! A step does some work on a state `S` and reports through its [`Scope`]. A single function, a prompt, an agent, a
 //! chain of a thousand steps and a whole goal tree are all steps, so they nest without limits and whatever the kernel
@@ -121,7 +121,7 @@ impl SettingsChange {
         Self(Arc::new(change))
     }
 
-    /// This change, then another.
+    /// Chains another change after this one.
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         Self::new(move |settings| {
@@ -141,7 +141,7 @@ impl std::fmt::Debug for SettingsChange {
     }
 }
 
-/// Whether a step works itself or lets others work.
+/// The nature of a step: whether it works itself or runs others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
     /// It works itself: the leaf timeout bounds it if there is one, and it is dropped when its time is up.

@@ -1,4 +1,4 @@
-//! A later attempt does not do again what an earlier one has done.
+//! Idempotency: a later attempt does not do again what an earlier one has done.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Somebody who goes on with whatever can go on.
+//! The attendant: resumes whatever is due.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};

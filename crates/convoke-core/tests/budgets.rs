@@ -1,4 +1,4 @@
-//! What steps that share a budget may use of it.
+//! Budgets shared by several steps.
 
 use std::time::Duration;
 

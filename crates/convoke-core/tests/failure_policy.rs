@@ -1,4 +1,4 @@
-//! What a run's policy says about failed steps: gains' error handler.
+//! Failure policies of runs: gains' error handler.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,12 +8,12 @@ use convoke_core::{Error, Event, Outcome, Recovery, Runtime, Step, StepFailure, 
 use convoke_steps::{Chain, OnError, StepExt};
 
 /// The name of a failed step, and its own error if that is what was shown.
-type Asked = (String, Option<Oops>);
+type StoredReceive = (String, Option<Oops>);
 
 /// Decides, and remembers what it was asked.
 #[derive(Clone)]
 struct Policy {
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<StoredReceive>>>,
     decide: Arc<dyn Fn() -> Recovery + Send + Sync>,
 }
 
@@ -23,7 +23,7 @@ impl Policy {
     }
 
     /// The failed steps it was asked about in one run, each with the error it was shown.
-    fn asked(&self) -> Vec<Asked> {
+    fn asked(&self) -> Vec<StoredReceive> {
         self.asked.lock().unwrap().clone()
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use convoke_core::store::{Batch, NewMail, NewRun, RunRecord};
 use convoke_core::{
-    Answer, BoxFuture, EffectKind, EffectRequest, Error, EventKind, Fork, IdempotencyKey, Intercepted,
+    Answer, BoxFuture, EffectKind, EffectRequest, Error, EventKind, Fork, IdempotencyKey, InterceptedEffect,
     Interceptor, Invocation, Limits, Question, RunId, RunStatus, Runtime, Scope, StepEnd, Tool, ToolEffect,
     ToolSpec, Toolset, Verdict, Workflow, cancel_for_good,
 };
@@ -189,7 +189,7 @@ impl Interceptor for Asks {
         "asks"
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         if !matches!(about.request, EffectRequest::Tool { .. }) {
             return Box::pin(async { Ok(Verdict::Allow) });
         }

@@ -1,4 +1,4 @@
-//! What stands before and after every effect: it denies, asks, and changes what goes out and what comes back.
+//! Interceptors: they deny, ask, and change what goes out and what comes back.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::common::stored::{Home, asks, echo, says};
 use crate::common::tools::TestTool;
 use convoke_core::store::{Batch, NewMail, NewRun};
 use convoke_core::{
-    Answer, BoxFuture, EffectOutcome, EffectRequest, Entry, Error, Event, EventKind, Fork, Intercepted,
+    Answer, BoxFuture, EffectOutcome, EffectRequest, Entry, Error, Event, EventKind, Fork, InterceptedEffect,
     Interceptor, Labels, Message, ModelRequest, Outcome, Path, Question, RunId, RunStatus, Runtime, Scope,
     Tool, ToolCall, Transcript, Verdict, Visibility, Workflow,
 };
@@ -94,7 +94,7 @@ async fn every_kind_of_effect_can_be_denied_and_stays_denied_when_the_run_is_res
     for denied in KINDS {
         let (home, tool) = (Home::new(echo()), looks());
         // The question at the end is let through.
-        let before = |about: &Intercepted<'_>| match about.request {
+        let before = |about: &InterceptedEffect<'_>| match about.request {
             EffectRequest::Ask { question } if question.title != "Well?" => Verdict::Allow,
             request => Verdict::deny(format!("no {}", kind(request))),
         };
@@ -119,7 +119,7 @@ async fn a_person_can_be_asked_about_every_kind_of_effect_and_what_they_say_deci
     for asked in KINDS {
         for (answer, is_approved) in [(Answer::approve(), true), (Answer::reject("not today"), false)] {
             let (home, tool) = (Home::new(echo()), looks());
-            let before = |about: &Intercepted<'_>| match about.request {
+            let before = |about: &InterceptedEffect<'_>| match about.request {
                 EffectRequest::Ask { question } if question.title != "Well?" => Verdict::Allow,
                 _ => Verdict::ask(Question::approval("May it?")),
             };
@@ -230,7 +230,7 @@ async fn the_world_gets_what_was_changed_and_the_journal_and_events_have_what_th
 
 #[tokio::test]
 async fn an_approval_given_to_one_interceptor_never_answers_another() {
-    fn asks_about_calls(name: &'static str, before: fn(&Intercepted<'_>) -> Verdict) -> Meddler {
+    fn asks_about_calls(name: &'static str, before: fn(&InterceptedEffect<'_>) -> Verdict) -> Meddler {
         Meddler { before, ..Meddler::called(name) }
     }
     for answer in [Answer::approve(), Answer::approve().for_run()] {
@@ -271,7 +271,7 @@ fn unnamed(entries: Vec<Entry>) -> Vec<Entry> {
 
 #[tokio::test]
 async fn what_was_approved_when_nobody_who_asked_had_a_name_is_the_policys() {
-    let before = |about: &Intercepted<'_>| match about.request {
+    let before = |about: &InterceptedEffect<'_>| match about.request {
         EffectRequest::Tool { .. } => Verdict::ask(Question::approval("May it?")),
         _ => Verdict::Allow,
     };
@@ -307,7 +307,7 @@ async fn what_was_approved_when_nobody_who_asked_had_a_name_is_the_policys() {
 
 #[tokio::test]
 async fn a_fork_asks_again_before_it_does_what_an_interceptor_was_told_it_may() {
-    let before = |about: &Intercepted<'_>| match about.request {
+    let before = |about: &InterceptedEffect<'_>| match about.request {
         EffectRequest::Custom { .. } => Verdict::ask(Question::approval("May it?")),
         _ => Verdict::Allow,
     };
@@ -360,7 +360,7 @@ impl Interceptor for Thinks {
         "thinks"
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         Box::pin(async move {
             let model = about.scope.default_model()?;
             let about_it = ModelRequest::new(format!("a {}?", kind(about.request)));
@@ -391,7 +391,7 @@ async fn two_interceptors_of_one_name_are_refused() {
         Runtime::builder().interceptor(Meddler::called("a")).interceptor(Meddler::called("a")).build();
     let workflow = Workflow::new(says("a"));
     let refused = twice.start(&workflow, Trail::default()).await.unwrap_err();
-    assert!(refused.to_string().contains("`a` is the name of two interceptors"), "{refused}");
+    assert!(refused.to_string().contains("duplicate or empty interceptor name `a`"), "{refused}");
     let adds = task_boxed("adds", |scope, _: &mut Trail| {
         Box::pin(async move { scope.intercepted(Arc::new(Meddler::called("a"))).map(drop) })
     });
@@ -420,7 +420,7 @@ async fn a_scopes_own_interceptor_is_told_what_is_done_in_it_and_below_and_nothi
 async fn what_a_step_was_allowed_in_the_place_of_an_interceptor_is_no_approval_of_that() {
     for (outer, inner) in [("interceptors", "policy"), ("x", "gate")] {
         let home = Home::new(echo());
-        let before = |about: &Intercepted<'_>| match about.request {
+        let before = |about: &InterceptedEffect<'_>| match about.request {
             EffectRequest::Custom { .. } => Verdict::ask(Question::approval("may it?").covers("pay")),
             _ => Verdict::Allow,
         };
@@ -453,7 +453,7 @@ async fn what_a_step_was_allowed_in_the_place_of_an_interceptor_is_no_approval_o
 #[tokio::test]
 async fn a_call_that_was_denied_was_not_made_and_does_not_count_when_the_run_goes_on() {
     let home = Home::new(echo());
-    let before = |about: &Intercepted<'_>| match about.request {
+    let before = |about: &InterceptedEffect<'_>| match about.request {
         EffectRequest::Model { .. } => Verdict::deny("not today"),
         _ => Verdict::Allow,
     };

@@ -1,4 +1,4 @@
-//! What a resumed run does about calls that were interrupted or failed, and what it never does about them.
+//! Calls that were interrupted or failed, in a resumed run.
 
 use std::sync::Arc;
 use std::time::Duration;

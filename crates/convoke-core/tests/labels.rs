@@ -1,4 +1,4 @@
-//! What is known of where things came from: joined along the run, and the same when it is resumed.
+//! Labels: joined along the run, and the same when it is resumed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What runs are sent: taken once, in order, whether they wait for it or not.
+//! Mail: taken once, in order, whether a run waits for it or not.
 
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::store::{NewMail, StoreError};
 use convoke_core::{
-    Answer, Cancelling, Error, EventKind, Fork, IdempotencyKey, Question, Repeat, RunId, RunStatus, Runtime,
-    ToolEffect, ToolSpec, Toolset, Workflow, cancel_for_good,
+    Answer, CancelStatus, Error, EventKind, Fork, IdempotencyKey, Question, Repeat, RunId, RunStatus,
+    Runtime, ToolEffect, ToolSpec, Toolset, Workflow, cancel_for_good,
 };
 use convoke_steps::{AsyncFunc, Chain, Join, Parallel, Retry, RetryPolicy, StepExt, ToolStep, task_boxed};
 use serde_json::{Value, json};
@@ -287,7 +287,7 @@ async fn a_run_that_is_cancelled_twice_keeps_who_did_it_first_and_what_it_came_t
     let (stopped, ()) = tokio::join!(running.into_future(), stopping);
     assert_eq!(stopped.unwrap().status, RunStatus::Cancelled);
     for by in ["by ann", "by ben"] {
-        assert_eq!(cancel_for_good(&**home.store(), &id, by).await.unwrap(), Cancelling::Done);
+        assert_eq!(cancel_for_good(&**home.store(), &id, by).await.unwrap(), CancelStatus::Done);
     }
     let outcome = home.store().run(&id).await.unwrap().unwrap().outcome.unwrap();
     let outcome: Value = serde_json::from_slice(&outcome).unwrap();
@@ -327,13 +327,13 @@ async fn whoever_works_on_a_run_is_told_that_it_is_cancelled_and_ends_it_for_goo
         cancel_for_good(&**home.store(), &id, "by ann").await.unwrap()
     };
     let (outcome, told) = tokio::join!(running.into_future(), telling);
-    assert!(matches!(told, Cancelling::Told { .. }));
+    assert!(matches!(told, CancelStatus::Requested { .. }));
     let outcome = outcome.unwrap();
     assert_eq!(outcome.status, RunStatus::Cancelled);
     assert_eq!(outcome.error.unwrap().to_string(), "cancelled: by ann");
     let again = home.runtime().resume(&two(), id.clone()).await.unwrap_err();
     assert!(again.to_string().contains("cancelled for good"), "{again}");
-    assert!(matches!(cancel_for_good(&**home.store(), &id, "again").await, Ok(Cancelling::Done)));
+    assert!(matches!(cancel_for_good(&**home.store(), &id, "again").await, Ok(CancelStatus::Done)));
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ mod registry;
 mod renaming;
 mod replies_told;
 mod resume;
-mod speech;
+mod side_output;
 mod subscriptions;
 mod tool_ends;
 mod unsaid_usage;

@@ -1,4 +1,4 @@
-//! Those who only listen.
+//! Observers.
 
 use std::sync::{Arc, Mutex};
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use crate::common::Trail;
 use crate::common::stored::{Home, echo};
 use convoke_core::{
-    Answer, BoxFuture, Error, IdempotencyKey, Invocation, Phase, Preparation, Reconciled, RunId, RunStatus,
-    Tool, ToolEffect, ToolSpec, Toolset, Workflow,
+    Answer, BoxFuture, Error, IdempotencyKey, Invocation, Phase, Preparation, Reconciliation, RunId,
+    RunStatus, Tool, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_steps::{Join, Parallel, ToolStep};
 use serde_json::{Value, json};
@@ -66,9 +66,9 @@ impl Tool for TakesTurns {
         _: &'a IdempotencyKey,
         _: &'a Value,
         before: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
         self.known.lock().unwrap().extend(before.cloned());
-        Box::pin(async { Ok(Reconciled::Ask("Something of it still ran.".to_owned())) })
+        Box::pin(async { Ok(Reconciliation::Ask("Something of it still ran.".to_owned())) })
     }
 }
 

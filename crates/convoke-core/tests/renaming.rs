@@ -207,7 +207,7 @@ async fn a_change_inside_a_step_is_for_runs_that_had_not_come_to_it() {
     }
     let waiting = home.start(&changing(1..=2), Trail::default()).await.run;
     let refused = home.resume(&changing(3..=4), &waiting).await.error.unwrap().to_string();
-    assert!(refused.contains("goes version 2 of") && refused.contains("knows 3 to 4"), "{refused}");
+    assert!(refused.contains("uses version 2 of") && refused.contains("knows 3 to 4"), "{refused}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What is told of a model's reply: piece by piece when it comes, and as a whole when the run goes on.
+//! Events of a model's reply: piece by piece when it comes, and as a whole when the run goes on.
 
 use crate::common::stored::{Home, asks, echo, says};
 use convoke_core::{

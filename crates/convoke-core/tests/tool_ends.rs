@@ -1,4 +1,4 @@
-//! What a model is told of a call that was let through, or was not.
+//! Results of tool calls that were allowed, or were not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use crate::common::stored::{Home, echo};
 use crate::common::tools::TestTool;
 use crate::common::{Trail, millis};
 use convoke_core::{
-    Answer, BoxFuture, EffectRequest, Error, Intercepted, Interceptor, Question, Repeat, RunStatus, Tool,
-    ToolCall, ToolEffect, ToolSpec, Verdict, Workflow,
+    Answer, BoxFuture, EffectRequest, Error, InterceptedEffect, Interceptor, Question, Repeat, RunStatus,
+    Tool, ToolCall, ToolEffect, ToolSpec, Verdict, Workflow,
 };
 use convoke_steps::{AsyncFunc, Chain, task_boxed};
 use serde_json::json;
@@ -70,7 +70,7 @@ impl Interceptor for Asks {
         "asks"
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         let question = Question::approval("May it?").covers("looking");
         let is_call = matches!(about.request, EffectRequest::Tool { .. });
         Box::pin(async move { Ok(if is_call { Verdict::ask(question) } else { Verdict::Allow }) })

@@ -1,37 +1,37 @@
-//! One time an effect was performed.
+//! Attempts at an effect.
 
-use super::detail::{self, Decoded, Detail};
+use super::detail::{self, DecodedEntry, Detail};
 use super::{Conversations, Spent};
 use convoke_core::journal::is_priced;
 use convoke_core::{EffectKind, Entry, Money, Phase, RecordedError, Timestamp, Usage};
 
 /// An entry of the journal: its number and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
+pub struct EntryMark {
     /// The number.
     pub seq: u64,
     /// When it was written.
     pub at: Timestamp,
 }
 
-impl From<&Entry> for Mark {
+impl From<&Entry> for EntryMark {
     fn from(entry: &Entry) -> Self {
         Self { seq: entry.seq, at: entry.at }
     }
 }
 
-/// One time an effect was performed. There is more than one if a failed run was resumed.
+/// An attempt at an effect. There is more than one if a failed run was resumed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Attempt {
     /// Where the journal says that it was about to begin. Effects that are harmless to repeat have no such entry.
-    pub begun: Option<Mark>,
+    pub begun: Option<EntryMark>,
     /// When it began, as far as that was written down.
     pub began: Option<Timestamp>,
     /// Where the journal says what became of it.
-    pub ended: Option<Mark>,
+    pub ended: Option<EntryMark>,
     /// Where the journal says that this attempt no longer counts.
-    pub superseded: Option<Mark>,
+    pub superseded: Option<EntryMark>,
     /// What was asked, and what it gave.
     pub detail: Detail,
     /// What it failed with.
@@ -45,7 +45,7 @@ pub struct Attempt {
 impl Attempt {
     /// The attempt that begins with this entry.
     pub(super) fn new(entry: &Entry, conversations: &Conversations) -> Self {
-        let Decoded { detail, error, used_in_vain } =
+        let DecodedEntry { detail, error, used_in_vain } =
             detail::decode(entry, entry.request.as_deref(), conversations);
         let mut attempt = Self {
             begun: None,
@@ -65,13 +65,14 @@ impl Attempt {
     pub(super) fn add(&mut self, entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) {
         if entry.phase == Phase::Finished {
             let decoded = detail::decode(entry, entry.request.as_deref().or(request), conversations);
-            Decoded { detail: self.detail, error: self.error, used_in_vain: self.used_in_vain } = decoded;
+            DecodedEntry { detail: self.detail, error: self.error, used_in_vain: self.used_in_vain } =
+                decoded;
         }
         self.mark(entry);
     }
 
     fn mark(&mut self, entry: &Entry) {
-        let mark = Some(Mark::from(entry));
+        let mark = Some(EntryMark::from(entry));
         match entry.phase {
             Phase::Started => {
                 self.begun = mark;
@@ -87,13 +88,13 @@ impl Attempt {
     }
 
     /// Where and when it began: at its first entry, or before its only one.
-    pub(super) fn beginning(&self) -> Option<Mark> {
+    pub(super) fn beginning(&self) -> Option<EntryMark> {
         let seq = self.begun.or(self.ended)?.seq;
-        self.began.map(|at| Mark { seq, at })
+        self.began.map(|at| EntryMark { seq, at })
     }
 
     /// Its entries, in order.
-    pub fn marks(&self) -> impl Iterator<Item = Mark> {
+    pub fn marks(&self) -> impl Iterator<Item = EntryMark> {
         [self.begun, self.ended, self.superseded].into_iter().flatten()
     }
 
@@ -103,7 +104,7 @@ impl Attempt {
         self.marks().map(|mark| mark.seq).min().unwrap_or(0)
     }
 
-    /// What a model used to answer, or until it failed; `None` if this is no call of a model, or one that failed without
+    /// Returns what a model used to answer, or until it failed; `None` if this is no call of a model, or one that failed without
     /// saying what it used.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
@@ -113,7 +114,7 @@ impl Attempt {
         }
     }
 
-    /// Whether it failed, or is a tool's failure that the model got to read.
+    /// Returns whether it failed, or is a tool's failure that the model got to read.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         let told = matches!(&self.detail, Detail::Tool { result: Some(result), .. } if result.is_error);

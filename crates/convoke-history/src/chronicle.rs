@@ -1,36 +1,36 @@
-//! Everything that happened to a run, in order, with what had been spent by then.
+//! The chronicle of a run: everything that happened, in order, with what had been spent by then.
 
-use super::{Attempt, History, Moment, Spent};
+use super::{Attempt, History, Spent, TimelineEntry};
 use convoke_core::{Phase, RunStatus, Timestamp};
 
-/// Something that happened.
+/// An entry of the chronicle.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Happening<'a> {
+pub struct ChronicleEntry<'a> {
     /// When.
     pub at: Timestamp,
     /// What.
-    pub what: What<'a>,
+    pub event: ChronicleEvent<'a>,
     /// What the run had spent after it.
     pub so_far: Spent,
 }
 
-/// What happened.
+/// The kinds of events in a chronicle.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum What<'a> {
+pub enum ChronicleEvent<'a> {
     /// The run was made, anew or out of another one's past. That past comes before.
     Began,
     /// The run was taken up again. A journal shows this only where something had to be done anew: a run that waited
     /// for an answer leaves no trace but the answer.
     Resumed(Resumption),
     /// An effect began, ended, or no longer counts.
-    Entry(Moment<'a>),
+    Entry(TimelineEntry<'a>),
     /// The run ended, or waits for answers.
     Ended,
 }
 
-/// Why a run had to be taken up again.
+/// The reason why a run had to be taken up again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resumption {
@@ -41,7 +41,7 @@ pub enum Resumption {
 }
 
 /// Everything that happened. One pass over the journal.
-pub(super) fn of(history: &History) -> Vec<Happening<'_>> {
+pub(super) fn of(history: &History) -> Vec<ChronicleEntry<'_>> {
     let moments = history.timeline();
     // The past of a fork was before it began.
     let own = moments.partition_point(|moment| history.is_inherited(moment.mark()));
@@ -50,46 +50,46 @@ pub(super) fn of(history: &History) -> Vec<Happening<'_>> {
     for moment in &moments[..own] {
         chronicle.add(*moment);
     }
-    chronicle.push(history.record.created, What::Began);
+    chronicle.push(history.record.created, ChronicleEvent::Began);
     for moment in &moments[own..] {
         chronicle.add(*moment);
     }
     if history.record.status != RunStatus::Running {
-        chronicle.push(history.record.updated, What::Ended);
+        chronicle.push(history.record.updated, ChronicleEvent::Ended);
     }
     chronicle.happenings
 }
 
 #[derive(Default)]
 struct Chronicle<'a> {
-    happenings: Vec<Happening<'a>>,
+    happenings: Vec<ChronicleEntry<'a>>,
     so_far: Spent,
     /// The number of the entry with which the run was last taken up again.
     resumed: u64,
 }
 
 impl<'a> Chronicle<'a> {
-    fn push(&mut self, at: Timestamp, what: What<'a>) {
-        self.happenings.push(Happening { at, what, so_far: self.so_far });
+    fn push(&mut self, at: Timestamp, event: ChronicleEvent<'a>) {
+        self.happenings.push(ChronicleEntry { at, event, so_far: self.so_far });
     }
 
-    fn add(&mut self, moment: Moment<'a>) {
+    fn add(&mut self, moment: TimelineEntry<'a>) {
         if let Some((left_off, why)) = left_off(&moment)
             // What was left off before the run was last taken up is done anew as part of that.
             && left_off > self.resumed
         {
-            self.push(moment.at, What::Resumed(why));
+            self.push(moment.at, ChronicleEvent::Resumed(why));
             self.resumed = moment.seq;
         }
         if settles(&moment) {
             self.so_far += moment.attempt.spent(moment.effect.kind);
         }
-        self.push(moment.at, What::Entry(moment));
+        self.push(moment.at, ChronicleEvent::Entry(moment));
     }
 }
 
 /// Where an effect had been left that is taken up again here.
-fn left_off(moment: &Moment<'_>) -> Option<(u64, Resumption)> {
+fn left_off(moment: &TimelineEntry<'_>) -> Option<(u64, Resumption)> {
     let last_before = |attempt: &Attempt| attempt.ended.or(attempt.begun).map(|mark| mark.seq);
     match moment.phase {
         Phase::Superseded => {
@@ -109,7 +109,7 @@ fn left_off(moment: &Moment<'_>) -> Option<(u64, Resumption)> {
 }
 
 /// Whether all an attempt spent is known with this entry: its end, or its beginning if it has no end.
-fn settles(moment: &Moment<'_>) -> bool {
+fn settles(moment: &TimelineEntry<'_>) -> bool {
     match moment.phase {
         Phase::Finished => true,
         Phase::Started => moment.attempt.ended.is_none(),

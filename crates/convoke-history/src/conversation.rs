@@ -1,4 +1,4 @@
-//! What was said to models and by them.
+//! Conversations with models.
 
 use std::collections::HashMap;
 
@@ -29,20 +29,20 @@ impl Conversations {
         serde_json::from_slice(self.stored.get(digest)?).ok()
     }
 
-    /// For telling conversations as they grow.
+    /// Returns a reader of conversations as they grow.
     #[must_use]
-    pub fn prompts(&self) -> Prompts<'_> {
-        Prompts { conversations: self, told: HashMap::new(), asked: HashMap::new() }
+    pub fn prompts(&self) -> PromptDeltas<'_> {
+        PromptDeltas { conversations: self, told: HashMap::new(), asked: HashMap::new() }
     }
 }
 
-/// Tells of each conversation only what has not been told yet: an agent's hundredth call repeats ninety-nine.
+/// Gives of each conversation only what it has not given yet: an agent's hundredth call repeats ninety-nine.
 ///
 /// The turns of an agent have paths of their own (`main/turn#2`), and so has the same step when it is repeated. A call
 /// whose conversation goes on from that of an earlier call at the same place is told from there; one that only begins
 /// alike, or is the same again at another path, is told whole.
 #[derive(Debug)]
-pub struct Prompts<'a> {
+pub struct PromptDeltas<'a> {
     conversations: &'a Conversations,
     /// What was told at each path: the digest of a conversation, and how many messages it has.
     told: HashMap<Path, HashMap<Digest, usize>>,
@@ -50,19 +50,19 @@ pub struct Prompts<'a> {
     asked: HashMap<Path, HashMap<Digest, usize>>,
 }
 
-/// What a call adds to its conversation.
+/// The messages a call adds to its conversation.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Prompt {
+pub struct PromptDelta {
     /// How many messages were told before.
     pub before: usize,
     /// Those that follow.
     pub messages: Vec<Message>,
 }
 
-impl Prompts<'_> {
-    /// What this call adds to what was told before. `None` if a message is missing or damaged.
-    pub fn next(&mut self, path: &Path, conversation: Digest) -> Option<Prompt> {
+impl PromptDeltas<'_> {
+    /// Returns what this call adds to what was given before. `None` if a message is missing or damaged.
+    pub fn next(&mut self, path: &Path, conversation: Digest) -> Option<PromptDelta> {
         let told = self.told.entry(path.clone()).or_default();
         let asked = self.asked.entry(path.without_repetitions()).or_default();
         let mut messages = Vec::new();
@@ -84,7 +84,7 @@ impl Prompts<'_> {
         messages.reverse();
         told.extend(links.into_iter().rev().zip(before + 1..));
         asked.insert(conversation, before + messages.len());
-        Some(Prompt { before, messages })
+        Some(PromptDelta { before, messages })
     }
 }
 
@@ -103,13 +103,13 @@ mod tests {
         talk.extend([Message::assistant("hi"), Message::user("bye")]);
         let conversations = stored(&talk);
         let mut prompts = conversations.prompts();
-        let texts = |prompt: Option<Prompt>| -> Vec<String> {
+        let texts = |prompt: Option<PromptDelta>| -> Vec<String> {
             prompt.unwrap_or_default().messages.iter().map(Message::text).collect()
         };
         let main = Path::from("main");
         assert_eq!(texts(prompts.next(&main, first)), ["be brief", "hello"]);
         assert_eq!(texts(prompts.next(&main, talk.digest())), ["hi", "bye"]);
-        let again = Some(Prompt { before: 4, messages: Vec::new() });
+        let again = Some(PromptDelta { before: 4, messages: Vec::new() });
         assert_eq!(prompts.next(&main, talk.digest()), again, "the same again has nothing new");
         assert_eq!(texts(prompts.next(&Path::from("other"), talk.digest())).len(), 4);
         assert_eq!(conversations.get(talk.digest()), Some(talk));

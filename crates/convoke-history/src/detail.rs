@@ -1,4 +1,4 @@
-//! What was asked, and what it gave.
+//! Requests and outcomes of effects, decoded.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::Conversations;
 use convoke_core::ask::{Answer, Question};
 use convoke_core::journal::RecordedCall;
-use convoke_core::{Digest, EffectKind, Entry, ModelReply, Received, RecordedError, Timestamp, Usage};
+use convoke_core::{Digest, EffectKind, Entry, ModelReply, ReceivedMail, RecordedError, Timestamp, Usage};
 
-/// What an effect was asked for and what it gave. What is not there (yet) is `None`.
+/// The request and the outcome of an effect. What is not there (yet) is `None`.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Detail {
@@ -52,7 +52,7 @@ pub enum Detail {
         /// The channel.
         channel: String,
         /// What was taken.
-        received: Option<Received>,
+        received: Option<ReceivedMail>,
     },
     /// A look at the clock.
     Now {
@@ -79,7 +79,7 @@ pub enum Detail {
         generation: u32,
     },
     /// A step ran out of time while it was performing no effect.
-    Fate,
+    StepTimeout,
     /// Something this version cannot read.
     Unreadable {
         /// What was asked for.
@@ -89,7 +89,7 @@ pub enum Detail {
     },
 }
 
-/// What a tool gave.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolOutcome {
     /// What the model got to read.
@@ -100,7 +100,7 @@ pub struct ToolOutcome {
 }
 
 /// What an entry says.
-pub(super) struct Decoded {
+pub(super) struct DecodedEntry {
     pub(super) detail: Detail,
     pub(super) error: Option<RecordedError>,
     /// What a model call that failed had used until then.
@@ -108,7 +108,7 @@ pub(super) struct Decoded {
 }
 
 /// Reads an entry. Its request may be on an earlier one.
-pub(super) fn decode(entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) -> Decoded {
+pub(super) fn decode(entry: &Entry, request: Option<&[u8]>, conversations: &Conversations) -> DecodedEntry {
     let request: Option<Value> =
         request.map(|json| serde_json::from_slice(json).unwrap_or_else(|_| as_text(json)));
     // No effect but a model call has a usage beside its error.
@@ -120,13 +120,13 @@ pub(super) fn decode(entry: &Entry, request: Option<&[u8]>, conversations: &Conv
         Some(Ok(RecordedCall::Err(failed))) => (None, Some(failed)),
         Some(Err(outcome)) => {
             let detail = Detail::Unreadable { request, outcome: Some(outcome) };
-            return Decoded { detail, error: None, used_in_vain: None };
+            return DecodedEntry { detail, error: None, used_in_vain: None };
         }
     };
     let detail = read(entry, request.as_ref(), given.as_ref(), conversations)
         .unwrap_or(Detail::Unreadable { request, outcome: given });
     let used_in_vain = failed.as_ref().and_then(|failed| failed.usage);
-    Decoded { detail, error: failed.map(|failed| failed.error), used_in_vain }
+    DecodedEntry { detail, error: failed.map(|failed| failed.error), used_in_vain }
 }
 
 fn read(
@@ -157,7 +157,7 @@ fn read(
             Detail::Custom { name, request, value: given.cloned() }
         }
         EffectKind::Continue => Detail::Continue { generation: typed::<Continued>(given)??.generation },
-        EffectKind::Decision if entry.is_fate() => Detail::Fate,
+        EffectKind::Decision if entry.is_step_timeout() => Detail::StepTimeout,
         EffectKind::Decision => Detail::Decision { choice: given.cloned() },
         _ => return None,
     })

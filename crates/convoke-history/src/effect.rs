@@ -23,10 +23,10 @@ pub struct Effect {
     keyed_as: Option<Path>,
 }
 
-/// How far an effect has come.
+/// The status of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum EffectStatus {
     /// Its outcome is on record.
     Finished,
     /// It was begun, and has no end. A question waits, a tool is at work or was interrupted.
@@ -45,13 +45,13 @@ impl Effect {
         self.attempts.last().expect("an effect has been attempted")
     }
 
-    /// How far it has come.
+    /// Returns how far it has come.
     #[must_use]
-    pub fn standing(&self) -> Standing {
+    pub fn status(&self) -> EffectStatus {
         match self.current() {
-            Attempt { superseded: Some(_), .. } => Standing::Superseded,
-            Attempt { ended: Some(_), .. } => Standing::Finished,
-            _ => Standing::Begun,
+            Attempt { superseded: Some(_), .. } => EffectStatus::Superseded,
+            Attempt { ended: Some(_), .. } => EffectStatus::Finished,
+            _ => EffectStatus::Begun,
         }
     }
 
@@ -67,13 +67,13 @@ impl Effect {
         self.attempts.iter().flat_map(Attempt::marks).map(|mark| mark.seq).max().unwrap_or(0)
     }
 
-    /// What the attempt that counts failed with.
+    /// Returns what the attempt that counts failed with.
     #[must_use]
     pub fn error(&self) -> Option<&RecordedError> {
         self.current().error.as_ref()
     }
 
-    /// What all its attempts spent.
+    /// Returns what all its attempts spent.
     #[must_use]
     pub fn spent(&self) -> Spent {
         self.attempts.iter().fold(Spent::default(), |sum, attempt| sum + attempt.spent(self.kind))

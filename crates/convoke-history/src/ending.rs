@@ -1,11 +1,11 @@
-//! How a run ended.
+//! The end of a run, as the store keeps it.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use convoke_core::Path;
 
-/// How a run ended, as the store keeps it.
+/// The end of a run, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Numbers for people to read: what [`convoke_text::human`] has, and the same of times, costs and what was spent.
+//! Human-readable numbers: what [`convoke_text::human`] has, and the same of times, costs and what was spent.
 //!
 //! ```
 //! use convoke_core::{Money, Usage};
@@ -18,9 +18,9 @@ pub use convoke_text::human::*;
 
 use super::Spent;
 
-/// What stands where there is nothing to say.
+/// The placeholder where there is nothing to say.
 pub const NOTHING: &str = "–";
-/// What stands where something is not known.
+/// The placeholder where something is not known.
 pub const UNKNOWN: &str = "?";
 
 /// Times further back than this are given as a date.
@@ -69,7 +69,7 @@ pub fn moment(time: Timestamp) -> String {
     format!("{} {} UTC", date(time), clock.split('.').next().unwrap_or_default())
 }
 
-/// What stands before tokens that are estimated, because a model did not say how many it used.
+/// Returns what stands before tokens that are estimated, because a model did not say how many it used.
 #[must_use]
 pub fn about(usage: &Usage) -> &'static str {
     if usage.is_estimated { "≈" } else { "" }

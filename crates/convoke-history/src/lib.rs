@@ -14,7 +14,7 @@
 //! | in which order it was written down | [`History::timeline`] |
 //! | everything that happened, with what was spent by then | [`History::chronicle`] |
 //! | of what kinds of steps it is made | [`History::steps`] |
-//! | where it stands, in one word | [`RunStanding`] |
+//! | where it stands, in one word | [`DisplayStatus`] |
 //! | sums over many runs | [`Tally`], [`AllStats`] |
 //! | what a model was told | [`Conversations`] |
 //! | how the run ended | [`History::ending`] |
@@ -32,6 +32,7 @@ mod attempt;
 mod chronicle;
 mod conversation;
 mod detail;
+mod display_status;
 mod effect;
 mod ending;
 mod fork;
@@ -40,7 +41,6 @@ pub mod json;
 mod load;
 pub mod progress;
 mod spent;
-mod standing;
 mod stats;
 mod steps;
 mod tally;
@@ -53,20 +53,20 @@ mod tree;
 
 use std::time::Duration;
 
-pub use attempt::{Attempt, Mark};
-pub use chronicle::{Happening, Resumption, What};
-pub use conversation::{Conversations, Prompt, Prompts};
+pub use attempt::{Attempt, EntryMark};
+pub use chronicle::{ChronicleEntry, ChronicleEvent, Resumption};
+pub use conversation::{Conversations, PromptDelta, PromptDeltas};
 pub use detail::{Detail, ToolOutcome};
-pub use effect::{Effect, Standing};
+pub use display_status::{DisplayStatus, run_duration};
+pub use effect::{Effect, EffectStatus};
 pub use ending::Ending;
 pub use spent::Spent;
-pub use standing::{RunStanding, run_duration};
 pub use stats::{AllStats, Stats};
-pub use steps::{Steps, Stop};
+pub use steps::{PathStep, Steps};
 pub use tally::Tally;
-pub use timeline::Moment;
+pub use timeline::TimelineEntry;
 pub use tone::Tone;
-pub use tree::{Item, Node, Tree};
+pub use tree::{Tree, TreeItem, TreeNode};
 
 use convoke_core::ask::{Answer, PendingQuestion};
 use convoke_core::store::RunRecord;
@@ -109,14 +109,14 @@ impl OpenQuestion {
         Self { pending, answers }
     }
 
-    /// What the answers amount to; `None` while more are needed. A question stays open after that until its run is
+    /// Returns what the answers amount to; `None` while more are needed. A question stays open after that until its run is
     /// resumed and takes note of it.
     #[must_use]
     pub fn verdict(&self) -> Option<Answer> {
         self.pending.verdict(&self.answers)
     }
 
-    /// What it has come to by this moment: what the answers amount to, or what holds when nobody has answered in time.
+    /// Returns what it has come to by this moment: what the answers amount to, or what holds when nobody has answered in time.
     #[must_use]
     pub fn settled(&self, now: Timestamp) -> Option<Answer> {
         self.pending.settled(&self.answers, now)
@@ -124,16 +124,16 @@ impl OpenQuestion {
 }
 
 impl History {
-    /// Everything in the order in which it was written down.
+    /// Returns the timeline: everything in the order in which it was written down.
     #[must_use]
-    pub fn timeline(&self) -> Vec<Moment<'_>> {
+    pub fn timeline(&self) -> Vec<TimelineEntry<'_>> {
         timeline::of(&self.effects)
     }
 
-    /// Everything that happened, in order: the run's beginning and end, each entry of the journal, and where the run had
+    /// Returns the chronicle: everything that happened, in order: the run's beginning and end, each entry of the journal, and where the run had
     /// to be taken up again.
     #[must_use]
-    pub fn chronicle(&self) -> Vec<Happening<'_>> {
+    pub fn chronicle(&self) -> Vec<ChronicleEntry<'_>> {
         chronicle::of(self)
     }
 
@@ -153,7 +153,7 @@ impl History {
         })
     }
 
-    /// What the whole run spent, as its journal knows it.
+    /// Returns what the whole run spent, as its journal knows it.
     #[must_use]
     pub fn spent(&self) -> Spent {
         self.tree.root().spent
@@ -173,7 +173,7 @@ impl History {
         models
     }
 
-    /// How long an effect took, if both its beginning and its end were written down in this run. Whatever kept the run
+    /// Returns how long an effect took, if both its beginning and its end were written down in this run. Whatever kept the run
     /// from going on in between (a crash, a person who took their time) counts.
     #[must_use]
     pub fn duration(&self, attempt: &Attempt) -> Option<Duration> {
@@ -181,19 +181,19 @@ impl History {
         fork::are_together(&self.record, begun, ended).then(|| ended.at.since(begun.at))
     }
 
-    /// Whether nobody knows if the effect acted: it was begun, its end was never written down, and nobody holds the
+    /// Returns whether nobody knows if the effect acted: it was begun, its end was never written down, and nobody holds the
     /// run any more. Waits and questions are never in doubt: going on with them does no harm.
     #[must_use]
     pub fn is_in_doubt(&self, effect: &Effect) -> bool {
-        effect.standing() == Standing::Begun
+        effect.status() == EffectStatus::Begun
             && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
             && effect.generation == self.record.generation.number
             && self.record.holder.is_none()
     }
 
-    /// Whether an entry is from the past of the run this one branched off from.
+    /// Returns whether an entry is from the past of the run this one branched off from.
     #[must_use]
-    pub fn is_inherited(&self, mark: Mark) -> bool {
+    pub fn is_inherited(&self, mark: EntryMark) -> bool {
         self.record.has_inherited(mark.seq, mark.at)
     }
 }

@@ -1,4 +1,4 @@
-//! Reading a run.
+//! Loading a run from a store.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl History {
         Ok(Self::assemble(record, &entries, stored, questions))
     }
 
-    /// What a run has spent so far, without reading what was said. The store's own sum is brought up to date only when
+    /// Returns what a run has spent so far, without reading what was said. The store's own sum is brought up to date only when
     /// a run's status changes; this one is always current.
     ///
     /// # Errors

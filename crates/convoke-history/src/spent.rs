@@ -1,10 +1,10 @@
-//! What a part of a run spent.
+//! Spending of a run, or a part of it.
 
 use std::ops::{Add, AddAssign};
 
 use convoke_core::{Money, Usage};
 
-/// What a part of a run spent. Attempts that failed and were made again count too.
+/// The spending of a run, or of a part of it. Attempts that failed and were made again count too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Spent {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_core::store::{RunRecord, Store};
 use convoke_core::{Error, RunStatus, Timestamp};
 
-use super::{RunStanding, Tally};
+use super::{DisplayStatus, Tally};
 
 /// Sums over some runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -14,8 +14,8 @@ use super::{RunStanding, Tally};
 pub struct Stats {
     /// How many there are.
     pub runs: u64,
-    /// How many stand where, in the order of [`RunStanding::ALL`]; those where none stands are left out.
-    pub standing: Vec<(RunStanding, u64)>,
+    /// How many stand where, in the order of [`DisplayStatus::ALL`]; those where none stands are left out.
+    pub by_status: Vec<(DisplayStatus, u64)>,
     /// What they did together.
     pub tally: Tally,
     /// How long those took that are over, shortest first.
@@ -56,10 +56,10 @@ impl Stats {
     fn add(&mut self, record: &RunRecord, tally: &Tally) {
         self.runs += 1;
         self.tally += tally;
-        let own = RunStanding::of(record);
-        match self.standing.iter_mut().find(|(standing, _)| *standing == own) {
+        let own = DisplayStatus::of(record);
+        match self.by_status.iter_mut().find(|(status, _)| *status == own) {
             Some((_, count)) => *count += 1,
-            None => self.standing.push((own, 1)),
+            None => self.by_status.push((own, 1)),
         }
         if record.status.is_final() {
             self.durations.push(record.updated.since(record.created));
@@ -70,24 +70,24 @@ impl Stats {
 
     fn finish(&mut self) {
         self.durations.sort_unstable();
-        let place = |standing: &RunStanding| RunStanding::ALL.iter().position(|one| one == standing);
-        self.standing.sort_by_key(|(standing, _)| place(standing));
+        let place = |status: &DisplayStatus| DisplayStatus::ALL.iter().position(|one| one == status);
+        self.by_status.sort_by_key(|(status, _)| place(status));
     }
 
-    /// How many completed.
+    /// Returns how many completed.
     #[must_use]
     pub fn completed(&self) -> u64 {
-        let completed = RunStanding::Status(RunStatus::Completed);
-        self.standing.iter().find(|(standing, _)| *standing == completed).map_or(0, |(_, count)| *count)
+        let completed = DisplayStatus::Status(RunStatus::Completed);
+        self.by_status.iter().find(|(status, _)| *status == completed).map_or(0, |(_, count)| *count)
     }
 
-    /// How long those took together that are over.
+    /// Returns how long those took together that are over.
     #[must_use]
     pub fn total_duration(&self) -> Duration {
         self.durations.iter().sum()
     }
 
-    /// How long one of them took: the middle, or between the two in the middle. `None` if none is over.
+    /// Returns how long one of them took: the middle, or between the two in the middle. `None` if none is over.
     #[must_use]
     pub fn median_duration(&self) -> Option<Duration> {
         let middle = self.durations.len() / 2;

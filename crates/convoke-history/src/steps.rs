@@ -1,4 +1,4 @@
-//! What kinds of steps a run is made of, as far as the outline kept with it says.
+//! Kinds of the steps of a run, from the outline kept with it.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub struct Steps {
 /// A step on the way to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stop<'a> {
+pub struct PathStep<'a> {
     /// The path up to here.
     pub path: &'a str,
     /// The name as it is written in paths, without its repetition.
@@ -50,7 +50,7 @@ impl Steps {
 
     /// The steps on the way to a path, outermost first.
     #[must_use]
-    pub fn along<'a>(&'a self, path: &'a Path) -> Vec<Stop<'a>> {
+    pub fn along<'a>(&'a self, path: &'a Path) -> Vec<PathStep<'a>> {
         let mut stops = Vec::new();
         let mut plain = String::with_capacity(path.as_str().len());
         let mut end = 0;
@@ -64,14 +64,19 @@ impl Steps {
             let (name, repetition) = (segment.written(), segment.repetition());
             plain.push_str(name);
             let kind = self.kinds.get(&plain).map(String::as_str);
-            stops.push(Stop { path: path.as_str().get(..end).unwrap_or_default(), name, repetition, kind });
+            stops.push(PathStep {
+                path: path.as_str().get(..end).unwrap_or_default(),
+                name,
+                repetition,
+                kind,
+            });
         }
         stops
     }
 
     /// The innermost step of one of these kinds on the way to a path.
     #[must_use]
-    pub fn innermost<'a>(&'a self, path: &'a Path, kinds: &[&str]) -> Option<Stop<'a>> {
+    pub fn innermost<'a>(&'a self, path: &'a Path, kinds: &[&str]) -> Option<PathStep<'a>> {
         self.along(path).into_iter().rev().find(|stop| stop.kind.is_some_and(|kind| kinds.contains(&kind)))
     }
 }

@@ -1,4 +1,4 @@
-//! What runs did, in sums.
+//! Counts of what runs did.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -7,7 +7,7 @@ use super::{Attempt, Conversations, Detail, Effect, Spent, effect};
 use convoke_core::Error;
 use convoke_core::store::{RunRecord, Store, read_entries};
 
-/// What one run did, or several did together.
+/// Counts of what one run did, or several did together.
 ///
 /// What a fork has from the run it branched off from is not counted: that run did it, and paid for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -118,7 +118,7 @@ fn entries_of_one_effect_become_one_effect_that_knows_its_numbers_and_duration()
     let [search, fetch] = &*history.effects else { panic!("two effects") };
     assert_eq!((search.first_seq(), search.last_seq()), (1, 3));
     assert_eq!(history.duration(search.current()), Some(Duration::from_secs(2)));
-    assert_eq!(search.standing(), Standing::Finished);
+    assert_eq!(search.status(), EffectStatus::Finished);
     let result = Some(ToolOutcome { content: "found".to_owned(), is_error: false });
     let arguments = json!({"q": 1});
     assert_eq!(search.current().detail, Detail::Tool { tool: "search".to_owned(), arguments, result });
@@ -156,7 +156,7 @@ fn a_call_without_an_end_is_in_doubt_only_if_nobody_holds_the_run() {
     journal.begin_tool(("main/pay", 0), "pay");
     journal.add(("main", 0), EffectKind::Sleep, Phase::Started, Some(json!({"secs": 5, "nanos": 0})), None);
     let history = journal.history(record(RunStatus::Running));
-    assert_eq!(history.effects[0].standing(), Standing::Begun);
+    assert_eq!(history.effects[0].status(), EffectStatus::Begun);
     assert!(history.is_in_doubt(&history.effects[0]));
     assert!(!history.is_in_doubt(&history.effects[1]), "a wait can simply go on");
 
@@ -174,14 +174,14 @@ fn a_failure_that_was_tried_again_is_kept_as_an_earlier_attempt() {
     journal.add(at, EffectKind::Custom, Phase::Finished, request(), Some(failed));
     journal.add(at, EffectKind::Custom, Phase::Superseded, None, None);
     let history = journal.history(record(RunStatus::Running));
-    assert_eq!(history.effects[0].standing(), Standing::Superseded);
+    assert_eq!(history.effects[0].status(), EffectStatus::Superseded);
 
     journal.add(at, EffectKind::Custom, Phase::Finished, request(), Some(json!({"ok": "receipt 7"})));
     let history = journal.history(record(RunStatus::Completed));
     let [charge] = &*history.effects else { panic!("one effect") };
     assert_eq!((charge.first_seq(), charge.last_seq(), charge.attempts.len()), (1, 3, 2));
     assert_eq!(charge.attempts[0].error.as_ref().map(ToString::to_string).as_deref(), Some("no network"));
-    assert_eq!((charge.standing(), charge.error()), (Standing::Finished, None));
+    assert_eq!((charge.status(), charge.error()), (EffectStatus::Finished, None));
     let phases: Vec<_> = history.timeline().iter().map(|moment| (moment.seq, moment.phase)).collect();
     assert_eq!(phases, [(1, Phase::Finished), (2, Phase::Superseded), (3, Phase::Finished)]);
 }
@@ -212,7 +212,7 @@ fn every_kind_of_effect_is_read_and_what_cannot_be_read_is_kept() {
     assert!(
         matches!(details[4], Detail::Unreadable { outcome: Some(Value::String(text)), .. } if text == "\"odd\"")
     );
-    assert_eq!(*details[5], Detail::Fate);
+    assert_eq!(*details[5], Detail::StepTimeout);
     assert!(history.effects[5].error().is_some());
 }
 
@@ -229,7 +229,7 @@ fn the_tree_sums_up_each_part_and_keeps_the_order_of_first_appearance() {
     assert_eq!(names, ["", "main", "b", "search", "a/1"]);
     assert_eq!(tree.root().duration, Some(Duration::from_secs(60)));
     assert_eq!(tree.root().spent.whole_cost(), Some(Money::from_cents(7)));
-    assert_eq!(tree.node(2).items, [Item::Node(3), Item::Effect(1)]);
+    assert_eq!(tree.node(2).items, [TreeItem::Node(3), TreeItem::Effect(1)]);
     assert_eq!((tree.node(2).spent.model_calls, tree.node(2).spent.tool_calls), (1, 1));
     assert_eq!(tree.node(2).duration, Some(Duration::from_secs(2)), "from the tool's start to the reply");
     assert_eq!(tree.node(4).duration, None, "when its only call began is not on record");
@@ -293,11 +293,11 @@ fn an_empty_journal_is_a_run_that_has_done_nothing() {
 
 /// What a chronicle tells, in short.
 fn told(history: &History) -> Vec<String> {
-    let short = |happening: &Happening<'_>| match happening.what {
-        What::Began => "began".to_owned(),
-        What::Resumed(why) => format!("{why:?}"),
-        What::Entry(moment) => moment.seq.to_string(),
-        What::Ended => "ended".to_owned(),
+    let short = |happening: &ChronicleEntry<'_>| match happening.event {
+        ChronicleEvent::Began => "began".to_owned(),
+        ChronicleEvent::Resumed(why) => format!("{why:?}"),
+        ChronicleEvent::Entry(moment) => moment.seq.to_string(),
+        ChronicleEvent::Ended => "ended".to_owned(),
     };
     history.chronicle().iter().map(short).collect()
 }

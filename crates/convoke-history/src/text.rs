@@ -1,4 +1,4 @@
-//! Text that others wrote, made safe to show.
+//! Untrusted text made safe to show.
 //!
 //! Models, tools and people put anything into a journal. What could move a cursor, recolour a screen or reorder a line is shown
 //! as what it is, on terminals and on pages alike.

@@ -1,12 +1,12 @@
-//! The journal in order.
+//! The timeline: the journal in order.
 
-use super::{Attempt, Effect, Mark};
+use super::{Attempt, Effect, EntryMark};
 use convoke_core::{Phase, Timestamp};
 
-/// One entry of the journal, and what it is about.
+/// An entry of the journal, and the effect it belongs to.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Moment<'a> {
+pub struct TimelineEntry<'a> {
     /// The entry's number.
     pub seq: u64,
     /// When it was written.
@@ -21,21 +21,21 @@ pub struct Moment<'a> {
     pub number: usize,
 }
 
-impl Moment<'_> {
+impl TimelineEntry<'_> {
     /// The entry's number and time.
     #[must_use]
-    pub fn mark(&self) -> Mark {
-        Mark { seq: self.seq, at: self.at }
+    pub fn mark(&self) -> EntryMark {
+        EntryMark { seq: self.seq, at: self.at }
     }
 }
 
-pub(super) fn of(effects: &[Effect]) -> Vec<Moment<'_>> {
-    let mut moments: Vec<Moment<'_>> = effects.iter().flat_map(moments_of).collect();
+pub(super) fn of(effects: &[Effect]) -> Vec<TimelineEntry<'_>> {
+    let mut moments: Vec<TimelineEntry<'_>> = effects.iter().flat_map(moments_of).collect();
     moments.sort_by_key(|moment| moment.seq);
     moments
 }
 
-fn moments_of(effect: &Effect) -> impl Iterator<Item = Moment<'_>> {
+fn moments_of(effect: &Effect) -> impl Iterator<Item = TimelineEntry<'_>> {
     effect.attempts.iter().zip(1..).flat_map(move |(attempt, number)| {
         let phases = [
             (attempt.begun, Phase::Started),
@@ -43,8 +43,8 @@ fn moments_of(effect: &Effect) -> impl Iterator<Item = Moment<'_>> {
             (attempt.superseded, Phase::Superseded),
         ];
         phases.into_iter().filter_map(move |(mark, phase)| {
-            let Mark { seq, at } = mark?;
-            Some(Moment { seq, at, phase, effect, attempt, number })
+            let EntryMark { seq, at } = mark?;
+            Some(TimelineEntry { seq, at, phase, effect, attempt, number })
         })
     })
 }

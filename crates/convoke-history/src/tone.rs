@@ -1,8 +1,8 @@
-//! What a piece of text means to its reader, for whoever gives it a colour, a class or a sign.
+//! Tones: the meaning of a piece of text, for whoever gives it a colour, a class or a sign.
 
 use convoke_core::RunStatus;
 
-/// What a piece of text means to its reader. A terminal has colours for it, a page classes.
+/// The meaning of a piece of text to its reader. A terminal has colours for it, a page classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tone {
     /// Nothing in particular.
@@ -34,7 +34,7 @@ impl Tone {
         }
     }
 
-    /// In one word, as a class of a page has it.
+    /// Returns its name, as a class of a page has it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

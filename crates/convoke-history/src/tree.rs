@@ -1,28 +1,28 @@
-//! The run by place: which part did what, how long it took and what it spent.
+//! The tree of a run: which part did what, how long it took and what it spent.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::{Effect, Mark, Spent, fork};
+use super::{Effect, EntryMark, Spent, fork};
 use convoke_core::store::RunRecord;
 use convoke_core::{Path, RunStatus, Segment};
 
 /// All parts of a run that left something in the journal. Steps without effects leave nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
 }
 
 /// A part of a run.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Node {
+pub struct TreeNode {
     /// Its name as the user wrote it, with `#2` for repetitions; empty for the run itself.
     pub name: String,
     /// Where it is.
     pub path: Path,
     /// What is in it, in the order of first appearance.
-    pub items: Vec<Item>,
+    pub items: Vec<TreeItem>,
     /// What it and everything below it spent.
     pub spent: Spent,
     /// How long it and everything below it took, from its first entry to its last. `None` if it has not ended, or if
@@ -30,9 +30,9 @@ pub struct Node {
     pub duration: Option<Duration>,
 }
 
-/// Something in a node.
+/// An item of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Item {
+pub enum TreeItem {
     /// An effect of this part itself, by its place in [`History::effects`](super::History::effects).
     Effect(usize),
     /// A part of it, for [`Tree::node`].
@@ -42,21 +42,21 @@ pub enum Item {
 impl Tree {
     /// The run itself.
     #[must_use]
-    pub fn root(&self) -> &Node {
+    pub fn root(&self) -> &TreeNode {
         &self.nodes[0]
     }
 
-    /// The node of an [`Item::Node`].
+    /// The node of an [`TreeItem::Node`].
     ///
     /// # Panics
     /// If the number is not from an item of this tree.
     #[must_use]
-    pub fn node(&self, number: usize) -> &Node {
+    pub fn node(&self, number: usize) -> &TreeNode {
         &self.nodes[number]
     }
 
-    /// All nodes, each after the one it is in.
-    pub fn nodes(&self) -> impl ExactSizeIterator<Item = &Node> {
+    /// Returns all nodes, each after the one it is in.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = &TreeNode> {
         self.nodes.iter()
     }
 
@@ -79,7 +79,7 @@ fn whole_duration(record: &RunRecord) -> Option<Duration> {
 
 /// A node that is not summed up yet.
 struct Draft {
-    node: Node,
+    node: TreeNode,
     parent: usize,
     span: Span,
 }
@@ -87,8 +87,8 @@ struct Draft {
 /// From where to where in the journal a node reaches.
 #[derive(Clone, Copy, Default)]
 struct Span {
-    first: Option<(Mark, bool)>,
-    last: Option<Mark>,
+    first: Option<(EntryMark, bool)>,
+    last: Option<EntryMark>,
     is_open: bool,
 }
 
@@ -112,7 +112,7 @@ impl Builder {
                 None => {
                     let new = self.drafts.len();
                     self.drafts.push(Draft::new(Segment::of(segment).to_string(), Path::from(&*at), place));
-                    self.drafts[place].node.items.push(Item::Node(new));
+                    self.drafts[place].node.items.push(TreeItem::Node(new));
                     self.places.insert(at.clone(), new);
                     new
                 }
@@ -121,7 +121,7 @@ impl Builder {
         place
     }
 
-    fn finish(mut self, record: &RunRecord) -> Vec<Node> {
+    fn finish(mut self, record: &RunRecord) -> Vec<TreeNode> {
         // Every node comes after the one it is in, so going backwards each is complete when it is added.
         for number in (1..self.drafts.len()).rev() {
             let (outer, inner) = self.drafts.split_at_mut(number);
@@ -137,12 +137,12 @@ impl Builder {
 
 impl Draft {
     fn new(name: String, path: Path, parent: usize) -> Self {
-        let node = Node { name, path, items: Vec::new(), spent: Spent::default(), duration: None };
+        let node = TreeNode { name, path, items: Vec::new(), spent: Spent::default(), duration: None };
         Self { node, parent, span: Span::default() }
     }
 
     fn add(&mut self, number: usize, effect: &Effect) {
-        self.node.items.push(Item::Effect(number));
+        self.node.items.push(TreeItem::Effect(number));
         self.node.spent += effect.spent();
         self.span.include(Span::of(effect));
     }
@@ -159,7 +159,7 @@ impl Span {
                 None => first.map(|mark| (mark, is_instant(effect))),
             },
             last: marks().max_by_key(|mark| mark.seq),
-            is_open: effect.standing() != super::Standing::Finished,
+            is_open: effect.status() != super::EffectStatus::Finished,
         }
     }
 

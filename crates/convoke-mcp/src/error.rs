@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use convoke_core::{Categorised, Category, Error};
+use convoke_core::{CategorisedError, Category, Error};
 
 /// What went wrong with a server, or with a call of one of its tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -182,7 +182,7 @@ impl McpError {
 
 impl From<McpError> for Error {
     fn from(error: McpError) -> Self {
-        Self::failed(Categorised::new(error.category(), error))
+        Self::failed(CategorisedError::new(error.category(), error))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A connection that executes nothing of what a file says.
+//! Hardened connections, which execute nothing of what a file says.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result};
 
-/// Whether a file of this kind has triggers of ours.
+/// The rule whether a file of this kind may have triggers of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Triggers {
     /// It has none, so none is run.

@@ -1,4 +1,4 @@
-//! A database that nobody else has open, to be copied and removed.
+//! Exclusive access to a database, to copy and remove it.
 //!
 //! Moving takes two steps, and a process can be killed between them: the copy is complete and in its place before the original goes.
 //! Whoever finds both has to say whether one is a copy of the other; nothing is lost in between.
@@ -20,21 +20,21 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_millis(200);
 
 /// A database that nobody else has open, and that nobody else can open until this is dropped.
 #[derive(Debug)]
-pub struct Exclusive {
+pub struct ExclusiveDatabase {
     place: PathBuf,
     connection: Connection,
 }
 
-/// What to do with a file that stands where a copy is to be.
+/// The treatment of a file that exists where a copy is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Existing {
+pub enum OnExisting {
     /// It stays, and there is no copy.
     Keep,
     /// The copy takes its place.
     Replace,
 }
 
-impl Exclusive {
+impl ExclusiveDatabase {
     /// Takes a database at a [`place`](crate::place) for this process alone. Give it only what is known to be ours.
     ///
     /// # Errors
@@ -58,20 +58,20 @@ impl Exclusive {
     ///
     /// # Errors
     /// If that cannot be done.
-    pub fn copy_to(&self, to: &Path, existing: Existing) -> io::Result<bool> {
+    pub fn copy_to(&self, to: &Path, existing: OnExisting) -> io::Result<bool> {
         let folder = to.parent().unwrap_or(Path::new("."));
         // Made for this user alone, and removed if it does not come to be used.
         let file = tempfile::Builder::new().prefix(".convoke-moving-").tempfile_in(folder)?;
         self.copy(file.path()).map_err(io::Error::other)?;
         file.as_file().sync_all()?;
         let placed = match existing {
-            Existing::Replace => file.persist(to),
-            Existing::Keep => file.persist_noclobber(to),
+            OnExisting::Replace => file.persist(to),
+            OnExisting::Keep => file.persist_noclobber(to),
         };
         match placed {
             Ok(_) => {}
             Err(failed)
-                if existing == Existing::Keep && failed.error.kind() == io::ErrorKind::AlreadyExists =>
+                if existing == OnExisting::Keep && failed.error.kind() == io::ErrorKind::AlreadyExists =>
             {
                 return Ok(false);
             }

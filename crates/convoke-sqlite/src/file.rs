@@ -1,17 +1,17 @@
-//! The file: where it is, whose it is, and what lies beside it.
+//! Checks of a database file: its path, its owner, and the files beside it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file is not opened.
+/// The reason why a file is not opened.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Untrusted {
+pub enum UntrustedFile {
     /// It is a link.
     #[error("{} is a link, and links are not followed: name the file itself", .0.display())]
     Link(PathBuf),
-    /// It is no regular file.
-    #[error("{} is no regular file: name another", .0.display())]
+    /// It is not a regular file.
+    #[error("{} is not a regular file: name another", .0.display())]
     Irregular(PathBuf),
     /// Another user owns it.
     #[error("{} belongs to another user (number {owner}), who could have written anything into it: use it as that user, or give it to \
@@ -45,7 +45,7 @@ pub fn place(path: &Path) -> io::Result<PathBuf> {
     };
     let place = folder.canonicalize()?.join(name);
     match place.is_symlink() {
-        true => Err(io::Error::new(io::ErrorKind::InvalidInput, Untrusted::Link(place))),
+        true => Err(io::Error::new(io::ErrorKind::InvalidInput, UntrustedFile::Link(place))),
         false => Ok(place),
     }
 }
@@ -54,13 +54,13 @@ pub fn place(path: &Path) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// Why it is not to be opened.
-pub fn examine(place: &Path) -> Result<(), Untrusted> {
+pub fn examine(place: &Path) -> Result<(), UntrustedFile> {
     let Ok(metadata) = place.symlink_metadata() else { return Ok(()) };
     if metadata.is_symlink() {
-        return Err(Untrusted::Link(place.to_owned()));
+        return Err(UntrustedFile::Link(place.to_owned()));
     }
     if !metadata.is_file() {
-        return Err(Untrusted::Irregular(place.to_owned()));
+        return Err(UntrustedFile::Irregular(place.to_owned()));
     }
     refuse_journal(place)?;
     owned(place, &metadata)
@@ -70,33 +70,33 @@ pub fn examine(place: &Path) -> Result<(), Untrusted> {
 ///
 /// # Errors
 /// If there is one.
-pub fn refuse_journal(place: &Path) -> Result<(), Untrusted> {
+pub fn refuse_journal(place: &Path) -> Result<(), UntrustedFile> {
     let journal = beside(place, "-journal");
     // Of an empty database SQLite rolls nothing back, and an empty journal has nothing in it.
     let is_empty =
         |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
     match journal.symlink_metadata().is_err() || is_empty(&journal) || is_empty(place) {
         true => Ok(()),
-        false => Err(Untrusted::Journal(journal)),
+        false => Err(UntrustedFile::Journal(journal)),
     }
 }
 
 #[cfg(unix)]
-fn owned(place: &Path, metadata: &std::fs::Metadata) -> Result<(), Untrusted> {
+fn owned(place: &Path, metadata: &std::fs::Metadata) -> Result<(), UntrustedFile> {
     use std::os::unix::fs::MetadataExt;
     // What belongs to root, root has put there.
     let (owner, trusted) = (metadata.uid(), [0, rustix::process::geteuid().as_raw()]);
     if !trusted.contains(&owner) {
-        return Err(Untrusted::Foreign { path: place.to_owned(), owner });
+        return Err(UntrustedFile::Foreign { path: place.to_owned(), owner });
     }
     if metadata.mode() & 0o002 != 0 {
-        return Err(Untrusted::Anybodys(place.to_owned()));
+        return Err(UntrustedFile::Anybodys(place.to_owned()));
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn owned(_: &Path, _: &std::fs::Metadata) -> Result<(), Untrusted> {
+fn owned(_: &Path, _: &std::fs::Metadata) -> Result<(), UntrustedFile> {
     Ok(())
 }
 

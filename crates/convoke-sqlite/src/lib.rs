@@ -21,6 +21,6 @@ mod file;
 mod schema;
 
 pub use connection::{Triggers, keep_journal_in_memory, open, switch_log_on};
-pub use exclusive::{Exclusive, Existing};
-pub use file::{Untrusted, beside, create_folder, examine, place, refuse_journal};
+pub use exclusive::{ExclusiveDatabase, OnExisting};
+pub use file::{UntrustedFile, beside, create_folder, examine, place, refuse_journal};
 pub use schema::Schema;

@@ -1,10 +1,10 @@
-//! Whether a database has exactly the tables that our own steps make.
+//! Comparison of a database's schema with the one our own migrations make.
 
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Result};
 
-/// Everything that is defined in a database: tables, indexes, triggers, views. What SQLite makes for itself does not count.
+/// The schema of a database: tables, indexes, triggers, views. What SQLite makes for itself does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schema {
     /// By kind and name: the table it belongs to, and how it is defined.
@@ -12,7 +12,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// What these steps make of an empty database.
+    /// The schema that these migrations make of an empty database.
     ///
     /// # Errors
     /// If a step cannot be done.
@@ -22,7 +22,7 @@ impl Schema {
         Self::of(&connection)
     }
 
-    /// What a database has.
+    /// Reads the schema of a database.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -38,7 +38,7 @@ impl Schema {
         Ok(Self { objects: objects.collect::<Result<_>>()? })
     }
 
-    /// In what another schema differs from this one, if it does: the first such thing, in words.
+    /// Describes the first difference of another schema from this one, if there is one.
     #[must_use]
     pub fn difference(&self, found: &Self) -> Option<String> {
         let extra = found.objects.keys().find(|key| !self.objects.contains_key(*key));

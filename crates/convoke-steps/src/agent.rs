@@ -1,4 +1,4 @@
-//! An agent that works on a question made of the state.
+//! The agent step: an agent that works on a question made of the state.
 
 use convoke_agent::{Agent, AgentResult};
 use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Transcript};

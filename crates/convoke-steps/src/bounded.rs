@@ -1,4 +1,4 @@
-//! Limits on a step, whatever it is.
+//! Limits and settings for any step.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ pub struct Bounded<T> {
     bounds: OnceLock<Bounds>,
 }
 
-/// What every step can be given. Of two limits of one kind the narrower one holds, of two settings the last one.
+/// Limits and settings for every step. Of two limits of one kind the narrower one holds, of two settings the last one.
 ///
 /// ```
 /// use convoke_core::{Error, Limits};

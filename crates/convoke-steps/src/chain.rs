@@ -1,8 +1,8 @@
-//! One step after another.
+//! The chain step: one step after another.
 
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, State, Step};
 
-use crate::on_error::{Member, Next, OnError};
+use crate::on_error::{AfterChild, Member, OnError};
 
 /// Runs steps one after another on the same state.
 ///
@@ -72,7 +72,7 @@ impl<S: Send + 'static> Step<S> for Chain<S> {
                 if let Some(publish) = self.publish {
                     publish(scope, state).await?;
                 }
-                if next == Next::Stop {
+                if next == AfterChild::Stop {
                     break;
                 }
             }

@@ -1,4 +1,4 @@
-//! One step out of several, chosen by a model.
+//! The classifier step: one step out of several, chosen by a model.
 
 use std::sync::Arc;
 
@@ -152,7 +152,7 @@ impl<S: Send + 'static> Step<S> for Classifier<S> {
             let model = self.question.model_for(scope)?;
             let reply = scope.model(&model, request, Visibility::Hidden).await?.whole()?;
             let (route, step) = self.choose(&reply.text()).map_err(Error::unusable_reply)?;
-            if scope.is_heard() {
+            if scope.has_listeners() {
                 scope.emit(EventKind::RouteSelected { route: route.to_owned() }).await;
             }
             scope.run(&**step, state).await

@@ -1,6 +1,6 @@
-//! What can go wrong with typed steps themselves.
+//! Errors of typed steps.
 
-/// A step could not do what it is for.
+/// An error of a typed step.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepsError {
@@ -10,7 +10,7 @@ pub enum StepsError {
     /// A classifier's answer was empty.
     #[error("empty classification response; ask for exactly one of the labels")]
     EmptyClassification,
-    /// A classifier's answer is no label.
+    /// A classifier's answer is not one of its labels.
     #[error("unknown classification: {label:?}; the labels are {known}. Add a route for it, or `otherwise`")]
     UnknownClassification {
         /// The answer.
@@ -55,7 +55,7 @@ pub enum StepsError {
 #[error("building arguments: {0}")]
 pub struct ArgumentsError(#[source] pub(crate) Box<dyn std::error::Error + Send + Sync>);
 
-/// Steps that cannot be put together like this.
+/// An error in how steps are put together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {

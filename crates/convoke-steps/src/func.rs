@@ -32,19 +32,19 @@ pub struct Func<S> {
 /// });
 /// let forget = func("forget", |number: &mut u64| *number = 0);
 /// ```
-pub fn func<S, R: Ending>(
+pub fn func<S, R: IntoStepResult>(
     name: impl Into<String>,
     function: impl Fn(&mut S) -> R + Send + Sync + 'static,
 ) -> Func<S> {
     Func { name: name.into(), function: Box::new(move |state| function(state).into_result()) }
 }
 
-/// What a step's function gives back: nothing, or whether it went well. Never implemented by hand.
+/// The result of a step's function: nothing, or whether it succeeded. Never implemented by hand.
 #[diagnostic::on_unimplemented(
     message = "a step's function gives back nothing, or a `Result<(), E>`, not `{Self}`",
     note = "what a step comes to is kept in its state: put it there"
 )]
-pub trait Ending {
+pub trait IntoStepResult {
     /// Whether it went well.
     ///
     /// # Errors
@@ -52,13 +52,13 @@ pub trait Ending {
     fn into_result(self) -> Result<(), Error>;
 }
 
-impl Ending for () {
+impl IntoStepResult for () {
     fn into_result(self) -> Result<(), Error> {
         Ok(())
     }
 }
 
-impl<E: Into<Boxed>> Ending for Result<(), E> {
+impl<E: Into<Boxed>> IntoStepResult for Result<(), E> {
     fn into_result(self) -> Result<(), Error> {
         self.map_err(Error::failed)
     }
@@ -94,7 +94,7 @@ impl<'a, S, F, Fut> AsyncFunction<'a, S> for F
 where
     S: 'a,
     F: Fn(&'a Scope, &'a mut S) -> Fut + Send + Sync,
-    Fut: Future<Output: Ending> + Send + 'a,
+    Fut: Future<Output: IntoStepResult> + Send + 'a,
 {
     fn call(&self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
         let future = self(scope, state);

@@ -1,12 +1,12 @@
-//! What a fan-out needs of its branches.
+//! Join rules: what a fan-out needs of its branches.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::BuildError;
-use crate::fan::{BranchEnd, Progress};
+use crate::fan::{BranchEnd, BranchProgress};
 
-/// What a fan-out needs of its branches, and what becomes of those it no longer needs.
+/// The join rule of a fan-out: what it needs of its branches, and what becomes of those it no longer needs.
 ///
 /// There is no default: whoever joins branches says what happens when one fails.
 ///
@@ -22,12 +22,12 @@ use crate::fan::{BranchEnd, Progress};
 #[derive(Clone)]
 pub struct Join {
     pub(crate) requirement: Requirement,
-    pub(crate) rest: Rest,
+    pub(crate) rest: RemainingBranches,
 }
 
-/// What becomes of branches whose outcome no longer matters.
+/// The treatment of branches whose outcome no longer matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rest {
+pub enum RemainingBranches {
     /// They are cancelled, and waited for.
     Cancel,
     /// They finish.
@@ -40,7 +40,7 @@ pub(crate) enum Requirement {
     AtLeast(usize),
     KeepSucceeded,
     Named(Vec<String>),
-    When(Arc<dyn Fn(&Progress<'_>) -> bool + Send + Sync>),
+    When(Arc<dyn Fn(&BranchProgress<'_>) -> bool + Send + Sync>),
 }
 
 /// Half a [`Join`]: it still has to say what becomes of the rest.
@@ -48,16 +48,16 @@ pub(crate) enum Requirement {
 pub struct JoinWithoutRest(Requirement);
 
 impl JoinWithoutRest {
-    /// As soon as the outcome is certain, branches that still run are cancelled.
+    /// Cancels branches that still run as soon as the outcome is certain.
     #[must_use]
     pub fn cancel_rest(self) -> Join {
-        Join { requirement: self.0, rest: Rest::Cancel }
+        Join { requirement: self.0, rest: RemainingBranches::Cancel }
     }
 
-    /// All branches finish, whatever the others do.
+    /// Lets all branches finish, whatever the others do.
     #[must_use]
     pub fn finish_rest(self) -> Join {
-        Join { requirement: self.0, rest: Rest::Finish }
+        Join { requirement: self.0, rest: RemainingBranches::Finish }
     }
 }
 
@@ -67,12 +67,12 @@ impl Join {
         JoinWithoutRest(Requirement::All)
     }
 
-    /// One branch must succeed.
+    /// Requires one branch to succeed.
     pub fn any() -> JoinWithoutRest {
         Self::at_least(1)
     }
 
-    /// So many branches must succeed.
+    /// Requires so many branches to succeed.
     pub fn at_least(branches: usize) -> JoinWithoutRest {
         JoinWithoutRest(Requirement::AtLeast(branches))
     }
@@ -80,11 +80,11 @@ impl Join {
     /// Goes on with whatever succeeded, be it nothing; all branches finish.
     #[must_use]
     pub fn keep_succeeded() -> Self {
-        Self { requirement: Requirement::KeepSucceeded, rest: Rest::Finish }
+        Self { requirement: Requirement::KeepSucceeded, rest: RemainingBranches::Finish }
     }
 
     /// Goes on as soon as the condition on which branches have succeeded or failed holds; fails if it never does.
-    pub fn when(condition: impl Fn(&Progress<'_>) -> bool + Send + Sync + 'static) -> JoinWithoutRest {
+    pub fn when(condition: impl Fn(&BranchProgress<'_>) -> bool + Send + Sync + 'static) -> JoinWithoutRest {
         JoinWithoutRest(Requirement::When(Arc::new(condition)))
     }
 
@@ -121,10 +121,10 @@ impl Join {
     /// Whether the outcome is certain, and which it is. Only a condition needs to see every branch.
     pub(crate) fn verdict<'a>(
         &self,
-        tally: Tally,
-        progress: impl FnOnce() -> Progress<'a>,
-    ) -> Option<Verdict> {
-        let Tally { total, succeeded, failed } = tally;
+        tally: BranchTally,
+        progress: impl FnOnce() -> BranchProgress<'a>,
+    ) -> Option<JoinVerdict> {
+        let BranchTally { total, succeeded, failed } = tally;
         let over = succeeded + failed == total;
         let (met, hopeless) = match &self.requirement {
             Requirement::All => (succeeded == total, failed > 0),
@@ -141,8 +141,8 @@ impl Join {
             Requirement::When(condition) => (condition(&progress()), over),
         };
         match (met, hopeless) {
-            (true, _) => Some(Verdict::Met),
-            (false, true) => Some(Verdict::Hopeless),
+            (true, _) => Some(JoinVerdict::Met),
+            (false, true) => Some(JoinVerdict::Hopeless),
             (false, false) => None,
         }
     }
@@ -163,14 +163,14 @@ impl std::fmt::Debug for Join {
 
 /// How many branches there are, and how many of them are over.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Tally {
+pub(crate) struct BranchTally {
     pub(crate) total: usize,
     pub(crate) succeeded: usize,
     pub(crate) failed: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum JoinVerdict {
     Met,
     Hopeless,
 }

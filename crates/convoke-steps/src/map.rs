@@ -1,4 +1,4 @@
-//! The same step for every item of a collection.
+//! The map step: the same step for every item of a collection.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step};
 
 use crate::Join;
-use crate::fan::{Branch, End, fan_out};
+use crate::fan::{Branch, BranchOutcome, fan_out};
 
 /// Runs the same step for every item of a collection, so many at once, and collects the items it made of them.
 ///
@@ -29,12 +29,12 @@ pub struct Map<S, T> {
 }
 
 type Items<S, T> = Box<dyn Fn(&S) -> Vec<T> + Send + Sync>;
-type Collect<S, T> = Box<dyn Fn(&mut S, Vec<Mapped<T>>) + Send + Sync>;
+type Collect<S, T> = Box<dyn Fn(&mut S, Vec<MappedItem<T>>) + Send + Sync>;
 
-/// What became of one item.
+/// The result for one item.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Mapped<T> {
+pub struct MappedItem<T> {
     /// The item's place in the collection.
     pub index: usize,
     /// What the step made of it, or why it could not.
@@ -49,7 +49,7 @@ impl<S: Send + 'static, T: Send + 'static> Map<S, T> {
         join: Join,
         items: impl Fn(&S) -> Vec<T> + Send + Sync + 'static,
         body: impl Step<T> + 'static,
-        collect: impl Fn(&mut S, Vec<Mapped<T>>) + Send + Sync + 'static,
+        collect: impl Fn(&mut S, Vec<MappedItem<T>>) + Send + Sync + 'static,
     ) -> Self {
         Self {
             name: name.into(),
@@ -83,9 +83,9 @@ impl<S: Send + 'static, T: Send + 'static> Step<S> for Map<S, T> {
                 fan_out(scope, &self.join, self.limit, branches).await?.into_iter().enumerate()
             {
                 match branch.end {
-                    End::Succeeded(item) => mapped.push(Mapped { index, result: Ok(item) }),
-                    End::Failed(error) => mapped.push(Mapped { index, result: Err(error) }),
-                    End::Stopped(_) | End::Abandoned => {}
+                    BranchOutcome::Succeeded(item) => mapped.push(MappedItem { index, result: Ok(item) }),
+                    BranchOutcome::Failed(error) => mapped.push(MappedItem { index, result: Err(error) }),
+                    BranchOutcome::Stopped(_) | BranchOutcome::Abandoned => {}
                 }
             }
             (self.collect)(state, mapped);

@@ -1,11 +1,11 @@
-//! Several sources of the same thing, merged into one.
+//! The merge step: several sources of the same thing, merged into one.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step};
 
-use crate::fan::{Branch, End, fan_out};
+use crate::fan::{Branch, BranchOutcome, fan_out};
 use crate::{BuildError, Join};
 
 /// Runs several steps that give the same kind of thing, and merges what those that finished gave.
@@ -34,7 +34,7 @@ pub struct Merge<S, B> {
 #[must_use = "a builder does nothing until `merge` finishes it"]
 pub struct MergeBuilder<S, B>(Parts<S, B>);
 
-type MergeFunction<S, B> = Box<dyn Fn(&mut S, Vec<Merged<B>>) -> Result<(), Error> + Send + Sync>;
+type MergeFunction<S, B> = Box<dyn Fn(&mut S, Vec<MergedSource<B>>) -> Result<(), Error> + Send + Sync>;
 
 struct Parts<S, B> {
     name: String,
@@ -44,10 +44,10 @@ struct Parts<S, B> {
     limit: Option<NonZeroUsize>,
 }
 
-/// What one source gave.
+/// The value of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Merged<B> {
+pub struct MergedSource<B> {
     /// The source's name.
     pub source: String,
     /// What it gave.
@@ -90,7 +90,7 @@ impl<S: Send + 'static, B: Send + 'static> MergeBuilder<S, B> {
     /// If two sources have the same name, or the join needs sources that are not there.
     pub fn merge<E>(
         self,
-        merge: impl Fn(&mut S, Vec<Merged<B>>) -> Result<(), E> + Send + Sync + 'static,
+        merge: impl Fn(&mut S, Vec<MergedSource<B>>) -> Result<(), E> + Send + Sync + 'static,
     ) -> Result<Merge<S, B>, BuildError>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -114,8 +114,8 @@ impl<S: Send + 'static, B: Send + 'static> Step<S> for Merge<S, B> {
         Box::pin(async move {
             let mut finished = Vec::new();
             for branch in fan_out(scope, join, *limit, branches).await? {
-                if let End::Succeeded(value) = branch.end {
-                    finished.push(Merged { source: branch.name.to_string(), value });
+                if let BranchOutcome::Succeeded(value) = branch.end {
+                    finished.push(MergedSource { source: branch.name.to_string(), value });
                 }
             }
             (self.merge)(state, finished)

@@ -1,4 +1,4 @@
-//! What happens when one particular step fails.
+//! Error handling for one step of a chain or loop.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use convoke_core::{Error, Path, Recovery, Scope, SharedStep, Step};
 use crate::RetryPolicy;
 use crate::retry::Retry;
 
-/// What happens when one particular step fails. Says more than the run's policy, and is not asked about stops.
+/// The handling of errors of one particular step. Takes precedence over the run's policy, and is not asked about stops.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum OnError<S> {
@@ -50,7 +50,7 @@ pub(crate) struct Member<S> {
 
 /// What the parent does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum AfterChild {
     /// The child completed.
     Go,
     /// The child failed and that does no harm.
@@ -69,7 +69,7 @@ impl<S: Send + 'static> Member<S> {
     }
 
     /// Runs the child and copes with its failure.
-    pub(crate) async fn run(&self, scope: &Scope, state: &mut S) -> Result<Next, Error> {
+    pub(crate) async fn run(&self, scope: &Scope, state: &mut S) -> Result<AfterChild, Error> {
         let child = self.open(scope)?;
         self.run_in(&child, scope, state).await
     }
@@ -79,27 +79,32 @@ impl<S: Send + 'static> Member<S> {
         open(&self.step, scope)
     }
 
-    pub(crate) async fn run_in(&self, child: &Scope, scope: &Scope, state: &mut S) -> Result<Next, Error> {
+    pub(crate) async fn run_in(
+        &self,
+        child: &Scope,
+        scope: &Scope,
+        state: &mut S,
+    ) -> Result<AfterChild, Error> {
         let name = self.step.name();
-        let Err(error) = child.composing().enter(&*self.step, state).await else { return Ok(Next::Go) };
+        let Err(error) = child.composing().enter(&*self.step, state).await else { return Ok(AfterChild::Go) };
         match self.recovery(scope, child.path(), &error) {
             Recovery::Fail => match &self.on_error {
                 Some(OnError::Fallback(other)) if !error.passes(child.path()) => {
                     scope.composing().emit_skipped(child.path(), &error).await;
                     let spare = open(other, scope)?;
                     let fallen = spare.composing().enter(&**other, state).await;
-                    fallen.map(|()| Next::Go).map_err(|error| error.in_step(other.name(), spare.path()))
+                    fallen.map(|()| AfterChild::Go).map_err(|error| error.in_step(other.name(), spare.path()))
                 }
                 _ => Err(error.in_step(name, child.path())),
             },
             Recovery::FailWith(other) => Err(other.in_step(name, child.path())),
             Recovery::Continue => {
                 scope.composing().emit_skipped(child.path(), &error).await;
-                Ok(Next::Skip)
+                Ok(AfterChild::Skip)
             }
             Recovery::Stop => {
                 scope.composing().emit_skipped(child.path(), &error).await;
-                Ok(Next::Stop)
+                Ok(AfterChild::Stop)
             }
         }
     }

@@ -1,11 +1,11 @@
-//! Different steps side by side.
+//! The parallel step: different steps side by side.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use convoke_core::{BoxFuture, Error, Nature, Outline, Scope, SharedStep, Step};
 
-use crate::fan::{Branch, End, Ended, fan_out};
+use crate::fan::{Branch, BranchOutcome, FinishedBranch, fan_out};
 use crate::{BuildError, Join};
 
 /// Runs different steps side by side, each on a state of its own, and joins what they did in declared order.
@@ -42,7 +42,7 @@ pub struct ParallelBuilder<S>(Parallel<S>);
 type Apply<S> = Box<dyn FnOnce(&mut S) + Send>;
 type Finally<S> = Box<dyn Fn(&mut S, &BranchReport) -> Result<(), Error> + Send + Sync>;
 
-/// What became of the branches, in declared order.
+/// A report on the branches, in declared order.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct BranchReport {
@@ -91,14 +91,14 @@ impl<S: Send + 'static> Parallel<S> {
         ParallelBuilder(Self { name: name.into(), join, branches: Vec::new(), finally: None, limit: None })
     }
 
-    fn report(ended: &[Ended<Apply<S>>]) -> BranchReport {
+    fn report(ended: &[FinishedBranch<Apply<S>>]) -> BranchReport {
         let mut report = BranchReport::default();
         for branch in ended {
             let name = branch.name.to_string();
             match &branch.end {
-                End::Succeeded(_) => report.succeeded.push(name),
-                End::Failed(error) => report.failed.push((name, error.clone())),
-                End::Stopped(_) | End::Abandoned => report.abandoned.push(name),
+                BranchOutcome::Succeeded(_) => report.succeeded.push(name),
+                BranchOutcome::Failed(error) => report.failed.push((name, error.clone())),
+                BranchOutcome::Stopped(_) | BranchOutcome::Abandoned => report.abandoned.push(name),
             }
         }
         report
@@ -170,7 +170,7 @@ impl<S: Send + 'static> Step<S> for Parallel<S> {
             let ended = fan_out(scope, &self.join, self.limit, branches).await?;
             let report = Self::report(&ended);
             for branch in ended {
-                if let End::Succeeded(apply) = branch.end {
+                if let BranchOutcome::Succeeded(apply) = branch.end {
                     apply(state);
                 }
             }

@@ -1,8 +1,8 @@
-//! A model asked once.
+//! The prompt step: a model asked once.
 
 use std::sync::Arc;
 
-use convoke_agent::{InvalidSchema, Shape};
+use convoke_agent::{AnswerShape, InvalidSchema};
 use convoke_core::{
     BoxFuture, Error, Message, Model, ModelParams, ModelRequest, Scope, Step, Transcript, Visibility,
 };
@@ -94,7 +94,7 @@ impl<S: Send + 'static> PromptBuilder<S> {
         T: DeserializeOwned + JsonSchema + Send + 'static,
         F: for<'a> Fn(&'a mut S) -> &'a mut T + Send + Sync + 'static,
     {
-        self.with(Json { field, shape: Shape::of() })
+        self.with(Json { field, shape: AnswerShape::of() })
     }
 
     /// Keeps the answer nowhere: whoever listens has seen it.
@@ -166,7 +166,7 @@ where
 
 struct Json<F, T> {
     field: F,
-    shape: Result<Shape<T>, InvalidSchema>,
+    shape: Result<AnswerShape<T>, InvalidSchema>,
 }
 
 impl<S, T, F> Target<S> for Json<F, T>

@@ -1,11 +1,11 @@
-//! A step again and again.
+//! The loop step: a step again and again.
 
 use convoke_core::{BoxFuture, Error, EventKind, Nature, Outline, Scope, Step};
 
 use crate::StepsError;
-use crate::on_error::{Member, Next, OnError};
+use crate::on_error::{AfterChild, Member, OnError};
 
-/// How often a loop goes round at most, unless it is told otherwise.
+/// The default limit of a loop's iterations.
 pub const DEFAULT_MAX_ITERATIONS: u64 = 10;
 
 /// Runs a step until a condition holds, at most so many times.
@@ -111,13 +111,13 @@ impl<S: Send + 'static> Step<S> for Loop<S> {
             }
             for round in 1..=self.max_iterations {
                 let body = self.body.open(scope)?;
-                if scope.is_heard() {
+                if scope.has_listeners() {
                     scope.emit(EventKind::LoopIteration { iteration: round }).await;
                 }
                 match self.body.run_in(&body, scope, state).await? {
-                    Next::Go if self.is_done(state, round) => return Ok(()),
-                    Next::Go | Next::Skip => {}
-                    Next::Stop => return Ok(()),
+                    AfterChild::Go if self.is_done(state, round) => return Ok(()),
+                    AfterChild::Go | AfterChild::Skip => {}
+                    AfterChild::Stop => return Ok(()),
                 }
             }
             match self.exit {

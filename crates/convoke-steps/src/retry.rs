@@ -1,4 +1,4 @@
-//! A step again if it failed for a reason that may pass.
+//! The retry step: a step again if it failed for a transient reason.
 
 use convoke_core::{Bounds, BoxFuture, Category, Error, EventKind, Nature, Outline, Scope, SharedStep, Step};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::RetryPolicy;
 ///
 /// let step = func("flaky", |_: &mut u32| Err(Error::transient("try again")));
 /// let retry = Retry::new(step, RetryPolicy::attempts(3)?);
-/// # Ok::<(), convoke_steps::InvalidRetry>(())
+/// # Ok::<(), convoke_steps::InvalidRetryPolicy>(())
 /// ```
 pub struct Retry<S> {
     name: String,
@@ -69,7 +69,7 @@ impl<S: Send + 'static> Retry<S> {
 
     async fn attempts(&self, scope: &Scope, state: &mut S) -> Result<(), Error> {
         let maximum = self.policy.max_attempts();
-        let again = Again(Arc::clone(&self.step));
+        let again = NextAttempt(Arc::clone(&self.step));
         let step: &dyn Step<S> = if self.in_place { &again } else { &*self.step };
         scope.composing().begin_attempts();
         let mut first: Option<Scope> = None;
@@ -80,7 +80,7 @@ impl<S: Send + 'static> Retry<S> {
                 Some(first) => Some(scope.composing().open_again(step, first)?),
             };
             first.get_or_insert_with(|| child.clone().unwrap_or_else(|| scope.clone()));
-            if scope.is_heard() {
+            if scope.has_listeners() {
                 scope.emit(EventKind::RetryAttempt { attempt }).await;
             }
             let before = self.copy.map(|copy| copy(state));
@@ -89,7 +89,7 @@ impl<S: Send + 'static> Retry<S> {
                 None => scope.composing().inline(&*self.step, state).await,
             };
             let Err(error) = result else {
-                if scope.is_heard() {
+                if scope.has_listeners() {
                     scope.emit(EventKind::RetrySucceeded { attempt }).await;
                 }
                 return Ok(());
@@ -101,8 +101,8 @@ impl<S: Send + 'static> Retry<S> {
                 *state = before;
             }
             // Journals of older versions have attempts after errors whose words they went by.
-            let retryable = error.category() == Category::Transient || scope.composing().went_on();
-            if scope.is_heard() {
+            let retryable = error.category() == Category::Transient || scope.composing().has_later_effects();
+            if scope.has_listeners() {
                 let text = error.to_string();
                 scope.emit(EventKind::RetryFailed { attempt, error: text.clone(), retryable }).await;
                 if retryable && attempt == maximum {
@@ -122,7 +122,7 @@ impl<S: Send + 'static> Retry<S> {
         let chance = (scope.random() >> 11) as f64 / (1_u64 << 53) as f64;
         let planned = self.policy.delay(attempt - 1, chance);
         let delay = planned.max(error.retry_after().unwrap_or_default());
-        if scope.is_heard() {
+        if scope.has_listeners() {
             scope.emit(EventKind::RetryScheduled { attempt, delay }).await;
         }
         scope.sleep(delay).await
@@ -159,9 +159,9 @@ impl<S: Send + 'static> Step<S> for Retry<S> {
 }
 
 /// A later attempt within what bounds all of them.
-struct Again<S>(SharedStep<S>);
+struct NextAttempt<S>(SharedStep<S>);
 
-impl<S: Send + 'static> Step<S> for Again<S> {
+impl<S: Send + 'static> Step<S> for NextAttempt<S> {
     fn name(&self) -> &str {
         AGAIN
     }

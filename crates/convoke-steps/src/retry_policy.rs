@@ -1,4 +1,4 @@
-//! How often to try, and how long to wait in between.
+//! Retry policies: how often to try, and how long to wait in between.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_core::{Backoff, Error};
 use serde::{Deserialize, Serialize};
 
-/// How often to try, and how long to wait in between: exponential, with jitter, never shorter than the other side asked.
+/// A retry policy: how often to try, and how long to wait in between: exponential, with jitter, never shorter than the other side asked.
 ///
 /// ```
 /// use convoke_steps::RetryPolicy;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(policy.delay(0, 0.5), Duration::from_millis(100));
 /// assert_eq!(policy.delay(3, 0.5), Duration::from_millis(800));
 /// assert!(RetryPolicy::attempts(0).is_err());
-/// # Ok::<(), convoke_steps::InvalidRetry>(())
+/// # Ok::<(), convoke_steps::InvalidRetryPolicy>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetryPolicy {
@@ -27,13 +27,13 @@ pub struct RetryPolicy {
     jitter: f64,
 }
 
-/// Zero attempts: nothing would ever be done.
+/// The error of a policy with zero attempts: nothing would ever be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a retry needs at least one attempt; the first call counts")]
-pub struct InvalidRetry;
+pub struct InvalidRetryPolicy;
 
-impl From<InvalidRetry> for Error {
-    fn from(error: InvalidRetry) -> Self {
+impl From<InvalidRetryPolicy> for Error {
+    fn from(error: InvalidRetryPolicy) -> Self {
         Self::failed(error)
     }
 }
@@ -52,12 +52,12 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// So many attempts, the first included.
+    /// A policy of so many attempts, the first included.
     ///
     /// # Errors
     /// If there would be none.
-    pub fn attempts(attempts: u32) -> Result<Self, InvalidRetry> {
-        Ok(Self { attempts: NonZeroU32::new(attempts).ok_or(InvalidRetry)?, ..Self::default() })
+    pub fn attempts(attempts: u32) -> Result<Self, InvalidRetryPolicy> {
+        Ok(Self { attempts: NonZeroU32::new(attempts).ok_or(InvalidRetryPolicy)?, ..Self::default() })
     }
 
     /// Sets the first wait.
@@ -88,13 +88,13 @@ impl RetryPolicy {
         self
     }
 
-    /// How often to try.
+    /// Returns how often to try.
     #[must_use]
     pub fn max_attempts(&self) -> u32 {
         self.attempts.get()
     }
 
-    /// How long to wait after the `failed`-th failure, counted from 0. `chance` is a random number from 0 to 1.
+    /// Returns how long to wait after the `failed`-th failure, counted from 0. `chance` is a random number from 0 to 1.
     #[must_use]
     pub fn delay(&self, failed: u32, chance: f64) -> Duration {
         let backoff = Backoff::doubling(self.initial, self.maximum).multiplier(self.multiplier);

@@ -1,4 +1,4 @@
-//! One step out of several, chosen by the state.
+//! The router step: one step out of several, chosen by the state.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl<S: Send + 'static> Step<S> for Router<S> {
     fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut S) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let (route, step) = self.choose(state).map_err(Error::failed)?;
-            if scope.is_heard() {
+            if scope.has_listeners() {
                 scope.emit(EventKind::RouteSelected { route: route.to_owned() }).await;
             }
             scope.run(&**step, state).await

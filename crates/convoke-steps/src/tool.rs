@@ -1,10 +1,10 @@
-//! A tool called with arguments made of the state.
+//! The tool step: a tool called with arguments made of the state.
 
 use std::sync::Arc;
 
 use convoke_core::{
-    BoxFuture, Categorised, Error, Execution, IdempotencyKey, RecordedError, Scope, Step, Tool, ToolCall,
-    Toolset,
+    BoxFuture, CategorisedError, Error, Execution, IdempotencyKey, RecordedError, Scope, Step, Tool,
+    ToolCall, Toolset,
 };
 use serde::Serialize;
 
@@ -127,7 +127,7 @@ impl<S: Send + 'static, A: Serialize + Send + 'static> Step<S> for ToolStep<S, A
 /// The step's error, which is tried again if the tool's failure may pass.
 fn failed(tool: String, failure: &RecordedError) -> Error {
     let error = StepsError::ToolFailed { tool, content: failure.to_string() };
-    let error = Categorised::new(failure.category(), error);
+    let error = CategorisedError::new(failure.category(), error);
     Error::failed(match failure.retry_after() {
         Some(wait) => error.with_retry_after(wait),
         None => error,

@@ -1,4 +1,4 @@
-//! What a fan-out needs of its branches, and what becomes of the rest.
+//! Join rules: what a fan-out needs of its branches, and what becomes of the rest.
 
 use crate::common::events::told;
 use crate::common::gauge::Gauge;

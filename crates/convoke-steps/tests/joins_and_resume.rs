@@ -1,4 +1,4 @@
-//! What was decided about branches stays decided when the run is resumed.
+//! Decisions about branches, kept when the run is resumed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! A step again and again.
+//! Loops: a step again and again.
 
 use std::sync::{Arc, Mutex};
 

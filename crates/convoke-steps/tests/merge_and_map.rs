@@ -4,7 +4,8 @@ use crate::common::gauge::Gauge;
 use crate::common::{Oops, Trail, add, at_once, failed_branches, fails, millis, run, run_on, slow, watch};
 use convoke_core::{Error, RunStatus, Runtime};
 use convoke_steps::{
-    BuildError, Chain, Func, Join, Map, Mapped, Merge, MergeBuilder, Merged, StepExt, func, task_boxed,
+    BuildError, Chain, Func, Join, Map, MappedItem, Merge, MergeBuilder, MergedSource, StepExt, func,
+    task_boxed,
 };
 
 fn sources(join: Join) -> MergeBuilder<Trail, Trail> {
@@ -15,7 +16,7 @@ fn sources(join: Join) -> MergeBuilder<Trail, Trail> {
 }
 
 /// Leaves the names of the sources that finished.
-fn names(trail: &mut Trail, finished: Vec<Merged<Trail>>) -> Result<(), Error> {
+fn names(trail: &mut Trail, finished: Vec<MergedSource<Trail>>) -> Result<(), Error> {
     trail.text = finished.iter().map(|merged| merged.source.as_str()).collect::<Vec<_>>().join(",");
     assert!(finished.iter().all(|merged| merged.value.steps.last() == Some(&merged.source)));
     Ok(())
@@ -110,7 +111,7 @@ fn count_up(trail: &Trail) -> Vec<u64> {
     (1..=trail.count).collect()
 }
 
-fn tell(trail: &mut Trail, mapped: Vec<Mapped<u64>>) {
+fn tell(trail: &mut Trail, mapped: Vec<MappedItem<u64>>) {
     let told = mapped.iter().map(|item| match &item.result {
         Ok(number) => format!("{}: {number}", item.index),
         Err(error) => format!("{}: {error}", item.index),

@@ -1,4 +1,4 @@
-//! What happens when one particular step fails.
+//! Error handling for one particular step.
 
 use crate::common::events::told_of_steps;
 use crate::common::{Oops, Trail, add, blamed, fails, millis, run, slow, waits, watch};

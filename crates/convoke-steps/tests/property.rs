@@ -1,4 +1,4 @@
-//! What holds for any workflow, however it is put together.
+//! Properties of any workflow, however it is put together.
 
 use crate::common::Trail;
 use crate::common::stored::{Home, echo};

@@ -1,4 +1,4 @@
-//! A step again if it failed for a reason that may pass.
+//! Retries: a step again if it failed for a transient reason.
 
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,12 +9,12 @@ use crate::common::events::{end, told, told_of_steps};
 use crate::common::stored::{Home, echo};
 use crate::common::{Oops, Trail, add, fails, millis, run, run_on, watch, watch_on, with_model};
 use convoke_core::{
-    Answer, BoxFuture, Canceller, Categorised, Category, Error, EventKind, Invocation, ModelError, Repeat,
-    RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
+    Answer, BoxFuture, Canceller, CategorisedError, Category, Error, EventKind, Invocation, ModelError,
+    Repeat, RunStatus, Runtime, Tool, ToolCall, ToolEffect, ToolSpec, Toolset, Workflow,
 };
 use convoke_models::{Reply, ScriptedModel};
 use convoke_steps::{
-    Chain, Func, InvalidRetry, OnError, Retry, RetryPolicy, StepExt, ToolStep, func, prompt, task_boxed,
+    Chain, Func, InvalidRetryPolicy, OnError, Retry, RetryPolicy, StepExt, ToolStep, func, prompt, task_boxed,
 };
 use serde_json::{Value, json};
 
@@ -164,7 +164,8 @@ fn gains_127_jitter_stays_within_its_fraction() {
 async fn gains_128_the_longer_of_both_waits_counts() {
     for (asked, planned) in [(50, 10), (10, 50)] {
         let policy = RetryPolicy::attempts(2).unwrap().initial(millis(planned)).jitter(0.0);
-        let error = move || Categorised::new(Category::Transient, "busy").with_retry_after(millis(asked));
+        let error =
+            move || CategorisedError::new(Category::Transient, "busy").with_retry_after(millis(asked));
         let busy = func("busy", move |trail: &mut Trail| {
             trail.count += 1;
             if trail.count == 1 { Err(Error::failed(error())) } else { Ok(()) }
@@ -268,7 +269,7 @@ async fn gains_132_an_own_deadline_or_cancellation_is_never_tried_again() {
 
 #[test]
 fn gains_133_no_attempt_at_all_is_refused() {
-    assert_eq!(RetryPolicy::attempts(0), Err(InvalidRetry));
+    assert_eq!(RetryPolicy::attempts(0), Err(InvalidRetryPolicy));
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use crate::common::events::{end, must_be_well_formed};
 use crate::common::stored::{Home, echo, says};
 use crate::common::{Oops, Trail, at_once, millis};
 use convoke_core::{Error, Event, EventKind, RunStatus, Runtime, Scope, Workflow};
-use convoke_steps::{Chain, Func, Join, Map, Mapped, OnError, Parallel, StepExt, func, task};
+use convoke_steps::{Chain, Func, Join, Map, MappedItem, OnError, Parallel, StepExt, func, task};
 use tokio::sync::Notify;
 
 fn items(_: &Trail) -> Vec<Trail> {
@@ -24,7 +24,7 @@ fn picky() -> Func<Trail> {
     )
 }
 
-fn collect(trail: &mut Trail, mapped: Vec<Mapped<Trail>>) {
+fn collect(trail: &mut Trail, mapped: Vec<MappedItem<Trail>>) {
     for item in mapped {
         let item = item.result.map_or_else(|error| error.to_string(), |item| item.count.to_string());
         trail.steps.push(item);

@@ -1,4 +1,4 @@
-//! What both stores demand of a batch, and how they refuse one.
+//! Checks of batches and mail that both stores share.
 
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{Batch, NewMail};
@@ -43,14 +43,14 @@ fn must_take(pending: &PendingQuestion, given: &[Answer], answer: &Answer) -> Re
     }
 }
 
-/// Refuses mail that answers an open question if it is no answer that the question takes.
+/// Refuses mail that answers an open question if it is not an answer that the question takes.
 pub(crate) fn must_take_reply(
     pending: &PendingQuestion,
     given: &[Answer],
     mail: &NewMail,
 ) -> Result<(), StoreError> {
     let answer: Answer = serde_json::from_slice(&mail.payload).map_err(|error| {
-        StoreError::Failed(format!("what was sent to question `{}` is no answer: {error}", pending.id))
+        StoreError::Failed(format!("mail to question `{}` is not a valid answer: {error}", pending.id))
     })?;
     must_take(pending, given, &answer)
 }

@@ -12,13 +12,13 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod batch;
-#[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "memory is not shared with other processes"))]
-mod board;
 #[cfg(feature = "contract")]
 pub mod contract;
 #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "memory is not shared with other processes"))]
-mod holder;
+mod lease_owner;
 mod memory;
+#[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "memory is not shared with other processes"))]
+mod notifier;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

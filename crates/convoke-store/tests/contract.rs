@@ -11,28 +11,28 @@ use convoke_store::{MemoryStore, SqliteStore};
 struct Memory;
 
 impl Backend for Memory {
-    type Place = MemoryStore;
+    type Location = MemoryStore;
 
-    async fn place(&self) -> MemoryStore {
+    async fn location(&self) -> MemoryStore {
         MemoryStore::new()
     }
 
-    async fn open(&self, place: &MemoryStore) -> Arc<dyn Store> {
-        Arc::new(place.clone())
+    async fn open(&self, location: &MemoryStore) -> Arc<dyn Store> {
+        Arc::new(location.clone())
     }
 }
 
 struct Sqlite;
 
 impl Backend for Sqlite {
-    type Place = tempfile::TempDir;
+    type Location = tempfile::TempDir;
 
-    async fn place(&self) -> tempfile::TempDir {
+    async fn location(&self) -> tempfile::TempDir {
         tempfile::tempdir().unwrap()
     }
 
-    async fn open(&self, place: &tempfile::TempDir) -> Arc<dyn Store> {
-        Arc::new(SqliteStore::open(place.path().join("a folder/runs.db")).unwrap())
+    async fn open(&self, location: &tempfile::TempDir) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::open(location.path().join("a folder/runs.db")).unwrap())
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a store costs, in bytes of its file.
+//! The size of a store's file.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

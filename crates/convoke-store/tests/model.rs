@@ -11,7 +11,7 @@ use common::{entry, id};
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{
     AwaitedChannel, Batch, Generation, Lease, NewMail, NewRun, NextGeneration, OnBusy, Retention, RunChange,
-    RunQuery, Totals, Waits,
+    RunQuery, Totals, WaitConditions,
 };
 use convoke_core::{
     Answer, Blob, Digest, IdempotencyKey, Path, Question, RunId, RunStatus, Store, Timestamp,
@@ -236,7 +236,7 @@ fn some_batch(run: &RunId, next_seq: u64, batch: &SomeBatch) -> Batch {
         opened: batch.opened.iter().map(|(question, asked)| pending(run, *question, *asked)).collect(),
         closed: batch.closed.iter().map(|question| pending(run, *question, 0).id).collect(),
         change: batch.status.map(|status| RunChange {
-            waits: Waits {
+            waits: WaitConditions {
                 until: (status % 3 == 0).then(|| Timestamp::from_micros(9)),
                 channels: vec![AwaitedChannel {
                     name: channel_name(status % 2),

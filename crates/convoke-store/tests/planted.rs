@@ -1,4 +1,4 @@
-//! What somebody else has prepared: stores, journals and links that come with a folder, or that a command of a model has made.
+//! Planted files: stores, journals and links that come with a folder, or that a command of a model has made.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

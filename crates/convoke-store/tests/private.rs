@@ -1,4 +1,4 @@
-//! Who may read a store.
+//! File permissions of a store.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

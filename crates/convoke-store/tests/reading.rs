@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use common::{entry, new_run};
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, OnBusy, Retention, RunChange, RunQuery, Waits};
+use convoke_core::store::{Batch, OnBusy, Retention, RunChange, RunQuery, WaitConditions};
 use convoke_core::{Answer, Blob, Digest, IdempotencyKey, Question, RunStatus, Store, StoreError, Timestamp};
 use convoke_store::SqliteStore;
 use rusqlite::Connection;
@@ -128,7 +128,7 @@ async fn a_store_without_mail_is_read_as_it_is_and_its_answers_become_mail() {
     };
     let open = asked("open", Question::text("open?").quorum(2));
     let closed = asked("closed", Question::text("closed?"));
-    let waits = Waits::default();
+    let waits = WaitConditions::default();
     let (status, totals) = (RunStatus::Suspended, Default::default());
     let change = Some(RunChange { status, outcome: None, totals, worked: Default::default(), waits });
     store.append(&lease, Batch { opened: vec![open.clone()], change, ..Batch::default() }).await.unwrap();

@@ -6,7 +6,7 @@ mod common;
 use std::os::unix::fs::PermissionsExt;
 
 use common::{Hands, call};
-use convoke_core::{AccessMode, IdempotencyKey, Origin, Reconciled, Repeat, RunId, ToolEffect};
+use convoke_core::{AccessMode, IdempotencyKey, Origin, Reconciliation, Repeat, RunId, ToolEffect};
 use serde_json::{Value, json};
 
 #[tokio::test]
@@ -424,31 +424,31 @@ async fn an_interrupted_change_is_found_out_about() {
         async |name: &str, arguments| hands.tool(name).reconcile(&key, &arguments, None).await.unwrap();
     let edit = json!({"path": "a.txt", "old": "one", "new": "two"});
     hands.put("a.txt", "one");
-    assert_eq!(became("edit", edit.clone()).await, Reconciled::NotDone);
+    assert_eq!(became("edit", edit.clone()).await, Reconciliation::NotDone);
     hands.done("edit", edit.clone()).await;
-    assert!(matches!(became("edit", edit).await, Reconciled::Done(_)));
+    assert!(matches!(became("edit", edit).await, Reconciliation::Done(_)));
     let doubling = json!({"path": "a.txt", "old": "two", "new": "two two"});
-    assert_eq!(became("edit", doubling.clone()).await, Reconciled::NotDone, "the new text is not there");
+    assert_eq!(became("edit", doubling.clone()).await, Reconciliation::NotDone, "the new text is not there");
     hands.put("a.txt", "two two");
-    assert_eq!(became("edit", doubling).await, Reconciled::Unknown);
+    assert_eq!(became("edit", doubling).await, Reconciliation::Unknown);
     hands.put("a.txt", "two");
     let patch =
         json!({"path": "a.txt", "patch": "@@ -1 +1 @@\n-two\n\\ No newline\n+three\n\\ No newline\n"});
-    assert_eq!(became("patch", patch.clone()).await, Reconciled::NotDone);
+    assert_eq!(became("patch", patch.clone()).await, Reconciliation::NotDone);
     hands.done("patch", patch.clone()).await;
-    assert!(matches!(became("patch", patch).await, Reconciled::Done(_)));
+    assert!(matches!(became("patch", patch).await, Reconciliation::Done(_)));
     let mv = json!({"source": "a.txt", "destination": "b.txt"});
-    assert_eq!(became("mv", mv.clone()).await, Reconciled::NotDone);
+    assert_eq!(became("mv", mv.clone()).await, Reconciliation::NotDone);
     hands.done("mv", mv.clone()).await;
-    assert!(matches!(became("mv", mv).await, Reconciled::Done(_)));
+    assert!(matches!(became("mv", mv).await, Reconciliation::Done(_)));
     let rm = json!({"path": "b.txt"});
-    assert_eq!(became("rm", rm.clone()).await, Reconciled::Unknown, "another may have been made there");
+    assert_eq!(became("rm", rm.clone()).await, Reconciliation::Unknown, "another may have been made there");
     hands.done("rm", rm.clone()).await;
-    assert!(matches!(became("rm", rm).await, Reconciled::Done(_)));
+    assert!(matches!(became("rm", rm).await, Reconciliation::Done(_)));
 }
 
 /// What is known of a call when it was not made, when it was, and when somebody has been there since.
-async fn reconciled(name: &str, arguments: Value, set_up: &dyn Fn(&Hands)) -> [Reconciled; 3] {
+async fn reconciled(name: &str, arguments: Value, set_up: &dyn Fn(&Hands)) -> [Reconciliation; 3] {
     let hands = Hands::new();
     set_up(&hands);
     let key = IdempotencyKey::derive(&RunId::mint(), &serde_json::from_value(json!("main")).unwrap(), 0);
@@ -485,17 +485,17 @@ async fn an_interrupted_change_knows_by_what_was_kept_before_whether_it_was_made
     for (name, arguments, content) in changes {
         let what = arguments.to_string();
         let [before, after, later] = reconciled(name, arguments, &one(content)).await;
-        assert_eq!(before, Reconciled::NotDone, "{name} {what}");
-        assert!(matches!(after, Reconciled::Done(_)), "{name} {what}: {after:?}");
-        assert_eq!(later, Reconciled::Unknown, "{name} {what}");
+        assert_eq!(before, Reconciliation::NotDone, "{name} {what}");
+        assert!(matches!(after, Reconciliation::Done(_)), "{name} {what}: {after:?}");
+        assert_eq!(later, Reconciliation::Unknown, "{name} {what}");
     }
     // Into a folder, under the same name; over a file that is there.
     for name in ["cp", "mv"] {
         let set_up = |hands: &Hands| drop((hands.put("a.txt", "one"), hands.put("f/a.txt", "two")));
         let arguments = json!({"source": "a.txt", "destination": "f", "replace": true});
         let [before, after, _] = reconciled(name, arguments, &set_up).await;
-        assert_eq!(before, Reconciled::NotDone, "{name}");
-        assert!(matches!(after, Reconciled::Done(_)), "{name}: {after:?}");
+        assert_eq!(before, Reconciliation::NotDone, "{name}");
+        assert!(matches!(after, Reconciliation::Done(_)), "{name}: {after:?}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::{Hands, with_bash};
-use convoke_core::{IdempotencyKey, Reconciled, RunId};
+use convoke_core::{IdempotencyKey, Reconciliation, RunId};
 use convoke_tools::sandbox::{Confinement, Sandbox};
 use convoke_tools::shell::bash;
 use convoke_tools::workspace::Workspace;
@@ -94,11 +94,13 @@ async fn what_still_runs_of_an_interrupted_command_is_ended_before_anybody_is_as
     let begun =
         tokio::task::spawn_blocking(move || eventually("it has begun", || processes(&folder))).await.unwrap();
     match tool.reconcile(&key, &arguments, Some(&before)).await.unwrap() {
-        Reconciled::Ask(remark) => assert!(remark.contains("still ran, and were ended just now"), "{remark}"),
+        Reconciliation::Ask(remark) => {
+            assert!(remark.contains("still ran, and were ended just now"), "{remark}")
+        }
         other => panic!("{other:?}"),
     }
     assert!(!begun.iter().any(|process| is_alive(*process)));
-    assert_eq!(tool.reconcile(&key, &arguments, Some(&before)).await.unwrap(), Reconciled::Unknown);
+    assert_eq!(tool.reconcile(&key, &arguments, Some(&before)).await.unwrap(), Reconciliation::Unknown);
     let told = call.await.unwrap().unwrap().completed().unwrap();
     assert!(told.contains("Killed by signal 9"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! What most programs of typed steps need, in one line: `use convoke::prelude::*;`
+//! The prelude for programs of typed steps: `use convoke::prelude::*;`
 //!
 //! Programs of goals have a prelude of their own, `convoke::goals::prelude`: some names are in both, and mean different things.
 
@@ -7,7 +7,7 @@ pub use convoke_agent::{
 };
 pub use convoke_core::{
     Answer, Attendant, BoxFuture, Canceller, Decision, EffectOutcome, EffectRequest, Error, Event, EventKind,
-    Fork, Intercepted, Interceptor, Label, Labels, Limits, Message, Model, ModelParams, Money, Outcome,
+    Fork, InterceptedEffect, Interceptor, Label, Labels, Limits, Message, Model, ModelParams, Money, Outcome,
     Position, Question, Registry, RunId, RunStatus, Runner, Runtime, Scope, Step, StepEnd, Store,
     Subscription, ToolEffect, ToolEffects, Toolset, Transcript, Verdict, Workflow,
 };

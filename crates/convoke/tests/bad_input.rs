@@ -1,4 +1,4 @@
-//! What goes wrong says what to do about it; nothing is lost and nothing hangs.
+//! Errors for bad input: they say what to do; nothing is lost and nothing hangs.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the store keeps of a conversation that goes on, and what can be read of it.
+//! Stored conversations that go on, and what can be read of them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,4 +1,4 @@
-//! What resuming, replaying and forking promise.
+//! Guarantees of resuming, replaying and forking.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Faults that were there once.
+//! Regressions: faults that were there once.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What model calls are counted and charged for, answered or not.
+//! Usage and cost of model calls, answered or not.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A person's word before a call is made.
+//! Approval of tool calls by a person.
 
 use convoke_core::{Decision, Error, Question, Scope, Tool, ToolCall, Toolset};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 /// What the model is told when nobody says why.
 const NO_REASON: &str = "Tool call rejected";
 
-/// Which calls a person must approve before they are made. Calls executed by the client are never among them.
+/// The rule which calls a person must approve before they are made. Calls executed by the client are never among them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Approval {
@@ -19,10 +19,10 @@ pub enum Approval {
     For(Vec<String>),
 }
 
-/// What happens when every call of a turn was rejected. If only some were, the model always gets to read why.
+/// The reaction when every call of a turn was rejected. If only some were, the model always gets to read why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Rejected {
+pub enum OnRejection {
     /// The agent ends with [`AgentStop::Rejected`](crate::AgentStop::Rejected).
     #[default]
     End,
@@ -59,21 +59,21 @@ impl Approval {
 }
 
 /// What a person said about a call.
-pub(super) enum Verdict {
+pub(super) enum ApprovalVerdict {
     Approved,
     Rejected { reason: String },
 }
 
 /// Asks a person about a call, in a scope of its own: the wait must not count against the tool's time.
-pub(super) async fn ask(scope: &Scope, agent: &str, call: &ToolCall) -> Result<Verdict, Error> {
+pub(super) async fn ask(scope: &Scope, agent: &str, call: &ToolCall) -> Result<ApprovalVerdict, Error> {
     let question = Question::approval(format!("Call `{}`?", call.name))
         .details(format!("Agent `{agent}` wants to call `{}` with these arguments.", call.name))
         .about(json!({"tool": call.name, "arguments": call.arguments, "call_id": call.id}));
     let reason = match scope.ask(question).await?.decision {
-        Decision::Approve => return Ok(Verdict::Approved),
+        Decision::Approve => return Ok(ApprovalVerdict::Approved),
         Decision::Reject { reason } | Decision::Revise { text: reason } => reason,
         // Nothing else answers a question for approval; the kernel does not let it through.
         _ => String::new(),
     };
-    Ok(Verdict::Rejected { reason: if reason.is_empty() { NO_REASON.to_owned() } else { reason } })
+    Ok(ApprovalVerdict::Rejected { reason: if reason.is_empty() { NO_REASON.to_owned() } else { reason } })
 }

@@ -1,4 +1,4 @@
-//! Putting an agent together.
+//! The agent builder.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_core::{DuplicateTool, Model, ModelParams, ModelReply, Tool, ToolCall, Toolset, Transcript};
 
 use super::on_demand::OnDemand;
-use super::{Agent, Approval, MaxTurns, ParallelCalls, RefuseWhen, Rejected, StopWhen};
+use super::{Agent, Approval, MaxTurns, OnRejection, ParallelCalls, RefuseWhen, StopWhen};
 
 /// An agent being put together. See [`Agent::builder`].
 #[must_use = "an agent is not made until `build` is called"]
@@ -24,7 +24,7 @@ pub struct AgentBuilder {
     tool_timeout: Option<Duration>,
     parallel: ParallelCalls,
     approval: Approval,
-    when_rejected: Rejected,
+    when_rejected: OnRejection,
     stop_when: Option<StopWhen>,
     refuse_when: Option<RefuseWhen>,
     repeat_limit: Option<u32>,
@@ -90,7 +90,7 @@ impl AgentBuilder {
             tool_timeout: Some(Agent::DEFAULT_TOOL_TIMEOUT),
             parallel: ParallelCalls::default(),
             approval: Approval::default(),
-            when_rejected: Rejected::default(),
+            when_rejected: OnRejection::default(),
             stop_when: None,
             refuse_when: None,
             repeat_limit: Some(Agent::DEFAULT_REPEAT_LIMIT),
@@ -158,7 +158,7 @@ impl AgentBuilder {
 
     /// Sets how many turns it has, the last one without tools included; `None` means as many as it takes. 10 otherwise.
     pub fn max_turns(mut self, turns: impl Into<Option<u32>>) -> Self {
-        self.max_turns = MaxTurns::Said(turns.into());
+        self.max_turns = MaxTurns::Explicit(turns.into());
         self
     }
 
@@ -195,7 +195,7 @@ impl AgentBuilder {
     }
 
     /// Says what happens when every call of a turn was rejected.
-    pub fn when_rejected(mut self, rejected: Rejected) -> Self {
+    pub fn when_rejected(mut self, rejected: OnRejection) -> Self {
         self.when_rejected = rejected;
         self
     }
@@ -218,7 +218,7 @@ impl AgentBuilder {
         self
     }
 
-    /// Refuses the so-many-eth identical call in a row if the ones before it all gave the same; the model is told so, and
+    /// Refuses the `n`-th identical call in a row if the ones before it all gave the same; the model is told so, and
     /// if it insists the agent ends. `None` lets it go on. 4 otherwise.
     ///
     /// "In a row" counts turns: a call that a turn does without begins anew.
@@ -239,7 +239,7 @@ impl AgentBuilder {
         if let Some(duplicate) = self.duplicate {
             return Err(duplicate.into());
         }
-        if self.max_turns == MaxTurns::Said(Some(0)) {
+        if self.max_turns == MaxTurns::Explicit(Some(0)) {
             return Err(InvalidAgent::NoTurns { agent: agent() });
         }
         if self.max_calls_per_reply == Some(0) {

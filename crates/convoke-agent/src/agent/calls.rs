@@ -9,19 +9,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::{
-    Access, Error, EventKind, Execution, Lane, Place, Resource, Scope, TimedOut, Tool, ToolCall,
+    Access, Error, EventKind, Execution, Lane, ReservedScope, Resource, Scope, TimedOut, Tool, ToolCall,
 };
 use futures_util::future::join_all;
 use tokio::sync::{Semaphore, SetOnce};
 
-use super::approval::{self, Verdict};
-use super::clock::Reached;
+use super::approval::{self, ApprovalVerdict};
+use super::clock::InterruptedTurn;
 use super::on_demand::OPEN_TOOLS;
-use super::progress::Progress;
-use super::summary::{Made, Settled, sum_up};
+use super::progress::AgentProgress;
+use super::summary::{CallEnd, CallsSummary, sum_up};
 use super::turn::{Turn, answer, dismiss, end};
 
-/// How calls of one turn are made.
+/// The concurrency of the calls of one turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ParallelCalls {
@@ -47,7 +47,7 @@ enum Plan {
 
 struct Work {
     tool: Arc<dyn Tool>,
-    place: Place,
+    place: ReservedScope,
     approval: Option<Scope>,
     accesses: Vec<Access>,
 }
@@ -59,8 +59,8 @@ pub(super) async fn make(
     turn: &Turn<'_>,
     scope: &Scope,
     calls: &[ToolCall],
-    progress: &Progress,
-) -> Result<Made, Error> {
+    progress: &AgentProgress,
+) -> Result<CallsSummary, Error> {
     let plans = plan_all(turn, scope, calls, progress);
     let gate = scope.settings().max_concurrency.map(|limit| Semaphore::new(limit.get()));
     let ended: Vec<Ended> = calls.iter().map(|_| Ended::new()).collect();
@@ -75,7 +75,7 @@ pub(super) async fn make(
 }
 
 /// Decides about all calls, in call order. Of those that would be made, the agent's limit lets only so many through.
-fn plan_all(turn: &Turn<'_>, scope: &Scope, calls: &[ToolCall], progress: &Progress) -> Vec<Plan> {
+fn plan_all(turn: &Turn<'_>, scope: &Scope, calls: &[ToolCall], progress: &AgentProgress) -> Vec<Plan> {
     let limit = turn.agent.max_calls_per_reply.unwrap_or(u32::MAX);
     // What was begun, or left unfinished, under another limit is not left out now.
     let had_its_turn = |index: usize, work: &Work| {
@@ -95,7 +95,7 @@ fn plan_all(turn: &Turn<'_>, scope: &Scope, calls: &[ToolCall], progress: &Progr
 }
 
 /// Decides about a call. Whatever takes a number in the run is done here, in call order.
-fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &Progress) -> Plan {
+fn plan(turn: &Turn<'_>, scope: &Scope, call: &ToolCall, progress: &AgentProgress) -> Plan {
     if let Some(on_demand) = turn.agent.on_demand.as_ref().filter(|_| call.name == OPEN_TOOLS) {
         return on_demand.open(&call.arguments).map_or_else(Plan::Dismiss, Plan::Answer);
     }
@@ -153,26 +153,26 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    async fn settle(self) -> Result<Settled, Error> {
+    async fn settle(self) -> Result<CallEnd, Error> {
         let end = self.carry_out().await;
         // Set here and nowhere else, once.
-        let _ = self.ended[self.index].set(!matches!(end, Err(_) | Ok(Settled::HeldBack)));
+        let _ = self.ended[self.index].set(!matches!(end, Err(_) | Ok(CallEnd::HeldBack)));
         end
     }
 
-    async fn carry_out(self) -> Result<Settled, Error> {
+    async fn carry_out(self) -> Result<CallEnd, Error> {
         let Self { lane, call, .. } = self;
         match &self.plans[self.index] {
-            Plan::Dismiss(reason) => Ok(Settled::Answered(dismiss(lane, call, reason).await)),
+            Plan::Dismiss(reason) => Ok(CallEnd::Answered(dismiss(lane, call, reason).await)),
             Plan::Refuse(reason) => {
-                self.tell_rejected(reason).await;
-                Ok(Settled::Answered(dismiss(lane, call, reason).await))
+                self.emit_rejected(reason).await;
+                Ok(CallEnd::Answered(dismiss(lane, call, reason).await))
             }
-            Plan::Answer(text) => Ok(Settled::Answered(answer(lane, call, text.clone()).await)),
+            Plan::Answer(text) => Ok(CallEnd::Answered(answer(lane, call, text.clone()).await)),
             Plan::HandOver => {
-                self.tell_approved().await;
+                self.emit_approved().await;
                 end(lane, call).await;
-                Ok(Settled::HandedOver)
+                Ok(CallEnd::HandedOver)
             }
             Plan::Make(work) => self.make(work).await,
         }
@@ -194,19 +194,19 @@ impl Call<'_> {
         true
     }
 
-    async fn make(self, work: &Work) -> Result<Settled, Error> {
+    async fn make(self, work: &Work) -> Result<CallEnd, Error> {
         let Self { scope, lane, call, .. } = self;
         if let Some(approval) = &work.approval {
             let verdict = approval::ask(approval, self.turn.agent.name(), call).await?;
             lane.follow(approval);
-            if let Verdict::Rejected { reason } = verdict {
-                self.tell_rejected(&reason).await;
-                return Ok(Settled::Rejected(dismiss(lane, call, reason).await));
+            if let ApprovalVerdict::Rejected { reason } = verdict {
+                self.emit_rejected(&reason).await;
+                return Ok(CallEnd::Rejected(dismiss(lane, call, reason).await));
             }
         }
-        self.tell_approved().await;
+        self.emit_approved().await;
         if !self.wait_for_earlier(work).await {
-            return Ok(Settled::HeldBack);
+            return Ok(CallEnd::HeldBack);
         }
         let _permit = match self.gate {
             Some(gate) => gate.acquire().await.ok(),
@@ -214,7 +214,7 @@ impl Call<'_> {
         };
         let place = lane.place(&work.place);
         let call_scope = scope.composing().tool_scope_at(&place, &*work.tool, self.turn.agent.tool_timeout);
-        if let Some(Reached { unfinished, limit }) = &self.turn.interrupted
+        if let Some(InterruptedTurn { unfinished, limit }) = &self.turn.interrupted
             && unfinished.contains(&self.index)
         {
             return Err(self.left_out(work, &call_scope, *limit).await);
@@ -226,32 +226,32 @@ impl Call<'_> {
         let reason = match dismissed.made() {
             Some(reason) => reason,
             None => match call_scope.tool(&work.tool, call).await {
-                Ok(result) => return Ok(Settled::Answered(result)),
+                Ok(result) => return Ok(CallEnd::Answered(result)),
                 Err(error) if lacks_tool_calls(&error) => dismissed.make(error.to_string())?,
                 Err(error) => return Err(error),
             },
         };
         lane.follow(&without);
-        Ok(Settled::Answered(dismiss(lane, call, reason).await))
+        Ok(CallEnd::Answered(dismiss(lane, call, reason).await))
     }
 
     /// Leaves out a call that time ran out on when the turn was made before.
     async fn left_out(self, work: &Work, call_scope: &Scope, limit: Duration) -> Error {
-        if self.scope.is_heard() && call_scope.composing().has_past() {
+        if self.scope.has_listeners() && call_scope.composing().has_past() {
             call_scope.emit(EventKind::ToolCallExecuting { id: self.call.id.clone() }).await;
         }
         self.scope.composing().leave_out(&work.place);
         Error::TimedOut(Box::new(TimedOut { owner: self.scope.path().clone(), limit }))
     }
 
-    async fn tell_approved(self) {
-        if self.lane.is_heard() {
+    async fn emit_approved(self) {
+        if self.lane.has_listeners() {
             self.lane.emit(EventKind::ToolCallApproved { id: self.call.id.clone() }).await;
         }
     }
 
-    async fn tell_rejected(self, reason: &str) {
-        if self.lane.is_heard() {
+    async fn emit_rejected(self, reason: &str) {
+        if self.lane.has_listeners() {
             let (id, reason) = (self.call.id.clone(), reason.to_owned());
             self.lane.emit(EventKind::ToolCallRejected { id, reason }).await;
         }

@@ -1,4 +1,4 @@
-//! An agent's own time.
+//! The time limit of an agent.
 //!
 //! When time is up the agent stops with what it has, and its run goes on with that. What it had then depends on the
 //! moment, so it is written down: a replay stops at the same place, however long it takes.
@@ -15,12 +15,12 @@ pub(super) struct TimeUp {
     /// The turn that was not completed.
     turn: u32,
     /// How far it had come, if it had begun.
-    reached: Option<Reached>,
+    reached: Option<InterruptedTurn>,
 }
 
 /// How far a turn had come.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Reached {
+pub(super) struct InterruptedTurn {
     /// The calls that had not finished.
     pub(super) unfinished: Vec<usize>,
     /// The time the turn had been given.
@@ -43,7 +43,7 @@ pub(super) enum TurnTime {
     /// This much.
     Limited(Duration),
     /// As much as it had when it was made before, which was not enough.
-    Interrupted(Reached),
+    Interrupted(InterruptedTurn),
 }
 
 impl<'a> Clock<'a> {
@@ -83,7 +83,7 @@ impl<'a> Clock<'a> {
         let Some(timed_out) = own_time_up(turn, error).filter(|_| self.until.is_some()) else {
             return Ok(false);
         };
-        let reached = Some(Reached { unfinished, limit: timed_out.limit });
+        let reached = Some(InterruptedTurn { unfinished, limit: timed_out.limit });
         self.decide(TimeUp { turn: number, reached })?;
         Ok(true)
     }

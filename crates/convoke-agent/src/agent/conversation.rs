@@ -1,11 +1,11 @@
-//! An agent as a step by itself.
+//! The agent as a step by itself, and the conversation it works on.
 
 use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Transcript};
 use serde::{Deserialize, Serialize};
 
 use super::{Agent, AgentResult};
 
-/// What an agent works on when it is run by itself: something to say, and what came of it.
+/// The state of an agent that is run by itself: something to say, and what came of it.
 ///
 /// Agents that are a part of something larger are given their words, and their result is taken, by a step that knows
 /// the state around them.

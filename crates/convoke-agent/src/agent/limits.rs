@@ -1,4 +1,4 @@
-//! Limits that end in an answer.
+//! Turn and budget limits that end in an answer.
 //!
 //! An agent that may not go on is not cut off in the middle of its work: before it comes to a limit it gets one last
 //! turn, without tools and with a note that says why, and answers with what it has.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use convoke_core::{ASSUMED_OUTPUT_TOKENS, BYTES_PER_TOKEN, Error, Model, Resource, Scope, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::progress::Progress;
+use super::progress::AgentProgress;
 use super::{Agent, AgentStop};
 
 /// What keeps an agent from going on.
@@ -82,7 +82,7 @@ pub(super) fn admit(
     turn: &Scope,
     past: bool,
     number: u32,
-    progress: &Progress,
+    progress: &AgentProgress,
 ) -> Result<Admission, Error> {
     let params = agent.params.overridden_by(&turn.settings().params);
     let output = params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from);
@@ -104,7 +104,12 @@ pub(super) fn admit(
 }
 
 /// Takes the turn from the budget, and says whether another one will be possible.
-fn squeeze(turn: &Scope, past: bool, progress: &Progress, needs: Needs) -> Result<Option<Squeeze>, Error> {
+fn squeeze(
+    turn: &Scope,
+    past: bool,
+    progress: &AgentProgress,
+    needs: Needs,
+) -> Result<Option<Squeeze>, Error> {
     let mut decision = turn.composing().decision::<Squeeze>("budget")?;
     let made = decision.made();
     if past || made.is_some() {
@@ -129,7 +134,7 @@ fn squeeze(turn: &Scope, past: bool, progress: &Progress, needs: Needs) -> Resul
 }
 
 /// Whether what is left suffices for this turn, and for an answer after it.
-fn pressed(turn: &Scope, progress: &Progress, needs: Needs) -> Option<Squeeze> {
+fn pressed(turn: &Scope, progress: &AgentProgress, needs: Needs) -> Option<Squeeze> {
     let left = |resource| turn.remaining(&resource);
     let (calls, turns) = (left(Resource::ModelCalls), left(Resource::Turns));
     let (tokens, cost) = (left(Resource::Tokens), left(Resource::Cost));

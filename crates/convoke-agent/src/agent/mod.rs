@@ -39,7 +39,7 @@ use convoke_core::{
     ToolDefinition, Toolset, Transcript,
 };
 
-pub use approval::{Approval, Rejected};
+pub use approval::{Approval, OnRejection};
 pub use builder::{AgentBuilder, InvalidAgent};
 pub use calls::ParallelCalls;
 pub use conversation::Conversation;
@@ -98,7 +98,7 @@ pub struct Agent {
     tool_timeout: Option<Duration>,
     parallel: ParallelCalls,
     approval: Approval,
-    when_rejected: Rejected,
+    when_rejected: OnRejection,
     stop_when: Option<StopWhen>,
     refuse_when: Option<RefuseWhen>,
     repeat_limit: Option<u32>,
@@ -108,20 +108,20 @@ pub struct Agent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MaxTurns {
     Default,
-    Said(Option<u32>),
+    Explicit(Option<u32>),
 }
 
 impl Agent {
-    /// How many turns an agent has unless it says otherwise.
+    /// The number of turns an agent has by default.
     pub const DEFAULT_MAX_TURNS: u32 = 10;
 
-    /// How many calls of one reply are made unless the agent says otherwise.
+    /// The number of calls of one reply that are made by default.
     pub const DEFAULT_MAX_CALLS_PER_REPLY: u32 = 128;
 
-    /// How long a tool call may take unless the agent or the tool says otherwise.
+    /// The default time limit of a tool call.
     pub const DEFAULT_TOOL_TIMEOUT: Duration = Duration::from_secs(30);
 
-    /// The how-many-eth identical call in a row is refused unless the agent says otherwise.
+    /// The default limit of identical calls in a row: the one with this number is refused.
     pub const DEFAULT_REPEAT_LIMIT: u32 = 4;
 
     /// An agent to be put together.
@@ -141,22 +141,22 @@ impl Agent {
         &self.tools
     }
 
-    /// How many turns it has; `None` means as many as it takes.
+    /// Returns how many turns it has; `None` means as many as it takes.
     #[must_use]
     pub fn max_turns(&self) -> Option<u32> {
         match self.max_turns {
             MaxTurns::Default => Some(Self::DEFAULT_MAX_TURNS),
-            MaxTurns::Said(turns) => turns,
+            MaxTurns::Explicit(turns) => turns,
         }
     }
 
-    /// How long its tool calls may take, unless a tool says otherwise.
+    /// Returns how long its tool calls may take, unless a tool says otherwise.
     #[must_use]
     pub fn tool_timeout(&self) -> Option<Duration> {
         self.tool_timeout
     }
 
-    /// How calls of one turn are made.
+    /// Returns how calls of one turn are made.
     #[must_use]
     pub fn parallel_tool_calls(&self) -> ParallelCalls {
         self.parallel
@@ -210,14 +210,14 @@ impl Agent {
     }
 
     pub(crate) fn at_most(self, turns: Option<u32>) -> Self {
-        Self { max_turns: MaxTurns::Said(turns), ..self }
+        Self { max_turns: MaxTurns::Explicit(turns), ..self }
     }
 
     /// The same agent with this many turns, unless it says how many it has.
     pub(crate) fn at_most_by_default(self, turns: u32) -> Self {
         match self.max_turns {
             MaxTurns::Default => self.at_most(Some(turns)),
-            MaxTurns::Said(_) => self,
+            MaxTurns::Explicit(_) => self,
         }
     }
 

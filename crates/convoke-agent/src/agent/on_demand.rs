@@ -1,4 +1,4 @@
-//! Tools that a model is told about only once it asks for them.
+//! Tools on demand: described to the model only once it asks for them.
 //!
 //! A description of a tool costs tokens in every request, whether it is needed or not. Tools on demand cost their names: the
 //! model calls `open_tools` with those it needs, and from its next turn on their descriptions are there. Which ones are open

@@ -1,4 +1,4 @@
-//! How far an agent has come.
+//! The progress of an agent: its conversation, turns and usage so far.
 
 use convoke_core::{Message, ModelReply, ToolCall, ToolResult, Transcript, Usage};
 
@@ -7,7 +7,7 @@ use super::repeats::Repeats;
 use super::{AgentResult, AgentStop};
 
 /// What the turns of one run of an agent work on.
-pub(super) struct Progress {
+pub(super) struct AgentProgress {
     pub(super) transcript: Transcript,
     pub(super) reply: Option<ModelReply>,
     /// Turns begun; one that ends without a reply counts here only.
@@ -23,7 +23,7 @@ pub(super) struct Progress {
     pub(super) unfinished: Vec<usize>,
 }
 
-impl Progress {
+impl AgentProgress {
     pub(super) fn new(transcript: Transcript, repeat_limit: Option<u32>) -> Self {
         Self {
             transcript,
@@ -46,7 +46,7 @@ impl Progress {
     }
 
     /// Takes the model's reply to a conversation.
-    pub(super) fn hear(&mut self, conversation: Transcript, reply: ModelReply) {
+    pub(super) fn record_reply(&mut self, conversation: Transcript, reply: ModelReply) {
         self.transcript = conversation;
         self.transcript.push(reply.message.clone());
         self.turns += 1;

@@ -1,4 +1,4 @@
-//! Noticing that the model goes round in circles.
+//! Detection of repeated identical calls.
 //!
 //! A call that was made several turns in a row, with the same arguments and the same result each time, will not give
 //! anything else the next time. It is refused once, with a result that says so. A model that insists is stopped.

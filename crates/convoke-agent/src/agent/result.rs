@@ -1,11 +1,11 @@
-//! What an agent came to, and why it stopped there.
+//! The result of an agent, and why it stopped.
 
 use std::fmt;
 
 use convoke_core::{ModelReply, ToolCall, Transcript, Usage};
 use serde::{Deserialize, Serialize};
 
-/// Why an agent stopped.
+/// The reason why an agent stopped.
 ///
 /// These are ways to end well: each comes with a result. A failing model, a cancelled run, an open question are errors
 /// of [`Agent::run`](crate::Agent::run).
@@ -54,7 +54,7 @@ impl fmt::Display for AgentStop {
     }
 }
 
-/// What an agent came to.
+/// The result of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AgentResult {

@@ -1,4 +1,4 @@
-//! The loop: turns, until there is a reason to stop.
+//! The agent loop: turns, until there is a reason to stop.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::clock::{Clock, TurnTime};
 use super::limits::{self, Admission};
-use super::progress::Progress;
+use super::progress::AgentProgress;
 use super::turn::Turn;
 use super::{Agent, AgentResult, AgentStop};
 
 pub(super) async fn run(agent: &Agent, scope: &Scope, transcript: Transcript) -> Result<AgentResult, Error> {
     let model = agent.model_for(scope)?;
     let mut clock = Clock::start(agent.timeout, scope)?;
-    let mut progress = Progress::new(transcript, agent.repeat_limit);
+    let mut progress = AgentProgress::new(transcript, agent.repeat_limit);
     scope.emit(EventKind::AgentStarted { name: agent.name().to_owned() }).await;
     let stop = loop {
         take_turn(agent, &model, scope, &mut clock, &mut progress).await?;
@@ -32,7 +32,7 @@ async fn take_turn(
     model: &Arc<dyn Model>,
     scope: &Scope,
     clock: &mut Clock<'_>,
-    progress: &mut Progress,
+    progress: &mut AgentProgress,
 ) -> Result<(), Error> {
     scope.check()?;
     let number = progress.begin_turn();
@@ -75,7 +75,7 @@ async fn take_turn(
 
 /// Tells listeners why the agent stopped: that it did, the step around it says.
 async fn report(scope: &Scope, agent: &Agent, result: &AgentResult) {
-    if scope.is_heard() {
+    if scope.has_listeners() {
         let value = json!({
             "agent": agent.name(),
             "stop": result.stop,

@@ -1,4 +1,4 @@
-//! What a turn's calls came to, put together.
+//! The summary of a turn's calls.
 
 use convoke_core::{Error, Scope, Suspension, ToolCall, ToolResult};
 
@@ -7,7 +7,7 @@ use super::turn::dismiss;
 
 /// How a call ended.
 #[derive(Clone)]
-pub(super) enum Settled {
+pub(super) enum CallEnd {
     Answered(ToolResult),
     Rejected(ToolResult),
     HandedOver,
@@ -16,7 +16,7 @@ pub(super) enum Settled {
 }
 
 /// What became of a turn's calls.
-pub(super) struct Made {
+pub(super) struct CallsSummary {
     /// The results there are, in call order.
     pub(super) results: Vec<ToolResult>,
     /// The calls that are the client's to make.
@@ -33,8 +33,8 @@ pub(super) struct Made {
 pub(super) async fn sum_up(
     scope: &Scope,
     calls: &[ToolCall],
-    ends: Vec<Result<Settled, Error>>,
-) -> Result<Made, Error> {
+    ends: Vec<Result<CallEnd, Error>>,
+) -> Result<CallsSummary, Error> {
     let mut suspended = Vec::new();
     let (mut stop, mut failure) = (None, None);
     for error in ends.iter().filter_map(|end| end.as_ref().err()) {
@@ -61,24 +61,24 @@ pub(super) async fn sum_up(
     }
     let time_up =
         ends.iter().filter_map(|end| end.as_ref().err()).find(|error| own_time_up(scope, error).is_some());
-    let mut made = Made {
+    let mut made = CallsSummary {
         results: Vec::with_capacity(calls.len()),
         handed_over: Vec::new(),
-        all_rejected: ends.iter().all(|end| matches!(end, Ok(Settled::Rejected(_)))),
+        all_rejected: ends.iter().all(|end| matches!(end, Ok(CallEnd::Rejected(_)))),
         unfinished: Vec::new(),
         stopped: time_up.cloned(),
     };
     for (index, (call, end)) in calls.iter().zip(ends).enumerate() {
         let error = match end {
-            Ok(Settled::Answered(result) | Settled::Rejected(result)) => {
+            Ok(CallEnd::Answered(result) | CallEnd::Rejected(result)) => {
                 made.results.push(result);
                 continue;
             }
-            Ok(Settled::HandedOver) => {
+            Ok(CallEnd::HandedOver) => {
                 made.handed_over.push(call.clone());
                 continue;
             }
-            Ok(Settled::HeldBack) => None,
+            Ok(CallEnd::HeldBack) => None,
             Err(error) => Some(error),
         };
         // A replay knows which calls time ran out on, and nothing else: they must all read alike.

@@ -1,4 +1,4 @@
-//! One turn: the model is asked, and what it wants done is done.
+//! One turn: a model call, and the tool calls it asks for.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use convoke_core::{
     Step, ToolCall, ToolChoice, ToolResult, Transcript, Visibility,
 };
 
-use super::clock::Reached;
+use super::clock::InterruptedTurn;
 use super::limits::{self, Limit};
-use super::progress::Progress;
-use super::{Agent, AgentStop, Rejected, calls};
+use super::progress::AgentProgress;
+use super::{Agent, AgentStop, OnRejection, calls};
 
 /// A turn about to be taken. It is a step, so the kernel pairs its events and catches its panics.
 pub(super) struct Turn<'a> {
@@ -22,11 +22,11 @@ pub(super) struct Turn<'a> {
     /// Set if there will be no further turn.
     pub(super) last: Option<Limit>,
     /// Set if the turn was made before, and time ran out on it.
-    pub(super) interrupted: Option<Reached>,
+    pub(super) interrupted: Option<InterruptedTurn>,
 }
 
 /// What the model said, and whether the budget cut it short.
-struct Said {
+struct TurnReply {
     conversation: Transcript,
     reply: ModelReply,
     cut_short: bool,
@@ -40,11 +40,11 @@ impl Turn<'_> {
         turn.composing().leaf_child("model")
     }
 
-    async fn take(&self, scope: &Scope, progress: &mut Progress) -> Result<(), Error> {
-        let Said { conversation, reply, cut_short } = self.ask(scope, progress).await?;
+    async fn take(&self, scope: &Scope, progress: &mut AgentProgress) -> Result<(), Error> {
+        let TurnReply { conversation, reply, cut_short } = self.ask(scope, progress).await?;
         let calls = reply.tool_calls();
         let wants_stop = self.agent.stop_when.as_ref().is_some_and(|stop| stop(self.number, &reply));
-        progress.hear(conversation, reply);
+        progress.record_reply(conversation, reply);
         if cut_short {
             progress
                 .answer(dismiss_all(scope, &calls, "not called: the reply was cut off by the budget").await);
@@ -72,7 +72,7 @@ impl Turn<'_> {
     }
 
     /// Asks the model.
-    async fn ask(&self, scope: &Scope, progress: &Progress) -> Result<Said, Error> {
+    async fn ask(&self, scope: &Scope, progress: &AgentProgress) -> Result<TurnReply, Error> {
         let mut conversation = progress.transcript.clone();
         let mut request = ModelRequest { params: self.agent.params.clone(), ..ModelRequest::default() };
         match self.last {
@@ -88,11 +88,16 @@ impl Turn<'_> {
         let cut_short = reply.finish == FinishReason::Length
             && limits::cut_by_budget(scope, past, conversation.encoded_len())?;
         let reply = if cut_short { reply } else { reply.whole()? };
-        Ok(Said { conversation, reply, cut_short })
+        Ok(TurnReply { conversation, reply, cut_short })
     }
 
     /// Has the calls made, and gives the model their results.
-    async fn work(&self, scope: &Scope, calls: &[ToolCall], progress: &mut Progress) -> Result<(), Error> {
+    async fn work(
+        &self,
+        scope: &Scope,
+        calls: &[ToolCall],
+        progress: &mut AgentProgress,
+    ) -> Result<(), Error> {
         let made = calls::make(self, scope, calls, progress).await?;
         let results = calls.iter().filter_map(|call| {
             let result = made.results.iter().find(|result| result.call_id == call.id)?;
@@ -103,7 +108,7 @@ impl Turn<'_> {
         progress.unfinished = made.unfinished;
         if !made.handed_over.is_empty() {
             progress.hand_over(AgentStop::ClientToolCalls, made.handed_over);
-        } else if made.all_rejected && self.agent.when_rejected == Rejected::End {
+        } else if made.all_rejected && self.agent.when_rejected == OnRejection::End {
             progress.stop(AgentStop::Rejected);
         }
         if let Some(stop) = made.stopped {
@@ -113,12 +118,16 @@ impl Turn<'_> {
     }
 }
 
-impl Step<Progress> for Turn<'_> {
+impl Step<AgentProgress> for Turn<'_> {
     fn name(&self) -> &str {
         Self::NAME
     }
 
-    fn run<'a>(&'a self, scope: &'a Scope, progress: &'a mut Progress) -> BoxFuture<'a, Result<(), Error>> {
+    fn run<'a>(
+        &'a self,
+        scope: &'a Scope,
+        progress: &'a mut AgentProgress,
+    ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(self.take(scope, progress))
     }
 
@@ -133,7 +142,7 @@ impl Step<Progress> for Turn<'_> {
 
 /// Tells listeners that a call is over without having been made.
 pub(super) async fn end(lane: &Lane, call: &ToolCall) {
-    if lane.is_heard() {
+    if lane.has_listeners() {
         lane.emit(EventKind::ToolCallEnded { id: call.id.clone() }).await;
     }
 }
@@ -141,7 +150,7 @@ pub(super) async fn end(lane: &Lane, call: &ToolCall) {
 /// Answers a call that needs nothing done.
 pub(super) async fn answer(lane: &Lane, call: &ToolCall, content: String) -> ToolResult {
     end(lane, call).await;
-    if lane.is_heard() {
+    if lane.has_listeners() {
         let (id, content) = (call.id.clone(), content.clone());
         lane.emit(EventKind::ToolCallResult { id, content, is_error: false }).await;
     }
@@ -152,7 +161,7 @@ pub(super) async fn answer(lane: &Lane, call: &ToolCall, content: String) -> Too
 pub(super) async fn dismiss(lane: &Lane, call: &ToolCall, content: impl Into<String>) -> ToolResult {
     let content = content.into();
     end(lane, call).await;
-    if lane.is_heard() {
+    if lane.has_listeners() {
         let (id, content) = (call.id.clone(), content.clone());
         lane.emit(EventKind::ToolCallResult { id, content, is_error: true }).await;
     }

@@ -1,9 +1,9 @@
-//! An agent as a tool.
+//! Agents as tools.
 
 use std::fmt;
 
 use convoke_core::{
-    Access, BoxFuture, Categorised, Error, Execution, Invocation, Repeat, Tool, ToolEffect, ToolEffects,
+    Access, BoxFuture, CategorisedError, Error, Execution, Invocation, Repeat, Tool, ToolEffect, ToolEffects,
     ToolSpec, Transcript,
 };
 use schemars::JsonSchema;
@@ -46,7 +46,7 @@ pub struct AgentTool {
 }
 
 impl AgentTool {
-    /// How many turns an agent has as a tool, unless it says otherwise.
+    /// The number of turns an agent has as a tool by default.
     pub const DEFAULT_MAX_TURNS: u32 = 5;
 
     /// A tool that takes a `query`.
@@ -151,7 +151,7 @@ impl Tool for AgentTool {
                 Err(stop) if stop.passes(call.scope.path()) => Err(stop),
                 Err(error) => {
                     let text = format!("agent execution failed: {error}");
-                    Err(Error::failed(Categorised::new(error.category(), text)))
+                    Err(Error::failed(CategorisedError::new(error.category(), text)))
                 }
             }
         })

@@ -1,4 +1,4 @@
-//! Agents and workflows as tools: work that is handed on.
+//! Delegation: agents and workflows as tools.
 //!
 //! To the model that calls it, a whole agent or workflow is a tool like any other. To the kernel it is a call that is
 //! entered again after a crash: what it had done answers from the journal. What it does appears below the call in the

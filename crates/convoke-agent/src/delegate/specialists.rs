@@ -1,4 +1,4 @@
-//! Agents by name and by what they are good at.
+//! The registry of specialists: agents by name and capability.
 
 use convoke_core::{DuplicateTool, Toolset};
 
@@ -44,7 +44,7 @@ impl Specialist {
         &self.agent
     }
 
-    /// Whether it is good at this.
+    /// Returns whether it is good at this.
     #[must_use]
     pub fn can(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|own| own == capability)
@@ -79,7 +79,7 @@ pub struct SpecialistRegistry {
 }
 
 impl SpecialistRegistry {
-    /// No specialists.
+    /// Returns an empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -101,13 +101,13 @@ impl SpecialistRegistry {
         self.specialists.iter().find(|specialist| specialist.name() == name)
     }
 
-    /// Whether there is one with this name.
+    /// Returns whether there is one with this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// All of them.
+    /// Iterates over all specialists.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Specialist> {
         self.specialists.iter()
     }
@@ -117,18 +117,18 @@ impl SpecialistRegistry {
         self.specialists.iter().map(Specialist::name)
     }
 
-    /// Those that are good at this.
+    /// Returns those that are good at this.
     pub fn able_to(&self, capability: &str) -> impl Iterator<Item = &Specialist> {
         self.specialists.iter().filter(move |specialist| specialist.can(capability))
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.specialists.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.specialists.is_empty()
@@ -142,7 +142,7 @@ impl SpecialistRegistry {
         self.add_to(Toolset::new())
     }
 
-    /// These tools, and one for each specialist.
+    /// Adds a tool for each specialist to these tools.
     ///
     /// # Errors
     /// If a name is taken.

@@ -1,4 +1,4 @@
-//! What a workflow gives back when nobody says what it should.
+//! The default result of a workflow tool.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
-//! A workflow as a tool.
+//! Workflows as tools.
 
 use std::fmt;
 
 use convoke_core::{
-    BoxFuture, Categorised, Error, EventKind, Invocation, Path, Repeat, Runner, Tool, ToolEffect,
+    BoxFuture, CategorisedError, Error, EventKind, Invocation, Path, Repeat, Runner, Tool, ToolEffect,
     ToolEffects, ToolSpec,
 };
 use schemars::JsonSchema;
@@ -99,7 +99,7 @@ impl WorkflowTool {
             Err(stop) if stop.passes(call.scope.path()) => return Err(stop),
             Err(error) => {
                 let text = format!("workflow error: {error}");
-                return Err(Error::failed(Categorised::new(error.category(), text)));
+                return Err(Error::failed(CategorisedError::new(error.category(), text)));
             }
         };
         let events = tap.take();

@@ -1,4 +1,4 @@
-//! Compares values with a schema, and says what is wrong in words a model can act on.
+//! Schema validation, with errors that a model can act on.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};

@@ -1,4 +1,4 @@
-//! JSON into Rust types, with errors that say where.
+//! Decodes JSON into Rust types, with errors that say where.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The schema of a Rust type, in the form models are told it.
+//! Generates the schema of a Rust type, in the form models are given.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;

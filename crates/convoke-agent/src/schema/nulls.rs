@@ -1,4 +1,4 @@
-//! `null` where something could have been left out.
+//! Removal of `null` members that could have been left out.
 //!
 //! Models that are made to mention every field (as in the strict dialect of some providers) write `null` for those
 //! they have nothing to say about, and many do so of their own accord. Where the schema does not require a member, its

@@ -1,4 +1,4 @@
-//! What a tool takes: the schema of its arguments, and how they are checked and read.
+//! Tool arguments: their schema, and how they are checked and decoded.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

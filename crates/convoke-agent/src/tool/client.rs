@@ -1,4 +1,4 @@
-//! Tools that somebody else executes.
+//! Client tools, which whoever started the run executes.
 
 use std::fmt;
 

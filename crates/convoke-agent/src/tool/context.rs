@@ -1,8 +1,8 @@
-//! What a function behind a tool may know about its call.
+//! The context of a tool call, as the function behind the tool sees it.
 
 use convoke_core::{IdempotencyKey, Invocation, Preparation, Scope};
 
-/// One call of a tool, as the function behind it sees it.
+/// The context of a tool call, as the function behind it sees it.
 ///
 /// The scope is the call's own: what the function does through it (ask a model, ask a person, run a step) appears below
 /// the call in the run. Such a tool should declare [`Repeat::Reenter`](convoke_core::Repeat::Reenter): after a crash it

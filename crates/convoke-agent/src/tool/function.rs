@@ -1,4 +1,4 @@
-//! A tool out of a function.
+//! Tools made from functions.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Repeat, Tool,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciliation, Repeat, Tool,
     ToolEffect, ToolEffects, ToolSpec, json_text,
 };
 use serde::Serialize;
@@ -19,16 +19,16 @@ use crate::schema::{InvalidSchema, decode};
 type Function = Box<dyn Fn(ToolContext, Value) -> BoxFuture<'static, Result<String, Error>> + Send + Sync>;
 type Prepare = Box<dyn Fn(Value) -> BoxFuture<'static, Preparation> + Send + Sync>;
 type Reconcile =
-    Box<dyn Fn(Interrupted, Value) -> BoxFuture<'static, Result<Reconciled, Error>> + Send + Sync>;
+    Box<dyn Fn(InterruptedCall, Value) -> BoxFuture<'static, Result<Reconciliation, Error>> + Send + Sync>;
 type Undone = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 type Noted = Box<dyn Fn(&Value) + Send + Sync>;
 type Accesses = Box<dyn Fn(&Value) -> Option<Vec<Access>> + Send + Sync>;
 type OriginOf = Box<dyn Fn(&Value) -> Option<Origin> + Send + Sync>;
 
-/// What is known of a call that was interrupted.
+/// A call that was interrupted, as far as it is known.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Interrupted {
+pub struct InterruptedCall {
     /// Marks every attempt at the call as the same one.
     pub key: IdempotencyKey,
     /// What was [kept](Preparation::keeping) with it before it began.
@@ -263,7 +263,7 @@ impl FunctionTool {
         A: DeserializeOwned,
         E: Into<Box<dyn StdError + Send + Sync>>,
         F: Fn(IdempotencyKey, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Reconciled, E>> + Send + 'static,
+        Fut: Future<Output = Result<Reconciliation, E>> + Send + 'static,
     {
         self.reconcile_from(move |interrupted, arguments| reconcile(interrupted.key, arguments))
     }
@@ -273,8 +273,8 @@ impl FunctionTool {
     where
         A: DeserializeOwned,
         E: Into<Box<dyn StdError + Send + Sync>>,
-        F: Fn(Interrupted, A) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Reconciled, E>> + Send + 'static,
+        F: Fn(InterruptedCall, A) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Reconciliation, E>> + Send + 'static,
     {
         self.reconcile = Some(Box::new(move |interrupted, arguments| {
             let work = decode(arguments).map(|arguments| reconcile(interrupted, arguments));
@@ -364,13 +364,13 @@ impl Tool for FunctionTool {
         key: &'a IdempotencyKey,
         arguments: &'a Value,
         before: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
         match &self.reconcile {
             Some(reconcile) => {
-                let interrupted = Interrupted { key: key.clone(), before: before.cloned() };
+                let interrupted = InterruptedCall { key: key.clone(), before: before.cloned() };
                 reconcile(interrupted, self.arguments.meant(arguments))
             }
-            None => Box::pin(async { Ok(Reconciled::Unknown) }),
+            None => Box::pin(async { Ok(Reconciliation::Unknown) }),
         }
     }
 

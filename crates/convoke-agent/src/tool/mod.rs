@@ -15,7 +15,7 @@ mod function;
 
 pub use client::ClientTool;
 pub use context::ToolContext;
-pub use function::{FunctionTool, Interrupted};
+pub use function::{FunctionTool, InterruptedCall};
 
 pub(crate) use arguments::Arguments;
 pub use arguments::ToolArguments;

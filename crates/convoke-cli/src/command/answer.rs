@@ -96,7 +96,7 @@ fn settled(
 fn what_next(session: &Session<'_>, history: &History, open: Option<&OpenQuestion>) -> String {
     let record = &history.record;
     if let Some(open) = open.filter(|open| open.verdict().is_none()) {
-        let heeded = open.answers.iter().filter(|answer| open.pending.heeds(answer));
+        let heeded = open.answers.iter().filter(|answer| open.pending.accepts(answer));
         let people: BTreeSet<&str> = heeded.map(|answer| &*answer.by).collect();
         let quorum = open.pending.question.quorum;
         if quorum == 1 {

@@ -10,7 +10,7 @@ use convoke_core::store::{CANCEL_CHANNEL, RunRecord};
 use convoke_core::{EffectKind, Phase, QuestionId, RunStatus, Timestamp};
 use convoke_history::account::answer_text;
 use convoke_history::json::{QuestionView, RunView};
-use convoke_history::{Detail, History, Moment, OpenQuestion, RunStanding};
+use convoke_history::{Detail, DisplayStatus, History, OpenQuestion, TimelineEntry};
 use serde_json::{Value, json};
 
 use super::questions::write_questions;
@@ -60,7 +60,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Attach) -> Result
 
 /// Whether nothing more is to be expected of it now.
 fn is_over(record: &RunRecord) -> bool {
-    RunStanding::of(record) != RunStanding::Status(RunStatus::Running)
+    DisplayStatus::of(record) != DisplayStatus::Status(RunStatus::Running)
 }
 
 /// Whether somebody has told it to end for good.
@@ -114,7 +114,7 @@ impl Watched {
     }
 
     /// What to say about an entry, and when it was.
-    fn lines(&mut self, history: &History, moment: &Moment<'_>) -> Vec<(Timestamp, String)> {
+    fn lines(&mut self, history: &History, moment: &TimelineEntry<'_>) -> Vec<(Timestamp, String)> {
         let path = &moment.effect.path;
         let mut lines = Vec::new();
         let mut name = path.segments().next_back().unwrap_or_default().to_owned();
@@ -134,7 +134,7 @@ impl Watched {
 }
 
 /// What an entry says, in a line; `None` for what is not worth one.
-fn told(history: &History, moment: &Moment<'_>) -> Option<String> {
+fn told(history: &History, moment: &TimelineEntry<'_>) -> Option<String> {
     let short = |text: &str| text::cut(&text::one_line(text), LONGEST);
     let attempt = moment.attempt;
     if moment.phase == Phase::Finished
@@ -202,15 +202,15 @@ fn finish(session: &mut Session<'_>, history: &History) -> Result<(), Failure> {
 /// Why it did not complete, and what can be done about it; `None` if it did, or waits for somebody.
 fn failure(session: &Session<'_>, history: &History) -> Option<Failure> {
     let record = &history.record;
-    let status = match RunStanding::of(record) {
-        RunStanding::Status(RunStatus::Completed | RunStatus::Suspended) => return None,
-        RunStanding::Idle => {
+    let status = match DisplayStatus::of(record) {
+        DisplayStatus::Status(RunStatus::Completed | RunStatus::Suspended) => return None,
+        DisplayStatus::Idle => {
             return Some(
                 Failure::failed(format!("nobody works on run `{}` any more", record.id))
                     .hint(format!("to let it go on, {}", session.resuming(record))),
             );
         }
-        RunStanding::Status(status) => status,
+        DisplayStatus::Status(status) => status,
     };
     let error = history.ending.as_ref().and_then(|ending| ending.error.clone());
     let message = error.unwrap_or_else(|| status.to_string());

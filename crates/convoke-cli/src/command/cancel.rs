@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use convoke_core::store::RunRecord;
-use convoke_core::{Cancelling, Error, RunStatus, StoreError, cancel_for_good};
+use convoke_core::{CancelStatus, Error, RunStatus, StoreError, cancel_for_good};
 use futures_util::StreamExt;
 use serde_json::json;
 
@@ -32,8 +32,8 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result
         while !onward::is_cancelled_for_good(&record) {
             must_not_be_over(session, &record)?;
             match cancel_for_good(&*session.store, &record.id, &reason).await {
-                Ok(Cancelling::Done) => break,
-                Ok(Cancelling::Told { holder }) => {
+                Ok(CancelStatus::Done) => break,
+                Ok(CancelStatus::Requested { holder }) => {
                     session.output.note(&format!("{holder} works on it, and was told to stop"));
                 }
                 // It has ended since it was looked at.

@@ -56,7 +56,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Replay) -> Result
     }
     let has_end = arguments.at.is_none();
     write_text(session, &history, &gist, &items, &filter, arguments.full)?;
-    if has_end && history.record.status == RunStatus::Running && !filter.is_choosy() {
+    if has_end && history.record.status == RunStatus::Running && !filter.is_active() {
         session.output.plain("")?;
         session.output.line(&Rich::new(Tone::Faint, "     it has not ended"))?;
     }
@@ -81,7 +81,7 @@ fn write_text(
             session.output.line(&line)?;
         }
     }
-    if is_empty && filter.is_choosy() {
+    if is_empty && filter.is_active() {
         session.output.note("nothing that happened in this run fits");
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use convoke_core::RunStatus;
 use convoke_core::store::{RunQuery, RunRecord};
 use convoke_history::json::{RunView, SpentView};
-use convoke_history::{History, RunStanding, Spent, run_duration};
+use convoke_history::{DisplayStatus, History, Spent, run_duration};
 
 use crate::arguments::Runs;
 use crate::failure::Failure;
@@ -39,7 +39,7 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Runs) -> Result<(
         let views: Vec<_> = runs.iter().map(|run| run.view(session)).collect();
         session.output.json(&views)?;
     } else if runs.is_empty() {
-        let none = if arguments.is_choosy() { "no such runs" } else { "no runs yet" };
+        let none = if arguments.is_active() { "no such runs" } else { "no runs yet" };
         let note = format!("{none} in {}", session.place);
         session.output.note(&note);
     } else {
@@ -69,7 +69,7 @@ async fn fitting(
     let is_told_apart = arguments.status.is_some_and(|standing| standing.status() == RunStatus::Running);
     let query = RunQuery {
         workflow: arguments.workflow.clone(),
-        status: arguments.status.map(RunStanding::status),
+        status: arguments.status.map(DisplayStatus::status),
         limit: limit.filter(|_| !is_timed && !is_told_apart).map(|limit| limit.saturating_add(1)),
         ..RunQuery::default()
     };
@@ -77,7 +77,7 @@ async fn fitting(
     records.retain(|record| {
         since.is_none_or(|since| record.created >= since)
             && until.is_none_or(|until| record.created < until)
-            && arguments.status.is_none_or(|standing| standing == RunStanding::of(record))
+            && arguments.status.is_none_or(|standing| standing == DisplayStatus::of(record))
     });
     Ok(records)
 }
@@ -147,7 +147,7 @@ fn table(session: &Session<'_>, runs: &[Listed]) -> Table {
     ]);
     for run in runs {
         let record = &run.record;
-        let standing = RunStanding::of(record);
+        let standing = DisplayStatus::of(record);
         table.row([
             (Tone::Strong, record.id.to_string()),
             (Tone::Plain, text::one_line(&record.workflow)),

@@ -2,7 +2,7 @@
 
 use convoke_core::RunStatus;
 use convoke_history::History;
-use convoke_history::account::{Block, EffectRenderer};
+use convoke_history::account::{EffectRenderer, TextBlock};
 use convoke_history::json::HistoryView;
 
 use crate::arguments::Show;
@@ -49,9 +49,9 @@ pub(super) async fn run(session: &mut Session<'_>, arguments: &Show) -> Result<(
 }
 
 /// Texts, all of them or their beginnings.
-fn texts(session: &Session<'_>, blocks: &[Block], arguments: &Show) -> Vec<Rich> {
+fn texts(session: &Session<'_>, blocks: &[TextBlock], arguments: &Show) -> Vec<Rich> {
     let (margin, width) = (Rich::default(), session.output.width());
-    let lines = |block: &Block| match arguments.full {
+    let lines = |block: &TextBlock| match arguments.full {
         true => block.lines(&margin, width, None),
         false => block.brief_lines(&margin, width),
     };
@@ -82,9 +82,9 @@ fn error(session: &Session<'_>, history: &History) -> Vec<Rich> {
     let Some(ending) = ending else { return Vec::new() };
     let Some(error) = &ending.error else { return Vec::new() };
     let (margin, width) = (Rich::default(), session.output.width());
-    let mut lines = Block::new("error", error.clone()).toned(Tone::Bad).lines(&margin, width, None);
+    let mut lines = TextBlock::new("error", error.clone()).toned(Tone::Bad).lines(&margin, width, None);
     for path in &ending.failed_at {
-        lines.extend(Block::new("at", path.to_string()).lines(&margin, width, None));
+        lines.extend(TextBlock::new("at", path.to_string()).lines(&margin, width, None));
     }
     lines
 }

@@ -55,9 +55,9 @@ fn sums(stats: &Stats) -> Vec<Rich> {
 
 fn runs(stats: &Stats) -> Rich {
     let mut line = line("runs", stats.runs.to_string());
-    for (index, (standing, count)) in stats.standing.iter().enumerate() {
+    for (index, (status, count)) in stats.by_status.iter().enumerate() {
         let before = if index == 0 { ": " } else { ", " };
-        line = line.with(Tone::Plain, before).with(standing.tone(), format!("{count} {}", standing.name()));
+        line = line.with(Tone::Plain, before).with(status.tone(), format!("{count} {}", status.name()));
     }
     line
 }

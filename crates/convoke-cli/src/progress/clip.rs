@@ -3,7 +3,7 @@
 //! What is going on, has failed or waits for somebody is shown as long as there is room for it at all; what is over, and
 //! what has not begun, is put together in one line where it must be.
 
-use convoke_history::progress::{NodeState, Progress};
+use convoke_history::progress::{NodeState, RunProgress};
 
 use crate::terminal::{Rich, Tone};
 
@@ -26,7 +26,7 @@ pub(super) struct Line {
 }
 
 /// The lines of a tree, at most so many, and how many were left out.
-pub(super) fn fitting(progress: &Progress, height: usize) -> (Vec<Line>, usize) {
+pub(super) fn fitting(progress: &RunProgress, height: usize) -> (Vec<Line>, usize) {
     for level in [Level::Everything, Level::WithoutSettledParts, Level::Together] {
         let mut lines = Vec::new();
         walk(progress, 0, level, None, &mut lines);
@@ -48,7 +48,7 @@ enum Level {
     Together,
 }
 
-fn walk(progress: &Progress, row: usize, level: Level, margin: Option<&str>, lines: &mut Vec<Line>) {
+fn walk(progress: &RunProgress, row: usize, level: Level, margin: Option<&str>, lines: &mut Vec<Line>) {
     if margin.is_none() {
         lines.push(Line { branch: Rich::default(), item: Item::Row(row) });
     }
@@ -67,7 +67,7 @@ fn walk(progress: &Progress, row: usize, level: Level, margin: Option<&str>, lin
     }
 }
 
-fn below(progress: &Progress, row: usize, level: Level) -> Vec<Item> {
+fn below(progress: &RunProgress, row: usize, level: Level) -> Vec<Item> {
     let is_quiet = |state: NodeState| state.is_settled() || state == NodeState::Waiting;
     let children = &progress.nodes()[row].children;
     if progress.nodes()[row].state == NodeState::Skipped {
@@ -104,7 +104,7 @@ fn below(progress: &Progress, row: usize, level: Level) -> Vec<Item> {
 }
 
 /// Leaves out what matters least, the last of it first. One line is kept for saying so.
-fn leave_out(progress: &Progress, mut lines: Vec<Line>, height: usize) -> (Vec<Line>, usize) {
+fn leave_out(progress: &RunProgress, mut lines: Vec<Line>, height: usize) -> (Vec<Line>, usize) {
     let weight = |line: &Line| match line.item {
         Item::Row(0) => 4,
         Item::Row(row) => match progress.nodes()[row].state {

@@ -1,7 +1,7 @@
 //! The tree as a picture: a pure function of what is known, the room there is, and the time.
 
 use convoke_core::Timestamp;
-use convoke_history::progress::{NodeState, Progress, ProgressNode};
+use convoke_history::progress::{NodeState, ProgressNode, RunProgress};
 
 use super::clip::{Item, Line, fitting};
 use super::sign::sign;
@@ -30,7 +30,7 @@ pub(crate) struct View {
 }
 
 /// The picture: never wider nor higher than the view.
-pub(crate) fn draw(progress: &Progress, view: View) -> Vec<Rich> {
+pub(crate) fn draw(progress: &RunProgress, view: View) -> Vec<Rich> {
     let height = view.height.max(LOWEST);
     let said = if view.says { said(progress, view) } else { Vec::new() };
     // What is going on comes before what is said about it.
@@ -45,7 +45,7 @@ pub(crate) fn draw(progress: &Progress, view: View) -> Vec<Rich> {
     picture.iter().map(|line| line.cut(view.width)).collect()
 }
 
-fn rows(progress: &Progress, lines: &[Line], view: View) -> Vec<Rich> {
+fn rows(progress: &RunProgress, lines: &[Line], view: View) -> Vec<Rich> {
     let right: Vec<[String; 3]> = lines.iter().map(|line| right(progress, line.item, view)).collect();
     let mut columns = [0; 3];
     for cells in &right {
@@ -71,7 +71,7 @@ fn aligned(left: Rich, right: &[String; 3], columns: [usize; 3], width: usize) -
     left.fit(width.saturating_sub(cells.width())).then(cells)
 }
 
-fn left(progress: &Progress, line: &Line, now: Timestamp) -> Rich {
+fn left(progress: &RunProgress, line: &Line, now: Timestamp) -> Rich {
     match line.item {
         Item::Many { state, count } => {
             let (ink, sign) = sign(state, now);
@@ -124,7 +124,7 @@ fn details(row: &ProgressNode, now: Timestamp) -> String {
     details.join(" · ")
 }
 
-fn right(progress: &Progress, item: Item, view: View) -> [String; 3] {
+fn right(progress: &RunProgress, item: Item, view: View) -> [String; 3] {
     let Item::Row(index) = item else { return Default::default() };
     let row = &progress.nodes()[index];
     let took = row.elapsed(view.now);
@@ -143,7 +143,7 @@ fn right(progress: &Progress, item: Item, view: View) -> [String; 3] {
     [row.used.tokens(), row.used.cost(), time]
 }
 
-fn summary(progress: &Progress, view: View) -> Rich {
+fn summary(progress: &RunProgress, view: View) -> Rich {
     let (settled, goals) = progress.goals();
     let used = &progress.root().used;
     let mut parts = vec![format!("{settled} of {}", human::count(goals as u64, "goal"))];
@@ -161,7 +161,7 @@ fn summary(progress: &Progress, view: View) -> Rich {
 }
 
 /// The end of what is being said.
-fn said(progress: &Progress, view: View) -> Vec<Rich> {
+fn said(progress: &RunProgress, view: View) -> Vec<Rich> {
     let Some(said) = progress.message() else { return Vec::new() };
     let clean = text::clean(said.text.trim_end());
     let lines = text::wrap(&clean, Some(view.width.saturating_sub(2)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use convoke_core::{Event, EventKind, ModelCallEnd, StepEnd, Timestamp};
 use convoke_history::account::answer_text;
 use convoke_history::progress::{
-    NodeKind, NodeState, Progress, ProgressNode, call_text, comma_list, without_requests,
+    NodeKind, NodeState, ProgressNode, RunProgress, call_text, comma_list, without_requests,
 };
 use convoke_tools::shell::CHANGES_REFUSED;
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Plain {
     }
 
     /// The lines for something that the tree has taken in already.
-    pub(crate) fn lines(&mut self, progress: &Progress, event: &Event) -> Vec<Rich> {
+    pub(crate) fn lines(&mut self, progress: &RunProgress, event: &Event) -> Vec<Rich> {
         let at = event.at;
         let started = *self.started.get_or_insert(at);
         if let Some(skipped) = skipped(progress, event) {
@@ -58,7 +58,7 @@ impl Plain {
     }
 
     /// Nodes in which something happens now, and of which nobody was told.
-    fn begun(&mut self, progress: &Progress) -> Vec<(Tone, String)> {
+    fn begun(&mut self, progress: &RunProgress) -> Vec<(Tone, String)> {
         let due = |row: &usize| !progress.is_resumed() || progress.nodes()[*row].is_live;
         let now: Vec<usize> = self.held.iter().copied().filter(due).collect();
         let mut lines = Vec::new();
@@ -72,7 +72,7 @@ impl Plain {
         lines
     }
 
-    fn event(&mut self, progress: &Progress, event: &Event) -> Vec<(Tone, String)> {
+    fn event(&mut self, progress: &RunProgress, event: &Event) -> Vec<(Tone, String)> {
         let row = progress.node(&event.path);
         let line = match &event.kind {
             EventKind::RunStarted { workflow, resumed } => {
@@ -151,7 +151,7 @@ impl Plain {
         lines.collect()
     }
 
-    fn started(&mut self, progress: &Progress, event: &Event) -> Vec<(Tone, String)> {
+    fn started(&mut self, progress: &RunProgress, event: &Event) -> Vec<(Tone, String)> {
         let nearest = progress.nearest(&event.path);
         let row = &progress.nodes()[nearest];
         if progress.begun_at(&event.path) != Some(nearest) {
@@ -165,7 +165,7 @@ impl Plain {
         Vec::new()
     }
 
-    fn ended(&mut self, progress: &Progress, event: &Event, end: &StepEnd) -> Option<(Tone, String)> {
+    fn ended(&mut self, progress: &RunProgress, event: &Event, end: &StepEnd) -> Option<(Tone, String)> {
         let index = progress.begun_at(&event.path)?;
         let row = &progress.nodes()[index];
         if !is_told(row, self.verbose) {
@@ -255,7 +255,7 @@ fn round(row: &ProgressNode) -> (Tone, String) {
 }
 
 /// The node that is skipped, if that is what is told.
-fn skipped(progress: &Progress, event: &Event) -> Option<usize> {
+fn skipped(progress: &RunProgress, event: &Event) -> Option<usize> {
     match &event.kind {
         EventKind::Custom { name, value } if name == "goal_skipped" => {
             Some(progress.named(&event.path, value.get("goal").and_then(Value::as_str)))
@@ -265,7 +265,7 @@ fn skipped(progress: &Progress, event: &Event) -> Option<usize> {
 }
 
 /// Whether what is told of a node happens now, rather than again.
-fn is_now(progress: &Progress, row: &ProgressNode) -> bool {
+fn is_now(progress: &RunProgress, row: &ProgressNode) -> bool {
     !progress.is_resumed() || row.is_live
 }
 

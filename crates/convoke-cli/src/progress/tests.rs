@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use convoke_core::{Answer, Event, EventKind, Money, Path, Question, RunStatus, StepEnd, Timestamp, Usage};
-use convoke_history::progress::{NodeKind, PlannedNode, Progress};
+use convoke_history::progress::{NodeKind, PlannedNode, RunProgress};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -80,8 +80,8 @@ impl Recording {
         self.event(path, EventKind::Custom { name: name.to_owned(), value })
     }
 
-    fn folded(&self, planned: &PlannedNode) -> Progress {
-        let mut progress = Progress::new(planned);
+    fn folded(&self, planned: &PlannedNode) -> RunProgress {
+        let mut progress = RunProgress::new(planned);
         self.told.iter().for_each(|told| progress.apply(told));
         progress
     }
@@ -95,7 +95,7 @@ impl Recording {
     }
 
     fn lines(&self, planned: &PlannedNode, verbose: bool) -> String {
-        let (mut progress, mut plain) = (Progress::new(planned), Plain::new(verbose, true));
+        let (mut progress, mut plain) = (RunProgress::new(planned), Plain::new(verbose, true));
         let lines = self.told.iter().flat_map(|told| {
             progress.apply(told);
             plain.lines(&progress, told)

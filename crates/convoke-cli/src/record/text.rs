@@ -1,7 +1,7 @@
 //! A run's record as lines for people to read.
 
 use convoke_core::RunStatus;
-use convoke_history::account::{Block, Gist, RecordItem};
+use convoke_history::account::{Gist, RecordItem, TextBlock};
 use convoke_history::{History, run_duration};
 
 use crate::human;
@@ -100,7 +100,7 @@ fn packed(facts: impl IntoIterator<Item = Rich>, width: Option<usize>, margin: &
     lines.iter().flat_map(|line| line.wrap(width, margin.len())).collect()
 }
 
-fn block(session: &Session<'_>, block: &Block, is_full: bool) -> Vec<Rich> {
+fn block(session: &Session<'_>, block: &TextBlock, is_full: bool) -> Vec<Rich> {
     let (margin, width) = (Rich::plain(MARGIN), session.output.width());
     if is_full { block.lines(&margin, width, None) } else { block.brief_lines(&margin, width) }
 }

@@ -1,6 +1,6 @@
 //! Longer texts, set apart from ours by a label and a bar.
 
-use convoke_history::account::Block;
+use convoke_history::account::TextBlock;
 
 use crate::human;
 use crate::terminal::{Rich, Tone, text};
@@ -23,7 +23,7 @@ pub(crate) trait BlockLines {
     fn lines(&self, margin: &Rich, width: Option<usize>, most: Option<usize>) -> Vec<Rich>;
 }
 
-impl BlockLines for Block {
+impl BlockLines for TextBlock {
     fn brief_lines(&self, margin: &Rich, width: Option<usize>) -> Vec<Rich> {
         let (beginning, rest) = text::beginning(self.text().trim_end(), BRIEF.0, BRIEF.1);
         let is_little =
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_unless_only_one_line_would_be_saved() {
-        let shown = |most| Block::new("reply", "a\nb\nc").lines(&Rich::default(), None, Some(most)).len();
+        let shown = |most| TextBlock::new("reply", "a\nb\nc").lines(&Rich::default(), None, Some(most)).len();
         assert_eq!(shown(1), 2, "one line and the rest counted");
         assert_eq!(shown(2), 3);
         assert_eq!(shown(3), 3);
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn the_end_of_a_text_is_never_cut_and_empty_lines_push_nothing_out_of_sight() {
         let plain = |text: &str| -> Vec<String> {
-            let lines = Block::new("reply", text).lines(&Rich::default(), Some(40), Some(4));
+            let lines = TextBlock::new("reply", text).lines(&Rich::default(), Some(40), Some(4));
             let palette = crate::terminal::Palette::new(crate::arguments::Color::Never, &std::io::stdout());
             lines.iter().map(|line| line.paint(palette).split_once("│ ").unwrap().1.to_owned()).collect()
         };
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn in_short_the_rest_of_a_text_is_counted_in_characters() {
-        let shown = |text: &str| Block::new("reply", text).brief_lines(&Rich::default(), None);
+        let shown = |text: &str| TextBlock::new("reply", text).brief_lines(&Rich::default(), None);
         assert_eq!(shown("a\nb\nc\nd").len(), 4);
         let last = gutter(&Rich::default(), "").with(Tone::Plain, "e");
         assert_eq!(shown("a\nb\nc\nd\ne").last(), Some(&last), "a little more is not worth cutting");

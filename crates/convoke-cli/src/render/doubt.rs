@@ -1,7 +1,7 @@
 //! Calls of which nobody knows whether they acted.
 
 use convoke_core::EffectKind;
-use convoke_history::{Detail, Effect, History, Standing};
+use convoke_history::{Detail, Effect, EffectStatus, History};
 
 use crate::session::Session;
 use crate::shell;
@@ -10,7 +10,7 @@ use crate::terminal::{Rich, Tone, text};
 /// What was begun and has no end, and what can be done about it.
 pub(crate) fn doubts(session: &Session<'_>, history: &History) -> Vec<Rich> {
     let is_open = |effect: &&Effect| {
-        effect.standing() == Standing::Begun
+        effect.status() == EffectStatus::Begun
             && matches!(effect.kind, EffectKind::Tool | EffectKind::Custom)
             && effect.generation == history.record.generation.number
     };

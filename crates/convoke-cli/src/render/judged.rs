@@ -2,7 +2,7 @@
 
 use convoke_core::Question;
 use convoke_goals::supervise::Trigger;
-use convoke_history::account::{Block, question_blocks, question_conditions, readable_json};
+use convoke_history::account::{TextBlock, question_blocks, question_conditions, readable_json};
 use serde_json::Value;
 
 use super::BlockLines;
@@ -38,7 +38,7 @@ pub(crate) fn question_brief(question: &Question, width: Option<usize>, more: &s
     if all.len() <= SHOWN {
         return all;
     }
-    let parts: Vec<(Block, usize)> = match judged(question) {
+    let parts: Vec<(TextBlock, usize)> = match judged(question) {
         Some(subject) => FIRST
             .iter()
             .filter_map(|(key, label, most)| Some((part(subject, key, label)?, *most)))
@@ -47,8 +47,9 @@ pub(crate) fn question_brief(question: &Question, width: Option<usize>, more: &s
         // Of a call that is asked about, the details name all that needs asking: nothing of them is left out.
         None => {
             let is_call = question.subject.get("tool").is_some();
-            let most =
-                |block: &Block| if is_call && block.label() == "details" { usize::MAX } else { SHOWN / 2 };
+            let most = |block: &TextBlock| {
+                if is_call && block.label() == "details" { usize::MAX } else { SHOWN / 2 }
+            };
             question_blocks(question).into_iter().skip(1).map(|block| (block.clone(), most(&block))).collect()
         }
     };
@@ -61,7 +62,7 @@ pub(crate) fn question_brief(question: &Question, width: Option<usize>, more: &s
 
 /// All there is to a question besides its title.
 pub(crate) fn question_body(question: &Question, width: Option<usize>) -> Vec<Rich> {
-    let parts: Vec<Block> = match judged(question) {
+    let parts: Vec<TextBlock> = match judged(question) {
         Some(subject) => {
             let first = FIRST.iter().map(|(key, label, _)| (*key, *label));
             let parts = first.chain(REST).filter_map(|(key, label)| part(subject, key, label));
@@ -78,7 +79,7 @@ fn judged(question: &Question) -> Option<&serde_json::Map<String, Value>> {
 }
 
 /// What there is to one part of it.
-fn part(subject: &serde_json::Map<String, Value>, key: &str, label: &'static str) -> Option<Block> {
+fn part(subject: &serde_json::Map<String, Value>, key: &str, label: &'static str) -> Option<TextBlock> {
     let value = subject.get(key)?;
     match (key, value) {
         ("triggers", Value::Array(reasons)) => {
@@ -96,7 +97,7 @@ pub(crate) fn reason(written: &Value) -> String {
 }
 
 /// What there is to a value; of a plan or an assessment, what it says nothing about is left out.
-fn block(label: &'static str, value: &Value) -> Option<Block> {
+fn block(label: &'static str, value: &Value) -> Option<TextBlock> {
     let text = match value {
         Value::Null => return None,
         Value::Array(items) => items.iter().map(readable_json).collect::<Vec<_>>().join("\n"),
@@ -107,7 +108,7 @@ fn block(label: &'static str, value: &Value) -> Option<Block> {
         }
         other => readable_json(other),
     };
-    (!text.is_empty()).then(|| Block::new(label, text))
+    (!text.is_empty()).then(|| TextBlock::new(label, text))
 }
 
 /// Whether there is nothing in it.

@@ -2,7 +2,7 @@
 
 use convoke_core::Answer;
 use convoke_history::OpenQuestion;
-use convoke_history::account::{Block, answer_text};
+use convoke_history::account::{TextBlock, answer_text};
 
 use super::BlockLines;
 use super::judged::{question_body, question_brief};
@@ -32,7 +32,7 @@ pub(crate) fn open_question(session: &Session<'_>, open: &OpenQuestion, is_full:
     let margin = Rich::plain("  ");
     for given in &open.answers {
         let most = (!is_full).then_some(SHOWN_LINES);
-        lines.extend(Block::new("answer", answer_text(given)).lines(&margin, width, most));
+        lines.extend(TextBlock::new("answer", answer_text(given)).lines(&margin, width, most));
     }
     match (open.verdict(), open.settled(session.now)) {
         (Some(_), _) => lines.push(margin.with(Tone::Good, "answered; the run goes on when it is resumed")),

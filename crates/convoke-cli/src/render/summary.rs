@@ -2,7 +2,7 @@
 
 use convoke_core::{FinishReason, ModelReply};
 use convoke_history::account::{answer_text, unfinished};
-use convoke_history::{Detail, Effect, History, Standing};
+use convoke_history::{Detail, Effect, EffectStatus, History};
 use serde_json::Value;
 
 use crate::human;
@@ -61,7 +61,7 @@ fn shortened(asked: &str, columns: usize) -> String {
 
 fn label(effect: &Effect) -> String {
     match effect.current().detail {
-        Detail::Fate => "step".to_owned(),
+        Detail::StepTimeout => "step".to_owned(),
         Detail::Tool { .. }
         | Detail::Ask { .. }
         | Detail::Sleep { .. }
@@ -90,12 +90,12 @@ fn given(history: &History, effect: &Effect) -> Option<(Tone, String)> {
     let current = effect.current();
     if let Some(error) = &current.error {
         let error = text::one_line(&error.to_string());
-        return Some(match effect.standing() {
-            Standing::Superseded => (Tone::Caution, format!("to be performed anew; it failed: {error}")),
+        return Some(match effect.status() {
+            EffectStatus::Superseded => (Tone::Caution, format!("to be performed anew; it failed: {error}")),
             _ => (Tone::Bad, format!("failed: {error}")),
         });
     }
-    if effect.standing() == Standing::Begun {
+    if effect.status() == EffectStatus::Begun {
         return Some(unfinished(history, effect));
     }
     Some(match &current.detail {

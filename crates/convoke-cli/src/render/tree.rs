@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use convoke_history::account::{EffectRenderer, Side};
-use convoke_history::{Detail, Effect, History, Item, Node, Spent};
+use convoke_history::account::{EffectRenderer, EffectSide};
+use convoke_history::{Detail, Effect, History, Spent, TreeItem, TreeNode};
 
 use super::BlockLines;
 use super::summary::Summary;
@@ -44,7 +44,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Everything in a node. `margin` is what stands left of it; the run itself has none.
-    fn items(&mut self, items: &[Item], margin: Option<&str>) {
+    fn items(&mut self, items: &[TreeItem], margin: Option<&str>) {
         for (index, item) in items.iter().enumerate() {
             let is_last = index + 1 == items.len();
             let (branch, below) = match margin {
@@ -54,16 +54,16 @@ impl Walk<'_> {
             };
             let branch = Rich::new(Tone::Faint, branch);
             match *item {
-                Item::Effect(number) => self.effect(branch, &below, &self.history.effects[number]),
-                Item::Node(number) => self.node(branch, &below, self.history.tree.node(number)),
+                TreeItem::Effect(number) => self.effect(branch, &below, &self.history.effects[number]),
+                TreeItem::Node(number) => self.node(branch, &below, self.history.tree.node(number)),
             }
         }
     }
 
-    fn node(&mut self, branch: Rich, below: &str, node: &Node) {
+    fn node(&mut self, branch: Rich, below: &str, node: &TreeNode) {
         let name = text::one_line(&node.name);
         // A part that did one thing is that thing.
-        if let [Item::Effect(number)] = *node.items {
+        if let [TreeItem::Effect(number)] = *node.items {
             let effect = &self.history.effects[number];
             let left = if is_named_after(effect, &node.name) {
                 branch
@@ -87,7 +87,7 @@ impl Walk<'_> {
         let Some(renderer) = &mut self.renderer else { return };
         let margin = Rich::new(Tone::Faint, format!("{below}   "));
         for attempt in &effect.attempts {
-            for block in renderer.render(effect, attempt, Side::Both) {
+            for block in renderer.render(effect, attempt, EffectSide::Both) {
                 self.rows.extend(block.lines(&margin, self.width, None).into_iter().map(Row::Text));
             }
         }

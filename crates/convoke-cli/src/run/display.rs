@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use convoke_core::{Event, Timestamp};
-use convoke_history::progress::Progress;
+use convoke_history::progress::RunProgress;
 use convoke_host::models::reading;
 use convoke_telemetry::logging;
 
@@ -57,7 +57,7 @@ impl Display {
     }
 
     /// Something has happened, and is in the tree already.
-    pub(crate) fn heard(&mut self, progress: &Progress, event: &Event) {
+    pub(crate) fn heard(&mut self, progress: &RunProgress, event: &Event) {
         if let Way::Lines(plain) = &mut self.way {
             for line in plain.lines(progress, event) {
                 // If standard error is closed there is nobody who watches.
@@ -67,7 +67,7 @@ impl Display {
     }
 
     /// Draws the picture, if there is one.
-    pub(crate) fn draw(&mut self, progress: &Progress) {
+    pub(crate) fn draw(&mut self, progress: &RunProgress) {
         if let Way::Picture(screen) = &mut self.way {
             let (width, height) = Screen::size();
             // The cursor stands in the line below.
@@ -86,7 +86,7 @@ impl Display {
     }
 
     /// Shows the end of it, and leaves that.
-    pub(crate) fn finish(&mut self, progress: &Progress) {
+    pub(crate) fn finish(&mut self, progress: &RunProgress) {
         self.draw(progress);
         if let Way::Picture(screen) = &mut self.way {
             screen.leave();

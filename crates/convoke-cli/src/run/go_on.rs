@@ -7,7 +7,7 @@ use std::sync::Arc;
 use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
 use convoke_goals::NodeRef;
 use convoke_history::History;
-use convoke_history::progress::{PlannedNode, Progress};
+use convoke_history::progress::{PlannedNode, RunProgress};
 use convoke_host::models::Models;
 use convoke_host::{HowToGoOn, Prepared};
 use convoke_models::ModelName;
@@ -95,7 +95,7 @@ pub(crate) async fn go_on(
     let (stream, after) = running.into_parts();
     let mut lost = Vec::new();
     let watch = Watch {
-        progress: Progress::new(&planned).with_history(&history),
+        progress: RunProgress::new(&planned).with_history(&history),
         display: Display::new(loudness, common.stream, color),
         signals: Signals::listen()?,
         keyboard,

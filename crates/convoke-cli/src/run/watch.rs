@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
 use convoke_history::json::event_json;
-use convoke_history::progress::Progress;
+use convoke_history::progress::RunProgress;
 use convoke_host::tools::Always;
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;
@@ -34,7 +34,7 @@ const INTERRUPTED: i32 = 130;
 
 /// What watches a run.
 pub(crate) struct Watch<'a> {
-    pub(crate) progress: Progress,
+    pub(crate) progress: RunProgress,
     pub(crate) display: Display,
     pub(crate) signals: Signals,
     pub(crate) keyboard: Keyboard,

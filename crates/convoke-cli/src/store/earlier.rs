@@ -82,7 +82,7 @@ impl Wanted {
 
 /// Whether a store has such runs. One that is not there, or was never made, has none.
 async fn has(store: &Path, wanted: &Wanted) -> Result<bool, Failure> {
-    if !convoke_config::is_there(store) || SqliteStore::is_unmade(store)? {
+    if !convoke_config::is_there(store) || SqliteStore::is_uninitialized(store)? {
         return Ok(false);
     }
     let id_prefix = match wanted {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, ForkPoint, NewRun, RunChange, Totals, Waits};
+use convoke_core::store::{Batch, ForkPoint, NewRun, RunChange, Totals, WaitConditions};
 use convoke_core::{
     Answer, Blob, Digest, EffectKind, Entry, IdempotencyKey, Message, Path, Phase, Question, RunId,
     RunStatus, Timestamp, ToolCall, Usage,
@@ -182,7 +182,7 @@ impl Run {
     }
 
     /// What it waits for beside answers, now that it is suspended.
-    pub(crate) fn waits(mut self, waits: Waits) -> Self {
+    pub(crate) fn waits(mut self, waits: WaitConditions) -> Self {
         self.change.iter_mut().for_each(|change| change.waits = waits.clone());
         self
     }

@@ -1,7 +1,7 @@
 //! `convoke send`
 
 use convoke_core::Timestamp;
-use convoke_core::store::{AwaitedChannel, Waits};
+use convoke_core::store::{AwaitedChannel, WaitConditions};
 use serde_json::{Value, json};
 
 use crate::journal::Run;
@@ -9,13 +9,13 @@ use crate::place::{Place, stderr, stdout, wait};
 use crate::workshop::document;
 
 /// A run of some program that waits for mail.
-fn waiting(waits: Waits) -> Place {
+fn waiting(waits: WaitConditions) -> Place {
     Place::with([Run::new("order-1", "orders").suspends().waits(waits)])
 }
 
-fn for_letters() -> Waits {
+fn for_letters() -> WaitConditions {
     let name = "letters".to_owned();
-    Waits { channels: vec![AwaitedChannel { name, after: 0 }], until: None }
+    WaitConditions { channels: vec![AwaitedChannel { name, after: 0 }], until: None }
 }
 
 fn sent(place: &Place) -> Vec<(String, Value)> {
@@ -79,7 +79,7 @@ fn what_cannot_be_sent_is_refused_with_what_to_do() {
 #[test]
 fn a_run_that_sleeps_says_until_when() {
     let until = Timestamp::from_micros(4_102_444_800_000_000);
-    let place = waiting(Waits { until: Some(until), channels: Vec::new() });
+    let place = waiting(WaitConditions { until: Some(until), channels: Vec::new() });
     let shown = place.convoke(&["show", "order-1"]);
     assert!(stderr(&shown).contains("it sleeps until 2100-01-01"), "{}", stderr(&shown));
     let json = document(&place.convoke(&["show", "order-1", "--json"]));

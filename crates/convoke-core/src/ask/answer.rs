@@ -1,4 +1,4 @@
-//! What people answer.
+//! Answers to questions: decisions, who made them, and when.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::message::Media;
 /// An answer of the wrong kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("that does not answer the question: give {wanted}")]
-pub struct UnfitAnswer {
+pub struct InvalidAnswer {
     pub(super) wanted: String,
 }
 
-/// What a person decided.
+/// A person's decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -36,17 +36,17 @@ pub enum Decision {
         /// The chosen option.
         option: String,
     },
-    /// This text.
+    /// A text.
     Text {
         /// The text.
         text: String,
     },
-    /// This value.
+    /// A JSON value.
     Json {
         /// The value.
         value: Value,
     },
-    /// These pictures or documents.
+    /// Pictures or documents.
     Media {
         /// At least one.
         media: Vec<Media>,
@@ -81,7 +81,7 @@ impl Answer {
         Self::new(Decision::Approve)
     }
 
-    /// No, because.
+    /// A rejection, with its reason.
     #[must_use]
     pub fn reject(reason: impl Into<String>) -> Self {
         Self::new(Decision::Reject { reason: reason.into() })
@@ -93,25 +93,25 @@ impl Answer {
         Self::new(Decision::Revise { text: text.into() })
     }
 
-    /// This option.
+    /// The choice of an option.
     #[must_use]
     pub fn choose(option: impl Into<String>) -> Self {
         Self::new(Decision::Choose { option: option.into() })
     }
 
-    /// This text.
+    /// A text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(Decision::Text { text: text.into() })
     }
 
-    /// This value.
+    /// A JSON value.
     #[must_use]
     pub fn json(value: Value) -> Self {
         Self::new(Decision::Json { value })
     }
 
-    /// These pictures or documents.
+    /// Pictures or documents.
     #[must_use]
     pub fn media(media: impl IntoIterator<Item = Media>) -> Self {
         Self::new(Decision::Media { media: media.into_iter().collect() })
@@ -142,7 +142,7 @@ impl Answer {
         self
     }
 
-    /// Whether it is a yes.
+    /// Returns whether it is an approval.
     #[must_use]
     pub fn is_approval(&self) -> bool {
         self.decision == Decision::Approve

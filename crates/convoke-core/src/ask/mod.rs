@@ -8,7 +8,7 @@ mod question;
 
 use serde::{Deserialize, Serialize};
 
-pub use answer::{Answer, Decision, UnfitAnswer};
+pub use answer::{Answer, Decision, InvalidAnswer};
 pub use question::{Escalation, Expiry, Question, QuestionKind};
 
 use crate::step::BoxFuture;
@@ -33,15 +33,15 @@ pub struct PendingQuestion {
 }
 
 impl PendingQuestion {
-    /// What the answers given so far amount to: `None` while more are needed. Only those count that are by somebody the
+    /// Returns what the answers given so far amount to: `None` while more are needed. Only those count that are by somebody the
     /// question was for at the time.
     #[must_use]
     pub fn verdict(&self, answers: &[Answer]) -> Option<Answer> {
-        let heeded: Vec<Answer> = answers.iter().filter(|answer| self.heeds(answer)).cloned().collect();
+        let heeded: Vec<Answer> = answers.iter().filter(|answer| self.accepts(answer)).cloned().collect();
         self.question.verdict(&heeded)
     }
 
-    /// What it has come to by this moment: what the answers amount to, or what holds when nobody has answered in time.
+    /// Returns what it has come to by this moment: what the answers amount to, or what holds when nobody has answered in time.
     #[must_use]
     pub fn settled(&self, answers: &[Answer], now: Timestamp) -> Option<Answer> {
         self.verdict(answers).or_else(|| {
@@ -50,7 +50,7 @@ impl PendingQuestion {
         })
     }
 
-    /// When it next changes by itself, after this moment: others are asked as well, or its time is over.
+    /// Returns when it next changes by itself, after this moment: others are asked as well, or its time is over.
     #[must_use]
     pub fn next_change(&self, now: Timestamp) -> Option<Timestamp> {
         let Question { expiry, escalation, .. } = &self.question;
@@ -64,9 +64,9 @@ impl PendingQuestion {
         self.question.expiry.as_ref().is_some_and(|expiry| now >= self.asked + expiry.after)
     }
 
-    /// Whether an answer counts: it fits, came in time, and is by somebody the question was for then, or the question is for anyone.
+    /// Returns whether an answer counts: it fits, came in time, and is by somebody the question was for then, or the question is for anyone.
     #[must_use]
-    pub fn heeds(&self, answer: &Answer) -> bool {
+    pub fn accepts(&self, answer: &Answer) -> bool {
         if self.has_expired(answer.at) || self.question.check(&answer.decision).is_err() {
             return false;
         }
@@ -74,7 +74,7 @@ impl PendingQuestion {
         addressees.is_empty() || addressees.contains(&answer.by.as_str())
     }
 
-    /// Why an answer does not count, given those that were given before it; `None` if it does.
+    /// Returns why an answer does not count, given those that were given before it; `None` if it does.
     #[must_use]
     pub fn objection_to(&self, answer: &Answer, before: &[Answer]) -> Option<String> {
         if let Err(unfit) = self.question.check(&answer.decision) {
@@ -87,11 +87,11 @@ impl PendingQuestion {
         if self.has_expired(answer.at) {
             return Some("the time for an answer was over".to_owned());
         }
-        if !self.heeds(answer) {
+        if !self.accepts(answer) {
             let asked = self.question.addressees(self.asked, answer.at).join(", ");
             return Some(format!("the question is for {asked}, and {} has answered", who()));
         }
-        let approved = |other: &Answer| other.is_approval() && other.by == answer.by && self.heeds(other);
+        let approved = |other: &Answer| other.is_approval() && other.by == answer.by && self.accepts(other);
         if self.question.quorum > 1 && answer.is_approval() && before.iter().any(approved) {
             let quorum = self.question.quorum;
             return Some(format!("{} has approved already, and {quorum} different people must", who()));
@@ -111,7 +111,7 @@ impl PendingQuestion {
     }
 }
 
-/// Somebody who is there to answer while the run waits: a terminal, a page, a test.
+/// Answers questions while the run waits: a terminal, a page, a test.
 ///
 /// Without one, a question suspends the run.
 pub trait Responder: Send + Sync {

@@ -1,14 +1,14 @@
-//! What people are asked.
+//! Questions to people: their kinds, limits and escalation.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Answer, Decision, UnfitAnswer};
+use super::{Answer, Decision, InvalidAnswer};
 use crate::Timestamp;
 
-/// What kind of answer is wanted.
+/// The kinds of questions, by the answer they take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -43,7 +43,7 @@ pub enum QuestionKind {
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// What kind of answer is wanted.
+    /// The kind of answer wanted.
     pub kind: QuestionKind,
     /// The question itself, in one line.
     pub title: String,
@@ -80,7 +80,7 @@ fn is_one(quorum: &u32) -> bool {
     *quorum == 1
 }
 
-/// What happens when nobody answers in time.
+/// The default answer, and when it takes effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expiry {
     /// How long after asking.
@@ -89,7 +89,7 @@ pub struct Expiry {
     pub otherwise: Decision,
 }
 
-/// Whom to ask as well when nobody has answered for a while.
+/// Further people to ask when nobody has answered for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
     /// How long after asking.
@@ -125,7 +125,7 @@ impl Question {
         Self::new(QuestionKind::Confirm, title)
     }
 
-    /// One of several options.
+    /// A choice among several options.
     #[must_use]
     pub fn choice<T: Into<String>>(title: impl Into<String>, options: impl IntoIterator<Item = T>) -> Self {
         Self::new(QuestionKind::Choice { options: options.into_iter().map(Into::into).collect() }, title)
@@ -204,7 +204,7 @@ impl Question {
         self
     }
 
-    /// Who may answer at this time: the audience, and after a while those it escalates to. Empty means anyone.
+    /// Returns who may answer at this time: the audience, and after a while those it escalates to. Empty means anyone.
     #[must_use]
     pub fn addressees(&self, asked: Timestamp, now: Timestamp) -> Vec<&str> {
         let mut people: Vec<&str> = self.audience.iter().map(String::as_str).collect();
@@ -217,11 +217,11 @@ impl Question {
         people
     }
 
-    /// Whether an answer fits what was asked.
+    /// Checks that an answer fits what was asked.
     ///
     /// # Errors
     /// Says what would fit instead.
-    pub fn check(&self, decision: &Decision) -> Result<(), UnfitAnswer> {
+    pub fn check(&self, decision: &Decision) -> Result<(), InvalidAnswer> {
         let fits = match (&self.kind, decision) {
             (
                 QuestionKind::Approval,
@@ -236,7 +236,7 @@ impl Question {
             (QuestionKind::Choice { .. }, Decision::Reject { .. }) => true,
             _ => false,
         };
-        if fits { Ok(()) } else { Err(UnfitAnswer { wanted: self.wanted() }) }
+        if fits { Ok(()) } else { Err(InvalidAnswer { wanted: self.wanted() }) }
     }
 
     fn wanted(&self) -> String {

@@ -1,4 +1,4 @@
-//! What a model call uses, where nobody says: before it is made, and after it if the model did not say.
+//! Estimates of what a model call uses: before it is made, and after it if the model did not report its usage.
 
 use super::BYTES_PER_TOKEN;
 use crate::message::{Money, Transcript, Usage};
@@ -23,15 +23,15 @@ fn encoded_len(value: &serde_json::Value) -> u64 {
     value.to_string().len() as u64
 }
 
-/// What was heard of a reply so far.
+/// The progress of a reply: its usage and length so far.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct ReplyProgress {
     /// What the model said it has used.
     pub(crate) usage: Option<Usage>,
     bytes: u64,
 }
 
-impl Heard {
+impl ReplyProgress {
     /// One more piece.
     pub(crate) fn note(&mut self, piece: &ReplyDelta) {
         match piece {
@@ -46,10 +46,11 @@ impl Heard {
 
 /// What a call used that failed: what the model said; if it did not, and had begun to answer, an estimate. Of one that never
 /// answered nobody knows, unless the model costs nothing.
-pub(crate) fn broken_off(heard: &Heard, asked: u64, price: Option<Price>) -> Option<Usage> {
-    let estimate = || Usage { is_estimated: true, ..Usage::tokens(asked, heard.bytes / BYTES_PER_TOKEN + 1) };
-    let begun = (heard.bytes > 0).then(estimate);
-    let usage = heard.usage.or(begun).or((price == Some(Price::FREE)).then(Usage::default))?;
+pub(crate) fn broken_off(progress: &ReplyProgress, asked: u64, price: Option<Price>) -> Option<Usage> {
+    let estimate =
+        || Usage { is_estimated: true, ..Usage::tokens(asked, progress.bytes / BYTES_PER_TOKEN + 1) };
+    let begun = (progress.bytes > 0).then(estimate);
+    let usage = progress.usage.or(begun).or((price == Some(Price::FREE)).then(Usage::default))?;
     Some(priced(usage, price))
 }
 

@@ -1,4 +1,4 @@
-//! What may be limited, and the error that says a limit was reached.
+//! Budget limits, and the error that says one was reached.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Path;
 use crate::message::Money;
 
-/// What may be used at most. What is not set is not limited.
+/// Upper limits on what may be used. What is not set is not limited.
 ///
 /// ```
 /// use convoke_core::{Limits, Money};
@@ -81,7 +81,7 @@ impl Limits {
 }
 
 impl Limits {
-    /// These, with each that `given` has in the place of their own.
+    /// Returns these limits, each replaced by the one `given` has, if it has it.
     ///
     /// ```
     /// use convoke_core::Limits;
@@ -130,7 +130,7 @@ impl Limits {
     }
 }
 
-/// What a budget limits.
+/// The resources that budgets limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -165,7 +165,7 @@ impl fmt::Display for Resource {
 /// A limit was reached, or would be by what was to be done next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{}; raise the limit, or do less", self.in_words())]
-pub struct Exhausted {
+pub struct BudgetExhausted {
     /// The scope whose budget it is.
     pub owner: Path,
     /// What ran out.
@@ -180,7 +180,7 @@ pub struct Exhausted {
     pub needed: Option<u64>,
 }
 
-impl Exhausted {
+impl BudgetExhausted {
     /// `the budget of the run is used up: 12 of 12 model calls`, or how much is left and how much is needed.
     fn in_words(&self) -> String {
         let Self { owner, limit, used, .. } = self;

@@ -1,4 +1,4 @@
-//! Limits on what a run, or a part of it, may use.
+//! Budgets: limits on what a run, or a part of it, may use.
 //!
 //! Budgets nest: an effect is charged to the budget of its scope and to every budget further out, in one step. What an
 //! effect may need is reserved before it is performed and settled with what it really used, so that branches running
@@ -14,16 +14,16 @@ mod queue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use estimate::{Heard, broken_off, completed, tokens_asked};
-pub use limits::{Exhausted, Limits, Resource};
-pub(crate) use queue::{Reservation, Wanted};
+pub(crate) use estimate::{ReplyProgress, broken_off, completed, tokens_asked};
+pub use limits::{BudgetExhausted, Limits, Resource};
+pub(crate) use queue::{Reservation, ReservationRequest};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::Path;
 use crate::message::Money;
 
-/// How many tokens an answer is reckoned to have under a budget if its request does not say.
+/// The number of tokens an answer is reckoned to have under a budget if its request does not say.
 pub const ASSUMED_OUTPUT_TOKENS: u64 = 4_096;
 
 /// Bytes of a conversation that make about one token. Used to reserve, and to charge for replies whose model does not say
@@ -70,7 +70,7 @@ pub(crate) struct Budget {
 /// What was used, and what is set aside for calls under way.
 #[derive(Debug, Default)]
 struct Account {
-    used: Used,
+    used: BudgetUsage,
     reserved_tokens: u64,
     reserved_cost: Money,
 }
@@ -78,7 +78,7 @@ struct Account {
 /// What was used.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Used {
+pub(crate) struct BudgetUsage {
     pub(crate) model_calls: u64,
     pub(crate) tokens: u64,
     pub(crate) cost: Money,
@@ -100,19 +100,19 @@ impl Budget {
     }
 
     /// The budget of a whole run, which has used this much before.
-    pub(crate) fn of_run(limits: Limits, used: Used) -> Arc<Self> {
+    pub(crate) fn of_run(limits: Limits, used: BudgetUsage) -> Arc<Self> {
         let budget = Self::new(Path::from(""), limits, None);
         budget.lock().used = used;
         budget
     }
 
     /// What was used of it.
-    pub(crate) fn used(&self) -> Used {
+    pub(crate) fn used(&self) -> BudgetUsage {
         self.lock().used.clone()
     }
 
     /// Takes what an effect uses at once from this budget and all further out, or from none of them.
-    pub(crate) fn take(&self, charge: &Charge<'_>) -> Result<(), Exhausted> {
+    pub(crate) fn take(&self, charge: &Charge<'_>) -> Result<(), BudgetExhausted> {
         // Locks are always taken from the inside out, so two who take cannot wait for each other.
         let mut account = self.lock();
         self.afford(&account.used, charge)?;
@@ -140,13 +140,13 @@ impl Budget {
     }
 
     /// A limit of which nothing is left, from the inside out. Those of single tools are no such limits.
-    pub(crate) fn used_up(&self) -> Option<Exhausted> {
+    pub(crate) fn used_up(&self) -> Option<BudgetExhausted> {
         use Resource::{Cost, ModelCalls, Tokens, ToolCalls, Turns};
         self.with_outer().find_map(|budget| {
             [ModelCalls, Tokens, Turns, Cost, ToolCalls].into_iter().find_map(|resource| {
                 let (limit, used) = budget.own(&resource);
                 let limit = limit.filter(|limit| used >= *limit)?;
-                Some(Exhausted { owner: budget.owner.clone(), resource, limit, used, needed: None })
+                Some(BudgetExhausted { owner: budget.owner.clone(), resource, limit, used, needed: None })
             })
         })
     }
@@ -172,12 +172,12 @@ impl Budget {
         }
     }
 
-    fn afford(&self, used: &Used, charge: &Charge<'_>) -> Result<(), Exhausted> {
+    fn afford(&self, used: &BudgetUsage, charge: &Charge<'_>) -> Result<(), BudgetExhausted> {
         let check = |resource: Resource, limit: Option<u64>, used: u64, more: u64| match limit {
             Some(limit) if more > 0 && used.saturating_add(more) > limit => {
                 // What is not used up is too little for this.
                 let needed = (used < limit).then_some(more);
-                Err(Exhausted { owner: self.owner.clone(), resource, limit, used, needed })
+                Err(BudgetExhausted { owner: self.owner.clone(), resource, limit, used, needed })
             }
             _ => Ok(()),
         };
@@ -204,7 +204,7 @@ impl Budget {
     }
 }
 
-impl Used {
+impl BudgetUsage {
     fn add(&mut self, charge: &Charge<'_>) {
         self.model_calls += charge.model_calls;
         self.tokens = self.tokens.saturating_add(charge.tokens);

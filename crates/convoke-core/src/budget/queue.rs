@@ -1,4 +1,4 @@
-//! Setting something aside for a model call, and waiting for others to settle what they have set aside.
+//! Budget reservations for model calls, and the queue of calls that wait for others to settle theirs.
 //!
 //! Whoever finds only reservations in its way waits in the queue of each budget, from the inside out, in the order of
 //! coming. It never waits for what is really used up, and holds nothing but its places while it waits. Those it waits for
@@ -6,12 +6,12 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use super::{Account, Budget, Charge, Exhausted, Used};
+use super::{Account, Budget, BudgetExhausted, BudgetUsage, Charge};
 use crate::message::{Money, Usage};
 use crate::model::Price;
 
 /// What a model call may need.
-pub(crate) struct Wanted {
+pub(crate) struct ReservationRequest {
     /// Tokens that are read.
     pub(crate) input: u64,
     /// Tokens that are written, at most.
@@ -19,7 +19,7 @@ pub(crate) struct Wanted {
     pub(crate) price: Option<Price>,
 }
 
-impl Wanted {
+impl ReservationRequest {
     fn with_output(&self, output: u64) -> Charge<'static> {
         let usage = Usage::tokens(self.input, output);
         Charge::model(usage.total_tokens(), self.price.map_or(Money::ZERO, |price| price.of(&usage)))
@@ -30,7 +30,7 @@ impl Wanted {
 enum Obstacle<'a> {
     /// What is set aside in this budget for others, and may not be used.
     Reserved(&'a Budget),
-    UsedUp(Exhausted),
+    UsedUp(BudgetExhausted),
 }
 
 /// What was set aside for a call under way. Given back if the call is dropped.
@@ -45,7 +45,10 @@ pub(crate) struct Reservation {
 impl Budget {
     /// Sets aside what a model call may need, in this budget and all further out. Waits while only what others have set
     /// aside is in the way; then, and if there is room for no more, the answer gets what is left.
-    pub(crate) async fn reserve(self: &Arc<Self>, wanted: &Wanted) -> Result<Reservation, Exhausted> {
+    pub(crate) async fn reserve(
+        self: &Arc<Self>,
+        wanted: &ReservationRequest,
+    ) -> Result<Reservation, BudgetExhausted> {
         let mut places = Vec::new();
         for budget in self.with_outer() {
             // The queue is never closed.
@@ -64,14 +67,15 @@ impl Budget {
         }
     }
 
-    fn try_reserve(self: &Arc<Self>, wanted: &Wanted) -> Result<Reservation, Obstacle<'_>> {
+    fn try_reserve(self: &Arc<Self>, wanted: &ReservationRequest) -> Result<Reservation, Obstacle<'_>> {
         // Locks are always taken from the inside out, so two reservations cannot wait for each other.
         let mut accounts: Vec<(&Budget, MutexGuard<'_, Account>)> =
             self.with_outer().map(|budget| (budget, budget.lock())).collect();
         for (budget, account) in &accounts {
             budget.must_fit(account, wanted)?;
         }
-        let room = accounts.iter().filter_map(|(budget, account)| budget.room(account, wanted)).min();
+        let room =
+            accounts.iter().filter_map(|(budget, account)| budget.available_output(account, wanted)).min();
         // At least one token, so that it is the budget that refuses a call there is no room for.
         let output = room.map_or(wanted.output, |room| room.max(1).min(wanted.output));
         let charge = wanted.with_output(output);
@@ -81,12 +85,12 @@ impl Budget {
         Ok(Reservation { budget: Arc::clone(self), charge, output, is_open: true })
     }
 
-    fn is_reserved_for_others(&self, wanted: &Wanted) -> bool {
+    fn is_reserved_for_others(&self, wanted: &ReservationRequest) -> bool {
         matches!(self.must_fit(&self.lock(), wanted), Err(Obstacle::Reserved(_)))
     }
 
     /// Whether there is room here for the call now, if need be for a shorter answer.
-    fn must_fit(&self, account: &Account, wanted: &Wanted) -> Result<(), Obstacle<'_>> {
+    fn must_fit(&self, account: &Account, wanted: &ReservationRequest) -> Result<(), Obstacle<'_>> {
         if self.afford(&account.with_reserved(), &wanted.with_output(wanted.output)).is_ok() {
             return Ok(());
         }
@@ -95,7 +99,7 @@ impl Budget {
     }
 
     /// How long an answer may be at most, by what is left here of tokens and of money.
-    fn room(&self, account: &Account, wanted: &Wanted) -> Option<u64> {
+    fn available_output(&self, account: &Account, wanted: &ReservationRequest) -> Option<u64> {
         let taken = account.with_reserved();
         let by_tokens =
             self.limits.tokens.map(|limit| limit.saturating_sub(taken.tokens).saturating_sub(wanted.input));
@@ -133,12 +137,12 @@ impl Budget {
 
 impl Account {
     /// What would be used if every call under way used all that is set aside for it. Model calls need no more of it.
-    fn with_reserved(&self) -> Used {
-        Used {
+    fn with_reserved(&self) -> BudgetUsage {
+        BudgetUsage {
             model_calls: self.used.model_calls,
             tokens: self.used.tokens.saturating_add(self.reserved_tokens),
             cost: self.used.cost + self.reserved_cost,
-            ..Used::default()
+            ..BudgetUsage::default()
         }
     }
 
@@ -187,12 +191,12 @@ mod tests {
         Budget::new(Path::from("main"), Limits::default().tokens(limit), parent.cloned())
     }
 
-    fn wanted(output: u64) -> Wanted {
-        Wanted { input: 10, output, price: None }
+    fn wanted(output: u64) -> ReservationRequest {
+        ReservationRequest { input: 10, output, price: None }
     }
 
     /// What can be had without waiting.
-    fn at_once(budget: &Arc<Budget>, output: u64) -> Option<Result<Reservation, Exhausted>> {
+    fn at_once(budget: &Arc<Budget>, output: u64) -> Option<Result<Reservation, BudgetExhausted>> {
         budget.reserve(&wanted(output)).now_or_never()
     }
 

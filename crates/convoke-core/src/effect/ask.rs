@@ -1,4 +1,4 @@
-//! Questions to people.
+//! The `ask` effect: questions to people.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use super::Past;
 use crate::ask::{Answer, PendingQuestion, Question};
 use crate::event::EventKind;
 use crate::intercept::EffectRequest;
-use crate::journal::{Attached, Recorded};
-use crate::run::{Awaited, suspension};
+use crate::journal::{Attachments, RecordedOutcome};
+use crate::run::{WaitCondition, suspension};
 use crate::{Digest, EffectKind, Error, Phase, Scope, Timestamp};
 
 /// How often a responder may answer with something that does not count before it counts as not being there itself.
@@ -26,16 +26,16 @@ impl Scope {
     /// [`Error::Suspended`] while there is no answer, other stops, and [`Error::Denied`] by an interceptor.
     pub async fn ask(&self, question: Question) -> Result<Answer, Error> {
         let digest = Digest::of_json(&serde_json::to_value(&question)?);
-        let Some(heard) = self.heard_question(&question) else {
+        let Some(screened) = self.screened_question(&question) else {
             return self.ask_about(digest, question).await;
         };
         // A run may have asked when nobody changed what is heard of it. It is still the same question.
         let digest = match self.next_digest() == Some(digest) {
             true => digest,
-            false => Digest::of_json(&serde_json::to_value(&heard)?),
+            false => Digest::of_json(&serde_json::to_value(&screened)?),
         };
-        let options = heard.clone();
-        let answer = self.ask_about(digest, heard).await?;
+        let options = screened.clone();
+        let answer = self.ask_about(digest, screened).await?;
         Ok(options.meant(answer, &question))
     }
 
@@ -46,17 +46,17 @@ impl Scope {
     /// As [`ask`](Self::ask).
     pub async fn ask_named(&self, name: &str, question: Question) -> Result<Answer, Error> {
         let (digest, place) = (Digest::of_parts(&[name.as_bytes()]), self.child(name));
-        match self.heard_question(&question) {
+        match self.screened_question(&question) {
             None => place.ask_about(digest, question).await,
-            Some(heard) => {
-                let options = heard.clone();
-                let answer = place.ask_about(digest, heard).await?;
+            Some(screened) => {
+                let options = screened.clone();
+                let answer = place.ask_about(digest, screened).await?;
                 Ok(options.meant(answer, &question))
             }
         }
     }
 
-    /// Whether somebody is there to answer: without a [`Responder`](crate::Responder), asking suspends the run. Whoever has begun
+    /// Returns whether somebody is there to answer: without a [`Responder`](crate::Responder), asking suspends the run. Whoever has begun
     /// something that would be lost then finds out before asking.
     #[must_use]
     pub fn is_attended(&self) -> bool {
@@ -68,7 +68,7 @@ impl Scope {
     pub(crate) async fn ask_about(&self, digest: Digest, question: Question) -> Result<Answer, Error> {
         let json = serde_json::to_value(&question)?;
         let effect = self.number(EffectKind::Ask, digest);
-        let past = effect.recorded::<Recorded<Answer>>(|| json.to_string());
+        let past = effect.recorded::<RecordedOutcome<Answer>>(|| json.to_string());
         let replayed = !matches!(past, Ok(Past::InDoubt | Past::Unknown));
         let slot = self.journal().and_then(|journal| journal.index.get(effect.path, effect.ordinal));
         let begun = slot.and_then(|slot| slot.started);
@@ -77,7 +77,7 @@ impl Scope {
         let request = EffectRequest::Ask { question: &question };
         if !replayed && let Some(reason) = effect.denied(&request).await? {
             let is_new = matches!(past, Ok(Past::Unknown));
-            let attached = Attached { closed: (!is_new).then_some(id), ..Attached::default() };
+            let attached = Attachments { closed: (!is_new).then_some(id), ..Attachments::default() };
             let json = is_new.then(|| json.to_string().into());
             return effect.finish(json, Err(Error::Denied(reason.into())), attached);
         }
@@ -93,7 +93,7 @@ impl Scope {
         let past = match past {
             // As far as the run has come, it waits for an answer.
             Err(stop @ Error::NotRecorded { .. }) if begun.is_some() => {
-                self.tell_question(&pending, replayed).await;
+                self.emit_question(&pending, replayed).await;
                 return Err(stop);
             }
             past => past?,
@@ -102,7 +102,7 @@ impl Scope {
             PendingQuestion { question: self.outward_question(&question).into_owned(), ..pending.clone() };
         match past {
             Past::Unknown => {
-                let attached = Attached { opened: Some(shown.clone()), ..Attached::default() };
+                let attached = Attachments { opened: Some(shown.clone()), ..Attachments::default() };
                 let begun = effect.append(Phase::Started, Some(json.to_string().into()), None, attached);
                 begun.into_iter().for_each(|begun| effect.reach(begun));
                 effect.settle().await?;
@@ -111,7 +111,7 @@ impl Scope {
             Past::InDoubt => self.journal().into_iter().for_each(|journal| journal.open_question(&shown)),
             Past::Finished(_) => {}
         }
-        self.tell_question(&pending, replayed).await;
+        self.emit_question(&pending, replayed).await;
         let answer = match past {
             Past::Finished((answer, entry)) => {
                 effect.reach(entry);
@@ -124,22 +124,22 @@ impl Scope {
                 let (answer, labels) = effect.judged(&request, answer).await;
                 let closed = Some(pending.id.clone());
                 let answer =
-                    effect.finish(None, answer, Attached { closed, labels, ..Attached::default() })?;
+                    effect.finish(None, answer, Attachments { closed, labels, ..Attachments::default() })?;
                 self.node.run.waiting.has_answer(&pending.id);
                 // Within a call whoever asked may act on it at once.
                 effect.settle().await?;
                 answer
             }
         };
-        if self.is_heard() {
+        if self.has_listeners() {
             let kind = EventKind::QuestionAnswered { id: pending.id, answer: answer.clone() };
             self.emit_as(kind, replayed).await;
         }
         Ok(answer)
     }
 
-    async fn tell_question(&self, pending: &PendingQuestion, replayed: bool) {
-        if self.is_heard() {
+    async fn emit_question(&self, pending: &PendingQuestion, replayed: bool) {
+        if self.has_listeners() {
             let kind =
                 EventKind::QuestionAsked { id: pending.id.clone(), question: pending.question.clone() };
             self.emit_as(kind, replayed).await;
@@ -163,12 +163,12 @@ impl Scope {
             let answer = match self.respond(&shown, &given).await? {
                 Response::Given(answer) => answer,
                 Response::DecidedElsewhere => continue,
-                Response::NobodyThere => return Err(self.suspend(Awaited::answer(known))),
+                Response::NobodyThere => return Err(self.suspend(WaitCondition::answer(known))),
             };
             match pending.objection_to(&answer, &answers) {
                 None => given.push(answer),
                 // Whoever answers like this again and again is not there.
-                Some(_) if patience == 1 => return Err(self.suspend(Awaited::answer(known))),
+                Some(_) if patience == 1 => return Err(self.suspend(WaitCondition::answer(known))),
                 Some(objection) => {
                     patience -= 1;
                     shown = pending.noting(&objection);
@@ -220,7 +220,7 @@ impl Scope {
     }
 
     /// Lets the run be suspended: it waits for something that nobody is here to wait for.
-    pub(super) fn suspend(&self, awaited: Awaited) -> Error {
+    pub(super) fn suspend(&self, awaited: WaitCondition) -> Error {
         for node in self.node.ancestry() {
             node.suspended.store(true, Ordering::Relaxed);
         }

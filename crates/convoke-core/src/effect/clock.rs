@@ -1,15 +1,15 @@
-//! The clock and randomness.
+//! The clock and randomness as effects: `now`, `sleep`, `random`.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Past;
-use crate::journal::Attached;
-use crate::run::Awaited;
+use crate::journal::Attachments;
+use crate::run::WaitCondition;
 use crate::{Digest, EffectKind, Error, Path, Scope, Timestamp};
 
 impl Scope {
-    /// What time it is. **Durable**: a resumed run sees the time the first one saw.
+    /// Returns the time. **Durable**: a resumed run sees the time the first one saw.
     ///
     /// # Errors
     /// Only stops: a failing store, a diverging replay.
@@ -18,7 +18,7 @@ impl Scope {
         match effect.past::<Timestamp>(String::new)? {
             Past::Finished(time) => time,
             // Nothing in the world changes by looking at the clock: no need to wait until it is written down.
-            _ => effect.finish(None, Ok(Timestamp::now()), Attached::default()),
+            _ => effect.finish(None, Ok(Timestamp::now()), Attachments::default()),
         }
     }
 
@@ -47,20 +47,20 @@ impl Scope {
             Past::InDoubt => self.started_at(&effect).map_or_else(Timestamp::now, |began| began + duration),
             Past::Unknown => {
                 let request = serde_json::to_vec(&duration)?;
-                effect.append(crate::Phase::Started, Some(request.into()), None, Attached::default());
+                effect.append(crate::Phase::Started, Some(request.into()), None, Attachments::default());
                 Timestamp::now() + duration
             }
         };
         let left = until.since(Timestamp::now());
         if left > self.patience() && self.journal().is_some() {
-            return Err(self.suspend(Awaited::time(effect.path, until)));
+            return Err(self.suspend(WaitCondition::time(effect.path, until)));
         }
         let outcome = tokio::select! {
             biased;
             () = tokio::time::sleep(left.min(duration)) => Ok(()),
             stop = self.out_of_time() => Err(stop),
         };
-        effect.finish(None, outcome, Attached::default())
+        effect.finish(None, outcome, Attachments::default())
     }
 
     /// How long to wait here before the run is suspended. The clock of a limit would stand still while it is.
@@ -68,7 +68,7 @@ impl Scope {
         if self.node.is_timed() { Duration::MAX } else { self.node.run.services.patience }
     }
 
-    fn started_at(&self, effect: &super::Numbered<'_>) -> Option<Timestamp> {
+    fn started_at(&self, effect: &super::NumberedEffect<'_>) -> Option<Timestamp> {
         let slot = self.journal()?.index.get(effect.path, effect.ordinal)?;
         slot.started.map(|entry| entry.at)
     }

@@ -1,8 +1,8 @@
-//! Continuing with another state, without the past.
+//! The `continue_with` effect: the next generation of a run, with another state and without the past.
 
 use serde::Serialize;
 
-use crate::{Composing, Divergence, EffectKind, Error, Scope};
+use crate::{ComposingScope, Divergence, EffectKind, Error, Scope};
 
 impl Scope {
     /// Ends this generation of the run and lets it continue with another state, as if it had begun with that: the same run, under the
@@ -53,7 +53,7 @@ impl Scope {
         Err(Error::Continues(serde_json::to_vec(&crate::json::to_value(state)?)?.into()))
     }
 
-    /// How often the run has continued with another state.
+    /// Returns how often the run has continued with another state.
     #[must_use]
     pub fn generation(&self) -> u32 {
         self.node.run.generation
@@ -65,8 +65,8 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
-    /// Whether the journal knows what this scope does next. A step that learns to continue while runs of it are under way asks here
+impl ComposingScope<'_> {
+    /// Returns whether the journal knows what this scope does next. A step that learns to continue while runs of it are under way asks here
     /// first: those that went on at this place must do so again.
     #[must_use]
     pub fn has_recorded_next(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Effects of the user's own code.
+//! Custom effects: the user's own code, journaled.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::doubt::Interrupted;
-use super::{Numbered, Past, shortened};
+use super::doubt::DoubtResolution;
+use super::{NumberedEffect, Past, shortened};
 use crate::intercept::{EffectRequest, Labels};
-use crate::journal::Attached;
+use crate::journal::Attachments;
 use crate::tool::Repeat;
 use crate::{Digest, EffectKind, Error, IdempotencyKey, Scope};
 
@@ -38,7 +38,7 @@ pub struct CustomEffect<'a> {
 }
 
 impl Scope {
-    /// Something the user's code does to the world. **Durable**: what it gave is journaled and given again on resume.
+    /// Begins an effect of the user's own code. **Durable**: what it gave is journaled and given again on resume.
     ///
     /// It is not repeated after a crash in the middle of it unless declared [`repeatable`](CustomEffect::repeatable):
     /// a person is asked what became of it, or the run stops, as the runtime is configured.
@@ -48,7 +48,7 @@ impl Scope {
 }
 
 impl<'a> CustomEffect<'a> {
-    /// What goes into the effect. A resumed run whose code passes something else is told so instead of going on with
+    /// Sets what goes into the effect. A resumed run whose code passes something else is told so instead of going on with
     /// an outcome that does not fit.
     pub fn request(mut self, request: &impl Serialize) -> Self {
         self.request = crate::json::to_value(request);
@@ -93,21 +93,21 @@ impl<'a> CustomEffect<'a> {
             let options: &[&str] =
                 if lost(json!("")).is_ok() { &["done", "again", "stop"] } else { &["again", "stop"] };
             match scope.resolve_doubt(name, &effect, asked(), options, None).await? {
-                Interrupted::Done(text) => {
+                DoubtResolution::Done(text) => {
                     let given = Ok(lost(Value::String(text))?);
                     let (given, labels) = scope.judged_custom(&effect, &about, given).await;
-                    return effect.finish(None, given, Attached { labels, ..Attached::default() });
+                    return effect.finish(None, given, Attachments { labels, ..Attachments::default() });
                 }
-                Interrupted::Again => {}
+                DoubtResolution::Again => {}
             }
         }
         if let Some(reason) = effect.denied(&about).await? {
             let request = (!in_doubt).then_some(request);
-            return effect.finish(request, Err(Error::Denied(reason.into())), Attached::default());
+            return effect.finish(request, Err(Error::Denied(reason.into())), Attachments::default());
         }
         let request = match repeat {
             Repeat::Never => {
-                effect.start(request, Attached::default()).await?;
+                effect.start(request, Attachments::default()).await?;
                 None
             }
             _ => {
@@ -124,7 +124,7 @@ impl<'a> CustomEffect<'a> {
             stop = scope.out_of_time() => Err(stop),
         };
         let (outcome, labels) = scope.judged_custom(&effect, &about, outcome).await;
-        effect.finish(request, outcome, Attached { labels, ..Attached::default() })
+        effect.finish(request, outcome, Attachments { labels, ..Attachments::default() })
     }
 }
 
@@ -132,7 +132,7 @@ impl Scope {
     /// What interceptors make of what the user's code gave, which they know as JSON.
     async fn judged_custom<T: Serialize + DeserializeOwned>(
         &self,
-        effect: &Numbered<'_>,
+        effect: &NumberedEffect<'_>,
         about: &EffectRequest<'_>,
         outcome: Result<T, Error>,
     ) -> (Result<T, Error>, Labels) {

@@ -1,31 +1,33 @@
-//! Choices that depend on timing, kept so that a replay chooses the same.
+//! Decisions that depend on timing, journaled so that a replay decides the same.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Past, decode};
-use crate::event::Moment;
+use crate::event::LogicalTime;
 use crate::intercept::Labels;
-use crate::journal::{Attached, Draft, FATE};
-use crate::{Composing, Digest, EffectKind, Error, Phase, Recorded, RecordedError, Scope};
+use crate::journal::{Attachments, Draft, STEP_TIMEOUT};
+use crate::{ComposingScope, Digest, EffectKind, Error, Phase, RecordedError, RecordedOutcome, Scope};
 
 /// A decision that has its number but is not made yet.
 pub struct PendingDecision<'a, T> {
-    effect: super::Numbered<'a>,
+    effect: super::NumberedEffect<'a>,
     made: Option<T>,
 }
 
 impl Scope {
     /// The end this step had come to because time was up while it was not performing any effect.
-    pub(crate) fn recorded_fate(&self, reached: Reached) -> Option<Error> {
+    pub(crate) fn recorded_stop(&self, reached: LeafProgress) -> Option<Error> {
         let journal = self.journal()?;
         if journal.index.is_empty() {
             return None;
         }
-        let entry = journal.index.get(self.path(), FATE)?.finished?;
-        match decode::<Recorded<()>>(entry.outcome.as_deref()) {
-            Ok(Recorded::Err(RecordedError::TimedOut(timed_out))) if entry.digest == reached.digest() => {
-                self.node.reach(Moment::of_entry(entry.seq));
+        let entry = journal.index.get(self.path(), STEP_TIMEOUT)?.finished?;
+        match decode::<RecordedOutcome<()>>(entry.outcome.as_deref()) {
+            Ok(RecordedOutcome::Err(RecordedError::TimedOut(timed_out)))
+                if entry.digest == reached.digest() =>
+            {
+                self.node.reach(LogicalTime::of_entry(entry.seq));
                 Some(Error::TimedOut(Box::new(timed_out)))
             }
             _ => None,
@@ -33,12 +35,13 @@ impl Scope {
     }
 
     /// Keeps that there was no time for this step. Cancellation is not kept: it ends the run, not the step.
-    pub(crate) fn record_fate(&self, reached: Reached, stop: &Error) {
+    pub(crate) fn record_stop(&self, reached: LeafProgress, stop: &Error) {
         let (Some(journal), Error::TimedOut(timed_out)) = (self.journal(), stop) else { return };
-        let outcome: Recorded<()> = Recorded::Err(RecordedError::TimedOut((**timed_out).clone()));
+        let outcome: RecordedOutcome<()> =
+            RecordedOutcome::Err(RecordedError::TimedOut((**timed_out).clone()));
         let draft = Draft {
             path: self.path(),
-            ordinal: FATE,
+            ordinal: STEP_TIMEOUT,
             effect: EffectKind::Decision,
             phase: Phase::Finished,
             digest: reached.digest(),
@@ -47,12 +50,12 @@ impl Scope {
             outcome: serde_json::to_vec(&outcome).ok().map(Into::into),
             labels: Labels::new(),
         };
-        let entry = journal.append(draft, Attached::default());
-        entry.into_iter().for_each(|entry| self.node.reach(Moment::of_entry(entry)));
+        let entry = journal.append(draft, Attachments::default());
+        entry.into_iter().for_each(|entry| self.node.reach(LogicalTime::of_entry(entry)));
     }
 }
 
-impl<'a> Composing<'a> {
+impl<'a> ComposingScope<'a> {
     /// Reserves the place of a decision that will depend on timing (which branch was first). If it was made before,
     /// [`made`](PendingDecision::made) gives it, and it must be followed.
     ///
@@ -84,7 +87,7 @@ impl<T: Serialize> PendingDecision<'_, T> {
     /// # Errors
     /// Stops only.
     pub fn make(self, decision: T) -> Result<T, Error> {
-        self.effect.finish(None, Ok(decision), Attached::default())
+        self.effect.finish(None, Ok(decision), Attachments::default())
     }
 }
 
@@ -96,14 +99,14 @@ impl<T> std::fmt::Debug for PendingDecision<'_, T> {
 
 /// How far a step had come when time was up.
 #[derive(Clone, Copy)]
-pub(crate) enum Reached {
+pub(crate) enum LeafProgress {
     /// It was under way, and dropped.
     Middle,
     /// It had not begun.
     Nothing,
 }
 
-impl Reached {
+impl LeafProgress {
     fn digest(self) -> Digest {
         match self {
             Self::Middle => Digest::default(),

@@ -1,8 +1,8 @@
-//! Effects that were begun, and of which nobody knows whether they took effect.
+//! Effects in doubt: begun before a crash, and perhaps performed.
 
 use serde_json::Value;
 
-use super::Numbered;
+use super::NumberedEffect;
 use crate::ask::{Decision, Question};
 use crate::scope::Child;
 use crate::{Digest, Error, InDoubt, Scope};
@@ -12,7 +12,7 @@ const WHEN_IT_ENDED: &str = "when the process ended";
 /// The same words where they name a command. What is shown leaves it to whoever shows it how a run is forked.
 const HOW_TO_FORK: &str = " (`convoke fork RUN --at N --outcome JSON`)";
 
-/// What to do about a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
+/// The treatment of a call that was begun before a crash, may have taken effect, and must not be repeated blindly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnDoubt {
@@ -24,7 +24,7 @@ pub enum OnDoubt {
 }
 
 /// What became of an interrupted call, as far as somebody knows.
-pub(super) enum Interrupted {
+pub(super) enum DoubtResolution {
     Done(String),
     Again,
 }
@@ -36,11 +36,11 @@ impl Scope {
     pub(super) async fn resolve_doubt(
         &self,
         name: &str,
-        effect: &Numbered<'_>,
+        effect: &NumberedEffect<'_>,
         asked: Value,
         options: &[&str],
         remark: Option<&str>,
-    ) -> Result<Interrupted, Error> {
+    ) -> Result<DoubtResolution, Error> {
         let key = effect.key();
         let doubt = || {
             Error::InDoubt(Box::new(InDoubt {
@@ -80,11 +80,11 @@ impl Scope {
         }
         let answer = person.ask_about(about, question).await?;
         match answer.decision {
-            Decision::Choose { option } if option == "done" => Ok(Interrupted::Done(
+            Decision::Choose { option } if option == "done" => Ok(DoubtResolution::Done(
                 "done; the call took effect before an interruption, and what it gave back was lost"
                     .to_owned(),
             )),
-            Decision::Choose { option } if option == "again" => Ok(Interrupted::Again),
+            Decision::Choose { option } if option == "again" => Ok(DoubtResolution::Again),
             _ => Err(doubt()),
         }
     }

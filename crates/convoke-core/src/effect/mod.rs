@@ -11,10 +11,10 @@ mod continue_with;
 mod custom;
 mod decision;
 mod doubt;
-mod first;
 mod model;
+mod prior_questions;
 mod receive;
-mod recount;
+mod skipped;
 mod tool;
 mod version;
 
@@ -26,20 +26,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use custom::CustomEffect;
+pub(crate) use decision::LeafProgress;
 pub use decision::PendingDecision;
-pub(crate) use decision::Reached;
 pub use doubt::OnDoubt;
 pub use model::Visibility;
-pub(crate) use receive::Asked;
-pub use receive::Received;
+pub use receive::ReceivedMail;
+pub(crate) use receive::StoredReceive;
 
-use crate::event::Moment;
+use crate::event::LogicalTime;
 use crate::intercept::Labels;
-use crate::journal::{Attached, Draft, Recorded, RunJournal};
-use crate::run::{Earlier, Likeness};
+use crate::journal::{Attachments, Draft, RecordedOutcome, RunJournal};
+use crate::run::{EarlierOutcome, Likeness};
 use crate::scope::{Child, LeafReplay};
 use crate::{
-    Composing, Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError,
+    ComposingScope, Digest, Divergence, EffectKind, Entry, Error, IdempotencyKey, Path, Phase, RecordedError,
     Scope, Timestamp,
 };
 
@@ -47,7 +47,7 @@ use crate::{
 const SHOWN_REQUEST: usize = 600;
 
 /// An effect that has its number, and whose past is known.
-pub(crate) struct Numbered<'a> {
+pub(crate) struct NumberedEffect<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) path: &'a Path,
     pub(crate) ordinal: u32,
@@ -69,13 +69,13 @@ pub(crate) enum Past<O> {
 
 impl Scope {
     /// Gives an effect its number. Must come first in every effect, before anything is awaited.
-    fn number(&self, effect: EffectKind, digest: Digest) -> Numbered<'_> {
+    fn number(&self, effect: EffectKind, digest: Digest) -> NumberedEffect<'_> {
         let ordinal = self.node.next_ordinal.fetch_add(1, Ordering::Relaxed);
-        Numbered { scope: self, path: self.path(), ordinal, effect, digest, keyed_as: None }
+        NumberedEffect { scope: self, path: self.path(), ordinal, effect, digest, keyed_as: None }
     }
 
     /// Gives an effect its number that others may know by its key: another attempt at it has the key of the first.
-    fn number_act(&self, effect: EffectKind, digest: Digest) -> Numbered<'_> {
+    fn number_act(&self, effect: EffectKind, digest: Digest) -> NumberedEffect<'_> {
         let mut effect = self.number(effect, digest);
         if self.node.retried.load(Ordering::Relaxed) {
             effect.keyed_as = effect.attempted_as();
@@ -98,10 +98,10 @@ impl Scope {
     }
 
     /// Counts a finished effect as told.
-    fn mark_told(&self, journal: &RunJournal) {
+    fn mark_replayed(&self, journal: &RunJournal) {
         journal.index.mark_used();
         if let Some(replay) = self.node.replay.get() {
-            replay.told();
+            replay.replayed();
         }
     }
 
@@ -125,30 +125,30 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
-    /// Whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
+impl ComposingScope<'_> {
+    /// Returns whether the journal has an effect of this very scope: what happens here was decided before, and whoever decides
     /// by what changes from one moment to the next (a budget shared with others) must not decide again.
     #[must_use]
     pub fn has_past(&self) -> bool {
         self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), 0))
     }
 
-    /// Whether the journal has an effect of the first scope of this name below this one, which need not be open.
+    /// Returns whether the journal has an effect of the first scope of this name below this one, which need not be open.
     #[must_use]
     pub fn has_past_in(&self, name: &str) -> bool {
         self.narrowed(Child { repetition: Some(1), ..Child::named(name) }).composing().has_past()
     }
 
-    /// Whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now
+    /// Returns whether the journal has a later effect of this very scope than those asked for so far: what is to be decided now
     /// was decided before, and the scope went on.
     #[must_use]
-    pub fn went_on(&self) -> bool {
+    pub fn has_later_effects(&self) -> bool {
         let next = self.node.next_ordinal.load(Ordering::Relaxed);
         self.journal().is_some_and(|journal| journal.index.knows_from(self.path(), next))
     }
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> NumberedEffect<'a> {
     fn key(&self) -> IdempotencyKey {
         let path = self.keyed_as.as_ref().unwrap_or(self.path);
         self.scope.key_of(path, self.ordinal)
@@ -175,18 +175,18 @@ impl<'a> Numbered<'a> {
 
     /// What became of it in an earlier attempt, as long as this one goes the same way: what looks the same after something
     /// else was done need not be.
-    fn earlier(&self) -> Earlier {
+    fn earlier(&self) -> EarlierOutcome {
         let node = &self.scope.node;
         match &self.keyed_as {
             Some(first) if !node.ancestry().any(|node| node.went_own_way.load(Ordering::Relaxed)) => {
                 node.run.attempted.became(first, self.ordinal)
             }
-            _ => Earlier::Open,
+            _ => EarlierOutcome::Open,
         }
     }
 
     /// Keeps for later attempts what became of it.
-    fn keep_for_later(&self, became: Earlier) {
+    fn keep_for_later(&self, became: EarlierOutcome) {
         let node = &self.scope.node;
         if node.retried.load(Ordering::Relaxed) {
             node.run.attempted.keep(node.key_path(), self.ordinal, self.digest, became);
@@ -228,7 +228,7 @@ impl<'a> Numbered<'a> {
         &self,
         request: impl FnOnce() -> String,
     ) -> Result<Past<Result<T, Error>>, Error> {
-        Ok(match self.recorded::<Recorded<T>>(request)? {
+        Ok(match self.recorded::<RecordedOutcome<T>>(request)? {
             Past::Finished((recorded, entry)) => {
                 self.reach(entry);
                 Past::Finished(recorded.into_result())
@@ -240,7 +240,7 @@ impl<'a> Numbered<'a> {
 
     /// What follows in this scope follows from an entry.
     fn reach(&self, entry: u64) {
-        self.scope.node.reach(Moment::of_entry(entry));
+        self.scope.node.reach(LogicalTime::of_entry(entry));
     }
 
     /// What the journal says, in the form it keeps, and the number of the entry that says it.
@@ -249,13 +249,13 @@ impl<'a> Numbered<'a> {
         request: impl FnOnce() -> String,
     ) -> Result<Past<(O, u64)>, Error> {
         let Some(journal) = self.scope.journal() else { return Ok(Past::Unknown) };
-        self.tell_what_was_asked();
+        self.emit_prior_questions();
         let past = match journal.index.get(self.path, self.ordinal) {
             Some(slot) if slot.first().is_some() => {
                 self.compare(slot.first(), request)?;
                 match slot.finished {
                     Some(entry) => {
-                        self.scope.mark_told(journal);
+                        self.scope.mark_replayed(journal);
                         self.learn_again(entry);
                         Past::Finished((decode(entry.outcome.as_deref())?, entry.seq))
                     }
@@ -294,7 +294,7 @@ impl<'a> Numbered<'a> {
     /// Whether there is time for the effect. That there is none is kept as its outcome: whoever set the limit may cope
     /// with it, and must find the same when the run is resumed.
     fn check(&self, request: Option<&Bytes>) -> Result<(), Error> {
-        self.scope.check().or_else(|stop| self.finish(request.cloned(), Err(stop), Attached::default()))
+        self.scope.check().or_else(|stop| self.finish(request.cloned(), Err(stop), Attachments::default()))
     }
 
     /// Makes everything learnt so far durable, and makes sure that the run is still ours: the last thing before the world is
@@ -307,7 +307,7 @@ impl<'a> Numbered<'a> {
     }
 
     /// Takes down that the effect is about to happen, durably.
-    async fn start(&self, request: Bytes, attached: Attached<'_>) -> Result<(), Error> {
+    async fn start(&self, request: Bytes, attached: Attachments<'_>) -> Result<(), Error> {
         self.append(Phase::Started, Some(request), None, attached);
         self.settle().await
     }
@@ -320,12 +320,12 @@ impl<'a> Numbered<'a> {
         &self,
         request: Option<Bytes>,
         outcome: Result<T, Error>,
-        attached: Attached<'_>,
+        attached: Attachments<'_>,
     ) -> Result<T, Error> {
         let recorded = match outcome {
-            Ok(value) => Recorded::Ok(value),
+            Ok(value) => RecordedOutcome::Ok(value),
             Err(error) => match RecordedError::of(&error) {
-                Some(recorded) => Recorded::Err(recorded),
+                Some(recorded) => RecordedOutcome::Err(recorded),
                 None => return Err(error),
             },
         };
@@ -338,7 +338,7 @@ impl<'a> Numbered<'a> {
         &self,
         request: Option<Bytes>,
         outcome: &impl Serialize,
-        mut attached: Attached<'_>,
+        mut attached: Attachments<'_>,
     ) -> Result<(), Error> {
         if self.effect == EffectKind::Tool {
             // A call that the journal answers is not made again, and nothing is learnt in it then.
@@ -376,7 +376,7 @@ impl<'a> Numbered<'a> {
         phase: Phase,
         request: Option<Bytes>,
         outcome: Option<Bytes>,
-        mut attached: Attached<'_>,
+        mut attached: Attachments<'_>,
     ) -> Option<u64> {
         let draft = Draft {
             path: self.path,

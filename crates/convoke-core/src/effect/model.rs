@@ -1,4 +1,4 @@
-//! Calls of models.
+//! The `model` effect: calls of models.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -8,13 +8,14 @@ use futures_util::{FutureExt, StreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Numbered, Past, shortened};
+use super::{NumberedEffect, Past, shortened};
 use crate::budget::{
-    ASSUMED_OUTPUT_TOKENS, Charge, Heard, Reservation, Wanted, broken_off, completed, tokens_asked,
+    ASSUMED_OUTPUT_TOKENS, Charge, ReplyProgress, Reservation, ReservationRequest, broken_off, completed,
+    tokens_asked,
 };
 use crate::event::{EventKind, ModelCall, ModelCallEnd};
 use crate::intercept::{EffectRequest, Labels};
-use crate::journal::{Attached, Blob, FailedCall, Kept, RecordedCall, replies};
+use crate::journal::{Attachments, Blob, FailedCall, RecordedCall, StoredContent, replies};
 use crate::message::{Money, Part, Usage};
 use crate::model::{
     CallContext, Model, ModelError, ModelErrorKind, ModelReply, ModelRequest, Price, Reality, ReplyBuilder,
@@ -25,7 +26,7 @@ use crate::{Digest, EffectKind, Error, RecordedError, Scope, Timestamp};
 /// How many characters of the last message an entry keeps, for people who compare requests.
 const KEPT_OF_MESSAGE: usize = 160;
 
-/// Who gets to see a reply while it comes.
+/// The audience of a reply while it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
@@ -58,7 +59,7 @@ impl Scope {
                 self.count_model_call(&call, model.highest_price());
                 let (was_made, usage) = (call.was_made(), call.usage());
                 effect.reach(entry);
-                if was_made && self.is_heard() {
+                if was_made && self.has_listeners() {
                     // Whoever only reads may have another model, or none.
                     let asked = effect.asked_model();
                     let name = asked.as_deref().unwrap_or_else(|| model.name());
@@ -68,7 +69,7 @@ impl Scope {
                 if let Ok(reply) = &outcome {
                     self.note_reply(reply);
                     if visibility == Visibility::Streamed {
-                        self.retell(&message_id, reply).await;
+                        self.emit_reply(&message_id, reply).await;
                     }
                 }
                 if was_made {
@@ -85,7 +86,7 @@ impl Scope {
             return Err(Error::Refused(words.into()));
         }
         let (stored, content) = stored_form(model.name(), &request);
-        let attached = || Attached { content: Some(&content), ..Attached::default() };
+        let attached = || Attachments { content: Some(&content), ..Attachments::default() };
         if let Err(stop) = self.check() {
             return effect.finish(Some(stored), Err(stop), attached());
         }
@@ -108,12 +109,12 @@ impl Scope {
         let is_held = self.around.as_ref().is_some_and(|around| around.holds_replies());
         let while_it_comes = if is_held { Visibility::Hidden } else { visibility };
         // Outside the stream, so that it is known however the stream ends.
-        let mut heard = Heard::default();
+        let mut progress = ReplyProgress::default();
         let stream = async {
             // Whoever honours keys would give the reply again that was of no use.
             let call = CallContext { key: effect.key().after_refused(refused) };
             let requests = (outward, known.as_ref());
-            self.stream(&**model, requests, call, &message_id, while_it_comes, &mut heard).await
+            self.stream(&**model, requests, call, &message_id, while_it_comes, &mut progress).await
         };
         let outcome = tokio::select! {
             biased;
@@ -124,8 +125,8 @@ impl Scope {
             stop = self.out_of_time() => Err(stop),
         };
         let usage = match &outcome {
-            Ok(reply) => Some(completed(heard.usage, asked, reply, model.price())),
-            Err(_) => broken_off(&heard, asked, model.price()),
+            Ok(reply) => Some(completed(progress.usage, asked, reply, model.price())),
+            Err(_) => broken_off(&progress, asked, model.price()),
         };
         if let Some(reservation) = reservation {
             reservation.settle(charged(usage.unwrap_or_default(), model.highest_price()));
@@ -146,20 +147,20 @@ impl Scope {
             }
         };
         self.node.run.count_model_call(call.usage(), call.is_priced());
-        effect.keep(Some(stored), &call, Attached { labels, ..attached() })?;
+        effect.keep(Some(stored), &call, Attachments { labels, ..attached() })?;
         let outcome = call.into_result();
         // What was told in passing has its moments in the account of the run, where it is told in one piece.
         self.node.skip(1);
         // Whoever hears that the message is complete may rely on its being on its way to the journal.
         if let Ok(reply) = &outcome {
             self.note_reply(reply);
-            if visibility == Visibility::Streamed && self.is_heard() {
+            if visibility == Visibility::Streamed && self.has_listeners() {
                 if is_held {
-                    for kind in retold(&message_id, reply) {
+                    for kind in events_of_reply(&message_id, reply) {
                         self.emit_in_passing(kind).await;
                     }
                 }
-                self.node.skip(retold(&message_id, reply).count() as u64);
+                self.node.skip(events_of_reply(&message_id, reply).count() as u64);
                 self.end_message(&message_id, reply, false).await;
             }
         }
@@ -169,7 +170,7 @@ impl Scope {
 
     /// Reports that a call begins, in passing: the journal knows of it when it is over, and so does the account of the run.
     async fn begin_call(&self, id: &str, model: &str, request: &ModelRequest, visibility: Visibility) {
-        if self.is_heard() {
+        if self.has_listeners() {
             self.emit_in_passing(call_started(id, model, request, visibility)).await;
         }
     }
@@ -181,7 +182,7 @@ impl Scope {
         outcome: &Result<ModelReply, Error>,
         replayed: bool,
     ) {
-        if self.is_heard() {
+        if self.has_listeners() {
             let end = match outcome {
                 Ok(reply) => ModelCallEnd::Replied {
                     model: reply.model.clone(),
@@ -209,9 +210,9 @@ impl Scope {
         call: CallContext,
         message_id: &str,
         visibility: Visibility,
-        so_far: &mut Heard,
+        so_far: &mut ReplyProgress,
     ) -> Result<ModelReply, ModelError> {
-        let heard = visibility == Visibility::Streamed && self.is_heard();
+        let streamed = visibility == Visibility::Streamed && self.has_listeners();
         let said = known.unwrap_or(&request).messages.iter();
         let taken = said.flat_map(|message| message.tool_calls()).map(|call| call.id.clone());
         let mut builder = ReplyBuilder::new(model.name(), message_id).avoiding(taken.collect());
@@ -223,14 +224,14 @@ impl Scope {
         while let Some(piece) = pieces.next().await {
             let delta = piece?;
             so_far.note(&delta);
-            if heard && matches!(delta, ReplyDelta::Restarted { .. }) {
+            if streamed && matches!(delta, ReplyDelta::Restarted { .. }) {
                 self.end_calls(&builder).await;
             }
             builder.add(&delta);
-            if !heard {
+            if !streamed {
                 continue;
             }
-            if let Some(kind) = told(&delta, message_id, &builder) {
+            if let Some(kind) = event_of(&delta, message_id, &builder) {
                 if !begun {
                     begun = true;
                     self.begin_message(message_id, builder.model()).await;
@@ -239,7 +240,7 @@ impl Scope {
             }
         }
         let reply = builder.finish()?;
-        if heard && !begun {
+        if streamed && !begun {
             self.begin_message(message_id, &reply.model).await;
         }
         Ok(reply)
@@ -268,9 +269,9 @@ impl Scope {
     }
 
     /// Tells a reply from the journal: the same events, with each text in one piece.
-    async fn retell(&self, id: &str, reply: &ModelReply) {
-        if self.is_heard() {
-            for kind in retold(id, reply) {
+    async fn emit_reply(&self, id: &str, reply: &ModelReply) {
+        if self.has_listeners() {
+            for kind in events_of_reply(id, reply) {
                 self.emit_as(kind, true).await;
             }
             self.end_message(id, reply, true).await;
@@ -292,7 +293,7 @@ impl Scope {
     }
 
     /// Counts what a call used before it was made anew: it was paid for. Gives the number of replies the run could not use.
-    fn count_superseded_calls(&self, effect: &Numbered<'_>, price: Option<Price>) -> u32 {
+    fn count_superseded_calls(&self, effect: &NumberedEffect<'_>, price: Option<Price>) -> u32 {
         let Some(journal) = self.journal() else { return 0 };
         let mut refused = 0;
         for entry in journal.index.superseded_calls(effect.path, effect.ordinal) {
@@ -334,7 +335,7 @@ impl Scope {
         request: &mut ModelRequest,
     ) -> Result<Option<Reservation>, Error> {
         let Some(budget) = &self.node.budget else { return Ok(None) };
-        let wanted = Wanted {
+        let wanted = ReservationRequest {
             input: tokens_asked(request),
             output: request.params.max_tokens.map_or(ASSUMED_OUTPUT_TOKENS, u64::from),
             price: model.highest_price(),
@@ -375,7 +376,7 @@ fn ended(outcome: Result<ModelReply, Error>, usage: Option<Usage>) -> Result<Rec
 }
 
 /// The event for a piece of a reply, if it has one.
-fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<EventKind> {
+fn event_of(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<EventKind> {
     let id = || message_id.to_owned();
     Some(match delta {
         ReplyDelta::Text(text) if !text.is_empty() => {
@@ -399,7 +400,7 @@ fn told(delta: &ReplyDelta, message_id: &str, builder: &ReplyBuilder) -> Option<
     })
 }
 
-impl Numbered<'_> {
+impl NumberedEffect<'_> {
     /// The model that was asked, as far as the journal knows.
     fn asked_model(&self) -> Option<String> {
         let slot = self.scope.journal()?.index.get(self.path, self.ordinal)?;
@@ -420,7 +421,7 @@ fn call_started(id: &str, model: &str, request: &ModelRequest, visibility: Visib
 }
 
 /// A message as it is told from the journal, but for its end: each text in one piece.
-fn retold<'a>(id: &'a str, reply: &'a ModelReply) -> impl Iterator<Item = EventKind> + 'a {
+fn events_of_reply<'a>(id: &'a str, reply: &'a ModelReply) -> impl Iterator<Item = EventKind> + 'a {
     let own = move || id.to_owned();
     let started = EventKind::MessageStarted { id: own(), model: reply.model.clone() };
     let parts = reply.message.parts.iter().flat_map(move |part| {
@@ -443,7 +444,7 @@ fn retold<'a>(id: &'a str, reply: &'a ModelReply) -> impl Iterator<Item = EventK
 }
 
 /// What the journal keeps of a request, and the content it refers to.
-fn stored_form(model: &str, request: &ModelRequest) -> (Bytes, impl Fn(&Kept) -> Vec<Blob> + use<>) {
+fn stored_form(model: &str, request: &ModelRequest) -> (Bytes, impl Fn(&StoredContent) -> Vec<Blob> + use<>) {
     let options = request.options().map(|options| {
         let digest = Digest::of_json(&options);
         Blob { digest, content: options.to_string().into() }
@@ -458,7 +459,7 @@ fn stored_form(model: &str, request: &ModelRequest) -> (Bytes, impl Fn(&Kept) ->
     // Three plain fields always serialise.
     let json = serde_json::to_vec(&stored).unwrap_or_default();
     let messages = request.messages.clone();
-    let content = move |kept: &Kept| {
+    let content = move |kept: &StoredContent| {
         let mut blobs: Vec<Blob> = messages.unsaved(|digest| !kept.stored.contains(digest)).collect();
         for blob in &mut blobs {
             if let Some(short) = replies::shortened(&blob.content, |reply| kept.replies.contains(reply)) {

@@ -1,4 +1,4 @@
-//! Mail.
+//! The `receive` effect: mail from outside.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Numbered, Past};
+use super::{NumberedEffect, Past};
 use crate::event::EventKind;
 use crate::intercept::{EffectRequest, Labels};
-use crate::journal::{Attached, RunJournal};
-use crate::run::{Awaited, Earlier};
+use crate::journal::{Attachments, RunJournal};
+use crate::run::{EarlierOutcome, WaitCondition};
 use crate::store::{Mail, must_be_channel};
 use crate::{Digest, EffectKind, Error, Path, Phase, RecordedError, Scope, Timestamp};
 
-/// Something a run was sent, and has taken.
+/// Mail that a run has taken.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Received<T = Value> {
+pub struct ReceivedMail<T = Value> {
     /// What it says.
     pub payload: T,
     /// Who sent it; empty if nobody said.
@@ -51,9 +51,9 @@ impl Scope {
     /// # Errors
     /// If what was sent is not a `T`, [`Error::Suspended`] while there is nothing, other stops, and [`Error::Denied`] by an
     /// interceptor.
-    pub async fn receive<T: DeserializeOwned>(&self, channel: &str) -> Result<Received<T>, Error> {
+    pub async fn receive<T: DeserializeOwned>(&self, channel: &str) -> Result<ReceivedMail<T>, Error> {
         let effect = self.number_act(EffectKind::Receive, Digest::of_parts(&[channel.as_bytes()]));
-        let past = effect.past::<Received>(|| channel.to_owned())?;
+        let past = effect.past::<ReceivedMail>(|| channel.to_owned())?;
         let replayed = matches!(past, Past::Finished(_));
         let received = match past {
             Past::Finished(received) => received?,
@@ -64,31 +64,34 @@ impl Scope {
                     return Err(Error::Refused(words.into()));
                 };
                 if matches!(unfinished, Past::Unknown) {
-                    let request = Asked { keyed_as: effect.keyed_as.clone(), ..Asked::for_mail_on(channel) };
+                    let request = StoredReceive {
+                        keyed_as: effect.keyed_as.clone(),
+                        ..StoredReceive::for_mail_on(channel)
+                    };
                     let request = serde_json::to_vec(&request)?;
-                    effect.append(Phase::Started, Some(request.into()), None, Attached::default());
+                    effect.append(Phase::Started, Some(request.into()), None, Attachments::default());
                 }
                 let denied = effect.denied(&EffectRequest::Receive { channel }).await?;
                 match (denied, effect.earlier()) {
                     (Some(reason), _) => {
-                        effect.finish(None, Err(Error::Denied(reason.into())), Attached::default())?
+                        effect.finish(None, Err(Error::Denied(reason.into())), Attachments::default())?
                     }
-                    (None, Earlier::Done(received)) => {
-                        effect.finish(None, Ok(serde_json::from_slice(&received)?), Attached::default())?
+                    (None, EarlierOutcome::Done(received)) => {
+                        effect.finish(None, Ok(serde_json::from_slice(&received)?), Attachments::default())?
                     }
                     (None, _) => self.await_mail::<T>(journal, &effect, channel).await?,
                 }
             }
         };
-        effect.keep_for_later(Earlier::Done(serde_json::to_vec(&received)?.into()));
-        if self.is_heard() {
-            let Received { payload, sender, .. } = received.clone();
+        effect.keep_for_later(EarlierOutcome::Done(serde_json::to_vec(&received)?.into()));
+        if self.has_listeners() {
+            let ReceivedMail { payload, sender, .. } = received.clone();
             self.emit_as(EventKind::MailReceived { channel: channel.to_owned(), sender, payload }, replayed)
                 .await;
         }
-        let Received { payload, sender, at, number } = received;
+        let ReceivedMail { payload, sender, at, number } = received;
         match T::deserialize(payload) {
-            Ok(payload) => Ok(Received { payload, sender, at, number }),
+            Ok(payload) => Ok(ReceivedMail { payload, sender, at, number }),
             // It was something else that was expected when it was taken.
             Err(error) => Err(unexpected(channel, number, &sender, &error)),
         }
@@ -97,9 +100,9 @@ impl Scope {
     async fn await_mail<T: DeserializeOwned>(
         &self,
         journal: &RunJournal,
-        effect: &Numbered<'_>,
+        effect: &NumberedEffect<'_>,
         channel: &str,
-    ) -> Result<Received, Error> {
+    ) -> Result<ReceivedMail, Error> {
         let store = journal.store();
         let mut watch = store.watch(Some(self.run_id()));
         let patience = self.patience();
@@ -125,13 +128,13 @@ impl Scope {
                 continue;
             }
             if patience.is_zero() {
-                return Err(self.suspend(Awaited::mail(effect.path, channel)));
+                return Err(self.suspend(WaitCondition::mail(effect.path, channel)));
             }
             tokio::select! {
                 biased;
                 _ = watch.next() => {}
-                stop = self.out_of_time() => return effect.finish(None, Err(stop), Attached::default()),
-                () = &mut impatient => return Err(self.suspend(Awaited::mail(effect.path, channel))),
+                stop = self.out_of_time() => return effect.finish(None, Err(stop), Attachments::default()),
+                () = &mut impatient => return Err(self.suspend(WaitCondition::mail(effect.path, channel))),
             }
         }
     }
@@ -140,21 +143,21 @@ impl Scope {
 /// Takes mail down as taken. What is not what is expected is taken too, and is what the effect failed by: a run that is resumed
 /// goes on with the next.
 fn take<T: DeserializeOwned>(
-    effect: &Numbered<'_>,
+    effect: &NumberedEffect<'_>,
     channel: &str,
     mail: &Mail,
-    (judged, labels): (Result<Received, Error>, Labels),
-) -> Result<Received, Error> {
+    (judged, labels): (Result<ReceivedMail, Error>, Labels),
+) -> Result<ReceivedMail, Error> {
     let number = mail.number;
     let expected = judged.and_then(|received| match T::deserialize(&received.payload) {
         Ok(_) => Ok(received),
         Err(error) => Err(unexpected(channel, number, &received.sender, &error)),
     });
-    let attached = Attached { labels, ..Attached::default() };
+    let attached = Attachments { labels, ..Attachments::default() };
     let refused = match &expected {
         Ok(_) => None,
         Err(_) => {
-            let refused = Asked { refused: Some(number), ..Asked::for_mail_on(channel) };
+            let refused = StoredReceive { refused: Some(number), ..StoredReceive::for_mail_on(channel) };
             Some(serde_json::to_vec(&refused)?.into())
         }
     };
@@ -162,10 +165,14 @@ fn take<T: DeserializeOwned>(
 }
 
 /// What interceptors make of mail, and know of it.
-async fn judge(effect: &Numbered<'_>, channel: &str, mail: &Mail) -> (Result<Received, Error>, Labels) {
+async fn judge(
+    effect: &NumberedEffect<'_>,
+    channel: &str,
+    mail: &Mail,
+) -> (Result<ReceivedMail, Error>, Labels) {
     let (sender, at, number) = (mail.sender.clone(), mail.at, mail.number);
     let received = match mail.read::<Value>() {
-        Ok(payload) => Ok(Received { payload, sender, at, number }),
+        Ok(payload) => Ok(ReceivedMail { payload, sender, at, number }),
         Err(error) => Err(unexpected(channel, number, &sender, &error)),
     };
     effect.judged(&EffectRequest::Receive { channel }, received).await
@@ -178,7 +185,7 @@ fn unexpected(channel: &str, number: u64, sender: &str, error: &serde_json::Erro
 
 /// What the journal keeps of a wait for mail.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct StoredReceive {
     pub(crate) channel: String,
     /// The number of mail that was not what was expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,7 +195,7 @@ pub(crate) struct Asked {
     keyed_as: Option<Path>,
 }
 
-impl Asked {
+impl StoredReceive {
     fn for_mail_on(channel: &str) -> Self {
         Self { channel: channel.to_owned(), refused: None, keyed_as: None }
     }

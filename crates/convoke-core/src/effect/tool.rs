@@ -1,4 +1,4 @@
-//! Calls of tools.
+//! The `tool` effect: calls of tools.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::doubt::Interrupted;
-use super::{Numbered, Past, shortened};
+use super::doubt::DoubtResolution;
+use super::{NumberedEffect, Past, shortened};
 use crate::budget::Charge;
 use crate::event::EventKind;
 use crate::intercept::EffectRequest;
-use crate::journal::{Attached, Recorded};
+use crate::journal::{Attachments, RecordedOutcome};
 use crate::message::{ToolCall, ToolResult};
-use crate::run::Earlier;
-use crate::scope::{Child, Place};
-use crate::tool::{Access, Invocation, Preparation, Reconciled, Repeat, Timeout, Tool};
-use crate::{Category, Composing, Digest, EffectKind, Error, RecordedError, Scope};
+use crate::run::EarlierOutcome;
+use crate::scope::{Child, ReservedScope};
+use crate::tool::{Access, Invocation, Preparation, Reconciliation, Repeat, Timeout, Tool};
+use crate::{Category, ComposingScope, Digest, EffectKind, Error, RecordedError, Scope};
 
 /// How long a call may work. Whoever it waits for (a person it asks) does not take of its time.
 fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
@@ -32,7 +32,7 @@ fn time_limit(tool: &dyn Tool, default: Option<Duration>) -> Option<Duration> {
 
 /// What the journal keeps of a call's end.
 #[derive(Default, Serialize, Deserialize)]
-struct Outcome {
+struct StoredToolOutcome {
     content: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_error: bool,
@@ -53,7 +53,7 @@ struct Outcome {
     note: Option<Box<Value>>,
 }
 
-impl Outcome {
+impl StoredToolOutcome {
     fn done(content: String) -> Self {
         Self { content, ..Self::default() }
     }
@@ -79,13 +79,13 @@ impl Outcome {
 }
 
 /// What later attempts at the same need to know of how a call ended. Who stopped it does not know how far it had come.
-fn became(outcome: &Result<Outcome, Error>) -> Result<Option<Earlier>, Error> {
+fn became(outcome: &Result<StoredToolOutcome, Error>) -> Result<Option<EarlierOutcome>, Error> {
     Ok(match outcome {
         Ok(done) if !done.is_error && !done.denied && !done.refused => {
-            Some(Earlier::Done(serde_json::to_vec(done)?.into()))
+            Some(EarlierOutcome::Done(serde_json::to_vec(done)?.into()))
         }
         Err(stop) if RecordedError::of(stop).is_none() => None,
-        _ => Some(Earlier::Open),
+        _ => Some(EarlierOutcome::Open),
     })
 }
 
@@ -112,7 +112,7 @@ impl Scope {
     /// # Errors
     /// Stops, an exhausted budget, and failures of tools declared fatal.
     pub async fn tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<ToolResult, Error> {
-        let Outcome { content, is_error, .. } = self.tell_tool(tool, call).await?;
+        let StoredToolOutcome { content, is_error, .. } = self.call_observed(tool, call).await?;
         Ok(ToolResult { call_id: call.id.clone(), name: call.name.clone(), content, is_error })
     }
 
@@ -126,24 +126,25 @@ impl Scope {
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
     ) -> Result<Result<String, RecordedError>, Error> {
-        let outcome = self.tell_tool(tool, call).await?;
+        let outcome = self.call_observed(tool, call).await?;
         Ok(if outcome.is_error { Err(outcome.failure(outcome.content.clone())) } else { Ok(outcome.content) })
     }
 
     /// Calls a tool, and reports it.
-    async fn tell_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
+    async fn call_observed(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<StoredToolOutcome, Error> {
         let replayed = self.next_is_recorded();
         let result = self.perform_tool(tool, call).await;
-        let is_unmade = matches!(&result, Ok(Outcome { refused: true, .. }) | Err(Error::Budget(_)));
-        if !replayed && !is_unmade && self.is_heard() {
+        let is_unmade =
+            matches!(&result, Ok(StoredToolOutcome { refused: true, .. }) | Err(Error::Budget(_)));
+        if !replayed && !is_unmade && self.has_listeners() {
             // What was told in passing has its moment in the account of the run.
             self.node.skip(1);
         }
-        if self.is_heard() && result.is_ok() {
+        if self.has_listeners() && result.is_ok() {
             self.emit_as(EventKind::ToolCallEnded { id: call.id.clone() }, replayed).await;
         }
         let outcome = result?;
-        if self.is_heard() {
+        if self.has_listeners() {
             let (id, content, is_error) = (call.id.clone(), outcome.content.clone(), outcome.is_error);
             self.emit_as(EventKind::ToolCallResult { id, content, is_error }, replayed).await;
         }
@@ -159,7 +160,7 @@ impl Scope {
     }
 
     fn checked(&self, tool: &dyn Tool, outward: &Value) -> Result<(), String> {
-        tool.check(outward).map_err(|problem| self.heard_remark(tool, problem))
+        tool.check(outward).map_err(|problem| self.screened_remark(tool, problem))
     }
 
     /// In a tool's call: leaves a note with its outcome, which the tool [is told](Tool::noted) when the call is over, and
@@ -168,7 +169,7 @@ impl Scope {
         let _ = self.node.note.set(Box::new(note));
     }
 
-    async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<Outcome, Error> {
+    async fn perform_tool(&self, tool: &Arc<dyn Tool>, call: &ToolCall) -> Result<StoredToolOutcome, Error> {
         let spec = tool.spec();
         self.node.learnt.gather();
         let effect = self.number_act(EffectKind::Tool, Digest::of_request(spec.name(), &call.arguments));
@@ -185,23 +186,25 @@ impl Scope {
         &self,
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
-        effect: &Numbered<'_>,
-    ) -> Result<Outcome, Error> {
+        effect: &NumberedEffect<'_>,
+    ) -> Result<StoredToolOutcome, Error> {
         let spec = tool.spec();
         let asked = || json!({"tool": spec.name(), "arguments": call.arguments});
         let outward = self.outward_arguments(&**tool, &call.arguments);
         let refused = self.checked(&**tool, &outward).err();
-        let mut refused = refused.map(|problem| Outcome::refused(&problem));
-        let past = match effect.recorded::<Recorded<Outcome>>(|| shortened(&asked().to_string())) {
-            Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
-            past => past?,
-        };
+        let mut refused = refused.map(|problem| StoredToolOutcome::refused(&problem));
+        let past =
+            match effect.recorded::<RecordedOutcome<StoredToolOutcome>>(|| shortened(&asked().to_string())) {
+                Err(Error::NotRecorded { .. }) if refused.is_some() && !effect.is_known() => Past::Unknown,
+                past => past?,
+            };
         let charge = Charge::tool(spec.name());
         let in_doubt = match past {
             Past::Finished((recorded, entry)) => {
                 let outcome = recorded.into_result();
                 // A call that the budget did not allow, or that was refused, was never made.
-                let unmade = matches!(outcome, Err(Error::Budget(_)) | Ok(Outcome { refused: true, .. }));
+                let unmade =
+                    matches!(outcome, Err(Error::Budget(_)) | Ok(StoredToolOutcome { refused: true, .. }));
                 if !unmade {
                     self.count_attempts(effect.attempts(), &charge);
                 }
@@ -209,12 +212,12 @@ impl Scope {
                 if may_have_more || self.node.replay.get().is_some() {
                     self.recount_below();
                 }
-                if spec.repeat == Repeat::Reenter && self.node.run.events.tells_all() {
-                    self.tell_within(tool, &outward, effect).await;
+                if spec.repeat == Repeat::Reenter && self.node.run.events.gives_full_account() {
+                    self.replay_within(tool, &outward, effect).await;
                 }
                 effect.reach(entry);
                 if !unmade {
-                    self.tell_fate(call, outcome.as_ref().ok(), true).await;
+                    self.emit_call_end(call, outcome.as_ref().ok(), true).await;
                 }
                 return outcome;
             }
@@ -224,21 +227,21 @@ impl Scope {
         let mut request = effect.dated(asked())?;
         if !in_doubt && let Some(refused) = refused.take() {
             // Kept, although nothing has happened: should others accept such arguments later, the past stays what it was.
-            return effect.finish(Some(request), Ok(refused), Attached::default());
+            return effect.finish(Some(request), Ok(refused), Attachments::default());
         }
         effect.check((!in_doubt).then_some(&request))?;
         let is_new = !in_doubt && spec.repeat == Repeat::Never;
-        let earlier = if is_new { effect.earlier() } else { Earlier::Open };
+        let earlier = if is_new { effect.earlier() } else { EarlierOutcome::Open };
         let in_doubt = match earlier {
-            Earlier::Open => in_doubt,
-            Earlier::Begun => {
-                effect.start(request.clone(), Attached::default()).await?;
+            EarlierOutcome::Open => in_doubt,
+            EarlierOutcome::Begun => {
+                effect.start(request.clone(), Attachments::default()).await?;
                 true
             }
-            Earlier::Done(outcome) => {
-                let outcome: Outcome = serde_json::from_slice(&outcome)?;
-                self.tell_fate(call, Some(&outcome), false).await;
-                return effect.finish(Some(request), Ok(outcome), Attached::default());
+            EarlierOutcome::Done(outcome) => {
+                let outcome: StoredToolOutcome = serde_json::from_slice(&outcome)?;
+                self.emit_call_end(call, Some(&outcome), false).await;
+                return effect.finish(Some(request), Ok(outcome), Attachments::default());
             }
         };
         if in_doubt {
@@ -248,28 +251,28 @@ impl Scope {
                 let (content, labels) = effect.judged(&about(&**tool, call), Ok(content)).await;
                 let outcome = match content {
                     Err(stop) if stop.passes(self.path()) => return Err(stop),
-                    Err(error) => Outcome::failed(error.to_string()),
-                    Ok(content) => Outcome::done(content),
+                    Err(error) => StoredToolOutcome::failed(error.to_string()),
+                    Ok(content) => StoredToolOutcome::done(content),
                 };
-                self.tell_fate(call, Some(&outcome), false).await;
-                return effect.finish(None, Ok(outcome), Attached { labels, ..Attached::default() });
+                self.emit_call_end(call, Some(&outcome), false).await;
+                return effect.finish(None, Ok(outcome), Attachments { labels, ..Attachments::default() });
             }
             if let Some(denied) = self.denied(tool, call, effect).await? {
                 self.withdraw_asked_by_call();
-                self.tell_fate(call, Some(&denied), false).await;
-                return effect.finish(None, Ok(denied), Attached::default());
+                self.emit_call_end(call, Some(&denied), false).await;
+                return effect.finish(None, Ok(denied), Attachments::default());
             }
             if let Some(refused) = refused.take() {
                 // It was accepted when it began, and counts; such a call is not made any more.
-                let failed = Outcome { refused: false, ..refused };
-                return effect.finish(None, Ok(failed), Attached::default());
+                let failed = StoredToolOutcome { refused: false, ..refused };
+                return effect.finish(None, Ok(failed), Attachments::default());
             }
-            self.tell_fate(call, None, false).await;
+            self.emit_call_end(call, None, false).await;
             let prepared = self.prepared(tool, &outward, &mut request).await?;
             if spec.repeat == Repeat::Never {
                 // Begun once more: should this attempt be interrupted too, nobody may take it for the one before.
-                effect.keep_for_later(Earlier::Begun);
-                effect.start(request, Attached::default()).await?;
+                effect.keep_for_later(EarlierOutcome::Begun);
+                effect.start(request, Attachments::default()).await?;
                 self.count_tool_call(&charge);
             }
             return self.call_tool(tool, (call, &outward), effect, None, &prepared).await;
@@ -280,32 +283,32 @@ impl Scope {
             return effect.finish(
                 Some(request),
                 Err(Error::Budget(Box::new(exhausted))),
-                Attached::default(),
+                Attachments::default(),
             );
         }
         self.node.run.count_tool_call();
         if let Some(denied) = self.denied(tool, call, effect).await? {
-            self.tell_fate(call, Some(&denied), false).await;
-            return effect.finish(Some(request), Ok(denied), Attached::default());
+            self.emit_call_end(call, Some(&denied), false).await;
+            return effect.finish(Some(request), Ok(denied), Attachments::default());
         }
-        self.tell_fate(call, None, false).await;
+        self.emit_call_end(call, None, false).await;
         let prepared = match self.prepared(tool, &outward, &mut request).await {
             Ok(prepared) => prepared,
-            Err(stop) => return effect.finish(Some(request), Err(stop), Attached::default()),
+            Err(stop) => return effect.finish(Some(request), Err(stop), Attachments::default()),
         };
         let request = if spec.repeat == Repeat::Safe {
             effect.settle().await?;
             Some(request)
         } else {
-            effect.keep_for_later(Earlier::Begun);
-            effect.start(request, Attached::default()).await?;
+            effect.keep_for_later(EarlierOutcome::Begun);
+            effect.start(request, Attachments::default()).await?;
             None
         };
         self.call_tool(tool, (call, &outward), effect, request, &prepared).await
     }
 
     /// Tells what happened within a call that is over: it is made of effects, and all of them are known.
-    async fn tell_within(&self, tool: &Arc<dyn Tool>, arguments: &Value, effect: &Numbered<'_>) {
+    async fn replay_within(&self, tool: &Arc<dyn Tool>, arguments: &Value, effect: &NumberedEffect<'_>) {
         let (key, prepared) = (effect.key(), Preparation::default());
         let invocation = Invocation { scope: self, key: &key, arguments, prepared: &prepared };
         // What it came to is known; it may have been cut short.
@@ -332,7 +335,7 @@ impl Scope {
         };
         if let Some(before) = prepared.before() {
             let mut kept: Value = serde_json::from_slice(request)?;
-            kept["before"] = self.heard_kept(&**tool, before.clone());
+            kept["before"] = self.screened_note(&**tool, before.clone());
             *request = serde_json::to_vec(&kept)?.into();
         }
         Ok(prepared)
@@ -343,24 +346,24 @@ impl Scope {
         &self,
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
-        effect: &Numbered<'_>,
-    ) -> Result<Option<Outcome>, Error> {
+        effect: &NumberedEffect<'_>,
+    ) -> Result<Option<StoredToolOutcome>, Error> {
         if self.around.is_none() {
             return Ok(None);
         }
         let reason = effect.denied(&about(&**tool, call)).await?;
         Ok(reason.map(|reason| {
             let content = format!("`{}` was not called: {reason}", call.name);
-            Outcome { denied: true, ..Outcome::failed(content) }
+            StoredToolOutcome { denied: true, ..StoredToolOutcome::failed(content) }
         }))
     }
 
     /// Reports that a call is being made, or was not let through. `None`: it is not over.
-    async fn tell_fate(&self, call: &ToolCall, outcome: Option<&Outcome>, replayed: bool) {
-        if self.is_heard() {
+    async fn emit_call_end(&self, call: &ToolCall, outcome: Option<&StoredToolOutcome>, replayed: bool) {
+        if self.has_listeners() {
             let id = call.id.clone();
             let kind = match outcome {
-                Some(Outcome { content, denied: true, .. }) => {
+                Some(StoredToolOutcome { content, denied: true, .. }) => {
                     EventKind::ToolCallRejected { id, reason: content.clone() }
                 }
                 _ => EventKind::ToolCallExecuting { id },
@@ -390,11 +393,11 @@ impl Scope {
         &self,
         tool: &Arc<dyn Tool>,
         (call, arguments): (&ToolCall, &Value),
-        effect: &Numbered<'_>,
+        effect: &NumberedEffect<'_>,
         request: Option<Bytes>,
         prepared: &Preparation,
-    ) -> Result<Outcome, Error> {
-        let scope = self.spoken_in_by(tool);
+    ) -> Result<StoredToolOutcome, Error> {
+        let scope = self.with_speaker(tool);
         let invocation = Invocation { scope: &scope, key: &effect.key(), arguments, prepared };
         let work = AssertUnwindSafe(async { tool.call(invocation).await }).catch_unwind();
         let outcome = tokio::select! {
@@ -405,37 +408,37 @@ impl Scope {
             stop = self.out_of_time() => match &stop {
                 Error::TimedOut(timed_out) if timed_out.owner == *self.path() => Err(stop),
                 // Lack of time further out is an end too: whoever set that limit may cope with it, and go on.
-                _ => return effect.finish(request, Err(stop), Attached::default()),
+                _ => return effect.finish(request, Err(stop), Attachments::default()),
             },
         };
         let about = about(&**tool, call);
         let (outcome, labels) = effect.judged(&about, outcome).await;
-        let attached = Attached { labels, ..Attached::default() };
+        let attached = Attachments { labels, ..Attachments::default() };
         let mut outcome = match outcome {
-            Ok(content) if content.len() > tool.spec().max_output => Outcome::failed(format!(
+            Ok(content) if content.len() > tool.spec().max_output => StoredToolOutcome::failed(format!(
                 "`{}` gave {} bytes, more than the {} it may give; ask for less, or let it write to a file and give its \
                  name. (For whoever built this: `ToolSpec::max_output` sets the limit.)",
                 call.name,
                 content.len(),
                 tool.spec().max_output
             )),
-            Ok(content) => Outcome::done(content),
+            Ok(content) => StoredToolOutcome::done(content),
             // A limit further out is an end of the call too; a real stop is not, and nothing is written.
             Err(stop) if stop.passes(self.path()) => {
                 return effect.finish(request, Err(stop), attached);
             }
             // It was let go, and whether it had acted by then, or will yet, is for nobody here to know.
             Err(Error::TimedOut(timed_out)) if tool.spec().repeat == Repeat::Never => {
-                Outcome::failed(format!(
+                StoredToolOutcome::failed(format!(
                     "{timed_out}. Nobody knows whether it took effect, and it was not called again: find out before you do"
                 ))
             }
-            Err(error) => Outcome::failed_with(&error),
+            Err(error) => StoredToolOutcome::failed_with(&error),
         };
         // Whoever answers what it asked, and did not wait for, would answer nobody.
         self.withdraw_asked_by_call();
         let note = self.node.note.get().cloned();
-        outcome.note = note.map(|note| Box::new(self.heard_kept(&**tool, *note)));
+        outcome.note = note.map(|note| Box::new(self.screened_note(&**tool, *note)));
         effect.finish(request, Ok(outcome), attached)
     }
 
@@ -445,7 +448,7 @@ impl Scope {
         tool: &Arc<dyn Tool>,
         call: &ToolCall,
         arguments: &Value,
-        effect: &Numbered<'_>,
+        effect: &NumberedEffect<'_>,
     ) -> Result<Option<String>, Error> {
         if tool.spec().repeat != Repeat::Never {
             return Ok(None);
@@ -459,41 +462,46 @@ impl Scope {
         let key = effect.key();
         let before = effect.kept_before().map(|kept| self.outward_arguments(&**tool, &kept).into_owned());
         let remark = match tool.reconcile(&key, arguments, before.as_ref()).await {
-            Ok(Reconciled::Done(content)) => return Ok(Some(content)),
-            Ok(Reconciled::NotDone) => return Ok(None),
+            Ok(Reconciliation::Done(content)) => return Ok(Some(content)),
+            Ok(Reconciliation::NotDone) => return Ok(None),
             // A tool that cannot say leaves it to people.
-            Ok(Reconciled::Unknown) | Err(_) => None,
-            Ok(Reconciled::Ask(remark)) => Some(self.heard_remark(&**tool, remark)),
+            Ok(Reconciliation::Unknown) | Err(_) => None,
+            Ok(Reconciliation::Ask(remark)) => Some(self.screened_remark(&**tool, remark)),
         };
         let asked = json!({"tool": call.name, "arguments": call.arguments});
         let options = ["done", "again", "stop"];
         let known = self.resolve_doubt(&call.name, effect, asked, &options, remark.as_deref()).await?;
         Ok(match known {
-            Interrupted::Done(content) => Some(content),
-            Interrupted::Again => None,
+            DoubtResolution::Done(content) => Some(content),
+            DoubtResolution::Again => None,
         })
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// The scope for one call of a tool in a [`place`](Self::place) taken before. The call's time begins now, so calls
     /// that wait for others, or for a person, do not lose any.
     #[must_use]
-    pub fn tool_scope_at(&self, place: &Place, tool: &dyn Tool, default_timeout: Option<Duration>) -> Scope {
+    pub fn tool_scope_at(
+        &self,
+        place: &ReservedScope,
+        tool: &dyn Tool,
+        default_timeout: Option<Duration>,
+    ) -> Scope {
         let work_limit = time_limit(tool, default_timeout);
         self.narrowed(Child { work_limit, is_call: true, ..Child::at(place) })
     }
 
     /// Reports a call that no model streamed: a step of the user's makes it.
     pub async fn announce_tool_call(&self, call: &ToolCall) {
-        if self.is_heard() {
+        if self.has_listeners() {
             let (id, tool) = (call.id.clone(), call.name.clone());
             self.emit(EventKind::ToolCallStarted { id: id.clone(), tool, message: None }).await;
             self.emit(EventKind::ToolCallArguments { id, delta: call.arguments.to_string() }).await;
         }
     }
 
-    /// What a call touches, with the arguments that the tool gets.
+    /// Returns what a call touches, with the arguments that the tool gets.
     #[must_use]
     pub fn accesses(&self, tool: &dyn Tool, arguments: &Value) -> Vec<Access> {
         tool.accesses(&self.outward_arguments(tool, arguments))

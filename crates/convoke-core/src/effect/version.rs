@@ -1,4 +1,4 @@
-//! Marks of changes inside a step.
+//! Version marks for changes inside a step.
 
 use std::ops::RangeInclusive;
 
@@ -33,7 +33,7 @@ impl Scope {
         }
         Err(Error::Refused(
             format!(
-                "at `{}` this run goes version {version} of \u{201c}{change}\u{201d}, and this code knows {} to {}",
+                "at `{}` this run uses version {version} of \u{201c}{change}\u{201d}, and this code knows {} to {}",
                 self.path(),
                 known.start(),
                 known.end()

@@ -1,4 +1,4 @@
-//! Whether trying again may help.
+//! Error categories: whether a retry may help.
 
 use std::error::Error as StdError;
 use std::io;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Error, RecordedError};
 use crate::model::ModelError;
 
-/// Whose fault an error is, and so whether trying again may help.
+/// The category of an error: whose fault it is, and so whether a retry may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -22,7 +22,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// What an HTTP status says.
+    /// The category of an HTTP status.
     ///
     /// ```
     /// use convoke_core::Category;
@@ -44,13 +44,13 @@ impl Category {
 /// An error whose category is known because somebody said so.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}")]
-pub struct Categorised {
+pub struct CategorisedError {
     category: Category,
     retry_after: Option<Duration>,
     source: Box<dyn StdError + Send + Sync>,
 }
 
-impl Categorised {
+impl CategorisedError {
     /// Says what kind of error it is.
     pub fn new(category: Category, error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self { category, retry_after: None, source: error.into() }
@@ -69,7 +69,7 @@ impl Categorised {
         self.category
     }
 
-    /// How long the other side asked us to wait.
+    /// Returns how long the other side asked us to wait.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
@@ -86,8 +86,8 @@ pub(super) fn of(error: &Error) -> Category {
     }
     let stated = error.causes().find_map(|cause| {
         cause
-            .downcast_ref::<Categorised>()
-            .map(Categorised::category)
+            .downcast_ref::<CategorisedError>()
+            .map(CategorisedError::category)
             .or_else(|| cause.downcast_ref::<ModelError>().map(ModelError::category))
             .or_else(|| cause.downcast_ref::<RecordedError>().map(RecordedError::category))
             .or_else(|| cause.downcast_ref::<io::Error>().and_then(of_io))

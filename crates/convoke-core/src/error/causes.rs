@@ -1,4 +1,4 @@
-//! What the kinds of errors say about themselves.
+//! The error types inside [`Error`](crate::Error), and their messages.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -25,7 +25,7 @@ pub struct StepError {
     pub source: Error,
 }
 
-/// Several branches of a fan-out failed; in declared order.
+/// The failures of several branches of a fan-out, in declared order.
 #[derive(Debug, Clone)]
 pub struct BranchErrors {
     /// The failed branches.
@@ -69,7 +69,7 @@ impl StdError for BranchErrors {
     }
 }
 
-/// Time ran out.
+/// A time limit that ran out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{} did not finish within {limit:?}; give it more time, or less to do", owner.in_words())]
 pub struct TimedOut {
@@ -93,7 +93,7 @@ pub struct Suspension {
 }
 
 impl Suspension {
-    /// Everything that several wait for.
+    /// Joins what several suspensions wait for.
     #[must_use]
     pub fn together<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut together = Self::default();

@@ -1,4 +1,4 @@
-//! One word for an error, for those who count them.
+//! One-word error kinds, for metrics and logs.
 
 use super::Error;
 

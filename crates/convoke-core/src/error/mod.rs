@@ -1,4 +1,4 @@
-//! Why something stopped.
+//! The error type of steps and runs.
 //!
 //! One enum, decided at the source: nobody downstream reads messages to find out whether a step timed out or was
 //! cancelled. Some variants are *stops* rather than failures (a question is waiting, somebody cancelled); those pass
@@ -17,18 +17,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-pub use category::{Categorised, Category};
+pub use category::{CategorisedError, Category};
 pub use causes::{BranchErrors, BranchFailure, Divergence, InDoubt, StepError, Suspension, TimedOut};
 pub use recorded::RecordedError;
 pub use unusable::UnusableReply;
 
 use crate::Path;
-use crate::budget::Exhausted;
+use crate::budget::BudgetExhausted;
 use crate::journal::EffectKind;
 use crate::model::ModelError;
 use crate::store::{RunStatus, StoreError};
 
-/// Why a step or a run stopped before its end.
+/// The reason why a step or a run stopped before its end.
 ///
 /// Its `Debug` is the same text as its `Display`: a program whose `main` gives it back shows what happened and what to do.
 #[derive(Clone, thiserror::Error)]
@@ -73,7 +73,7 @@ pub enum Error {
     TimedOut(#[from] Box<TimedOut>),
     /// A limit of a budget was reached.
     #[error(transparent)]
-    Budget(#[from] Box<Exhausted>),
+    Budget(#[from] Box<BudgetExhausted>),
     /// Policy forbids it.
     #[error("denied: {0}")]
     Denied(Box<str>),
@@ -129,12 +129,12 @@ impl Error {
 
     /// Wraps an error and says that trying again may help.
     pub fn transient(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::failed(Categorised::new(Category::Transient, error))
+        Self::failed(CategorisedError::new(Category::Transient, error))
     }
 
     /// Wraps an error and says that trying again will not help.
     pub fn permanent(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::failed(Categorised::new(Category::Permanent, error))
+        Self::failed(CategorisedError::new(Category::Permanent, error))
     }
 
     /// Wraps an error and says that it is about what a model replied: a run that fails by it asks for that reply anew when
@@ -222,7 +222,7 @@ impl Error {
         }
     }
 
-    /// Whether no error policy, retry or fallback may touch it: it is about the run, not about the step.
+    /// Returns whether no error policy, retry or fallback may touch it: it is about the run, not about the step.
     #[must_use]
     pub fn is_stop(&self) -> bool {
         matches!(
@@ -239,7 +239,7 @@ impl Error {
         )
     }
 
-    /// Whether it must pass through a step at `path` untouched: a stop, or a limit set further out.
+    /// Returns whether it must pass through a step at `path` untouched: a stop, or a limit set further out.
     #[must_use]
     pub fn passes(&self, path: &Path) -> bool {
         match self.root() {
@@ -249,20 +249,20 @@ impl Error {
         }
     }
 
-    /// Whether trying again may help, and whose fault it is.
+    /// Returns whether trying again may help, and whose fault it is.
     #[must_use]
     pub fn category(&self) -> Category {
         category::of(self)
     }
 
-    /// How long the other side asked us to wait, if it did.
+    /// Returns how long the other side asked us to wait, if it did.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.causes().find_map(|cause| {
             cause
                 .downcast_ref::<ModelError>()
                 .and_then(|error| error.retry_after)
-                .or_else(|| cause.downcast_ref::<Categorised>().and_then(Categorised::retry_after))
+                .or_else(|| cause.downcast_ref::<CategorisedError>().and_then(CategorisedError::retry_after))
                 .or_else(|| cause.downcast_ref::<RecordedError>().and_then(RecordedError::retry_after))
         })
     }
@@ -330,7 +330,7 @@ from_own_errors! {
     crate::InvalidRunId,
     crate::InvalidDigest,
     crate::DuplicateTool,
-    crate::ask::UnfitAnswer,
+    crate::ask::InvalidAnswer,
 }
 
 impl From<std::io::Error> for Error {

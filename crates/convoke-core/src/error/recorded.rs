@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Category, Error, TimedOut};
-use crate::budget::Exhausted;
+use crate::budget::BudgetExhausted;
 use crate::model::ModelError;
 
 /// A failure that can be stored and told again.
@@ -35,7 +35,7 @@ pub enum RecordedError {
     TimedOut(TimedOut),
     /// A budget's limit was reached.
     #[error(transparent)]
-    Budget(Exhausted),
+    Budget(BudgetExhausted),
     /// Policy forbade it.
     #[error("denied: {reason}")]
     Denied {
@@ -67,7 +67,7 @@ impl RecordedError {
         })
     }
 
-    /// Whether trying again may help.
+    /// Returns whether trying again may help.
     #[must_use]
     pub fn category(&self) -> Category {
         match self {
@@ -77,7 +77,7 @@ impl RecordedError {
         }
     }
 
-    /// How long the other side asked us to wait, if it did.
+    /// Returns how long the other side asked us to wait, if it did.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

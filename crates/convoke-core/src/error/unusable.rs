@@ -1,4 +1,4 @@
-//! Failures by what a model said.
+//! Replies of models that a step cannot use.
 //!
 //! A reply that came is a success in the journal, and the step that refuses it fails: without being told, a resumed run
 //! would take the same reply from the journal and fail again, for ever.
@@ -21,7 +21,7 @@ impl UnusableReply {
         Self { lacking: None, source: error.into() }
     }
 
-    /// Says that it is about an earlier reply, of which it was [noted](crate::Composing::note_lacking) that it lacks this.
+    /// Says that it is about an earlier reply, of which it was [noted](crate::ComposingScope::note_lacking) that it lacks this.
     #[must_use]
     pub fn lacking(mut self, what: impl Into<Box<str>>) -> Self {
         self.lacking = Some(what.into());

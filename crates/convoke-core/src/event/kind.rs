@@ -12,7 +12,7 @@ use crate::message::{Message, Transcript, Usage};
 use crate::model::{FinishReason, ModelParams};
 use crate::store::{RunStatus, Totals};
 
-/// What happened.
+/// The kinds of events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -271,7 +271,7 @@ pub struct ModelCall {
     pub messages: Transcript,
 }
 
-/// What became of a call of a model.
+/// The end of a model call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -304,7 +304,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// How a step ended.
+/// The end of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -325,7 +325,7 @@ pub enum StepEnd {
     },
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunEnd {
     /// Where it stands now.

@@ -1,4 +1,4 @@
-//! What a run tells whoever listens.
+//! Events of runs.
 //!
 //! Every run has one stream of events. It is ordered (sequence numbers without gaps), lossless (a full buffer makes the
 //! run wait, nothing is dropped) and well formed on every way out: what was started is ended, also on failure,
@@ -6,7 +6,7 @@
 //!
 //! `step failed` is not `run failed`: a failed step whose parent goes on is a [`StepEnd::Failed`] like any other.
 
-mod audience;
+mod feed;
 mod kind;
 mod position;
 mod reader;
@@ -14,16 +14,16 @@ mod sequencer;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use audience::{Audience, Seat};
+pub(crate) use feed::{EventFeed, FeedReader};
 pub use kind::{EventKind, ModelCall, ModelCallEnd, RunEnd, StepEnd};
-pub(crate) use position::Moment;
+pub(crate) use position::LogicalTime;
 pub use position::{InvalidPosition, Position};
 pub(crate) use reader::{EventReceiver, EventSender, event_channel};
-pub(crate) use sequencer::{Sequencer, Told, Wanted};
+pub(crate) use sequencer::{Emission, EventSelection, Sequencer};
 
 use crate::{Path, RunId, Timestamp};
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// The run.
@@ -46,7 +46,7 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// Somebody who is told every event of every run of a runtime, in order, before anybody who reads the stream.
+/// Observes every event of every run of a runtime, in order, before anybody who reads the stream.
 ///
 /// Called in the middle of the run: it must be quick and must not block. A log, a trace exporter's queue, a counter.
 pub trait Observer: Send + Sync {

@@ -1,4 +1,4 @@
-//! Where an event stands in the account of its run.
+//! Positions of events in the account of their run.
 //!
 //! A position follows from the journal alone: it is the same whoever tells the event, when, and how often. So a reader who
 //! knows the position of the last event it has read can come back, to any process, and read on.
@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::Path;
 
-/// Where an event stands in the account of its run. Later events have greater positions.
+/// The position of an event in the account of its run. Later events have greater positions.
 ///
 /// What happens side by side is put in an order that does not depend on who was quicker. As text it is for others to keep:
 ///
@@ -26,12 +26,12 @@ use crate::Path;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    moment: Moment,
+    moment: LogicalTime,
     path: Path,
 }
 
 impl Position {
-    pub(crate) fn new(moment: Moment, path: Path) -> Self {
+    pub(crate) fn new(moment: LogicalTime, path: Path) -> Self {
         Self { moment, path }
     }
 
@@ -45,12 +45,12 @@ impl Position {
 /// A moment in the logical time of a run: the last entry of the journal that what happens follows from, and how much has been told
 /// since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(crate) struct Moment(u64);
+pub(crate) struct LogicalTime(u64);
 
 /// So many bits count what is told between two entries. Should they ever not suffice, moments still grow.
 const TICKS: u32 = 24;
 
-impl Moment {
+impl LogicalTime {
     /// The moment at which an entry was made.
     pub(crate) const fn of_entry(entry: u64) -> Self {
         Self(entry << TICKS)
@@ -77,14 +77,14 @@ impl Moment {
 
 impl fmt::Display for Position {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Moment(number) = self.moment;
+        let LogicalTime(number) = self.moment;
         write!(formatter, "{}.{}:{}", self.entry(), number & ((1 << TICKS) - 1), self.path.as_str())
     }
 }
 
-/// A text that is no position.
+/// The error of a text that is not a position.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no position: one is written like `17.2:main/plan`, as an event has it")]
+#[error("invalid position `{0}`: write it as an event has it, like `17.2:main/plan`")]
 pub struct InvalidPosition(String);
 
 impl FromStr for Position {
@@ -95,7 +95,7 @@ impl FromStr for Position {
             let (entry, tick) = moment.split_once('.')?;
             let (entry, tick): (u64, u64) = (entry.parse().ok()?, tick.parse().ok()?);
             let fits = entry < 1 << (64 - TICKS) && tick < 1 << TICKS;
-            fits.then(|| Self::new(Moment((entry << TICKS) | tick), Path::from(path)))
+            fits.then(|| Self::new(LogicalTime((entry << TICKS) | tick), Path::from(path)))
         });
         parsed.ok_or_else(|| InvalidPosition(text.to_owned()))
     }

@@ -1,4 +1,4 @@
-//! The way of a run's events to the one who reads them.
+//! The bounded buffer between a run and the reader of its events.
 //!
 //! Events wait in a bounded buffer, and the run waits for room in it. A run that was given up cannot wait any more: its
 //! last events, which end what was open, lie beside the buffer until the reader has emptied that.

@@ -1,4 +1,4 @@
-//! Numbers events, keeps them paired, and hands them on without losing any.
+//! The event sequencer: numbers events, keeps them paired, and hands them on without losing any.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
@@ -9,28 +9,28 @@ use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
 use super::{
-    Audience, Event, EventKind, EventSender, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
+    Event, EventFeed, EventKind, EventSender, ModelCall, ModelCallEnd, Observer, Position, RunEnd, StepEnd,
 };
 use crate::message::Usage;
 use crate::scope::WorkClock;
 use crate::{Path, RunId, Timestamp};
 
 /// Where one event goes in the reader's buffer.
-pub(crate) type EventPlace<'a> = mpsc::Permit<'a, Event>;
+pub(crate) type EventPermit<'a> = mpsc::Permit<'a, Event>;
 
 /// The one place all events of a run go through.
 pub(crate) struct Sequencer {
     run: RunId,
     observers: Vec<Arc<dyn Observer>>,
     reader: Option<EventSender>,
-    audience: Arc<Audience>,
+    feed: Arc<EventFeed>,
     /// Which events are kept for whoever asks for them when the run is over.
-    keeps: Option<Wanted>,
+    keeps: Option<EventSelection>,
     state: Mutex<State>,
 }
 
 /// Which events of a run that is told again somebody wants.
-pub(crate) enum Wanted {
+pub(crate) enum EventSelection {
     /// All of them, as they come.
     All,
     /// Those after a position, in the order of their positions.
@@ -67,14 +67,14 @@ impl Sequencer {
     pub(crate) fn new(
         run: RunId,
         observers: Vec<Arc<dyn Observer>>,
-        audience: Arc<Audience>,
+        feed: Arc<EventFeed>,
         reader: Option<EventSender>,
     ) -> Self {
-        Self { run, observers, reader, audience, keeps: None, state: Mutex::new(State::default()) }
+        Self { run, observers, reader, feed, keeps: None, state: Mutex::new(State::default()) }
     }
 
     /// Keeps events, for [`take_kept`](Self::take_kept), and tells nobody.
-    pub(crate) fn keeping(run: RunId, wanted: Wanted) -> Self {
+    pub(crate) fn keeping(run: RunId, wanted: EventSelection) -> Self {
         Self { keeps: Some(wanted), ..Self::new(run, Vec::new(), Arc::default(), None) }
     }
 
@@ -89,48 +89,48 @@ impl Sequencer {
     pub(crate) fn ends(&self, end: RunEnd, position: Option<Position>) -> Vec<Event> {
         let (whole, is_final, end) = (Path::from(""), end.status.is_final(), EventKind::RunEnded(end));
         let left = if is_final { self.left_open(&whole, &end) } else { Vec::new() };
-        let closing = left.iter().map(|left| Told::now(&left.path, left.closing()));
-        let last = Told { position, ..Told::now(&whole, end) };
+        let closing = left.iter().map(|left| Emission::now(&left.path, left.closing()));
+        let last = Emission { position, ..Emission::now(&whole, end) };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        closing.chain(std::iter::once(last)).map(|told| state.number(&self.run, told)).collect()
+        closing.chain(std::iter::once(last)).map(|emission| state.number(&self.run, emission)).collect()
     }
 
     /// Whether what is told is the account of a run, complete with what happened within calls that are over.
-    pub(crate) fn tells_all(&self) -> bool {
-        matches!(self.keeps, Some(Wanted::After { .. }))
+    pub(crate) fn gives_full_account(&self) -> bool {
+        matches!(self.keeps, Some(EventSelection::After { .. }))
     }
 
     /// Whether anybody listens. If not, making events would be a waste.
-    pub(crate) fn is_heard(&self) -> bool {
-        self.reader.is_some()
-            || self.keeps.is_some()
-            || !self.observers.is_empty()
-            || self.audience.is_there()
+    pub(crate) fn has_listeners(&self) -> bool {
+        self.reader.is_some() || self.keeps.is_some() || !self.observers.is_empty() || self.feed.has_readers()
     }
 
     /// Reports an event. Waits while the reader's buffer is full; the clock stands still meanwhile.
-    pub(crate) async fn emit(&self, told: Told<'_>, clock: Option<&WorkClock>) {
-        if !self.is_heard() {
+    pub(crate) async fn emit(&self, emission: Emission<'_>, clock: Option<&WorkClock>) {
+        if !self.has_listeners() {
             return;
         }
-        if matches!(told.kind, EventKind::StepEnded(_) | EventKind::RunEnded(_)) {
-            for left in self.left_open(told.path, &told.kind) {
+        if matches!(emission.kind, EventKind::StepEnded(_) | EventKind::RunEnded(_)) {
+            for left in self.left_open(emission.path, &emission.kind) {
                 let place = self.place(clock).await;
                 let (position, kind) = (None, left.closing());
-                self.deliver(Told { path: &left.path, position, replayed: told.replayed, kind }, place);
+                self.deliver(
+                    Emission { path: &left.path, position, replayed: emission.replayed, kind },
+                    place,
+                );
             }
         }
         let place = self.place(clock).await;
-        self.deliver(told, place);
+        self.deliver(emission, place);
     }
 
     /// Reports the end of a run whose task was dropped, or blocks: whoever is left cannot wait.
     pub(crate) fn emit_last_without_waiting(&self, kind: EventKind) {
         let whole = Path::from("");
         for left in self.left_open(&whole, &kind) {
-            self.tell(Told::now(&left.path, left.closing()), |event| self.send_last(event));
+            self.sequence(Emission::now(&left.path, left.closing()), |event| self.send_last(event));
         }
-        self.tell(Told::now(&whole, kind), |event| self.send_last(event));
+        self.sequence(Emission::now(&whole, kind), |event| self.send_last(event));
     }
 
     fn send_last(&self, event: Event) {
@@ -140,7 +140,7 @@ impl Sequencer {
     }
 
     /// A place in the reader's buffer. It is taken before the number, so numbers and buffer agree on the order.
-    pub(crate) async fn place(&self, clock: Option<&WorkClock>) -> Option<EventPlace<'_>> {
+    pub(crate) async fn place(&self, clock: Option<&WorkClock>) -> Option<EventPermit<'_>> {
         let reader = &self.reader.as_ref()?.buffer;
         match reader.try_reserve() {
             Ok(place) => Some(place),
@@ -154,8 +154,8 @@ impl Sequencer {
     }
 
     /// Reports an event in its place.
-    pub(crate) fn deliver(&self, told: Told<'_>, place: Option<EventPlace<'_>>) {
-        self.tell(told, |event| {
+    pub(crate) fn deliver(&self, emission: Emission<'_>, place: Option<EventPermit<'_>>) {
+        self.sequence(emission, |event| {
             if let Some(place) = place {
                 place.send(event);
             }
@@ -163,23 +163,25 @@ impl Sequencer {
     }
 
     /// Numbers an event and hands it on, under one lock, unless it comes too late.
-    fn tell(&self, told: Told<'_>, send: impl FnOnce(Event)) {
+    fn sequence(&self, emission: Emission<'_>, send: impl FnOnce(Event)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.over || !state.admit(told.path, &told.kind) {
+        if state.over || !state.admit(emission.path, &emission.kind) {
             return;
         }
-        let event = state.number(&self.run, told);
+        let event = state.number(&self.run, emission);
         for observer in &self.observers {
             // Whoever only listens must not end what it listens to. A panic has been reported by its hook.
             let _ = catch_unwind(AssertUnwindSafe(|| observer.observe(&event)));
         }
-        if self.audience.is_there() && event.kind.is_under_way() && !event.replayed {
-            self.audience.tell(&event);
+        if self.feed.has_readers() && event.kind.is_under_way() && !event.replayed {
+            self.feed.send(&event);
         }
         match &self.keeps {
             None => send(event),
-            Some(Wanted::All) => state.kept.push(event),
-            Some(Wanted::After { position, most }) => state.put_in_order(event, position.as_ref(), *most),
+            Some(EventSelection::All) => state.kept.push(event),
+            Some(EventSelection::After { position, most }) => {
+                state.put_in_order(event, position.as_ref(), *most)
+            }
         }
     }
 
@@ -198,9 +200,9 @@ impl Sequencer {
 
 impl State {
     /// Gives an event its number.
-    fn number(&mut self, run: &RunId, told: Told<'_>) -> Event {
+    fn number(&mut self, run: &RunId, emission: Emission<'_>) -> Event {
         self.sent += 1;
-        let Told { path, position, replayed, kind } = told;
+        let Emission { path, position, replayed, kind } = emission;
         let (run, path) = (run.clone(), path.clone());
         Event { run, seq: self.sent, path, at: Timestamp::now(), replayed, position, kind }
     }
@@ -293,15 +295,15 @@ fn in_common(one: &Path, other: &Path) -> usize {
     one.zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// Something to be told.
-pub(crate) struct Told<'a> {
+/// An event about to be numbered and delivered.
+pub(crate) struct Emission<'a> {
     pub(crate) path: &'a Path,
     pub(crate) position: Option<Position>,
     pub(crate) replayed: bool,
     pub(crate) kind: EventKind,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Emission<'a> {
     /// Something that happens now, and has no place in the account of the run.
     pub(crate) fn now(path: &'a Path, kind: EventKind) -> Self {
         Self { path, position: None, replayed: false, kind }

@@ -1,14 +1,16 @@
-//! Asking the interceptors, before and after an effect.
+//! Calling the interceptors before and after an effect.
 
 use std::sync::Arc;
 
-use super::{Around, EffectRequest, Intercepted, Interceptor, Labels, Outcome, Verdict};
+use super::{
+    EffectRequest, InterceptedEffect, Interceptor, InterceptorStack, Labels, OutcomeOfKind, Verdict,
+};
 use crate::ask::{Decision, Question};
-use crate::effect::Numbered;
+use crate::effect::NumberedEffect;
 use crate::step::BoxFuture;
 use crate::{Error, Scope};
 
-impl Numbered<'_> {
+impl NumberedEffect<'_> {
     /// Asks the interceptors about an effect that is about to be performed, in their order. Why it must not be, if one of
     /// them does not let it.
     pub(crate) async fn denied(&self, request: &EffectRequest<'_>) -> Result<Option<String>, Error> {
@@ -21,13 +23,13 @@ impl Numbered<'_> {
 
     async fn asked_before(
         &self,
-        around: &Around,
+        around: &InterceptorStack,
         request: &EffectRequest<'_>,
     ) -> Result<Option<String>, Error> {
         let (place, labels) = (self.scope.of_interceptors(self.ordinal), self.scope.labels());
         for interceptor in around.iter() {
             let scope = place.of_interceptor(&**interceptor);
-            let about = Intercepted { scope: &scope, request, labels: &labels };
+            let about = InterceptedEffect { scope: &scope, request, labels: &labels };
             let reason = match interceptor.before(about).await? {
                 Verdict::Allow => continue,
                 Verdict::Deny { reason } => reason,
@@ -53,7 +55,7 @@ impl Numbered<'_> {
 
     /// Lets the interceptors judge what came of an effect, in the order opposite to theirs. An unanswered question is
     /// nothing that came of it.
-    pub(crate) async fn judged<T: Outcome>(
+    pub(crate) async fn judged<T: OutcomeOfKind>(
         &self,
         request: &EffectRequest<'_>,
         outcome: Result<T, Error>,
@@ -66,9 +68,9 @@ impl Numbered<'_> {
         }
     }
 
-    async fn asked_after<T: Outcome>(
+    async fn asked_after<T: OutcomeOfKind>(
         &self,
-        around: &Around,
+        around: &InterceptorStack,
         request: &EffectRequest<'_>,
         outcome: Result<T, Error>,
     ) -> (Result<T, Error>, Labels) {
@@ -78,7 +80,9 @@ impl Numbered<'_> {
         for interceptor in around.iter().rev() {
             let judged = async {
                 let scope = place.of_interceptor(&**interceptor).judging(&outcome)?;
-                interceptor.after(Intercepted { scope: &scope, request, labels: &known }, &mut outcome).await
+                interceptor
+                    .after(InterceptedEffect { scope: &scope, request, labels: &known }, &mut outcome)
+                    .await
             };
             match judged.await {
                 Ok(more) => labels.join(&more),
@@ -91,7 +95,7 @@ impl Numbered<'_> {
 
 /// An interceptor that has a person asked.
 struct Asker<'a> {
-    effect: &'a Numbered<'a>,
+    effect: &'a NumberedEffect<'a>,
     scope: &'a Scope,
     interceptor: &'a Arc<dyn Interceptor>,
 }

@@ -1,11 +1,11 @@
-//! Effects as interceptors see them: what is asked for, and what came of it.
+//! Effects as interceptors see them: the request and the outcome.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Labels;
 use crate::ask::{Answer, Question};
-use crate::effect::Received;
+use crate::effect::ReceivedMail;
 use crate::model::{ModelReply, ModelRequest};
 use crate::tool::{Origin, ToolSpec};
 use crate::{Error, Scope};
@@ -13,7 +13,7 @@ use crate::{Error, Scope};
 /// An effect, as an interceptor is told about it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Intercepted<'a> {
+pub struct InterceptedEffect<'a> {
     /// A scope of the interceptor's own: what it asks a model or a person there is an effect like any other. Other
     /// interceptors are told about those, this one is not.
     pub scope: &'a Scope,
@@ -23,7 +23,7 @@ pub struct Intercepted<'a> {
     pub labels: &'a Labels,
 }
 
-/// What is asked for, as the journal has it.
+/// The request of an effect, as the journal has it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum EffectRequest<'a> {
@@ -62,7 +62,7 @@ pub enum EffectRequest<'a> {
     },
 }
 
-/// What an effect gave.
+/// The outcome of an effect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -74,15 +74,15 @@ pub enum EffectOutcome {
     /// A person's answer.
     Ask(Answer),
     /// Mail.
-    Receive(Received),
+    Receive(ReceivedMail),
     /// What the user's own code gave.
     Custom(Value),
 }
 
-/// What a tool says beside its result, through its scope and otherwise.
+/// The output of a tool beside its result: questions, events, remarks and notes.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Speech {
+pub enum SideOutput {
     /// It asks a person.
     Question(Box<Question>),
     /// It reports an event of its own.
@@ -95,11 +95,11 @@ pub enum Speech {
     /// It says what is wrong with its arguments, or what became of a call that was interrupted.
     Remark(String),
     /// It keeps something with a call: what was before it, or a note.
-    Kept(Value),
+    Note(Value),
 }
 
 /// What one kind of effect gives.
-pub(crate) trait Outcome: Sized {
+pub(crate) trait OutcomeOfKind: Sized {
     fn wrapped(self) -> EffectOutcome;
     fn unwrapped(outcome: EffectOutcome) -> Option<Self>;
 
@@ -119,7 +119,7 @@ pub(crate) trait Outcome: Sized {
 
 macro_rules! outcome_of {
     ($($kind:ident: $type:ty),*) => {$(
-        impl Outcome for $type {
+        impl OutcomeOfKind for $type {
             fn wrapped(self) -> EffectOutcome {
                 EffectOutcome::$kind(self)
             }
@@ -131,4 +131,4 @@ macro_rules! outcome_of {
     )*};
 }
 
-outcome_of!(Model: ModelReply, Tool: String, Ask: Answer, Receive: Received, Custom: Value);
+outcome_of!(Model: ModelReply, Tool: String, Ask: Answer, Receive: ReceivedMail, Custom: Value);

@@ -1,4 +1,4 @@
-//! What is known of where something came from, and how far it is trusted.
+//! Labels: the provenance of data, and how far it is trusted.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,10 +22,10 @@ const LONGEST: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(Arc<str>);
 
-/// A text that is no label.
+/// The error of a text that is not a label.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no label: write one to {LONGEST} bytes without spaces and control characters, such as `origin=web`"
+    "invalid label `{text}`: write one to {LONGEST} bytes without spaces and control characters, such as `origin=web`"
 )]
 pub struct InvalidLabel {
     /// The text.
@@ -84,19 +84,19 @@ impl fmt::Display for Label {
 pub struct Labels(BTreeSet<Label>);
 
 impl Labels {
-    /// No labels.
+    /// Returns an empty set.
     #[must_use]
     pub const fn new() -> Self {
         Self(BTreeSet::new())
     }
 
-    /// Whether this is one of them.
+    /// Returns whether this is one of them.
     #[must_use]
     pub fn has(&self, label: &str) -> bool {
         self.0.iter().any(|known| known.as_str() == label)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! What stands between a run and the world.
+//! Interceptors: hooks between a run and the world.
 //!
 //! An [`Interceptor`] is told about every effect that is really performed: before, when it can deny it or have a person
 //! asked, and after, when it can change or deny what came back and say what is known of it ([`Labels`]). It can also
@@ -8,19 +8,19 @@
 //! Interceptors belong to the runtime, so no step, agent or tool can go round them; a scope may have more. Each has a
 //! name, and a scope of its own below every effect: what it asks there, and what it was answered, is its alone.
 
-mod around;
 mod consult;
 mod effect;
+mod interceptor_scope;
 mod label;
-mod place;
-mod speech;
+mod side_output;
+mod stack;
 mod verdict;
 
-pub(crate) use around::Around;
-pub(crate) use effect::Outcome;
-pub use effect::{EffectOutcome, EffectRequest, Intercepted, Speech};
+pub(crate) use effect::OutcomeOfKind;
+pub use effect::{EffectOutcome, EffectRequest, InterceptedEffect, SideOutput};
+pub(crate) use interceptor_scope::{asked_by, guarded_by};
 pub use label::{InvalidLabel, Label, Labels};
-pub(crate) use place::{asked_by, guarded_by};
+pub(crate) use stack::InterceptorStack;
 pub use verdict::Verdict;
 
 use serde_json::Value;
@@ -38,7 +38,7 @@ use crate::tool::ToolSpec;
 /// is told first before, and last after an effect: the last one is next to the world.
 ///
 /// ```
-/// use convoke_core::{BoxFuture, EffectRequest, Error, Intercepted, Interceptor, ToolEffect, Verdict};
+/// use convoke_core::{BoxFuture, EffectRequest, Error, InterceptedEffect, Interceptor, ToolEffect, Verdict};
 ///
 /// /// Nothing leaves this machine.
 /// struct Offline;
@@ -48,7 +48,7 @@ use crate::tool::ToolSpec;
 ///         "offline"
 ///     }
 ///
-///     fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+///     fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
 ///         Box::pin(async move {
 ///             Ok(match about.request {
 ///                 EffectRequest::Tool { spec, .. } if spec.effects.contains(ToolEffect::Network) => {
@@ -68,7 +68,7 @@ pub trait Interceptor: Send + Sync {
     ///
     /// # Errors
     /// Whatever keeps it from deciding: the effect is then not performed, and the step that wanted it fails.
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         let _ = about;
         Box::pin(async { Ok(Verdict::Allow) })
     }
@@ -83,7 +83,7 @@ pub trait Interceptor: Send + Sync {
     /// Whatever keeps it from judging: that is then what the effect came to.
     fn after<'a>(
         &'a self,
-        about: Intercepted<'a>,
+        about: InterceptedEffect<'a>,
         outcome: &'a mut Result<EffectOutcome, Error>,
     ) -> BoxFuture<'a, Result<Labels, Error>> {
         let _ = (about, outcome);
@@ -124,7 +124,7 @@ pub trait Interceptor: Send + Sync {
     }
 
     /// Changes what a tool says beside its result, before anybody hears it.
-    fn speech(&self, tool: &ToolSpec, said: &mut Speech) {
+    fn side_output(&self, tool: &ToolSpec, said: &mut SideOutput) {
         let _ = (tool, said);
     }
 

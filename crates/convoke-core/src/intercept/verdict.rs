@@ -1,8 +1,8 @@
-//! What an interceptor says to an effect that is about to be performed.
+//! An interceptor's verdict on an effect that is about to be performed.
 
 use crate::ask::Question;
 
-/// Whether an effect may be performed.
+/// The verdict on an effect: whether it may be performed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -13,7 +13,7 @@ pub enum Verdict {
         /// Why, and what to do instead.
         reason: String,
     },
-    /// It may if a person approves.
+    /// Allows the effect if a person approves.
     Ask {
         /// What to ask: a question for [approval](Question::approval).
         question: Box<Question>,
@@ -21,12 +21,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// It may not, for this reason.
+    /// Denies the effect, for this reason.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }
 
-    /// It may if a person approves.
+    /// Allows the effect if a person approves.
     #[must_use]
     pub fn ask(question: Question) -> Self {
         Self::Ask { question: Box::new(question) }

@@ -1,4 +1,4 @@
-//! What the journal keeps of a model call.
+//! The recorded form of a model call.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::error::{Error, RecordedError};
 use crate::message::Usage;
 use crate::model::{ModelErrorKind, ModelReply};
 
-/// The outcome of a model call: a [`Recorded`](super::Recorded) that also knows what a failed call used.
+/// The outcome of a model call: a [`RecordedOutcome`](super::RecordedOutcome) that also knows what a failed call used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedCall<T = ModelReply> {
@@ -16,7 +16,7 @@ pub enum RecordedCall<T = ModelReply> {
     Err(FailedCall),
 }
 
-/// How a model call failed, and what it had used until then.
+/// A failed model call, and what it had used until then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedCall {
     /// What it failed with.
@@ -60,7 +60,7 @@ impl RecordedCall {
     }
 }
 
-/// Whether the whole cost of a call is known that used this much and failed like this, if it did. What an interrupted
+/// Returns whether the whole cost of a call is known that used this much and failed like this, if it did. What an interrupted
 /// call had used when it last said so need not be all.
 #[must_use]
 pub fn is_priced(usage: Option<Usage>, error: Option<&RecordedError>) -> bool {
@@ -97,8 +97,8 @@ mod tests {
     use serde_json::{from_value, json, to_value};
 
     use super::*;
-    use crate::Recorded;
-    use crate::budget::{Exhausted, Resource};
+    use crate::RecordedOutcome;
+    use crate::budget::{BudgetExhausted, Resource};
     use crate::error::TimedOut;
     use crate::message::Money;
     use crate::model::ModelError;
@@ -112,7 +112,8 @@ mod tests {
     fn a_failure_without_usage_is_kept_as_it_always_was() {
         let path = Path::from("main");
         let timed_out = TimedOut { owner: path.clone(), limit: std::time::Duration::from_millis(1_500) };
-        let spent = Exhausted { owner: path, resource: Resource::Tokens, limit: 5, used: 7, needed: None };
+        let spent =
+            BudgetExhausted { owner: path, resource: Resource::Tokens, limit: 5, used: 7, needed: None };
         for error in [
             RecordedError::Model(ModelError::of_status(503, "busy").with_request_id("r1")),
             RecordedError::TimedOut(timed_out),
@@ -120,7 +121,7 @@ mod tests {
             RecordedError::Denied { reason: "no".into() },
             RecordedError::Failed { message: "no".into(), category: Category::Permanent, retry_after: None },
         ] {
-            let plain: Recorded<ModelReply> = Recorded::Err(error.clone());
+            let plain: RecordedOutcome<ModelReply> = RecordedOutcome::Err(error.clone());
             let call: RecordedCall = RecordedCall::Err(FailedCall { error: error.clone(), usage: None });
             assert_eq!(serde_json::to_string(&call).unwrap(), serde_json::to_string(&plain).unwrap());
             assert_eq!(from_value::<RecordedCall>(to_value(&plain).unwrap()).unwrap(), call);
@@ -130,7 +131,7 @@ mod tests {
             let call: RecordedCall = RecordedCall::Err(FailedCall { error, usage });
             let json = to_value(&call).unwrap();
             assert_eq!(json["err"]["usage"], json!({"input_tokens": 3, "output_tokens": 4, "cost": 10_000}));
-            assert_eq!(from_value::<Recorded<ModelReply>>(json.clone()).unwrap(), plain);
+            assert_eq!(from_value::<RecordedOutcome<ModelReply>>(json.clone()).unwrap(), plain);
             assert_eq!(from_value::<RecordedCall>(json).unwrap(), call);
         }
     }

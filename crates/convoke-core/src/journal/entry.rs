@@ -1,11 +1,11 @@
-//! One line of a journal.
+//! Journal entries.
 
 use std::fmt;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::FATE;
+use super::STEP_TIMEOUT;
 use crate::error::RecordedError;
 use crate::intercept::Labels;
 use crate::{Digest, Error, Path, RunId, Timestamp};
@@ -84,7 +84,7 @@ impl fmt::Display for EffectKind {
     }
 }
 
-/// How far an effect had come when the entry was written.
+/// The progress of an effect when the entry was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -115,7 +115,7 @@ impl Phase {
     }
 }
 
-/// One line of a run's journal.
+/// An entry of a run's journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The position in the journal, from 1, without gaps.
@@ -134,7 +134,7 @@ pub struct Entry {
     pub at: Timestamp,
     /// What was asked for, as JSON; on the first entry of an effect only.
     pub request: Option<Bytes>,
-    /// What became of it, the JSON of a [`Recorded`]; on [`Phase::Finished`] only.
+    /// What became of it, the JSON of a [`RecordedOutcome`]; on [`Phase::Finished`] only.
     pub outcome: Option<Bytes>,
     /// What is known of where it came from; on [`Phase::Finished`] only.
     pub labels: Labels,
@@ -147,7 +147,7 @@ struct KeyedAs {
 }
 
 impl Entry {
-    /// Where the effect's key is derived from, if that is not its own path: it is another attempt at an earlier one.
+    /// Returns where the effect's key is derived from, if that is not its own path: it is another attempt at an earlier one.
     #[must_use]
     pub fn keyed_as(&self) -> Option<Path> {
         let request = self.request.as_deref()?;
@@ -156,25 +156,25 @@ impl Entry {
 }
 
 impl Entry {
-    /// Whether it says that its step ran out of time while it performed no effect.
+    /// Returns whether it says that its step ran out of time while it performed no effect.
     #[must_use]
-    pub fn is_fate(&self) -> bool {
-        self.ordinal == FATE
+    pub fn is_step_timeout(&self) -> bool {
+        self.ordinal == STEP_TIMEOUT
     }
 
-    /// Whether it says that the effect failed.
+    /// Returns whether it says that the effect failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.says(b"{\"err\"")
     }
 
-    /// Whether it says that the effect gave something.
+    /// Returns whether it says that the effect gave something.
     #[must_use]
     pub fn has_succeeded(&self) -> bool {
         self.says(b"{\"ok\"")
     }
 
-    /// How [`Recorded`] begins. Many entries are asked; to read all of them would take longer than anything else.
+    /// How [`RecordedOutcome`] begins. Many entries are asked; to read all of them would take longer than anything else.
     fn says(&self, beginning: &[u8]) -> bool {
         self.outcome.as_ref().is_some_and(|outcome| outcome.starts_with(beginning))
     }
@@ -193,9 +193,9 @@ impl Entry {
     #[must_use]
     pub fn was_made(&self) -> bool {
         let outcome = self.outcome.as_deref().unwrap_or_default();
-        match serde_json::from_slice::<Recorded<Refusable>>(outcome) {
-            Ok(Recorded::Ok(outcome)) => !outcome.refused,
-            Ok(Recorded::Err(error)) => !matches!(error, RecordedError::Budget(_)),
+        match serde_json::from_slice::<RecordedOutcome<Refusable>>(outcome) {
+            Ok(RecordedOutcome::Ok(outcome)) => !outcome.refused,
+            Ok(RecordedOutcome::Err(error)) => !matches!(error, RecordedError::Budget(_)),
             Err(_) => true,
         }
     }
@@ -204,14 +204,14 @@ impl Entry {
 /// The outcome of an effect as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Recorded<T> {
+pub enum RecordedOutcome<T> {
     /// It gave this.
     Ok(T),
     /// It failed like this.
     Err(RecordedError),
 }
 
-impl<T> Recorded<T> {
+impl<T> RecordedOutcome<T> {
     /// The outcome, as whoever asked for the effect gets it.
     pub(crate) fn into_result(self) -> Result<T, Error> {
         match self {

@@ -1,4 +1,4 @@
-//! A run's journal, ready to answer.
+//! An index of a run's journal by effect.
 //!
 //! A long run has many entries, and a replay asks for each of them once: the entries stay where they were read, and
 //! what is known about an effect is the places of its entries.
@@ -13,8 +13,8 @@ use hashbrown::HashMap;
 use super::{EffectKind, Entry, Phase};
 use crate::Path;
 
-/// The ordinal under which a step's own fate is kept; effects never get that far.
-pub(crate) const FATE: u32 = u32::MAX;
+/// The ordinal under which a step's own time-out is kept; effects never get that far.
+pub(crate) const STEP_TIMEOUT: u32 = u32::MAX;
 
 /// What is known about one effect.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ const LARGEST_GAP: usize = 1024;
 struct Effects {
     by_ordinal: Vec<Places>,
     far: BTreeMap<u32, Places>,
-    fate: Option<Places>,
+    timeout: Option<Places>,
 }
 
 impl Effects {
@@ -116,8 +116,8 @@ impl JournalIndex {
             Some(effects) => effects,
             None => self.paths.entry(entry.path.clone()).or_default(),
         };
-        let places = if entry.is_fate() {
-            effects.fate.get_or_insert_default()
+        let places = if entry.is_step_timeout() {
+            effects.timeout.get_or_insert_default()
         } else {
             effects.at_mut(entry.ordinal)
         };
@@ -141,7 +141,7 @@ impl JournalIndex {
             return None;
         }
         let effects = self.paths.get(path)?;
-        let places = if ordinal == FATE { effects.fate.as_ref() } else { effects.at(ordinal) };
+        let places = if ordinal == STEP_TIMEOUT { effects.timeout.as_ref() } else { effects.at(ordinal) };
         places.map(|places| self.slot(places))
     }
 
@@ -159,7 +159,7 @@ impl JournalIndex {
 
     /// Where something has happened that counts.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
-        let happened = |effects: &Effects| effects.from(0).chain(&effects.fate).any(Places::is_known);
+        let happened = |effects: &Effects| effects.from(0).chain(&effects.timeout).any(Places::is_known);
         self.paths.iter().filter(move |(_, effects)| happened(effects)).map(|(path, _)| path)
     }
 
@@ -234,7 +234,7 @@ impl JournalIndex {
     }
 
     fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
-        let effects = self.paths.values().flat_map(|effects| effects.from(0).chain(&effects.fate));
+        let effects = self.paths.values().flat_map(|effects| effects.from(0).chain(&effects.timeout));
         effects.map(|places| self.slot(places))
     }
 }
@@ -244,8 +244,8 @@ fn is_reply(entry: &Entry) -> bool {
 }
 
 fn failed(entry: &Entry) -> bool {
-    // A fate is a failure by itself; other decisions are not.
-    entry.has_failed() && (entry.effect != EffectKind::Decision || entry.is_fate())
+    // A time-out is a failure by itself; other decisions are not.
+    entry.has_failed() && (entry.effect != EffectKind::Decision || entry.is_step_timeout())
 }
 
 #[cfg(test)]
@@ -271,13 +271,13 @@ mod tests {
     /// Found by fuzzing: one row of a damaged journal took all memory there is.
     #[test]
     fn an_ordinal_far_from_all_others_is_known_and_takes_no_room() {
-        let far = FATE - 1;
+        let far = STEP_TIMEOUT - 1;
         let index = JournalIndex::new([0, far, 1, 2].map(entry).into());
         let main = Path::from("main");
         assert!(index.paths[&main].by_ordinal.capacity() < LARGEST_GAP);
         let known = |ordinal| index.get(&main, ordinal).is_some_and(|slot| slot.finished.is_some());
         assert!([0, 1, 2, far].map(known).into_iter().all(|is_known| is_known));
-        assert!(!known(3) && index.knows_from(&main, 3) && !index.knows_from(&main, FATE));
+        assert!(!known(3) && index.knows_from(&main, 3) && !index.knows_from(&main, STEP_TIMEOUT));
         assert_eq!((index.slots_at(&main).count(), index.unused()), (4, 4));
     }
 

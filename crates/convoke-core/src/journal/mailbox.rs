@@ -1,11 +1,11 @@
-//! How much of its mail a run has taken.
+//! The mailbox position of a run: the last mail it took, by channel.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{EffectKind, Entry, Phase};
-use crate::Recorded;
-use crate::effect::{Asked, Received};
+use crate::RecordedOutcome;
+use crate::effect::{ReceivedMail, StoredReceive};
 
 /// The number of the last mail that was taken, by channel. Mail is taken in order.
 #[derive(Default)]
@@ -17,16 +17,17 @@ impl Mailbox {
         let mut channels = HashMap::new();
         for entry in entries.filter(|entry| entry.effect == EffectKind::Receive) {
             let address = (&entry.path, entry.ordinal);
-            let asked: Option<Asked> =
+            let asked: Option<StoredReceive> =
                 entry.request.as_deref().and_then(|json| serde_json::from_slice(json).ok());
             let mut number = None;
-            if let Some(Asked { channel, refused, .. }) = asked {
+            if let Some(StoredReceive { channel, refused, .. }) = asked {
                 channels.insert(address, channel);
                 number = refused;
             }
             let outcome = entry.outcome.as_deref().filter(|_| entry.phase == Phase::Finished);
-            let outcome = outcome.and_then(|json| serde_json::from_slice::<Recorded<Received>>(json).ok());
-            if let Some(Recorded::Ok(received)) = outcome {
+            let outcome =
+                outcome.and_then(|json| serde_json::from_slice::<RecordedOutcome<ReceivedMail>>(json).ok());
+            if let Some(RecordedOutcome::Ok(received)) = outcome {
                 number = Some(received.number);
             }
             if let (Some(number), Some(channel)) = (number, channels.get(&address)) {

@@ -1,4 +1,4 @@
-//! What a run writes down, and how it is read back.
+//! The journal of a run: its entries, their formats, and how they are read back.
 //!
 //! Every effect of a run is an [`Entry`] addressed by the [`Path`](crate::Path) of its scope and an ordinal within
 //! that scope. Branches that run side by side therefore never contend for a number, and a replay may visit them in
@@ -17,9 +17,9 @@ mod totals;
 mod writer;
 
 pub use call::{FailedCall, RecordedCall, is_priced};
-pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, Recorded};
-pub(crate) use index::{FATE, JournalIndex, Slot};
+pub use entry::{Blob, EffectKind, Entry, IdempotencyKey, Phase, RecordedOutcome};
+pub(crate) use index::{JournalIndex, STEP_TIMEOUT, Slot};
 pub(crate) use mailbox::Mailbox;
 pub use replies::restore_replies;
 pub(crate) use totals::totals_of;
-pub(crate) use writer::{Attached, Draft, Kept, RunJournal};
+pub(crate) use writer::{Attachments, Draft, RunJournal, StoredContent};

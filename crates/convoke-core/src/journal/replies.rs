@@ -1,4 +1,4 @@
-//! A reply is kept once.
+//! Deduplication of replies: each is stored once.
 //!
 //! What a model said is in the outcome of its call. When the conversation goes on it is a message of the next request as
 //! well, and requests refer to messages by digest. There it would be stored again; instead the stored message says only
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::{EffectKind, Entry, Phase, Recorded};
+use super::{EffectKind, Entry, Phase, RecordedOutcome};
 use crate::model::ModelReply;
 use crate::{Digest, Message};
 
@@ -56,7 +56,7 @@ fn reply(entry: &Entry) -> Option<Message> {
         return None;
     }
     match serde_json::from_slice(entry.outcome.as_deref()?) {
-        Ok(Recorded::<ModelReply>::Ok(reply)) => Some(reply.message),
+        Ok(RecordedOutcome::<ModelReply>::Ok(reply)) => Some(reply.message),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What a run has used, by its journal.
+//! Usage totals of a run, from its journal.
 
 use std::collections::HashSet;
 

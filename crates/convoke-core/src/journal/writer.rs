@@ -1,4 +1,4 @@
-//! A run's journal while the run is under way: answers from the past, and takes down what is new.
+//! The journal of a run under way: answers from the past, and appends what is new.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,11 +25,11 @@ pub(crate) struct Draft<'a> {
 }
 
 /// Gives the content the run does not have yet, told which it has.
-pub(crate) type NewContent = dyn Fn(&Kept) -> Vec<Blob> + Sync;
+pub(crate) type NewContent = dyn Fn(&StoredContent) -> Vec<Blob> + Sync;
 
 /// What the store has of a run's content.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct StoredContent {
     /// Content by its digest.
     pub(crate) stored: HashSet<Digest>,
     /// Messages that are the reply of a call in the journal.
@@ -41,7 +41,7 @@ pub(crate) struct Kept {
 /// How many ends of conversations are kept in mind. What is not is given to the store again, which has it already.
 const ENDS: usize = 64;
 
-impl Kept {
+impl StoredContent {
     /// What a generation knows of what was stored before it, and in it.
     pub(crate) fn known_by(ends: Vec<Digest>, entries: &[Entry]) -> Self {
         let mut kept = Self::default();
@@ -66,7 +66,7 @@ impl Kept {
 
 /// What goes with an entry in the same batch.
 #[derive(Default)]
-pub(crate) struct Attached<'a> {
+pub(crate) struct Attachments<'a> {
     /// Content the entry refers to. Asked only for what the run does not have yet.
     pub(crate) content: Option<&'a NewContent>,
     pub(crate) opened: Option<PendingQuestion>,
@@ -86,7 +86,7 @@ pub(crate) struct RunJournal {
 
 struct State {
     next_seq: u64,
-    kept: Kept,
+    kept: StoredContent,
     last: Option<Ticket>,
     /// The run has continued: this part of its journal takes nothing more.
     is_over: bool,
@@ -98,7 +98,7 @@ impl RunJournal {
         lease: Option<Lease>,
         index: JournalIndex,
         mailbox: Mailbox,
-        kept: Kept,
+        kept: StoredContent,
     ) -> Self {
         let next_seq = lease.as_ref().map_or(1, |lease| lease.next_seq);
         let state = State { next_seq, kept, last: None, is_over: false };
@@ -120,7 +120,7 @@ impl RunJournal {
 
     /// Takes an entry down. It is on its way to the store when this returns, and durable after
     /// [`settle`](Self::settle). Gives its number.
-    pub(crate) fn append(&self, draft: Draft<'_>, attached: Attached<'_>) -> Option<u64> {
+    pub(crate) fn append(&self, draft: Draft<'_>, attached: Attachments<'_>) -> Option<u64> {
         let mut number = None;
         self.write(|state| {
             let blobs = attached.content.map_or_else(Vec::new, |content| content(&state.kept));

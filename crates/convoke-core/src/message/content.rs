@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::Digest;
 
-/// Who says something.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -20,7 +20,7 @@ pub enum Role {
     Tool,
 }
 
-/// One message: a role and what it says.
+/// A message: a role and its content.
 ///
 /// ```
 /// use convoke_core::{Message, Role};
@@ -61,7 +61,7 @@ pub enum Part {
     },
     /// The model wants a tool called.
     ToolCall(ToolCall),
-    /// What a tool gave back.
+    /// The result of a tool call.
     ToolResult(ToolResult),
 }
 
@@ -77,7 +77,7 @@ pub struct Media {
     pub source: MediaSource,
 }
 
-/// Where a picture's or document's bytes are.
+/// The location of a picture's or document's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaSource {
@@ -99,7 +99,7 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
-/// What a tool gave back.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call this answers.
@@ -126,13 +126,13 @@ impl Message {
         Self::new(Role::System, text)
     }
 
-    /// Something the user says.
+    /// A message of the user.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self::new(Role::User, text)
     }
 
-    /// Something the model said.
+    /// A message of the model.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::new(Role::Assistant, text)

@@ -1,11 +1,11 @@
-//! What is said between people, models and tools.
+//! Messages between people, models and tools.
 
-mod beginning;
 mod content;
+mod stored_prefix;
 mod transcript;
 mod usage;
 
-pub use beginning::kept_transcript;
 pub use content::{Media, MediaSource, Message, Part, Role, ToolCall, ToolResult};
+pub use stored_prefix::kept_transcript;
 pub use transcript::Transcript;
 pub use usage::{Money, Usage};

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Message;
-use super::beginning::Beginning;
+use super::stored_prefix::StoredPrefix;
 use crate::Digest;
 use crate::journal::Blob;
 
@@ -32,7 +32,7 @@ const BEFORE: usize = 16;
 #[derive(Clone, Default)]
 pub struct Transcript {
     /// What came before all links, if it was read from a state.
-    pub(super) beginning: Option<Arc<Beginning>>,
+    pub(super) beginning: Option<Arc<StoredPrefix>>,
     pub(super) last: Option<Arc<Link>>,
 }
 
@@ -66,7 +66,7 @@ impl Drop for Link {
 }
 
 impl Transcript {
-    /// No messages.
+    /// Returns an empty transcript.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -86,14 +86,14 @@ impl Transcript {
             Some(Arc::new(Link { before, message, content: content.into(), digest, length, encoded }));
     }
 
-    /// How many messages there are.
+    /// Returns how many messages there are.
     #[must_use]
     pub fn len(&self) -> usize {
         let before = || self.beginning.as_ref().map_or(0, |beginning| beginning.length);
         self.last.as_ref().map_or_else(before, |last| last.length)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -119,14 +119,14 @@ impl Transcript {
         self.last.as_ref().map_or_else(before, |last| last.digest)
     }
 
-    /// How many bytes of JSON the messages have: a measure of size, not of tokens.
+    /// Returns how many bytes of JSON the messages have: a measure of size, not of tokens.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         let before = || self.beginning.as_ref().map_or(0, |beginning| beginning.encoded);
         self.last.as_ref().map_or_else(before, |last| last.encoded)
     }
 
-    /// What must be stored so that [`restore`](Self::restore) finds the conversation: newest first, as long as
+    /// Returns what must be stored so that [`restore`](Self::restore) finds the conversation: newest first, as long as
     /// `is_new` says so. A message that is stored has all its predecessors stored.
     pub fn unsaved<'a>(
         &'a self,

@@ -15,19 +15,19 @@ impl Money {
     /// Nothing.
     pub const ZERO: Self = Self(0);
 
-    /// So many millionths of a dollar.
+    /// An amount in millionths of a dollar.
     #[must_use]
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// So many cents.
+    /// An amount in cents.
     #[must_use]
     pub const fn from_cents(cents: u64) -> Self {
         Self(cents * 10_000)
     }
 
-    /// So many whole dollars.
+    /// An amount in whole dollars.
     #[must_use]
     pub const fn from_dollars(dollars: u64) -> Self {
         Self(dollars * 1_000_000)
@@ -39,7 +39,7 @@ impl Money {
         self.0
     }
 
-    /// What is left after taking `other` away; never less than nothing.
+    /// Subtracts `other`; never less than nothing.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -71,7 +71,7 @@ impl fmt::Display for Money {
     }
 }
 
-/// What model calls used. An unknown cost is `None`. Counts of a reply whose provider did not report them are
+/// Tokens and money that model calls used. An unknown cost is `None`. Counts of a reply whose provider did not report them are
 /// [estimated](Self::is_estimated); other counts that are not reported are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -105,7 +105,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Usage {
-    /// So many tokens in and out, at an unknown price.
+    /// A usage of these tokens in and out, at an unknown price.
     #[must_use]
     pub const fn tokens(input: u64, output: u64) -> Self {
         Self {

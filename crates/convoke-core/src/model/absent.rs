@@ -1,4 +1,4 @@
-//! The model of a run that has none.
+//! A stand-in model for runs that are only replayed.
 
 use super::{CallContext, Model, ModelError, ModelErrorKind, ModelRequest, Reality, ReplyStream};
 

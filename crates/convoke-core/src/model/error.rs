@@ -1,4 +1,4 @@
-//! Why a model call failed.
+//! Errors of model calls.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ impl ModelError {
         self
     }
 
-    /// Whether trying again may help. A provider that names a time to wait says that it may.
+    /// Returns whether trying again may help. A provider that names a time to wait says that it may.
     #[must_use]
     pub fn category(&self) -> Category {
         use ModelErrorKind as Kind;

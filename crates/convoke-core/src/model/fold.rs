@@ -1,4 +1,4 @@
-//! A whole reply out of its pieces.
+//! Folds the pieces of a streamed reply into a whole one.
 
 use std::collections::HashSet;
 

@@ -22,7 +22,7 @@ use crate::message::{Message, Money, ToolCall, Usage};
 /// A stream of a reply's pieces.
 pub type ReplyStream<'a> = Pin<Box<dyn Stream<Item = Result<ReplyDelta, ModelError>> + Send + 'a>>;
 
-/// Something that answers requests.
+/// A model that answers requests.
 ///
 /// Steps do not call it: they go through [`Scope::model`](crate::Scope::model), which journals the reply.
 pub trait Model: Send + Sync {
@@ -51,7 +51,7 @@ pub trait Model: Send + Sync {
     }
 }
 
-/// Whether a model is a real one.
+/// The reality of a model: live or simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reality {
     /// It costs money or computing time.
@@ -60,7 +60,7 @@ pub enum Reality {
     Simulated,
 }
 
-/// What goes with a call besides the request.
+/// The context of a call, besides the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallContext {
     /// The key that marks every attempt at this call as the same call, for providers and gateways that honour one.
@@ -81,10 +81,10 @@ pub struct Price {
 }
 
 impl Price {
-    /// It costs nothing, and that is known.
+    /// The price of a model that costs nothing.
     pub const FREE: Self = Self::new(Money::ZERO, Money::ZERO);
 
-    /// So much for a million tokens in and out, with no other price for what goes through the provider's cache.
+    /// A price for a million tokens in and out, with no other price for what goes through the provider's cache.
     ///
     /// ```
     /// use convoke_core::{Money, Price, Usage};
@@ -97,7 +97,7 @@ impl Price {
         Self { input, output, cached_input: input, cache_write: input }
     }
 
-    /// What this usage costs.
+    /// Returns the cost of this usage.
     #[must_use]
     pub fn of(&self, usage: &Usage) -> Money {
         let cached = usage.cached_input_tokens.saturating_add(usage.cache_write_tokens);
@@ -141,7 +141,7 @@ pub enum ReplyDelta {
         /// JSON text.
         delta: String,
     },
-    /// What was used so far, earlier attempts at this reply included. A cost in it goes before the model's price.
+    /// What was used so far, earlier attempts at this reply included. A cost in it takes precedence over the model's price.
     Usage(Usage),
     /// What came so far is void: the reply begins anew, perhaps by another model.
     Restarted {
@@ -159,7 +159,7 @@ pub enum ReplyDelta {
     },
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to models.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub struct ModelRequest {
     pub params: ModelParams,
 }
 
-/// How to sample. What is not set is the model's default.
+/// Sampling parameters. What is not set is the model's default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -52,7 +52,7 @@ pub struct ModelParams {
 }
 
 impl ModelParams {
-    /// These parameters, with whatever `over` sets instead of theirs.
+    /// Returns these parameters, overridden by whatever `over` sets.
     #[must_use]
     pub fn overridden_by(&self, over: &Self) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl ModelParams {
     }
 }
 
-/// How much a model thinks before it answers, for models that can.
+/// The effort a model spends on thinking before it answers, for models that can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningEffort {
@@ -109,7 +109,7 @@ pub enum ReasoningEffort {
     High,
 }
 
-/// Whether a model may, must or must not call tools.
+/// The rule whether a model may, must or must not call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {

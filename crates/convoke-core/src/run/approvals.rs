@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::ask::{Answer, Question};
 use crate::intercept::guarded_by;
-use crate::{EffectKind, Entry, Path, Phase, Recorded};
+use crate::{EffectKind, Entry, Path, Phase, RecordedOutcome};
 
 /// The address of an effect.
 type Address<'a> = (&'a Path, u32);
@@ -64,8 +64,8 @@ fn approvals(kept: &[Entry], at: u64) -> impl Iterator<Item = Approved<'_>> {
     let asked = kept.iter().filter(|entry| entry.effect == EffectKind::Ask && entry.phase == Phase::Started);
     asked.filter_map(move |asked| {
         let answered = answers.get(&address(asked))?;
-        match read::<Recorded<Answer>>(answered.outcome.as_deref())? {
-            Recorded::Ok(answer) if answer.is_approval() => {}
+        match read::<RecordedOutcome<Answer>>(answered.outcome.as_deref())? {
+            RecordedOutcome::Ok(answer) if answer.is_approval() => {}
             _ => return None,
         }
         let question: Question = read(asked.request.as_deref())?;

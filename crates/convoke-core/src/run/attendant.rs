@@ -1,4 +1,4 @@
-//! Goes on with runs that were suspended, as soon as they can.
+//! The worker that resumes suspended runs as soon as they are due.
 //!
 //! It asks the store which runs are due, goes on with some of them at a time, and sleeps until the next one is, or until the
 //! store says that something has happened. It never polls a run, and owns every run it goes on with: when it is dropped, they
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{Outcome, Registry, RunOptions, Runtime, WhenDropped};
 use crate::step::BoxFuture;
-use crate::store::{Due, Store, StoreError};
+use crate::store::{DueRun, Store, StoreError};
 use crate::{Error, RunId, Timestamp};
 
 /// How many runs are gone on with at once, unless said otherwise.
@@ -101,16 +101,16 @@ impl Attendant {
     pub async fn attend(&self) -> Result<(), Error> {
         let store = self.store.clone()?;
         let mut watch = store.watch(None);
-        let mut hands = Hands::default();
+        let mut active = ActiveRuns::default();
         loop {
-            let next = self.take_due(&*store, &mut hands).await?;
+            let next = self.take_due(&*store, &mut active).await?;
             let sleep = next.map_or(LONGEST_SLEEP, |at| at.since(Timestamp::now()).min(LONGEST_SLEEP));
             tokio::select! {
-                Some((run, outcome)) = hands.under_way.next(), if !hands.under_way.is_empty() => {
-                    self.put_down(&mut hands, run, &outcome);
+                Some((run, outcome)) = active.under_way.next(), if !active.under_way.is_empty() => {
+                    self.put_down(&mut active, run, &outcome);
                     // Those that have ended meanwhile, before the store is asked for more.
-                    while let Some(Some((run, outcome))) = hands.under_way.next().now_or_never() {
-                        self.put_down(&mut hands, run, &outcome);
+                    while let Some(Some((run, outcome))) = active.under_way.next().now_or_never() {
+                        self.put_down(&mut active, run, &outcome);
                     }
                 }
                 _ = watch.next() => {}
@@ -125,40 +125,40 @@ impl Attendant {
     /// If there is no store, or it fails.
     pub async fn attend_once(&self) -> Result<(), Error> {
         let store = self.store.clone()?;
-        let mut hands = Hands::default();
+        let mut active = ActiveRuns::default();
         loop {
-            self.take_due(&*store, &mut hands).await?;
-            match hands.under_way.next().await {
-                Some((run, outcome)) => self.put_down(&mut hands, run, &outcome),
+            self.take_due(&*store, &mut active).await?;
+            match active.under_way.next().await {
+                Some((run, outcome)) => self.put_down(&mut active, run, &outcome),
                 None => return Ok(()),
             }
         }
     }
 
-    /// Goes on with as many as there are hands for. Gives when there will be more, as far as that is known.
-    async fn take_due(&self, store: &dyn Store, hands: &mut Hands) -> Result<Option<Timestamp>, Error> {
+    /// Goes on with as many as there are active for. Gives when there will be more, as far as that is known.
+    async fn take_due(&self, store: &dyn Store, active: &mut ActiveRuns) -> Result<Option<Timestamp>, Error> {
         let now = Timestamp::now();
-        hands.left_alone.retain(|_, until| *until > now);
-        let free = self.at_once.get().saturating_sub(hands.under_way.len());
+        active.left_alone.retain(|_, until| *until > now);
+        let free = self.at_once.get().saturating_sub(active.under_way.len());
         if free == 0 {
             return Ok(None);
         }
         // Those that are in hand or left alone may come first.
-        let limit = self.at_once.get() + hands.left_alone.len() + 1;
+        let limit = self.at_once.get() + active.left_alone.len() + 1;
         let due = store.due(now + LONGEST_SLEEP, limit).await?;
-        let (now_due, later): (Vec<Due>, Vec<Due>) = due.into_iter().partition(|due| due.at <= now);
-        let mut fresh = now_due.into_iter().filter(|due| !hands.has(&due.run)).map(|due| due.run);
+        let (now_due, later): (Vec<DueRun>, Vec<DueRun>) = due.into_iter().partition(|due| due.at <= now);
+        let mut fresh = now_due.into_iter().filter(|due| !active.has(&due.run)).map(|due| due.run);
         let taken: Vec<RunId> = fresh.by_ref().take(free).collect();
         for run in taken {
-            hands.in_hand.insert(run.clone());
+            active.claimed.insert(run.clone());
             let going_on = (self.go_on)(run.clone());
-            hands.under_way.push(Box::pin(async move { (run, going_on.await) }));
+            active.under_way.push(Box::pin(async move { (run, going_on.await) }));
         }
-        Ok(later.first().map(|due| due.at).into_iter().chain(hands.left_alone.values().min().copied()).min())
+        Ok(later.first().map(|due| due.at).into_iter().chain(active.left_alone.values().min().copied()).min())
     }
 
-    fn put_down(&self, hands: &mut Hands, run: RunId, outcome: &Result<Outcome<Value>, Error>) {
-        hands.in_hand.remove(&run);
+    fn put_down(&self, active: &mut ActiveRuns, run: RunId, outcome: &Result<Outcome<Value>, Error>) {
+        active.claimed.remove(&run);
         let pause = match outcome {
             Ok(_) => None,
             // Somebody was faster: the store says when it is free again.
@@ -168,7 +168,7 @@ impl Attendant {
         };
         (self.report)(&run, outcome);
         if let Some(pause) = pause {
-            hands.left_alone.insert(run, Timestamp::now() + pause);
+            active.left_alone.insert(run, Timestamp::now() + pause);
         }
     }
 }
@@ -179,18 +179,18 @@ impl std::fmt::Debug for Attendant {
     }
 }
 
-type GoingOn = BoxFuture<'static, (RunId, Result<Outcome<Value>, Error>)>;
+type ResumingRun = BoxFuture<'static, (RunId, Result<Outcome<Value>, Error>)>;
 
-/// What an attendant has in hand.
+/// The runs an attendant works on, or has put aside for a while.
 #[derive(Default)]
-struct Hands {
-    under_way: FuturesUnordered<GoingOn>,
-    in_hand: HashSet<RunId>,
+struct ActiveRuns {
+    under_way: FuturesUnordered<ResumingRun>,
+    claimed: HashSet<RunId>,
     left_alone: HashMap<RunId, Timestamp>,
 }
 
-impl Hands {
+impl ActiveRuns {
     fn has(&self, run: &RunId) -> bool {
-        self.in_hand.contains(run) || self.left_alone.contains_key(run)
+        self.claimed.contains(run) || self.left_alone.contains_key(run)
     }
 }

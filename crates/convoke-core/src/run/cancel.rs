@@ -1,4 +1,4 @@
-//! Ending a stored run for good.
+//! Cancelling a stored run for good.
 //!
 //! A run that was stopped can go on; one that was cancelled here cannot: whoever resumes it is refused. Only a fork goes on
 //! from where it was. A run that somebody works on is not touched, only told.
@@ -6,17 +6,17 @@
 use super::outcome::StoredOutcome;
 use crate::journal::totals_of;
 use crate::store::{
-    Batch, NewMail, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Waits, read_entries,
+    Batch, NewMail, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, WaitConditions, read_entries,
 };
 use crate::{Error, RunId};
 
-/// How far the cancelling of a run has come.
+/// The progress of cancelling a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cancelling {
+pub enum CancelStatus {
     /// The run is cancelled.
     Done,
     /// This process works on it, and was told. It stops what it is doing, and ends the run.
-    Told {
+    Requested {
         /// Host and process.
         holder: String,
     },
@@ -26,11 +26,11 @@ pub enum Cancelling {
 ///
 /// # Errors
 /// [`Error::Refused`] if it has ended otherwise, and failures of the store.
-pub async fn cancel_for_good(store: &dyn Store, run: &RunId, reason: &str) -> Result<Cancelling, Error> {
+pub async fn cancel_for_good(store: &dyn Store, run: &RunId, reason: &str) -> Result<CancelStatus, Error> {
     let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
     must_not_have_ended(&record)?;
     if must_not_be_cancelled(&record).is_err() {
-        return Ok(Cancelling::Done);
+        return Ok(CancelStatus::Done);
     }
     // First, so that whoever takes the run up at this moment finds it.
     store.post(run, NewMail::cancel(reason)?).await?;
@@ -38,9 +38,9 @@ pub async fn cancel_for_good(store: &dyn Store, run: &RunId, reason: &str) -> Re
         Ok(lease) => {
             let done = end(store, run, reason, &lease).await;
             store.release(&lease);
-            done.map(|()| Cancelling::Done)
+            done.map(|()| CancelStatus::Done)
         }
-        Err(StoreError::Busy { holder, .. }) => Ok(Cancelling::Told { holder }),
+        Err(StoreError::Busy { holder, .. }) => Ok(CancelStatus::Requested { holder }),
         Err(error) => Err(error.into()),
     }
 }
@@ -67,7 +67,7 @@ async fn end(store: &dyn Store, run: &RunId, reason: &str, lease: &crate::store:
         ..StoredOutcome::default()
     };
     let outcome = Some(serde_json::to_vec(&outcome)?.into());
-    let (status, worked, waits) = (RunStatus::Cancelled, record.worked, Waits::default());
+    let (status, worked, waits) = (RunStatus::Cancelled, record.worked, WaitConditions::default());
     let change = RunChange { status, outcome, totals, worked, waits };
     let closed = store.questions(Some(run)).await?.into_iter().map(|pending| pending.id).collect();
     store.append(lease, Batch { closed, change: Some(change), ..Batch::default() }).await?;

@@ -1,17 +1,17 @@
-//! Runs a workflow from its beginning, or from where it was, to its end.
+//! Drives a workflow from its beginning, or from where it was, to its end.
 
 use std::sync::Arc;
 
-use super::again::stored_outcome;
-use super::generation::{Ended, Generation};
-use super::prepare::{Prepared, Ready, prepare};
+use super::cancel_listener::CancelListener;
+use super::generation::{FinishedGeneration, GenerationStart};
+use super::prepare::{PreparedRun, ReadyRun, prepare};
+use super::redo::stored_outcome;
 use super::start::Start;
-use super::time_limit::Time;
-use super::told::Listener;
+use super::time_limit::RunClock;
 use super::{Outcome, Polls, Run, Services, State};
 use crate::budget::Budget;
-use crate::event::{EventKind, EventSender, Moment, Position, RunEnd, Told};
-use crate::intercept::Around;
+use crate::event::{Emission, EventKind, EventSender, LogicalTime, Position, RunEnd};
+use crate::intercept::InterceptorStack;
 use crate::scope::Node;
 use crate::store::{Batch, RunChange, RunStatus, StoreError};
 use crate::{Error, Path, RunId, Scope, json};
@@ -24,13 +24,13 @@ pub(super) async fn drive<S: State>(
     let Start { runtime, workflow, id, beginning, options, settings } = start;
     let services = runtime.services;
     let fallback_id = id.clone();
-    let prepared = match services.around.as_deref().map_or(Ok(()), Around::check) {
+    let prepared = match services.around.as_deref().map_or(Ok(()), InterceptorStack::check) {
         Ok(()) => prepare(services.store.as_ref(), &workflow, id, beginning, &options).await,
         Err(unfit) => Err(unfit),
     };
     let ready = match prepared {
-        Ok(Prepared::Ready(ready)) => ready,
-        Ok(Prepared::Completed(outcome)) => {
+        Ok(PreparedRun::Ready(ready)) => ready,
+        Ok(PreparedRun::Completed(outcome)) => {
             let end = RunEnd {
                 status: outcome.status,
                 error: None,
@@ -46,19 +46,19 @@ pub(super) async fn drive<S: State>(
             return Err(error);
         }
     };
-    let time = Time::of(&ready);
-    let Ready { id, mut generation, mut resumed, launch, .. } = *ready;
+    let time = RunClock::of(&ready);
+    let ReadyRun { id, mut generation, mut resumed, launch, .. } = *ready;
     let events = Arc::new(services.sequencer(id.clone(), reader));
     let settings = Arc::new(settings);
-    let mut guard = Unfinished::default();
+    let mut guard = AbandonOnDrop::default();
     let mut beginning = EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed };
     loop {
-        let Generation { number, mut state, seed, journal, grants, names, carried } = generation;
+        let GenerationStart { number, mut state, seed, journal, grants, names, carried } = generation;
         let (services, events) = (Arc::clone(&services), Arc::clone(&events));
         let run = Run::new(id.clone(), seed, services, journal, events, Arc::clone(&polls));
         let run = Arc::new(run.continued(number, carried.totals).granted(grants).knowing(names));
         run.polls.belong_to(&run);
-        guard.look_after(&run);
+        guard.guard(&run);
         let budget = launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used.clone()));
         let cancel = Arc::clone(options.canceller.inner());
         let (settings, deadline) = (Arc::clone(&settings), time.deadline);
@@ -66,13 +66,13 @@ pub(super) async fn drive<S: State>(
 
         scope.learn(&carried.learnt);
         if let Some(journal) = &run.journal {
-            scope.node.reach(Moment::of_entry(journal.before_first()));
+            scope.node.reach(LogicalTime::of_entry(journal.before_first()));
         }
-        scope.tell(&Path::from(""), beginning, false).await;
-        let listener = Listener::of(&run, &options.canceller);
+        scope.emit_at(&Path::from(""), beginning, false).await;
+        let listener = CancelListener::of(&run, &options.canceller);
         if let Some(listener) = listener.as_ref().filter(|_| resumed) {
             // It may have been told while nobody worked on it.
-            listener.look().await;
+            listener.check().await;
         }
         let work = scope.run(&**workflow.root(), &mut state);
         let result = match listener {
@@ -86,7 +86,7 @@ pub(super) async fn drive<S: State>(
         let mut error = result.err();
         if let Some(Error::Continues(input)) = error.as_ref().map(Error::root) {
             let (budget, learnt) = (budget.as_deref(), scope.learnt());
-            let ended = Ended { run: &run, carried, budget, time: &time, learnt };
+            let ended = FinishedGeneration { run: &run, carried, budget, time: &time, learnt };
             match ended.continue_with(&workflow, input).await {
                 Ok(next) => {
                     beginning = EventKind::RunContinued { generation: next.number };
@@ -109,7 +109,7 @@ async fn conclude<S: State>(
     run: &Arc<Run>,
     state: S,
     error: Option<Error>,
-    time: &Time,
+    time: &RunClock,
     is_left: bool,
 ) -> Outcome<S> {
     let json = json::to_value(&state);
@@ -155,7 +155,7 @@ async fn conclude<S: State>(
     let journal = run.journal.as_ref().filter(|_| status == RunStatus::Completed);
     let position = journal.map(|journal| end_of_run(journal.last_number()));
     let kind = EventKind::RunEnded(end);
-    run.events.emit(Told { path: &Path::from(""), position, replayed: false, kind }, None).await;
+    run.events.emit(Emission { path: &Path::from(""), position, replayed: false, kind }, None).await;
     Outcome { run: run.id.clone(), status, state, error, totals }
 }
 
@@ -176,12 +176,12 @@ pub(super) async fn report_refused(
         state: None,
         totals: Default::default(),
     };
-    events.emit(Told::now(&Path::from(""), EventKind::RunEnded(end)), None).await;
+    events.emit(Emission::now(&Path::from(""), EventKind::RunEnded(end)), None).await;
 }
 
 /// Where the end of a run stands whose journal has so many entries.
 pub(super) fn end_of_run(entries: u64) -> Position {
-    Position::new(Moment::last_of_entry(entries), Path::from(""))
+    Position::new(LogicalTime::last_of_entry(entries), Path::from(""))
 }
 
 /// A run that was completed before only tells its end again.
@@ -196,17 +196,17 @@ async fn report_completed(
     let (path, started) =
         (Path::from(""), EventKind::RunStarted { workflow: workflow.to_owned(), resumed: true });
     for kind in [started, EventKind::RunEnded(end)] {
-        events.emit(Told { replayed: true, ..Told::now(&path, kind) }, None).await;
+        events.emit(Emission { replayed: true, ..Emission::now(&path, kind) }, None).await;
     }
 }
 
 /// A run whose task is dropped in the middle still has a last event, and can be resumed at once.
 #[derive(Default)]
-struct Unfinished(Option<Arc<Run>>);
+struct AbandonOnDrop(Option<Arc<Run>>);
 
-impl Unfinished {
+impl AbandonOnDrop {
     /// The run, from now on in this generation.
-    fn look_after(&mut self, run: &Arc<Run>) {
+    fn guard(&mut self, run: &Arc<Run>) {
         self.0 = Some(Arc::clone(run));
     }
 
@@ -215,7 +215,7 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         if let Some(run) = self.0.take() {
             run.abandon(&Error::Cancelled("the run was dropped; resume it to go on".into()));

@@ -1,4 +1,4 @@
-//! A new run out of an old one's past: what if it had gone differently?
+//! Forks: a new run out of an old one's past.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,14 +7,16 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::approvals;
-use super::carried::Carried;
+use super::carryover::Carryover;
 use crate::ask::{PendingQuestion, Question};
 use crate::intercept::Labels;
 use crate::journal::restore_replies;
 use crate::store::{
     Batch, ForkPoint, Generation, NewRun, NextGeneration, RunRecord, Store, StoreError, read_entries,
 };
-use crate::{Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, Recorded, RunId, Timestamp};
+use crate::{
+    Blob, Digest, EffectKind, Entry, Error, IdempotencyKey, Phase, RecordedOutcome, RunId, Timestamp,
+};
 
 /// A fork about to be made.
 ///
@@ -132,7 +134,7 @@ impl Fork {
         };
         Ok(Entry {
             phase: Phase::Finished,
-            outcome: Some(serde_json::to_vec(&Recorded::Ok(outcome))?.into()),
+            outcome: Some(serde_json::to_vec(&RecordedOutcome::Ok(outcome))?.into()),
             at: Timestamp::now(),
             // Of what whoever forks says, nothing of the kind is known.
             labels: Labels::new(),
@@ -170,7 +172,7 @@ impl Fork {
 
 /// What the new run has from the generations of the other one that are not in its past.
 fn begins_with(record: &RunRecord) -> Result<NextGeneration, Error> {
-    let carried = Some(Carried::of(record)?.for_fork().stored()?);
+    let carried = Some(Carryover::of(record)?.for_fork().stored()?);
     Ok(NextGeneration {
         // Its steps may have gone by it.
         generation: Generation { number: record.generation.number, begins_at: 1, carried },

@@ -1,4 +1,4 @@
-//! How a run continues with another state.
+//! Generations: continuing a run with another state.
 //!
 //! One batch ends the generation and begins the next: before it, whoever goes on with the run comes to the same end once more, by
 //! the journal; after it, the run is in the next one. By then everything the generation did has ended, because the error that
@@ -7,17 +7,17 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::carried::{Before, Carried};
-use super::time_limit::Time;
+use super::carryover::{Carryover, PreviousGeneration};
+use super::time_limit::RunClock;
 use super::{Grants, Names, Run, State, Workflow};
 use crate::budget::Budget;
 use crate::intercept::Labels;
 use crate::journal::{Draft, RunJournal};
-use crate::store::{Batch, NextGeneration, RunChange, RunStatus, Store, StoreError, Waits};
-use crate::{Digest, EffectKind, Error, Path, Phase, Recorded};
+use crate::store::{Batch, NextGeneration, RunChange, RunStatus, Store, StoreError, WaitConditions};
+use crate::{Digest, EffectKind, Error, Path, Phase, RecordedOutcome};
 
 /// What a generation begins with.
-pub(super) struct Generation<S> {
+pub(super) struct GenerationStart<S> {
     /// How often the run has continued before it.
     pub(super) number: u32,
     pub(super) state: S,
@@ -28,33 +28,33 @@ pub(super) struct Generation<S> {
     /// What the journal calls the steps.
     pub(super) names: Names,
     /// What it has from those before it.
-    pub(super) carried: Carried,
+    pub(super) carried: Carryover,
 }
 
 /// A generation that has ended.
-pub(super) struct Ended<'a> {
+pub(super) struct FinishedGeneration<'a> {
     pub(super) run: &'a Run,
-    pub(super) carried: Carried,
+    pub(super) carried: Carryover,
     pub(super) budget: Option<&'a Budget>,
-    pub(super) time: &'a Time,
+    pub(super) time: &'a RunClock,
     /// What is known of everything that was learnt in it.
     pub(super) learnt: Labels,
 }
 
-impl Ended<'_> {
+impl FinishedGeneration<'_> {
     /// Lets the run continue with this state.
     pub(super) async fn continue_with<S: State>(
         mut self,
         workflow: &Workflow<S>,
         input: &Bytes,
-    ) -> Result<Generation<S>, Error> {
+    ) -> Result<GenerationStart<S>, Error> {
         let state = self.read(workflow, input)?;
         let (number, seed) = (self.run.generation.saturating_add(1), next_seed(self.run.seed));
         if let Some(journal) = &self.run.journal {
             self.note_beginning(&**journal.store()).await?;
         }
         let learnt = std::mem::take(&mut self.learnt);
-        let carried = Carried { learnt, ..self.carried.onwards(self.run, self.budget) };
+        let carried = Carryover { learnt, ..self.carried.onwards(self.run, self.budget) };
         let next = NextGeneration {
             generation: crate::store::Generation { number, begins_at: 1, carried: Some(carried.stored()?) },
             version: workflow.version_number(),
@@ -66,7 +66,7 @@ impl Ended<'_> {
             None => None,
         };
         let grants = Grants::approved_before(carried.approved.clone());
-        Ok(Generation { number, state, seed, journal, grants, names: Names::default(), carried })
+        Ok(GenerationStart { number, state, seed, journal, grants, names: Names::default(), carried })
     }
 
     fn read<S: State>(&self, workflow: &Workflow<S>, input: &[u8]) -> Result<S, Error> {
@@ -91,7 +91,7 @@ impl Ended<'_> {
         if self.carried.began_with.is_none() {
             self.carried.began_with = Some(Digest::of_json(&serde_json::from_slice(&record.input)?));
         }
-        self.carried.before = Some(Before::of(&record, &self.carried));
+        self.carried.before = Some(PreviousGeneration::of(&record, &self.carried));
         Ok(())
     }
 
@@ -114,7 +114,7 @@ impl Ended<'_> {
             labels: Labels::new(),
             request: None,
             outcome: Some(
-                serde_json::to_vec(&Recorded::<Value>::Ok(json!({ "generation": number })))?.into(),
+                serde_json::to_vec(&RecordedOutcome::<Value>::Ok(json!({ "generation": number })))?.into(),
             ),
         };
         let change = RunChange {
@@ -122,7 +122,7 @@ impl Ended<'_> {
             outcome: None,
             totals: self.run.totals(),
             worked: self.time.worked(),
-            waits: Waits::default(),
+            waits: WaitConditions::default(),
         };
         let journal = journal.next_generation(end, |begins_at| {
             next.generation.begins_at = begins_at;

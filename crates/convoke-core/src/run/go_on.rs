@@ -1,12 +1,12 @@
-//! Going on with a stored run by what its record says, without knowing its workflow.
+//! Resuming a stored run by its record, through a registry of workflows.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::attend::{attended, watched};
 use super::start::EVENT_BUFFER;
+use super::task::{attended, watched};
 use super::{Outcome, Polls, Registry, Replay, RunOptions, RunStream, Runner, Runtime, drive};
 use crate::event::{EventSender, event_channel};
 use crate::step::BoxFuture;

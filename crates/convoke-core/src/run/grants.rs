@@ -1,4 +1,4 @@
-//! What a person has approved for the whole of a run.
+//! Standing approvals: those a person has given for the whole of a run.
 //!
 //! An approval is for one call, unless whoever gives it says that it holds for all that the question covers. That is part of
 //! the answer, and so of the journal: a run that is resumed knows it again. A fork is another run, and does not. It is given to
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::ask::{Answer, Question};
 use crate::intercept::{asked_by, guarded_by};
 use crate::store::RunRecord;
-use crate::{EffectKind, Entry, Path, Phase, Recorded};
+use crate::{EffectKind, Entry, Path, Phase, RecordedOutcome};
 
 /// What need not be asked about again. Most runs have nothing of the kind, so it takes no room in them.
 #[derive(Debug, Default)]
@@ -73,8 +73,8 @@ impl Grants {
 
 fn is_for_the_run(answered: &Entry) -> bool {
     matches!(
-        read::<Recorded<Answer>>(answered.outcome.as_deref()),
-        Some(Recorded::Ok(answer)) if answer.for_run && answer.is_approval()
+        read::<RecordedOutcome<Answer>>(answered.outcome.as_deref()),
+        Some(RecordedOutcome::Ok(answer)) if answer.for_run && answer.is_approval()
     )
 }
 

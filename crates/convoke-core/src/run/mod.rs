@@ -1,14 +1,13 @@
 //! Runs: starting, resuming, watching, replaying and forking them.
 
-mod again;
 mod approvals;
-mod attempted;
-mod attend;
 mod attendant;
 mod cancel;
-mod carried;
+mod cancel_listener;
+mod carryover;
+mod compatibility;
 mod drive;
-mod fit;
+mod earlier_attempts;
 mod fork;
 mod generation;
 mod go_on;
@@ -17,7 +16,8 @@ mod lacking;
 mod outcome;
 mod polls;
 mod prepare;
-mod published;
+mod published_state;
+mod redo;
 mod registry;
 mod replay;
 mod reshape;
@@ -27,8 +27,8 @@ mod settings_methods;
 mod start;
 mod stream;
 mod subscribe;
+mod task;
 mod time_limit;
-mod told;
 mod waiting;
 mod watchdog;
 mod workflow;
@@ -36,16 +36,16 @@ mod workflow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-pub(crate) use attempted::{Attempted, Earlier, Likeness};
 pub use attendant::Attendant;
-pub use cancel::{Cancelling, cancel_for_good};
+pub use cancel::{CancelStatus, cancel_for_good};
+pub(crate) use earlier_attempts::{EarlierAttempts, EarlierOutcome, Likeness};
 pub use fork::Fork;
 pub use go_on::GoOn;
 pub(crate) use grants::Grants;
-pub(crate) use lacking::Lacking;
+pub(crate) use lacking::LackingReplies;
 pub use outcome::Outcome;
 pub(crate) use polls::{Polled, Polls};
-pub(crate) use published::Published;
+pub(crate) use published_state::PublishedState;
 pub use registry::Registry;
 pub use replay::Replay;
 pub(crate) use reshape::Names;
@@ -54,11 +54,11 @@ pub use runtime::{FORBID_LIVE_MODELS, Runtime, RuntimeBuilder};
 pub use start::{RunOptions, Start, WhenBusy, WhenDropped};
 pub use stream::RunStream;
 pub use subscribe::Subscription;
-pub(crate) use waiting::{Awaited, Waiting, suspension};
+pub(crate) use waiting::{PendingWaits, WaitCondition, suspension};
 pub use workflow::{State, Workflow};
 
-use crate::event::{Audience, EventKind, EventSender, RunEnd, Sequencer};
-use crate::intercept::Around;
+use crate::event::{EventFeed, EventKind, EventSender, RunEnd, Sequencer};
+use crate::intercept::InterceptorStack;
 use crate::journal::RunJournal;
 use crate::message::Usage;
 use crate::store::Totals;
@@ -73,11 +73,11 @@ pub(crate) struct Run {
     pub(crate) services: Arc<Services>,
     pub(crate) journal: Option<RunJournal>,
     pub(crate) events: Arc<Sequencer>,
-    pub(crate) published: Published,
-    pub(crate) waiting: Waiting,
-    pub(crate) attempted: Attempted,
+    pub(crate) published: PublishedState,
+    pub(crate) waiting: PendingWaits,
+    pub(crate) attempted: EarlierAttempts,
     pub(crate) grants: Grants,
-    pub(crate) lacking: Lacking,
+    pub(crate) lacking: LackingReplies,
     pub(crate) names: Names,
     pub(crate) polls: Arc<Polls>,
     /// Set when somebody has told it to end for good.
@@ -90,8 +90,8 @@ pub(crate) struct Services {
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) responder: Option<Arc<dyn Responder>>,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
-    pub(crate) audience: Arc<Audience>,
-    pub(crate) around: Option<Arc<Around>>,
+    pub(crate) feed: Arc<EventFeed>,
+    pub(crate) around: Option<Arc<InterceptorStack>>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) on_doubt: OnDoubt,
     /// How long a run waits for time to pass or mail to come before it is suspended.
@@ -102,7 +102,7 @@ pub(crate) struct Services {
 impl Services {
     /// What the events of a run go through.
     pub(crate) fn sequencer(&self, run: RunId, reader: Option<EventSender>) -> Sequencer {
-        Sequencer::new(run, self.observers.clone(), Arc::clone(&self.audience), reader)
+        Sequencer::new(run, self.observers.clone(), Arc::clone(&self.feed), reader)
     }
 }
 
@@ -122,11 +122,11 @@ impl Run {
             services,
             journal,
             events,
-            published: Published::default(),
-            waiting: Waiting::default(),
-            attempted: Attempted::default(),
+            published: PublishedState::default(),
+            waiting: PendingWaits::default(),
+            attempted: EarlierAttempts::default(),
             grants: Grants::default(),
-            lacking: Lacking::default(),
+            lacking: LackingReplies::default(),
             names: Names::default(),
             polls,
             ended_for_good: OnceLock::new(),

@@ -1,4 +1,4 @@
-//! How a run ended.
+//! Outcomes of runs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use crate::ask::PendingQuestion;
 use crate::store::{RunStatus, Totals};
 use crate::{Error, Path, RunId};
 
-/// How a run ended, with everything it did until then.
+/// The outcome of a run: how it ended, with everything it did until then.
 #[derive(Debug, Clone)]
 #[must_use = "a run may have failed or be waiting for an answer"]
 pub struct Outcome<S> {

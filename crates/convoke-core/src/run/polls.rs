@@ -1,4 +1,4 @@
-//! Notices steps that block their thread.
+//! Detection of steps that block their thread.
 //!
 //! A future that does not return from `poll` cannot be timed out by its own task: nothing in that task runs any more.
 //! So leaves report when they are being polled, and the watchdog looks at it from outside.
@@ -46,7 +46,7 @@ impl Polls {
     }
 
     /// Ends the run for whoever waits for it, if one of its steps blocks. Called from a thread that no step can block.
-    pub(super) fn look(&self) {
+    pub(super) fn check(&self) {
         if self.is_given_up.load(Ordering::Relaxed) {
             return;
         }

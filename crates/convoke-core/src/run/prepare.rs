@@ -7,17 +7,17 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use serde_json::Value;
 
-use super::again::{self, forget_failures};
 use super::cancel::must_not_be_cancelled;
-use super::carried::Carried;
-use super::fit::{called_before, must_fit};
-use super::generation::Generation;
+use super::carryover::Carryover;
+use super::compatibility::{called_before, must_fit};
+use super::generation::GenerationStart;
 use super::outcome::StoredOutcome;
-use super::start::{Beginning, RunOptions, WhenBusy};
+use super::redo::{self, forget_failures};
+use super::start::{RunOptions, StartFrom, WhenBusy};
 use super::{Grants, Names, Outcome, State, Workflow};
-use crate::journal::{JournalIndex, Kept, Mailbox, RunJournal};
+use crate::journal::{JournalIndex, Mailbox, RunJournal, StoredContent};
 use crate::store::{
-    Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, Waits,
+    Batch, Launch, Lease, NewRun, OnBusy, RunChange, RunRecord, RunStatus, Store, StoreError, WaitConditions,
     read_entries_from,
 };
 use crate::{Digest, Entry, Error, RunId, Timestamp, json};
@@ -26,10 +26,10 @@ use crate::{Digest, Entry, Error, RunId, Timestamp, json};
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
 
 /// A run that can go.
-pub(super) struct Ready<S> {
+pub(super) struct ReadyRun<S> {
     pub(super) id: RunId,
     /// The generation it is in.
-    pub(super) generation: Generation<S>,
+    pub(super) generation: GenerationStart<S>,
     pub(super) resumed: bool,
     /// What it goes on with.
     pub(super) launch: Launch,
@@ -39,17 +39,17 @@ pub(super) struct Ready<S> {
     pub(super) worked: Duration,
 }
 
-impl<S> Ready<S> {
+impl<S> ReadyRun<S> {
     /// A run that begins.
     fn fresh(id: RunId, state: S, journal: Option<RunJournal>, options: &RunOptions) -> Box<Self> {
-        let generation = Generation {
+        let generation = GenerationStart {
             number: 0,
             state,
             seed: seed_of(&id),
             journal,
             grants: Grants::default(),
             names: Names::default(),
-            carried: Carried::default(),
+            carried: Carryover::default(),
         };
         Box::new(Self {
             id,
@@ -62,8 +62,8 @@ impl<S> Ready<S> {
     }
 }
 
-pub(super) enum Prepared<S> {
-    Ready(Box<Ready<S>>),
+pub(super) enum PreparedRun<S> {
+    Ready(Box<ReadyRun<S>>),
     /// It was completed before.
     Completed(Outcome<S>),
 }
@@ -72,42 +72,42 @@ pub(super) async fn prepare<S: State>(
     store: Option<&Arc<dyn Store>>,
     workflow: &Workflow<S>,
     id: Option<RunId>,
-    beginning: Beginning<S>,
+    beginning: StartFrom<S>,
     options: &RunOptions,
-) -> Result<Prepared<S>, Error> {
+) -> Result<PreparedRun<S>, Error> {
     let Some(store) = store else {
-        return unstored(id, beginning, options).map(Prepared::Ready);
+        return unstored(id, beginning, options).map(PreparedRun::Ready);
     };
     match (beginning, id) {
-        (Beginning::Fresh(state), None) => {
-            create(store, workflow, RunId::mint(), state, options).await.map(Prepared::Ready)
+        (StartFrom::Fresh(state), None) => {
+            create(store, workflow, RunId::mint(), state, options).await.map(PreparedRun::Ready)
         }
-        (Beginning::Fresh(state), Some(id)) => {
+        (StartFrom::Fresh(state), Some(id)) => {
             let input = json::to_value(&state)?;
             match create(store, workflow, id.clone(), state, options).await {
                 Err(Error::Store(StoreError::Exists { .. })) => {
                     resume(store, workflow, id, Some(&input), options).await
                 }
-                created => created.map(Prepared::Ready),
+                created => created.map(PreparedRun::Ready),
             }
         }
-        (Beginning::Stored, Some(id)) => resume(store, workflow, id, None, options).await,
-        (Beginning::Stored, None) => Err(Error::Refused("to resume a run, say which".into())),
+        (StartFrom::Stored, Some(id)) => resume(store, workflow, id, None, options).await,
+        (StartFrom::Stored, None) => Err(Error::Refused("to resume a run, say which".into())),
     }
 }
 
 fn unstored<S>(
     id: Option<RunId>,
-    beginning: Beginning<S>,
+    beginning: StartFrom<S>,
     options: &RunOptions,
-) -> Result<Box<Ready<S>>, Error> {
-    let Beginning::Fresh(state) = beginning else {
+) -> Result<Box<ReadyRun<S>>, Error> {
+    let StartFrom::Fresh(state) = beginning else {
         return Err(Error::Refused(
             "resuming needs a store: give the runtime one with `Runtime::builder().store(…)`".into(),
         ));
     };
     let id = id.unwrap_or_else(RunId::mint);
-    Ok(Ready::fresh(id, state, None, options))
+    Ok(ReadyRun::fresh(id, state, None, options))
 }
 
 async fn create<S: State>(
@@ -116,12 +116,12 @@ async fn create<S: State>(
     id: RunId,
     state: S,
     options: &RunOptions,
-) -> Result<Box<Ready<S>>, Error> {
+) -> Result<Box<ReadyRun<S>>, Error> {
     let run = workflow.new_run(id.clone(), json::to_value(&state)?.to_string());
     let lease = store.create(NewRun { launch: options.launch.clone(), ..run }).await?;
     let (index, mailbox) = (JournalIndex::default(), Mailbox::default());
-    let journal = RunJournal::new(Arc::clone(store), Some(lease), index, mailbox, Kept::default());
-    Ok(Ready::fresh(id, state, Some(journal), options))
+    let journal = RunJournal::new(Arc::clone(store), Some(lease), index, mailbox, StoredContent::default());
+    Ok(ReadyRun::fresh(id, state, Some(journal), options))
 }
 
 async fn resume<S: State>(
@@ -130,14 +130,14 @@ async fn resume<S: State>(
     id: RunId,
     input: Option<&Value>,
     options: &RunOptions,
-) -> Result<Prepared<S>, Error> {
+) -> Result<PreparedRun<S>, Error> {
     let when_busy = options.when_busy;
     let mut watch = (when_busy == WhenBusy::Wait).then(|| store.watch(Some(&id)));
     let lease = loop {
         let record = find(store, &id).await?;
         must_begin_alike(&record, workflow, input)?;
         if record.status == RunStatus::Completed {
-            return completed(workflow, record).map(Prepared::Completed);
+            return completed(workflow, record).map(PreparedRun::Completed);
         }
         let on_busy = if when_busy == WhenBusy::TakeOver { OnBusy::TakeOver } else { OnBusy::Refuse };
         match store.claim(&id, on_busy).await {
@@ -149,15 +149,15 @@ async fn resume<S: State>(
             Err(error) => return Err(error.into()),
         }
     };
-    let claimed = Claimed { store: Arc::clone(store), lease: Some(lease) };
+    let claimed = ClaimedLease { store: Arc::clone(store), lease: Some(lease) };
     // Read anew: between the look and the claim another may have gone on with the run, or finished it.
     let record = find(store, &id).await?;
     if record.status == RunStatus::Completed {
-        return completed(workflow, record).map(Prepared::Completed);
+        return completed(workflow, record).map(PreparedRun::Completed);
     }
     let ready = continue_run(store, workflow, id, record, &claimed, options).await?;
     claimed.keep();
-    Ok(Prepared::Ready(ready))
+    Ok(PreparedRun::Ready(ready))
 }
 
 async fn find(store: &Arc<dyn Store>, id: &RunId) -> Result<RunRecord, Error> {
@@ -169,19 +169,22 @@ async fn continue_run<S: State>(
     workflow: &Workflow<S>,
     id: RunId,
     record: RunRecord,
-    claimed: &Claimed,
+    claimed: &ClaimedLease,
     options: &RunOptions,
-) -> Result<Box<Ready<S>>, Error> {
+) -> Result<Box<ReadyRun<S>>, Error> {
     must_not_be_cancelled(&record)?;
     let state = workflow.restore(&record)?;
-    let carried = Carried::of(&record)?;
+    let carried = Carryover::of(&record)?;
     let entries = read_entries_from(&**store, &id, record.generation.begins_at).await?;
     // One that was made, and on which nobody has worked yet, begins now.
     let number = record.generation.number;
     let resumed = record.status != RunStatus::Running || number > 0 || !entries.is_empty();
     let kept = match number {
-        0 => Kept { stored: store.blob_digests(&id).await?.into_iter().collect(), ..Kept::default() },
-        _ => Kept::known_by(carried.conversations.clone(), &entries),
+        0 => StoredContent {
+            stored: store.blob_digests(&id).await?.into_iter().collect(),
+            ..StoredContent::default()
+        },
+        _ => StoredContent::known_by(carried.conversations.clone(), &entries),
     };
     let grants = Grants::of(carried.approved.clone(), &record, &entries);
     let worked = worked(&record, entries.last());
@@ -191,7 +194,7 @@ async fn continue_run<S: State>(
     let names = workflow.names_since(record.version);
     let outline = reshaped(workflow, &record, &index, &names)?;
     let journal = RunJournal::new(Arc::clone(store), claimed.lease.clone(), index, mailbox, kept);
-    let (status, totals, waits) = (RunStatus::Running, record.totals, Waits::default());
+    let (status, totals, waits) = (RunStatus::Running, record.totals, WaitConditions::default());
     let goes_on = RunChange { status, outcome: None, totals, worked, waits };
     let changes = Batch {
         change: Some(goes_on),
@@ -201,11 +204,11 @@ async fn continue_run<S: State>(
         ..Batch::default()
     };
     // Together: a run that is said to have failed has its failures, and they are forgotten once only.
-    journal.change(retried.iter().map(again::draft), changes);
+    journal.change(retried.iter().map(redo::draft), changes);
     let (seed, created) = (record.seed, record.created);
     let journal = Some(journal);
-    let generation = Generation { number, state, seed, journal, grants, names, carried };
-    Ok(Box::new(Ready { id, generation, resumed, launch, created, worked }))
+    let generation = GenerationStart { number, state, seed, journal, grants, names, carried };
+    Ok(Box::new(ReadyRun { id, generation, resumed, launch, created, worked }))
 }
 
 /// How long a run has been at work. Of one that was killed nobody has said so: it was as long as it wrote.
@@ -245,7 +248,7 @@ fn must_begin_alike<S: State>(
         // Another workflow is refused, and another version migrated, where the state is restored.
         return Ok(());
     }
-    let is_alike = match Carried::of(record)?.began_with {
+    let is_alike = match Carryover::of(record)?.began_with {
         Some(began_with) => began_with == Digest::of_json(input),
         None => serde_json::from_slice::<Value>(&record.input)? == *input,
     };
@@ -278,18 +281,18 @@ pub(super) fn seed_of(id: &RunId) -> u64 {
 }
 
 /// A lease that is given back unless the run gets under way.
-struct Claimed {
+struct ClaimedLease {
     store: Arc<dyn Store>,
     lease: Option<Lease>,
 }
 
-impl Claimed {
+impl ClaimedLease {
     fn keep(mut self) {
         self.lease = None;
     }
 }
 
-impl Drop for Claimed {
+impl Drop for ClaimedLease {
     fn drop(&mut self) {
         if let Some(lease) = &self.lease {
             self.store.release(lease);

@@ -1,12 +1,12 @@
-//! Workflows by name and version.
+//! The registry of workflows by name and version.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 
-use super::attend::watched;
 use super::start::EVENT_BUFFER;
+use super::task::watched;
 use super::{RunOptions, RunStream, Runner, Runtime, drive};
 use crate::event::event_channel;
 use crate::store::RunRecord;
@@ -68,25 +68,25 @@ impl Registry {
         })
     }
 
-    /// Whether there is a runner with this name.
+    /// Returns whether there is a runner with this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.read().contains_key(name)
     }
 
-    /// All names, in alphabetical order.
+    /// Returns all names, in alphabetical order.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.read().keys().cloned().collect()
     }
 
-    /// How many names there are.
+    /// Returns how many names there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.read().len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.read().is_empty()

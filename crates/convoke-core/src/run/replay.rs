@@ -1,18 +1,18 @@
-//! Running a stored run again without touching the world.
+//! Replaying a stored run without touching the world.
 
 use std::sync::Arc;
 
-use super::carried::Carried;
+use super::carryover::Carryover;
 use super::drive::end_of_run;
 use super::{Run, Runtime, State, Workflow};
 use crate::budget::Budget;
-use crate::event::{Event, EventKind, Moment, Position, RunEnd, Sequencer, Wanted};
-use crate::journal::{JournalIndex, Kept, Mailbox, RunJournal};
+use crate::event::{Event, EventKind, EventSelection, LogicalTime, Position, RunEnd, Sequencer};
+use crate::journal::{JournalIndex, Mailbox, RunJournal, StoredContent};
 use crate::scope::{Cancel, Node};
 use crate::store::{RunRecord, RunStatus, StoreError, Totals, read_entries_from};
 use crate::{Entry, Error, Path, RunId, Scope};
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug)]
 pub struct Replay<S> {
     /// The state at its end.
@@ -26,7 +26,7 @@ pub struct Replay<S> {
 }
 
 /// Which part of the account of a generation of a run is wanted.
-pub(super) struct Part {
+pub(super) struct ReplayRange {
     /// What follows this position; `None` for the beginning.
     pub(super) after: Option<Position>,
     /// So many events of it, the first.
@@ -47,7 +47,7 @@ impl Runtime {
         let record = store.run(run).await?.ok_or_else(|| StoreError::NotFound { run: run.clone() })?;
         let state = workflow.restore(&record)?;
         let entries = read_entries_from(&**store, run, record.generation.begins_at).await?;
-        let scope = self.replaying(workflow, &record, entries, Wanted::All)?;
+        let scope = self.replaying(workflow, &record, entries, EventSelection::All)?;
         Ok(played(workflow, state, &scope).await)
     }
 
@@ -57,18 +57,18 @@ impl Runtime {
         workflow: &Workflow<S>,
         record: &RunRecord,
         entries: &[Entry],
-        part: Part,
+        part: ReplayRange,
     ) -> Result<Replay<S>, Error> {
-        let Part { after, most, end } = part;
+        let ReplayRange { after, most, end } = part;
         let (state, before) = (workflow.restore(record)?, record.generation.begins_at - 1);
-        let wanted = Wanted::After { position: after.clone(), most };
+        let wanted = EventSelection::After { position: after.clone(), most };
         let scope = self.replaying(workflow, record, entries.to_vec(), wanted)?;
-        scope.node.reach(Moment::of_entry(before));
+        scope.node.reach(LogicalTime::of_entry(before));
         let beginning = match record.generation.number {
             0 => EventKind::RunStarted { workflow: workflow.name().to_owned(), resumed: false },
             generation => EventKind::RunContinued { generation },
         };
-        scope.tell(&Path::from(""), beginning, true).await;
+        scope.emit_at(&Path::from(""), beginning, true).await;
         let mut replay = played(workflow, state, &scope).await;
         let last = end_of_run(entries.last().map_or(before, |entry| entry.seq));
         if let Some(end) = end.filter(|_| replay.events.len() < most && after.as_ref() < Some(&last)) {
@@ -96,18 +96,18 @@ impl Runtime {
         workflow: &Workflow<S>,
         record: &RunRecord,
         entries: Vec<Entry>,
-        wanted: Wanted,
+        wanted: EventSelection,
     ) -> Result<Scope, Error> {
         let (store, run) = (Arc::clone(self.store()?), record.id.clone());
         let index = JournalIndex::new(entries);
-        let journal = RunJournal::new(store, None, index, Mailbox::default(), Kept::default());
+        let journal = RunJournal::new(store, None, index, Mailbox::default(), StoredContent::default());
         let services = Arc::clone(&self.services);
         let settings = Arc::clone(&services.settings);
         let events = Arc::new(Sequencer::keeping(run.clone(), wanted));
         let replayed = Run::new(run, record.seed, services, Some(journal), events, Arc::default());
         let replayed = replayed.continued(record.generation.number, Totals::default());
         let replayed = Arc::new(replayed.knowing(workflow.names_since(record.version)));
-        let carried = Carried::of(record)?;
+        let carried = Carryover::of(record)?;
         let budget = record.launch.limits.clone().map(|limits| Budget::of_run(limits, carried.used));
         let scope = Scope::new(Node::root(replayed, settings, budget, Arc::new(Cancel::default()), None));
         scope.learn(&carried.learnt);

@@ -1,4 +1,4 @@
-//! How the steps of a workflow have changed from one version to the next.
+//! Renamed steps: changes of a workflow from one version to the next.
 //!
 //! Effects are found by the names of steps. A run that goes on keeps, for its whole life, the names that its journal knows: a step
 //! that was renamed finds what it did under the name it had.

@@ -1,4 +1,4 @@
-//! Workflows whose state is hidden behind JSON: for servers, command lines and agents.
+//! Type-erased workflows with JSON states: for servers, command lines and agents.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::attend::{attended, watched};
-use super::replay::Part;
-use super::start::{Beginning, EVENT_BUFFER, Start};
+use super::replay::ReplayRange;
+use super::start::{EVENT_BUFFER, Start, StartFrom};
+use super::task::{attended, watched};
 use super::{Outcome, Polls, Replay, RunOptions, RunStream, Runtime, State, Workflow, drive};
 use crate::event::{EventSender, event_channel};
 use crate::step::{BoxFuture, Outline};
@@ -57,7 +57,7 @@ trait Erased: Send + Sync {
         runtime: &'a Runtime,
         record: &'a RunRecord,
         entries: &'a [Entry],
-        part: Part,
+        part: ReplayRange,
     ) -> BoxFuture<'a, Result<Replay<()>, Error>>;
 
     fn outline(&self) -> Outline;
@@ -67,7 +67,7 @@ trait Erased: Send + Sync {
 
 /// A run that is asked for.
 struct Request {
-    beginning: Beginning<Option<Value>>,
+    beginning: StartFrom<Option<Value>>,
     id: Option<RunId>,
     options: RunOptions,
 }
@@ -105,7 +105,7 @@ impl Runner {
         self.version
     }
 
-    /// What the workflow is made of.
+    /// Returns the structure of the workflow's steps.
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.inner.outline()
@@ -130,7 +130,7 @@ impl Runner {
         let (canceller, polls) = (options.own_canceller(), Arc::default());
         let work = self.inner.drive(
             runtime,
-            Request { beginning: Beginning::Fresh(input), id, options },
+            Request { beginning: StartFrom::Fresh(input), id, options },
             None,
             Arc::clone(&polls),
         );
@@ -148,7 +148,7 @@ impl Runner {
     ) -> RunStream<Value> {
         let (sender, receiver) = event_channel(EVENT_BUFFER);
         let (canceller, polls) = (options.own_canceller(), Arc::default());
-        let request = Request { beginning: Beginning::Fresh(input), id, options };
+        let request = Request { beginning: StartFrom::Fresh(input), id, options };
         let task = tokio::spawn(self.inner.drive(runtime, request, Some(sender), Arc::clone(&polls)));
         RunStream::new(receiver, watched(task, polls, canceller.clone()), canceller)
     }
@@ -164,7 +164,7 @@ impl Runner {
     ) -> BoxFuture<'static, Result<Outcome<Value>, Error>> {
         self.inner.drive(
             runtime,
-            Request { beginning: Beginning::Stored, id: Some(run), options },
+            Request { beginning: StartFrom::Stored, id: Some(run), options },
             reader,
             polls,
         )
@@ -184,7 +184,7 @@ impl Runner {
         runtime: &Runtime,
         record: &RunRecord,
         entries: &[Entry],
-        part: Part,
+        part: ReplayRange,
     ) -> Result<Replay<()>, Error> {
         self.inner.account(runtime, record, entries, part).await
     }
@@ -211,10 +211,10 @@ impl<S: State> Erased for Typed<S> {
         Box::pin(async move {
             let Request { beginning, id, options } = request;
             let made = match beginning {
-                Beginning::Stored => Ok(Beginning::Stored),
-                Beginning::Fresh(input) => catch_unwind(AssertUnwindSafe(|| factory(input)))
+                StartFrom::Stored => Ok(StartFrom::Stored),
+                StartFrom::Fresh(input) => catch_unwind(AssertUnwindSafe(|| factory(input)))
                     .unwrap_or_else(|panic| Err(Error::panicked(&Path::from(""), &*panic)))
-                    .map(Beginning::Fresh),
+                    .map(StartFrom::Fresh),
             };
             let beginning = match made {
                 Ok(beginning) => beginning,
@@ -258,7 +258,7 @@ impl<S: State> Erased for Typed<S> {
         runtime: &'a Runtime,
         record: &'a RunRecord,
         entries: &'a [Entry],
-        part: Part,
+        part: ReplayRange,
     ) -> BoxFuture<'a, Result<Replay<()>, Error>> {
         Box::pin(async move {
             let replay = runtime.account(&self.workflow, record, entries, part).await?;

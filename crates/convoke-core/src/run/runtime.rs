@@ -1,4 +1,4 @@
-//! What runs need from outside: a store, a model, somebody to answer, somebody to watch.
+//! The runtime: the store, model, responder and observers that runs share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use super::start::Start;
 use super::{Services, State, Workflow};
 use crate::ask::Responder;
 use crate::event::Observer;
-use crate::intercept::{Around, Interceptor};
+use crate::intercept::{Interceptor, InterceptorStack};
 use crate::scope::Settings;
 use crate::store::Store;
 use crate::{Error, OnDoubt, RunId};
@@ -56,7 +56,7 @@ impl Runtime {
         Self::builder().build()
     }
 
-    /// A runtime with more to it.
+    /// Returns a builder.
     pub fn builder() -> RuntimeBuilder {
         RuntimeBuilder {
             store: None,
@@ -134,7 +134,7 @@ impl RuntimeBuilder {
         self
     }
 
-    /// Somebody who is there to answer questions. Without it, a question suspends the run.
+    /// Sets the responder that answers questions. Without it, a question suspends the run.
     pub fn responder(mut self, responder: impl Responder + 'static) -> Self {
         self.responder = Some(Arc::new(responder));
         self
@@ -158,13 +158,13 @@ impl RuntimeBuilder {
         self
     }
 
-    /// What to do about calls that were begun before a crash and may have taken effect.
+    /// Sets what to do about calls that were begun before a crash and may have taken effect.
     pub fn on_doubt(mut self, policy: OnDoubt) -> Self {
         self.on_doubt = policy;
         self
     }
 
-    /// How long a run with a store waits here for time to pass or mail to come; five minutes unless said otherwise. Then it is
+    /// Sets how long a run with a store waits here for time to pass or mail to come; five minutes unless said otherwise. Then it is
     /// suspended, and whoever goes on with it, an [`Attendant`](crate::Attendant) above all, does so when what it waits for is
     /// there.
     pub fn patience(mut self, patience: Duration) -> Self {
@@ -185,8 +185,8 @@ impl RuntimeBuilder {
             store: self.store,
             responder: self.responder,
             observers: self.observers,
-            audience: Arc::default(),
-            around: Around::of(self.interceptors),
+            feed: Arc::default(),
+            around: InterceptorStack::of(self.interceptors),
             settings: Arc::new(self.settings),
             on_doubt: self.on_doubt,
             patience: self.patience,

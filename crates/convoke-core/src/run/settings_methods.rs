@@ -1,4 +1,4 @@
-//! The settings that both a runtime and a single run can be given.
+//! Setters that a runtime and a single run share.
 
 /// Writes the methods that change `self.settings`.
 macro_rules! settings_methods {
@@ -10,7 +10,7 @@ macro_rules! settings_methods {
             self
         }
 
-        /// How many branches of one fan-out may run at once.
+        /// Sets how many branches of one fan-out may run at once.
         pub fn max_concurrency(mut self, branches: std::num::NonZeroUsize) -> Self {
             self.settings.max_concurrency = Some(branches);
             self

@@ -1,13 +1,13 @@
-//! A run about to begin.
+//! A run about to start, and its options.
 
 use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attend::{attended, watched};
 use super::drive;
 use super::settings_methods::settings_methods;
 use super::stream::RunStream;
+use super::task::{attended, watched};
 use super::{Outcome, Runtime, State, Workflow};
 use crate::budget::Limits;
 use crate::event::event_channel;
@@ -19,7 +19,7 @@ use crate::{Error, RunId};
 /// How many events may wait for a reader before the run waits for it.
 pub(super) const EVENT_BUFFER: usize = 256;
 
-/// What to do about a run that somebody else is working on.
+/// The treatment of a run that somebody else is working on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WhenBusy {
@@ -32,7 +32,7 @@ pub enum WhenBusy {
     TakeOver,
 }
 
-/// What becomes of a run when whoever waits for it does not any more.
+/// The treatment of a run when whoever waits for it does not any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum WhenDropped {
@@ -43,7 +43,7 @@ pub enum WhenDropped {
     Leave,
 }
 
-/// What distinguishes one run from others of the same workflow.
+/// The options of one run.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RunOptions {
@@ -67,7 +67,7 @@ impl RunOptions {
 }
 
 /// What the run begins with.
-pub(crate) enum Beginning<S> {
+pub(crate) enum StartFrom<S> {
     /// This state, unless the run exists already.
     Fresh(S),
     /// What the store has.
@@ -80,25 +80,25 @@ pub struct Start<S> {
     pub(crate) runtime: Runtime,
     pub(crate) workflow: Workflow<S>,
     pub(crate) id: Option<RunId>,
-    pub(crate) beginning: Beginning<S>,
+    pub(crate) beginning: StartFrom<S>,
     pub(crate) options: RunOptions,
     pub(crate) settings: Settings,
 }
 
 impl<S: State> Start<S> {
     pub(crate) fn new(runtime: Runtime, workflow: Workflow<S>, state: S) -> Self {
-        Self::with(runtime, workflow, None, Beginning::Fresh(state))
+        Self::with(runtime, workflow, None, StartFrom::Fresh(state))
     }
 
     pub(crate) fn resuming(runtime: Runtime, workflow: Workflow<S>, run: RunId) -> Self {
-        Self::with(runtime, workflow, Some(run), Beginning::Stored)
+        Self::with(runtime, workflow, Some(run), StartFrom::Stored)
     }
 
     pub(crate) fn with(
         runtime: Runtime,
         workflow: Workflow<S>,
         id: Option<RunId>,
-        beginning: Beginning<S>,
+        beginning: StartFrom<S>,
     ) -> Self {
         let settings = (*runtime.services.settings).clone();
         Self { runtime, workflow, id, beginning, options: RunOptions::default(), settings }

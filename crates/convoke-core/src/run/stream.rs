@@ -1,4 +1,4 @@
-//! The events of a run under way.
+//! The event stream of a run under way.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! Reading what a run does, from a position on: what is past from its journal, and then as it happens.
+//! Subscriptions: the events of a run from a position on, past ones from its journal, then live ones.
 //!
 //! What has happened is told by running the workflow again with the journal answering, as far as it goes. So everybody who reads is told
 //! the same, in the same order, whichever process does the work, and a reader costs the run nothing. What is under way, and not in the
@@ -15,10 +15,10 @@ use futures_util::{Stream, StreamExt};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::Instant;
 
-use super::carried::Carried;
+use super::carryover::Carryover;
 use super::outcome::StoredOutcome;
 use super::{Registry, Runtime, replay};
-use crate::event::{Event, EventKind, ModelCall, Position, RunEnd, Seat};
+use crate::event::{Event, EventKind, FeedReader, ModelCall, Position, RunEnd};
 use crate::store::{RunRecord, RunStatus, StoreError, read_more};
 use crate::{EffectKind, Entry, Error, Path, RunId};
 
@@ -64,20 +64,20 @@ impl Runtime {
     /// ```
     #[must_use]
     pub fn subscribe(&self, registry: &Registry, run: RunId, after: Option<Position>) -> Subscription {
-        let seat = self.services.audience.join(&run);
-        let reading = Reading {
+        let feed = self.services.feed.join(&run);
+        let reading = Reader {
             runtime: self.clone(),
             registry: registry.clone(),
             run,
             after,
             first: 0,
             entries: Vec::new(),
-            seat,
+            feed,
             follow: None,
             ready: VecDeque::new(),
             begun: Vec::new(),
             shown: HashSet::new(),
-            next: Next::Look,
+            next: Next::CatchUp,
             not_before: Instant::now(),
             ended: None,
         };
@@ -116,8 +116,8 @@ impl std::fmt::Debug for Subscription {
     }
 }
 
-/// One who reads.
-struct Reading {
+/// The state of a subscription.
+struct Reader {
     runtime: Runtime,
     registry: Registry,
     run: RunId,
@@ -126,13 +126,13 @@ struct Reading {
     /// The number of the first entry that was read.
     first: u64,
     entries: Vec<Entry>,
-    seat: Seat,
+    feed: FeedReader,
     follow: Option<BoxStream<'static, ()>>,
     ready: VecDeque<Event>,
-    /// What was heard to begin, and is told once everything before it was.
+    /// Events of what has begun, passed on once everything before it was.
     begun: Vec<Event>,
     /// What is under way and was told.
-    shown: HashSet<Part>,
+    shown: HashSet<SpanKey>,
     next: Next,
     not_before: Instant,
     /// How the run stood, and with how many entries, when that was told last.
@@ -141,23 +141,23 @@ struct Reading {
 
 /// What there is to do once everything is told that is known.
 enum Next {
-    Look,
+    CatchUp,
     Wait,
     Nothing,
 }
 
-/// Something that takes its time, by where it is, what it is, and its id.
-type Part = (Path, What, String);
+/// A call, message or execution under way, by its path, kind and id.
+type SpanKey = (Path, SpanKind, String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum What {
+enum SpanKind {
     Call,
     Message,
     ToolCall,
     Execution,
 }
 
-impl Reading {
+impl Reader {
     async fn next(&mut self) -> Result<Option<Event>, Error> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -165,7 +165,7 @@ impl Reading {
             }
             match self.next {
                 Next::Nothing => return Ok(None),
-                Next::Look => self.look().await?,
+                Next::CatchUp => self.catch_up().await?,
                 Next::Wait => self.wait().await?,
             }
         }
@@ -177,30 +177,30 @@ impl Reading {
             None => {
                 // From now on nothing is missed; what has happened before is looked at once more.
                 let follow = self.runtime.store()?.follow(&self.run);
-                self.next = Next::Look;
+                self.next = Next::CatchUp;
                 self.follow.insert(follow)
             }
         };
-        if matches!(self.next, Next::Look) {
+        if matches!(self.next, Next::CatchUp) {
             return Ok(());
         }
         tokio::select! {
-            heard = self.seat.events.recv() => match heard {
-                Ok(event) => self.hear(event),
+            received = self.feed.events.recv() => match received {
+                Ok(event) => self.take_live(event),
                 // Too slow for what is under way: its end is told all the same.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => std::future::pending().await,
             },
-            _ = follow.next() => self.next = Next::Look,
+            _ = follow.next() => self.next = Next::CatchUp,
         }
         Ok(())
     }
 
     /// Takes in everything that was told until now: what of it the entries say to be over is not passed on any more.
-    fn hear_what_waits(&mut self) {
+    fn drain_live(&mut self) {
         loop {
-            match self.seat.events.try_recv() {
-                Ok(event) => self.hear(event),
+            match self.feed.events.try_recv() {
+                Ok(event) => self.take_live(event),
                 Err(TryRecvError::Lagged(_)) => {}
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
@@ -208,9 +208,9 @@ impl Reading {
     }
 
     /// Takes in what is under way.
-    fn hear(&mut self, event: Event) {
-        let Some(Heard { part, within, begins }) = Heard::of(&event) else { return };
-        let has_begun = |part: &Part| self.begun.iter().any(|begun| Heard::is_of(begun, part));
+    fn take_live(&mut self, event: Event) {
+        let Some(SpanEvent { part, within, begins }) = SpanEvent::of(&event) else { return };
+        let has_begun = |part: &SpanKey| self.begun.iter().any(|begun| SpanEvent::is_of(begun, part));
         let is_shown = self.shown.contains(&part);
         let follows_shown = within.as_ref().is_some_and(|within| self.shown.contains(within));
         if is_shown && !begins || !is_shown && begins && follows_shown {
@@ -218,19 +218,19 @@ impl Reading {
             self.ready.push_back(Event { position: None, ..event });
         } else if !is_shown && (has_begun(&part) || within.as_ref().is_some_and(has_begun)) {
             self.begun.push(event);
-        } else if !is_shown && begins && part.1 != What::ToolCall {
+        } else if !is_shown && begins && part.1 != SpanKind::ToolCall {
             // What comes before it may be in the journal, and not have been told.
             self.begun.push(event);
-            self.next = Next::Look;
+            self.next = Next::CatchUp;
         }
     }
 
     /// Works out what has happened since.
-    async fn look(&mut self) -> Result<(), Error> {
+    async fn catch_up(&mut self) -> Result<(), Error> {
         tokio::time::sleep_until(self.not_before).await;
         let began = Instant::now();
         let (record, before) = self.read().await?;
-        self.hear_what_waits();
+        self.drain_live();
         let events = match before {
             // Whoever has not come to the end of the generation before reads on there.
             Some(before) => self.account(&before, None).await?,
@@ -238,7 +238,7 @@ impl Reading {
         };
         let is_there = events.is_empty();
         self.take(events);
-        self.next = Next::Look;
+        self.next = Next::CatchUp;
         if is_there {
             // One that waits is said to wait once.
             let stands = (record.status, self.entries.len());
@@ -267,7 +267,7 @@ impl Reading {
         };
         let mut record = find().await?;
         loop {
-            let before = match Carried::of(&record)?.before {
+            let before = match Carryover::of(&record)?.before {
                 Some(before) if self.is_before(record.generation.begins_at) => Some(before.record(&record)?),
                 _ => None,
             };
@@ -302,7 +302,7 @@ impl Reading {
         let own = self.entries.iter().skip_while(|entry| entry.seq < record.generation.begins_at);
         let own = own.take_while(|entry| entry.effect != EffectKind::Continue);
         let entries: Vec<Entry> = own.cloned().collect();
-        let part = replay::Part { after: self.after.clone(), most: AT_ONCE, end };
+        let part = replay::ReplayRange { after: self.after.clone(), most: AT_ONCE, end };
         let told = self.registry.for_run(record)?.account(&self.runtime, record, &entries, part).await?;
         match told.error.as_ref().map(Error::root) {
             Some(error @ Error::Diverged(_)) => Err(error.clone()),
@@ -314,14 +314,15 @@ impl Reading {
     fn take(&mut self, events: Vec<Event>) {
         for event in events {
             self.after = event.position.clone().or(self.after.take());
-            let was_shown = Heard::of(&event).is_some_and(|heard| self.shown.contains(&heard.part));
+            let was_shown = SpanEvent::of(&event).is_some_and(|received| self.shown.contains(&received.part));
             if let Some((path, what, id)) = ended_by(&event) {
-                let is_over = |part: &Part| {
+                let is_over = |part: &SpanKey| {
                     let is_own = part.1 == what && part.2 == id;
-                    part.0 == path && (is_own || what == What::Message && part.1 == What::ToolCall)
+                    part.0 == path && (is_own || what == SpanKind::Message && part.1 == SpanKind::ToolCall)
                 };
                 self.shown.retain(|part| !is_over(part));
-                self.begun.retain(|begun| Heard::of(begun).is_none_or(|heard| !is_over(&heard.part)));
+                self.begun
+                    .retain(|begun| SpanEvent::of(begun).is_none_or(|received| !is_over(&received.part)));
             }
             if !was_shown {
                 self.ready.push_back(event);
@@ -332,7 +333,7 @@ impl Reading {
     /// Passes on what has begun, and is not over.
     fn pass_on(&mut self) {
         for event in std::mem::take(&mut self.begun) {
-            self.shown.extend(Heard::of(&event).map(|heard| heard.part));
+            self.shown.extend(SpanEvent::of(&event).map(|received| received.part));
             self.ready.push_back(Event { position: None, ..event });
         }
     }
@@ -345,48 +346,48 @@ fn end_of(record: &RunRecord) -> RunEnd {
     RunEnd { status: record.status, error, refused: None, state, totals: record.totals }
 }
 
-/// What an event tells of that takes its time.
-struct Heard {
-    part: Part,
+/// What a live event says about a span.
+struct SpanEvent {
+    part: SpanKey,
     /// What it is a part of.
-    within: Option<Part>,
+    within: Option<SpanKey>,
     /// Whether it begins here.
     begins: bool,
 }
 
-impl Heard {
+impl SpanEvent {
     fn of(event: &Event) -> Option<Self> {
         let part = |what, id: &String| (event.path.clone(), what, id.clone());
         let (part, within, begins) = match &event.kind {
-            EventKind::ModelCallStarted(ModelCall { id, .. }) => (part(What::Call, id), None, true),
+            EventKind::ModelCallStarted(ModelCall { id, .. }) => (part(SpanKind::Call, id), None, true),
             EventKind::MessageStarted { id, .. } => {
-                (part(What::Message, id), Some(part(What::Call, id)), true)
+                (part(SpanKind::Message, id), Some(part(SpanKind::Call, id)), true)
             }
             EventKind::MessageDelta { id, .. }
             | EventKind::ReasoningDelta { id, .. }
-            | EventKind::MessageRestarted { id, .. } => (part(What::Message, id), None, false),
+            | EventKind::MessageRestarted { id, .. } => (part(SpanKind::Message, id), None, false),
             EventKind::ToolCallStarted { id, message: Some(message), .. } => {
-                (part(What::ToolCall, id), Some(part(What::Message, message)), true)
+                (part(SpanKind::ToolCall, id), Some(part(SpanKind::Message, message)), true)
             }
-            EventKind::ToolCallArguments { id, .. } => (part(What::ToolCall, id), None, false),
-            EventKind::ToolCallExecuting { id } => (part(What::Execution, id), None, true),
+            EventKind::ToolCallArguments { id, .. } => (part(SpanKind::ToolCall, id), None, false),
+            EventKind::ToolCallExecuting { id } => (part(SpanKind::Execution, id), None, true),
             _ => return None,
         };
         Some(Self { part, within, begins })
     }
 
-    fn is_of(event: &Event, part: &Part) -> bool {
-        Self::of(event).is_some_and(|heard| heard.part == *part)
+    fn is_of(event: &Event, part: &SpanKey) -> bool {
+        Self::of(event).is_some_and(|received| received.part == *part)
     }
 }
 
 /// What an event says to be over.
-fn ended_by(event: &Event) -> Option<Part> {
+fn ended_by(event: &Event) -> Option<SpanKey> {
     let part = |what, id: &String| Some((event.path.clone(), what, id.clone()));
     match &event.kind {
-        EventKind::ModelCallEnded { id, .. } => part(What::Call, id),
-        EventKind::MessageEnded { id, .. } => part(What::Message, id),
-        EventKind::ToolCallEnded { id } => part(What::Execution, id),
+        EventKind::ModelCallEnded { id, .. } => part(SpanKind::Call, id),
+        EventKind::MessageEnded { id, .. } => part(SpanKind::Message, id),
+        EventKind::ToolCallEnded { id } => part(SpanKind::Execution, id),
         _ => None,
     }
 }

@@ -1,15 +1,15 @@
-//! How long a run may take, over all the times it is gone on with.
+//! The time limit of a run, over all the times it is resumed.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::prepare::Ready;
+use super::prepare::ReadyRun;
 use crate::Timestamp;
 use crate::scope::Deadline;
 
 /// The time of one run while it is at work.
-pub(super) struct Time {
+pub(super) struct RunClock {
     begun: Instant,
     before: Duration,
     /// When its time is up.
@@ -18,9 +18,9 @@ pub(super) struct Time {
     pub(super) end: Option<Timestamp>,
 }
 
-impl Time {
+impl RunClock {
     /// The time of a run that goes on now.
-    pub(super) fn of<S>(run: &Ready<S>) -> Self {
+    pub(super) fn of<S>(run: &ReadyRun<S>) -> Self {
         let work = run.launch.timeout.map(|limit| (limit.saturating_sub(run.worked), limit));
         let end = run.launch.deadline.map(|end| (end.since(Timestamp::now()), end.since(run.created)));
         let narrowest = work.into_iter().chain(end).min();

@@ -1,47 +1,47 @@
-//! What a run could not wait for: answers, mail, time.
+//! Wait conditions of a suspended run: answers, mail, time.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::Mailbox;
-use crate::store::{AwaitedChannel, Waits};
+use crate::store::{AwaitedChannel, WaitConditions};
 use crate::{Path, Suspension, Timestamp};
 
 /// Something that a suspended run waits for.
 #[derive(Debug, Clone)]
-pub(crate) struct Awaited {
+pub(crate) struct WaitCondition {
     path: Path,
-    what: What,
+    what: ConditionKind,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+enum ConditionKind {
     Answer(Box<PendingQuestion>),
     Mail(String),
     Time(Timestamp),
 }
 
-impl Awaited {
+impl WaitCondition {
     pub(crate) fn answer(question: &PendingQuestion) -> Self {
-        Self { path: question.path.clone(), what: What::Answer(Box::new(question.clone())) }
+        Self { path: question.path.clone(), what: ConditionKind::Answer(Box::new(question.clone())) }
     }
 
     pub(crate) fn mail(path: &Path, channel: &str) -> Self {
-        Self { path: path.clone(), what: What::Mail(channel.to_owned()) }
+        Self { path: path.clone(), what: ConditionKind::Mail(channel.to_owned()) }
     }
 
     pub(crate) fn time(path: &Path, until: Timestamp) -> Self {
-        Self { path: path.clone(), what: What::Time(until) }
+        Self { path: path.clone(), what: ConditionKind::Time(until) }
     }
 }
 
 #[derive(Default)]
-pub(crate) struct Waiting(Mutex<Vec<Awaited>>, Open);
+pub(crate) struct PendingWaits(Mutex<Vec<WaitCondition>>, Open);
 
 /// Questions that were put to somebody and have no answer yet, by where they are asked.
 type Open = Mutex<Vec<(Path, QuestionId)>>;
 
-impl Waiting {
+impl PendingWaits {
     /// A question is put to somebody.
     pub(crate) fn asks(&self, path: &Path, question: &QuestionId) {
         self.open().push((path.clone(), question.clone()));
@@ -61,7 +61,7 @@ impl Waiting {
         self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn add(&self, awaited: Awaited) {
+    pub(crate) fn add(&self, awaited: WaitCondition) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(awaited);
     }
 
@@ -82,32 +82,34 @@ impl Waiting {
     }
 
     /// What the store is told of all of it, given how much of its mail the run has taken.
-    pub(crate) fn waits(&self, mailbox: &Mailbox) -> Waits {
+    pub(crate) fn waits(&self, mailbox: &Mailbox) -> WaitConditions {
         let waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Timestamp::now();
         let times = waiting.iter().filter_map(|awaited| match &awaited.what {
-            What::Answer(question) => question.next_change(now),
-            What::Time(until) => Some(*until),
-            What::Mail(_) => None,
+            ConditionKind::Answer(question) => question.next_change(now),
+            ConditionKind::Time(until) => Some(*until),
+            ConditionKind::Mail(_) => None,
         });
         let until = times.min();
         let channels = waiting.iter().filter_map(|awaited| match &awaited.what {
-            What::Mail(name) => Some(AwaitedChannel { name: name.clone(), after: mailbox.seen(name) }),
+            ConditionKind::Mail(name) => {
+                Some(AwaitedChannel { name: name.clone(), after: mailbox.seen(name) })
+            }
             _ => None,
         });
-        Waits { until, channels: channels.collect() }
+        WaitConditions { until, channels: channels.collect() }
     }
 }
 
 /// One suspension, for whoever is told.
-pub(crate) fn suspension<'a>(waiting: impl Iterator<Item = &'a Awaited>) -> Suspension {
+pub(crate) fn suspension<'a>(waiting: impl Iterator<Item = &'a WaitCondition>) -> Suspension {
     let mut suspension = Suspension::default();
     for awaited in waiting {
         match &awaited.what {
-            What::Answer(question) => suspension.questions.push((**question).clone()),
-            What::Mail(channel) if suspension.channels.contains(channel) => {}
-            What::Mail(channel) => suspension.channels.push(channel.clone()),
-            What::Time(until) => {
+            ConditionKind::Answer(question) => suspension.questions.push((**question).clone()),
+            ConditionKind::Mail(channel) if suspension.channels.contains(channel) => {}
+            ConditionKind::Mail(channel) => suspension.channels.push(channel.clone()),
+            ConditionKind::Time(until) => {
                 suspension.until = Some(suspension.until.map_or(*until, |other| other.min(*until)));
             }
         }

@@ -1,4 +1,4 @@
-//! The thread that looks after runs whose steps may block.
+//! The watchdog thread for runs whose steps may block.
 //!
 //! A timer would not do: the thread that a step blocks may be the very one that drives the timers. There is one watchdog in
 //! a process, made when it is first needed and asleep while there is nothing to look after. It ends with the process; it
@@ -21,7 +21,7 @@ pub(super) fn watch(polls: &Arc<Polls>) {
     watched().push(Arc::downgrade(polls));
     // Where no thread can be had, runs are not looked after; they work all the same.
     let watchdog = WATCHDOG.get_or_init(|| {
-        let spawned = Builder::new().name("convoke-watchdog".to_owned()).spawn(look_after_all);
+        let spawned = Builder::new().name("convoke-watchdog".to_owned()).spawn(watch_all);
         spawned.ok().map(|handle| handle.thread().clone())
     });
     if let Some(watchdog) = watchdog {
@@ -29,7 +29,7 @@ pub(super) fn watch(polls: &Arc<Polls>) {
     }
 }
 
-fn look_after_all() {
+fn watch_all() {
     loop {
         let runs: Vec<Arc<Polls>> = {
             let mut watched = watched();
@@ -39,7 +39,7 @@ fn look_after_all() {
         if runs.is_empty() {
             std::thread::park();
         } else {
-            runs.iter().for_each(|polls| polls.look());
+            runs.iter().for_each(|polls| polls.check());
             drop(runs);
             std::thread::sleep(INTERVAL);
         }

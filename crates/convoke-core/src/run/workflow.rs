@@ -1,4 +1,4 @@
-//! A step with a name and a version, ready to be run.
+//! Workflows: a step with a name and a version, ready to be run.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use crate::step::{Outline, SharedStep, Step};
 use crate::store::{Batch, Launch, NewRun, RunRecord};
 use crate::{Error, Path, RunId};
 
-/// What a workflow works on: plain data that can be stored and read back.
+/// The state of a workflow: plain data that can be stored and read back.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the state of a workflow",
     label = "not plain data that can be stored and read back",
@@ -132,7 +132,7 @@ impl<S: State> Workflow<S> {
         &self.name
     }
 
-    /// What it is made of.
+    /// Returns the structure of its steps.
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.root.outline()

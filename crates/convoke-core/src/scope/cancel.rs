@@ -21,7 +21,7 @@ use crate::run::WhenDropped;
 pub struct Canceller(Arc<Cancel>);
 
 impl Canceller {
-    /// Nothing is cancelled yet.
+    /// A canceller that has not cancelled anything.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -32,7 +32,7 @@ impl Canceller {
         self.0.cancel(reason);
     }
 
-    /// Whether it was ended.
+    /// Returns whether it was ended.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.token.is_cancelled()

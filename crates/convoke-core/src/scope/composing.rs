@@ -1,4 +1,4 @@
-//! What a step that runs other steps needs beyond what every step does.
+//! The scope's interface for composite steps.
 
 use std::ops::Deref;
 
@@ -11,17 +11,17 @@ use super::Scope;
 /// keeping to these: places are taken in a fixed order, children are run by [`Scope::run`] or by [`open`](Self::open) and
 /// [`enter`](Self::enter), and what depends on timing is a [`decision`](Self::decision).
 #[derive(Clone, Copy)]
-pub struct Composing<'a>(pub(crate) &'a Scope);
+pub struct ComposingScope<'a>(pub(crate) &'a Scope);
 
 impl Scope {
     /// The same scope, for a step that runs other steps.
     #[must_use]
-    pub fn composing(&self) -> Composing<'_> {
-        Composing(self)
+    pub fn composing(&self) -> ComposingScope<'_> {
+        ComposingScope(self)
     }
 }
 
-impl Deref for Composing<'_> {
+impl Deref for ComposingScope<'_> {
     type Target = Scope;
 
     fn deref(&self) -> &Scope {
@@ -29,8 +29,8 @@ impl Deref for Composing<'_> {
     }
 }
 
-impl std::fmt::Debug for Composing<'_> {
+impl std::fmt::Debug for ComposingScope<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("Composing").field(self.0).finish()
+        formatter.debug_tuple("ComposingScope").field(self.0).finish()
     }
 }

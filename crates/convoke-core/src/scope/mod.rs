@@ -1,4 +1,4 @@
-//! What a step is given: its place in the run, and the only door to the world.
+//! The scope: a step's position in the run, and its only access to the world.
 //!
 //! A scope knows its [`Path`], the settings, the time left, the budget and whether somebody cancelled. A child scope has
 //! what its parent has or less, never more. Effects are methods of the scope (`model`, `tool`, `ask`, `sleep`, `now`,
@@ -9,9 +9,9 @@
 
 mod cancel;
 mod composing;
+mod labels;
 mod lane;
 mod leaf_replay;
-mod learnt;
 mod node;
 mod settings;
 mod supervise;
@@ -26,19 +26,19 @@ use serde::Serialize;
 
 pub(crate) use cancel::Cancel;
 pub use cancel::Canceller;
-pub use composing::Composing;
+pub use composing::ComposingScope;
+pub(crate) use labels::ScopeLabels;
 pub use lane::Lane;
 pub(crate) use leaf_replay::LeafReplay;
-pub(crate) use learnt::Learnt;
-pub use node::Place;
+pub use node::ReservedScope;
 pub(crate) use node::{Child, Deadline, Node};
 pub use settings::{FailurePolicy, Recovery, Settings, StepFailure};
 pub use tap::Tap;
 pub(crate) use work_clock::{Pause, WorkClock};
 
-use crate::budget::{Charge, Exhausted, Resource};
-use crate::event::{EventKind, Position, Told};
-use crate::intercept::Around;
+use crate::budget::{BudgetExhausted, Charge, Resource};
+use crate::event::{Emission, EventKind, Position};
+use crate::intercept::InterceptorStack;
 use crate::model::AbsentModel;
 use crate::{Error, Model, Path, RunId};
 
@@ -47,7 +47,7 @@ use crate::{Error, Model, Path, RunId};
 pub struct Scope {
     pub(crate) node: Arc<Node>,
     /// Who is told about the effects that are performed in here.
-    pub(crate) around: Option<Arc<Around>>,
+    pub(crate) around: Option<Arc<InterceptorStack>>,
 }
 
 impl Scope {
@@ -56,7 +56,7 @@ impl Scope {
         Self { node: Arc::new(node), around }
     }
 
-    /// Where in the run this is.
+    /// Returns the position in the run.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.node.path()
@@ -74,7 +74,7 @@ impl Scope {
         &self.node.settings
     }
 
-    /// Whether the run is only told again: every effect answers from the journal, and nothing reaches the world.
+    /// Returns whether the run is only told again: every effect answers from the journal, and nothing reaches the world.
     #[must_use]
     pub fn is_replay(&self) -> bool {
         self.node.run.is_replay()
@@ -102,7 +102,7 @@ impl Scope {
         Self { node: Arc::new(self.node.child(child)), around: self.around.clone() }
     }
 
-    /// Whether to go on: nobody cancelled and there is time left.
+    /// Checks whether to go on: nobody cancelled and there is time left.
     ///
     /// # Errors
     /// [`Error::Cancelled`] or [`Error::TimedOut`].
@@ -114,10 +114,10 @@ impl Scope {
         }
     }
 
-    /// Whether anybody listens to events. Saves making those that nobody hears.
+    /// Returns whether anybody listens to events. Saves making those that nobody hears.
     #[must_use]
-    pub fn is_heard(&self) -> bool {
-        self.node.run.events.is_heard() || self.node.tap.is_some()
+    pub fn has_listeners(&self) -> bool {
+        self.node.run.events.has_listeners() || self.node.tap.is_some()
     }
 
     /// Time does not count against a tool's limit while somebody else is waited for.
@@ -131,36 +131,36 @@ impl Scope {
     }
 
     pub(crate) async fn emit_as(&self, kind: EventKind, replayed: bool) {
-        if self.may_tell() {
-            let kind = self.heard_event(kind);
-            self.tell(self.path(), kind, replayed).await;
+        if self.may_emit() {
+            let kind = self.screened_event(kind);
+            self.emit_at(self.path(), kind, replayed).await;
         }
     }
 
     /// Reports something that its end will supersede: it has no place in the account of the run.
     pub(crate) async fn emit_in_passing(&self, kind: EventKind) {
-        if self.may_tell() {
-            let _telling = self.node.replay.get().map(|replay| replay.telling());
+        if self.may_emit() {
+            let _emitting = self.node.replay.get().map(|replay| replay.emitting());
             if let Some(tap) = &self.node.tap {
-                tap.hear(self.path(), &kind);
+                tap.record(self.path(), &kind);
             }
-            self.node.run.events.emit(Told::now(self.path(), kind), self.node.clock.as_deref()).await;
+            self.node.run.events.emit(Emission::now(self.path(), kind), self.node.clock.as_deref()).await;
         }
     }
 
     /// Whether somebody listens, and what is told from here does not come too late.
-    fn may_tell(&self) -> bool {
-        self.is_heard() && !self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed))
+    fn may_emit(&self) -> bool {
+        self.has_listeners() && !self.node.ancestry().any(|node| node.ended.load(Ordering::Relaxed))
     }
 
-    pub(crate) async fn tell(&self, path: &Path, kind: EventKind, replayed: bool) {
-        let _telling = self.node.replay.get().map(|replay| replay.telling());
+    pub(crate) async fn emit_at(&self, path: &Path, kind: EventKind, replayed: bool) {
+        let _emitting = self.node.replay.get().map(|replay| replay.emitting());
         if let Some(tap) = &self.node.tap {
-            tap.hear(path, &kind);
+            tap.record(path, &kind);
         }
         let position = Some(Position::new(self.node.tick(), path.clone()));
-        let told = Told { path, position, replayed, kind };
-        self.node.run.events.emit(told, self.node.clock.as_deref()).await;
+        let emission = Emission { path, position, replayed, kind };
+        self.node.run.events.emit(emission, self.node.clock.as_deref()).await;
     }
 
     /// Tells listeners about the state: whole the first time, then what changed (computed, as RFC 6902).
@@ -168,25 +168,25 @@ impl Scope {
     /// # Errors
     /// If the state cannot be written as JSON without loss.
     pub async fn publish<S: Serialize + 'static>(&self, state: &S) -> Result<(), Error> {
-        if !self.may_tell() {
+        if !self.may_emit() {
             return Ok(());
         }
-        let _telling = self.node.replay.get().map(|replay| replay.telling());
+        let _emitting = self.node.replay.get().map(|replay| replay.emitting());
         let current = crate::json::to_value(state)?;
         let events = &self.node.run.events;
         // Listeners know what has its place in the stream, and nothing else: a step may be dropped while it waits for one.
         let place = events.place(self.node.clock.as_deref()).await;
         self.node.run.published.update::<S>(self.node.state_path(), current, |kind| {
             if let Some(tap) = &self.node.tap {
-                tap.hear(self.path(), &kind);
+                tap.record(self.path(), &kind);
             }
             let (path, position) = (self.path(), Some(Position::new(self.node.tick(), self.path().clone())));
-            events.deliver(Told { path, position, replayed: false, kind }, place);
+            events.deliver(Emission { path, position, replayed: false, kind }, place);
         });
         Ok(())
     }
 
-    /// How much of something the budgets in force still allow, if that is limited. Money is in millionths of a dollar. What
+    /// Returns how much of something the budgets in force still allow, if that is limited. Money is in millionths of a dollar. What
     /// is only set aside for calls under way counts as still there.
     #[must_use]
     pub fn remaining(&self, resource: &Resource) -> Option<u64> {
@@ -194,13 +194,13 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// The place of a scope below this one that is opened later. Places are numbered in the order they are taken, so
     /// what starts whenever it can still has the same path every time.
-    pub fn place(&self, name: &str) -> Place {
+    pub fn place(&self, name: &str) -> ReservedScope {
         let name = self.node.name_of(name);
         let taken = self.node.moment();
-        Place { name: name.into(), repetition: self.node.count_child(name), taken }
+        ReservedScope { name: name.into(), repetition: self.node.count_child(name), taken }
     }
 
     /// A scope below this one whose events are collected, besides whoever listens to the run.
@@ -224,12 +224,12 @@ impl Composing<'_> {
 
     /// Reports that a failed step below this scope does no harm: its parent goes on.
     pub async fn emit_skipped(&self, step: &Path, error: &Error) {
-        if self.is_heard() {
-            self.tell(step, EventKind::StepSkipped { error: error.to_string() }, false).await;
+        if self.has_listeners() {
+            self.emit_at(step, EventKind::StepSkipped { error: error.to_string() }, false).await;
         }
     }
 
-    /// What to do about a failed child: what the run's policy says, asked once per failure.
+    /// Decides about a failed child: what the run's policy says, asked once per failure.
     ///
     /// Stops, and limits set further out, always fail.
     #[must_use]
@@ -281,7 +281,7 @@ impl Composing<'_> {
     /// A limit of the budgets in force of which nothing is left, the innermost first. Limits on calls of a single tool do
     /// not count: without it one can still go on.
     #[must_use]
-    pub fn used_up(&self) -> Option<Exhausted> {
+    pub fn used_up(&self) -> Option<BudgetExhausted> {
         self.node.budget.as_ref()?.used_up()
     }
 }

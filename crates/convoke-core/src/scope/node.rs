@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use super::cancel::Cancel;
 use super::tap::Tap;
 use super::work_clock::WorkClock;
-use super::{LeafReplay, Learnt, Settings};
+use super::{LeafReplay, ScopeLabels, Settings};
 use crate::Path;
 use crate::budget::{Budget, Limits};
 use crate::error::TimedOut;
-use crate::event::Moment;
+use crate::event::LogicalTime;
 use crate::run::Run;
 
 pub(crate) struct Node {
@@ -54,14 +54,14 @@ pub(crate) struct Node {
     pub(crate) suspended: AtomicBool,
     /// Set if nothing new may happen here: the first time, the step was dropped for lack of time.
     pub(crate) replay: OnceLock<Arc<LeafReplay>>,
-    /// How far logical time has come here, as the number of a [`Moment`].
+    /// How far logical time has come here, as the number of a [`LogicalTime`].
     moment: AtomicU64,
     /// A step runs in this very scope; others are part of one.
     pub(crate) entered: AtomicBool,
     /// What a call of a tool leaves with its outcome.
     pub(crate) note: OnceLock<Box<serde_json::Value>>,
     /// What is known of where things came from that are known here.
-    pub(crate) learnt: Learnt,
+    pub(crate) learnt: ScopeLabels,
 }
 
 /// When a scope's time is up, and whose limit it is.
@@ -82,11 +82,11 @@ impl Deadline {
 /// The place of a scope that is opened later: its number is taken, its time has not begun.
 #[derive(Debug, Clone)]
 #[must_use = "a place is for opening a scope in it"]
-pub struct Place {
+pub struct ReservedScope {
     pub(crate) name: Box<str>,
     pub(crate) repetition: u32,
     /// When it was taken: what is opened here later follows from nothing that has happened since.
-    pub(crate) taken: Moment,
+    pub(crate) taken: LogicalTime,
 }
 
 /// What distinguishes a child from its parent; everything else is inherited.
@@ -108,7 +108,7 @@ pub(crate) struct Child<'a> {
     /// Where keys are derived from, if that is not its own path.
     pub(crate) key_path: Option<Path>,
     /// When its logical time begins; `None`: now.
-    pub(crate) since: Option<Moment>,
+    pub(crate) since: Option<LogicalTime>,
 }
 
 impl<'a> Child<'a> {
@@ -129,7 +129,7 @@ impl<'a> Child<'a> {
         }
     }
 
-    pub(crate) fn at(place: &'a Place) -> Self {
+    pub(crate) fn at(place: &'a ReservedScope) -> Self {
         Self { repetition: Some(place.repetition), since: Some(place.taken), ..Self::named(&place.name) }
     }
 }
@@ -168,7 +168,7 @@ impl Node {
             moment: AtomicU64::new(0),
             entered: AtomicBool::new(false),
             note: OnceLock::new(),
-            learnt: Learnt::default(),
+            learnt: ScopeLabels::default(),
         }
     }
 
@@ -217,7 +217,7 @@ impl Node {
             moment: AtomicU64::new(child.since.unwrap_or_else(|| self.moment()).number()),
             entered: AtomicBool::new(false),
             note: OnceLock::new(),
-            learnt: Learnt::default(),
+            learnt: ScopeLabels::default(),
         }
     }
 
@@ -252,13 +252,13 @@ impl Node {
     }
 
     /// How far logical time has come here.
-    pub(crate) fn moment(&self) -> Moment {
-        Moment::from_number(self.moment.load(Ordering::Relaxed))
+    pub(crate) fn moment(&self) -> LogicalTime {
+        LogicalTime::from_number(self.moment.load(Ordering::Relaxed))
     }
 
     /// Something here follows from what has happened up to a moment. So does everything of the step that this is part of; what
     /// runs beside it is not concerned before it is over.
-    pub(crate) fn reach(&self, moment: Moment) {
+    pub(crate) fn reach(&self, moment: LogicalTime) {
         for node in self.ancestry() {
             node.moment.fetch_max(moment.number(), Ordering::Relaxed);
             if node.entered.load(Ordering::Relaxed) {
@@ -268,13 +268,13 @@ impl Node {
     }
 
     /// The next moment: something is told.
-    pub(crate) fn tick(&self) -> Moment {
+    pub(crate) fn tick(&self) -> LogicalTime {
         self.skip(1)
     }
 
     /// Lets as many moments pass as it takes to tell so much.
-    pub(crate) fn skip(&self, ticks: u64) -> Moment {
-        let moment = Moment::from_number(self.moment().number() + ticks);
+    pub(crate) fn skip(&self, ticks: u64) -> LogicalTime {
+        let moment = LogicalTime::from_number(self.moment().number() + ticks);
         self.reach(moment);
         moment
     }

@@ -1,4 +1,4 @@
-//! What a scope passes on to the scopes below it.
+//! Settings that a scope passes on to the scopes below it.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct StepFailure<'a> {
     pub error: &'a Error,
 }
 
-/// What to do about a failed step.
+/// The decision about a failed step.
 #[derive(Debug, Clone)]
 pub enum Recovery {
     /// The parent fails with the same error.

@@ -1,4 +1,4 @@
-//! The one way a step is run.
+//! Supervised execution of a step: events, time limits, panics, questions.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt;
 
-use super::{Canceller, Child, Composing, Place, Scope};
+use super::{Canceller, Child, ComposingScope, ReservedScope, Scope};
 use crate::Error;
-use crate::effect::Reached;
+use crate::effect::LeafProgress;
 use crate::event::{EventKind, StepEnd};
 use crate::run::{Polled, WhenDropped};
 use crate::step::{Nature, Step};
@@ -33,10 +33,10 @@ impl Scope {
     /// it, and must find the same when the run is resumed.
     fn admitted(&self, child: Child<'_>) -> Result<Self, Error> {
         let child = self.narrowed(child);
-        if let Some(fate) = child.recorded_fate(Reached::Nothing) {
-            return Err(fate);
+        if let Some(stop) = child.recorded_stop(LeafProgress::Nothing) {
+            return Err(stop);
         }
-        self.check().inspect_err(|stop| child.record_fate(Reached::Nothing, stop))?;
+        self.check().inspect_err(|stop| child.record_stop(LeafProgress::Nothing, stop))?;
         Ok(child)
     }
 
@@ -65,8 +65,8 @@ impl Scope {
         match step.nature() {
             Nature::Composite => self.catching(step, state).await,
             Nature::Leaf => {
-                if let Some(fate) = self.recorded_fate(Reached::Middle) {
-                    return self.replay_leaf(step, state, fate).await;
+                if let Some(stop) = self.recorded_stop(LeafProgress::Middle) {
+                    return self.replay_leaf(step, state, stop).await;
                 }
                 let work = self.catching(step, state);
                 tokio::pin!(work);
@@ -81,7 +81,7 @@ impl Scope {
                     biased;
                     result = work => result,
                     () = tokio::task::yield_now() => {
-                        self.record_fate(Reached::Middle, &stop);
+                        self.record_stop(LeafProgress::Middle, &stop);
                         Err(stop)
                     }
                 }
@@ -94,7 +94,7 @@ impl Scope {
     ///
     /// However long the recorded ones take, it is given that time: no clock decides. What it does to its state after the last of them
     /// is undefined, as it was the first time: it depended on the moment.
-    async fn replay_leaf<S, T>(&self, step: &T, state: &mut S, fate: Error) -> Result<(), Error>
+    async fn replay_leaf<S, T>(&self, step: &T, state: &mut S, stop: Error) -> Result<(), Error>
     where
         S: Send,
         T: Step<S> + ?Sized,
@@ -104,10 +104,10 @@ impl Scope {
             biased;
             result = self.catching(step, state) => match result {
                 Err(stop) if stop.is_stop() && !matches!(stop, Error::NotRecorded { .. }) => Err(stop),
-                _ => Err(fate),
+                _ => Err(stop),
             },
             cancelled = self.node.cancel.cancelled() => Err(cancelled),
-            () = replay.over() => Err(fate),
+            () = replay.over() => Err(stop),
         }
     }
 
@@ -168,7 +168,7 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// Runs a step in this very scope, as a part of the step that has it: without a path and without events of its own. For a step
     /// that is written in terms of another.
     ///
@@ -200,7 +200,7 @@ impl Composing<'_> {
     ///
     /// # Errors
     /// If the run was cancelled or is out of time, in which case the branch must not begin.
-    pub fn open_branch<S, T>(&self, place: &Place, step: &T) -> Result<(Scope, Canceller), Error>
+    pub fn open_branch<S, T>(&self, place: &ReservedScope, step: &T) -> Result<(Scope, Canceller), Error>
     where
         T: Step<S> + ?Sized,
     {
@@ -244,18 +244,18 @@ impl Composing<'_> {
     {
         self.node.entered.store(true, Ordering::Relaxed);
         self.node.learnt.gather();
-        if self.node.run.events.tells_all() {
+        if self.node.run.events.gives_full_account() {
             // Nothing is waited for in an account of the past; others must have their turn all the same.
             tokio::task::consume_budget().await;
         }
-        if self.is_heard() {
+        if self.has_listeners() {
             self.emit(EventKind::StepStarted { kind: step.kind().to_owned() }).await;
         }
         let result = self.supervise(step, state).await;
         let result = self.not_forgetting_questions(step.nature(), result);
         // A run that is told as far as it has come has not come to the end of this step.
         let is_over = !matches!(&result, Err(error) if matches!(error.root(), Error::NotRecorded { .. }));
-        if is_over && self.is_heard() {
+        if is_over && self.has_listeners() {
             self.emit(EventKind::StepEnded(step_end(&result))).await;
         }
         self.node.ended.store(true, Ordering::Relaxed);

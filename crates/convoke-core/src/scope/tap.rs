@@ -1,4 +1,4 @@
-//! Listening to a part of a run.
+//! Event taps on a part of a run.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,25 +11,25 @@ pub struct Tap(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    heard: Mutex<Vec<(Path, EventKind)>>,
+    events: Mutex<Vec<(Path, EventKind)>>,
     outer: Option<Tap>,
 }
 
 impl Tap {
     pub(super) fn within(outer: Option<&Tap>) -> Self {
-        Self(Arc::new(Inner { heard: Mutex::default(), outer: outer.cloned() }))
+        Self(Arc::new(Inner { events: Mutex::default(), outer: outer.cloned() }))
     }
 
-    pub(super) fn hear(&self, path: &Path, kind: &EventKind) {
+    pub(super) fn record(&self, path: &Path, kind: &EventKind) {
         for tap in std::iter::successors(Some(self), |tap| tap.0.outer.as_ref()) {
-            tap.0.heard.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), kind.clone()));
+            tap.0.events.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), kind.clone()));
         }
     }
 
-    /// What was heard so far, in order, and forgets it.
+    /// Takes the events collected so far, in order.
     #[must_use]
     pub fn take(&self) -> Vec<(Path, EventKind)> {
-        std::mem::take(&mut self.0.heard.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.events.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

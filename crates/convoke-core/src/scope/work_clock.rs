@@ -1,4 +1,4 @@
-//! Time that counts only while there is work.
+//! A clock that runs only while there is work.
 //!
 //! The limit of a tool call is there to end what hangs. Nothing hangs while a person thinks about a question or a slow
 //! reader catches up with the events, so that time does not count against it. Limits that somebody set on a step or a run

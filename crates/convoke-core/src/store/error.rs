@@ -1,9 +1,9 @@
-//! What can go wrong with a store.
+//! Errors of stores.
 
 use super::RunStatus;
 use crate::{Answer, RunId};
 
-/// Why a store could not do what it was asked.
+/// An error of a store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -88,7 +88,7 @@ pub enum StoreError {
     },
     /// The answer does not fit the question.
     #[error(transparent)]
-    Unfit(#[from] crate::ask::UnfitAnswer),
+    Unfit(#[from] crate::ask::InvalidAnswer),
     /// The store was written by a newer Convoke.
     #[error(
         "{store} has schema version {found}, this Convoke understands up to {supported}: upgrade Convoke; the store was not touched"

@@ -1,11 +1,11 @@
-//! Runs that go on without end, a generation at a time.
+//! Generations of runs that continue without end, as stores keep them.
 //!
 //! A run that continues keeps its id and everything it did. Its record has the state it continues with in the place of the one
 //! before, and says at which entry of its journal the current generation begins: whoever goes on with it reads from there.
 
 use bytes::Bytes;
 
-/// Which generation a run is in.
+/// The generation a run is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generation {
     /// How often the run has continued: 0 for one that never did.
@@ -23,7 +23,7 @@ impl Default for Generation {
     }
 }
 
-/// What a run continues with.
+/// The next generation of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextGeneration {
     /// Which generation it is.

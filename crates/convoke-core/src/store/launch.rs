@@ -1,4 +1,4 @@
-//! What a run is started with, beside its state.
+//! Launch parameters of a run, beside its state.
 //!
 //! It is in the run's record from the first moment, so whoever has the store can go on with the run as its starter would: within
 //! the same limits, under the same labels. It must never hold a secret: records are read by whoever may read the store.
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::budget::Limits;
 use crate::{RunId, Timestamp};
 
-/// What a run is started with, beside its state.
+/// The launch parameters of a run, beside its state.
 ///
 /// ```
 /// use std::time::Duration;
@@ -111,7 +111,7 @@ impl Launch {
         self
     }
 
-    /// Whether it says nothing.
+    /// Returns whether it says nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -1,4 +1,4 @@
-//! What runs are sent, and what they wait for.
+//! Mail to runs, and what suspended runs wait for.
 //!
 //! Mail is kept in the order it came, whether or not anybody waits for it yet, and stays when it was received: which of it a run
 //! has taken follows from the run's journal alone. An answer to a question is mail on a channel of its own, and so is the wish to
@@ -24,7 +24,7 @@ const LONGEST_CHANNEL: usize = 200;
 /// The most that is sent at once, in bytes.
 const LARGEST: usize = 16 << 20;
 
-/// Something to be sent to a run.
+/// Mail to be sent to a run.
 ///
 /// ```
 /// use convoke_core::store::NewMail;
@@ -49,7 +49,7 @@ pub struct NewMail {
 }
 
 impl NewMail {
-    /// Something that can be written as JSON.
+    /// Mail with a payload that can be written as JSON.
     ///
     /// # Errors
     /// If it cannot, or if no channel can have this name.
@@ -110,14 +110,14 @@ impl NewMail {
         serde_json::from_value(serde_json::Value::from(id)).ok()
     }
 
-    /// Whether it is the wish that the run ends.
+    /// Returns whether it is a request to cancel the run.
     #[must_use]
     pub fn is_cancel(&self) -> bool {
         self.channel == CANCEL_CHANNEL
     }
 }
 
-/// Something that was sent to a run.
+/// Mail that was sent to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
     /// Its number in the store: what came later has a higher one.
@@ -133,7 +133,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// What it says.
+    /// Decodes the payload.
     ///
     /// # Errors
     /// If it says something of another kind.
@@ -142,18 +142,18 @@ impl Mail {
     }
 }
 
-/// What became of mail that was sent.
+/// The receipt for mail that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Posted {
+pub struct PostReceipt {
     /// Its number; that of the earlier one if there was one with the same key.
     pub number: u64,
     /// Whether it is kept. If not, there was one with the same key.
     pub is_new: bool,
 }
 
-/// What a suspended run waits for.
+/// The conditions a suspended run waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Waits {
+pub struct WaitConditions {
     /// It can go on at this time, whatever else happens.
     pub until: Option<Timestamp>,
     /// It can go on when there is mail on one of these channels, other than what it has taken.
@@ -171,7 +171,7 @@ pub struct AwaitedChannel {
 
 /// A run that can go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Due {
+pub struct DueRun {
     /// The run.
     pub run: RunId,
     /// Since when, or from when on.

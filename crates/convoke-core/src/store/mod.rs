@@ -1,4 +1,4 @@
-//! Where runs are kept.
+//! The store trait: where runs are kept.
 //!
 //! A [`Store`] holds, for every run: its record, its journal, the content its journal refers to, the questions
 //! it waits on, and the mail it was sent. It must be atomic (a [`Batch`] is written whole or not at all), ordered (entries are numbered without
@@ -21,7 +21,9 @@ use futures_util::stream::BoxStream;
 pub use generation::{Generation, NextGeneration};
 pub use launch::Launch;
 pub(crate) use mail::must_be_channel;
-pub use mail::{AwaitedChannel, CANCEL_CHANNEL, Due, Mail, NewMail, Posted, Waits, reply_channel};
+pub use mail::{
+    AwaitedChannel, CANCEL_CHANNEL, DueRun, Mail, NewMail, PostReceipt, WaitConditions, reply_channel,
+};
 pub use read::read_entries;
 pub(crate) use read::{read_entries_from, read_more};
 pub use record::{
@@ -92,7 +94,7 @@ pub trait Store: Send + Sync + 'static {
     ///
     /// What [answers](NewMail::reply) an open question must fit it, and is refused with [`StoreError::Answered`] if those before
     /// it, or time, have settled the question. A run that is completed takes nothing: [`StoreError::Over`].
-    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>>;
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<PostReceipt, StoreError>>;
 
     /// What a run was sent on a channel, numbered higher than `after`, in order, at most `limit`.
     fn mail<'a>(
@@ -106,7 +108,7 @@ pub trait Store: Send + Sync + 'static {
     /// Runs that can go on by a time and that nobody holds, the earliest first, at most `limit`: suspended ones, when what they
     /// [wait](Waits) for has come, or their question is settled, or the time is there; and those that are said to be running, because
     /// whoever worked on them is gone.
-    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>>;
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>>;
 
     /// Says something whenever it is worth looking again: at one run's mail, or at what is [due](Self::due). Whoever else writes
     /// to the store, also from another process, is noticed within about a second. What happens between two looks is one.

@@ -1,4 +1,4 @@
-//! Reading a whole journal, a part at a time.
+//! Reads a whole journal in parts.
 
 use futures_util::future::try_join_all;
 
@@ -10,7 +10,7 @@ const PAGE: usize = 4_096;
 /// How many pages of a long journal are read side by side.
 const PAGES: usize = 3;
 
-/// All entries of a run, in order.
+/// Reads all entries of a run, in order.
 ///
 /// # Errors
 /// Failures of the store.

@@ -1,4 +1,4 @@
-//! What a store keeps of runs, and what it is told.
+//! Run records, leases, batches and queries of a store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Generation, Launch, NextGeneration, StoreError, Waits};
+use super::{Generation, Launch, NextGeneration, StoreError, WaitConditions};
 use crate::ask::{PendingQuestion, QuestionId};
 use crate::journal::{Blob, Entry};
 use crate::message::{Money, Usage};
 use crate::{RunId, Timestamp};
 
-/// What a run begins with.
+/// A run to be created.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRun {
     /// Its id.
@@ -35,7 +35,7 @@ pub struct NewRun {
     pub past: Batch,
 }
 
-/// Where a run branched off another.
+/// The point where a run was forked off another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkPoint {
     /// The other run.
@@ -44,7 +44,7 @@ pub struct ForkPoint {
     pub at: u64,
 }
 
-/// What to do about a run that somebody else is working on.
+/// The treatment of a run that somebody else is working on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnBusy {
@@ -79,7 +79,7 @@ impl Lease {
     }
 }
 
-/// Things that are written together or not at all.
+/// A batch of writes that are made together or not at all.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Batch {
     /// Entries, numbered without a gap after those already there.
@@ -115,10 +115,10 @@ pub struct RunChange {
     /// How long it has been at work so far.
     pub worked: Duration,
     /// What it waits for, if it is suspended, beside answers to its questions.
-    pub waits: Waits,
+    pub waits: WaitConditions,
 }
 
-/// What a run has used.
+/// The usage totals of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Model calls.
@@ -155,7 +155,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -216,7 +216,7 @@ impl RunStatus {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
-    /// Whether the run is over: neither running nor waiting.
+    /// Returns whether the run is over: neither running nor waiting.
     #[must_use]
     pub const fn is_final(self) -> bool {
         !matches!(self, Self::Running | Self::Suspended)
@@ -229,7 +229,7 @@ impl std::fmt::Display for RunStatus {
     }
 }
 
-/// What the store knows about a run.
+/// The record of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRecord {
     /// Its id.
@@ -275,7 +275,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// Whether the entry with this number and time is from the past of the run this one branched off from. Entries keep
+    /// Returns whether the entry with this number and time is from the past of the run this one branched off from. Entries keep
     /// their times when they are copied, but not always their numbers: calls that were under way at the fork are left out.
     #[must_use]
     pub fn has_inherited(&self, seq: u64, at: Timestamp) -> bool {
@@ -283,7 +283,7 @@ impl RunRecord {
     }
 }
 
-/// Which runs to list.
+/// A query for runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunQuery {
     /// Only runs of this workflow.
@@ -302,7 +302,7 @@ pub struct RunQuery {
     pub limit: Option<usize>,
 }
 
-/// Which finished runs to keep. A run is deleted when every limit that is set says so: older than the age, and beyond the
+/// The retention rule for finished runs. A run is deleted when every limit that is set says so: older than the age, and beyond the
 /// newest ones. Without any limit all are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Retention {

@@ -1,4 +1,4 @@
-//! The promise that something will be durable.
+//! Tickets: promises that a batch will be durable.
 
 use std::future::Future;
 use std::pin::Pin;

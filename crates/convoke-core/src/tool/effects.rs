@@ -1,8 +1,8 @@
-//! What tools declare about themselves.
+//! Side effects and accesses that tools declare.
 
 use serde::{Deserialize, Serialize};
 
-/// One thing a tool may do to the world.
+/// A side effect that a tool may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolEffect {
@@ -33,7 +33,7 @@ pub enum ToolEffect {
 pub struct ToolEffects(u8);
 
 impl ToolEffects {
-    /// Nothing at all: a pure function.
+    /// No side effects: a pure function.
     pub const NONE: Self = Self(0);
 
     const ALL: [ToolEffect; 5] = [
@@ -44,25 +44,25 @@ impl ToolEffects {
         ToolEffect::Irreversible,
     ];
 
-    /// Whether this is among them.
+    /// Returns whether this is among them.
     #[must_use]
     pub const fn contains(self, effect: ToolEffect) -> bool {
         self.0 & (1 << effect as u8) != 0
     }
 
-    /// These, and this one.
+    /// Adds an effect.
     #[must_use]
     pub const fn and(self, effect: ToolEffect) -> Self {
         Self(self.0 | (1 << effect as u8))
     }
 
-    /// Whether anything could be different afterwards. Talking to the network counts: nobody knows what is out there.
+    /// Returns whether anything could be different afterwards. Talking to the network counts: nobody knows what is out there.
     #[must_use]
     pub const fn changes_the_world(self) -> bool {
         self.0 & !(1 << ToolEffect::Reads as u8) != 0
     }
 
-    /// What a call is taken to touch when nobody says more precisely.
+    /// Returns what a call is taken to touch when nobody says more precisely.
     #[must_use]
     pub fn default_accesses(self) -> Vec<Access> {
         let everything = |mode| vec![Access { resource: "*".to_owned(), mode }];
@@ -109,7 +109,7 @@ impl From<ToolEffects> for Vec<ToolEffect> {
     }
 }
 
-/// One thing a call touches.
+/// A resource that a call touches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     /// Its name: a path, an account; `folder/**` for a folder and everything beneath it, `*` for everything.
@@ -118,7 +118,7 @@ pub struct Access {
     pub mode: AccessMode,
 }
 
-/// How a call touches something.
+/// The mode of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessMode {
     /// It only looks.
@@ -140,7 +140,7 @@ impl Access {
         Self { resource: resource.into(), mode: AccessMode::Write }
     }
 
-    /// Whether the two may not happen at once.
+    /// Returns whether the two may not happen at once.
     ///
     /// ```
     /// use convoke_core::Access;

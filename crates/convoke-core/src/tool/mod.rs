@@ -21,7 +21,7 @@ pub use toolset::{DuplicateTool, Toolset};
 use crate::step::BoxFuture;
 use crate::{Error, IdempotencyKey, Scope};
 
-/// Something a model can have done.
+/// A tool that a model can call.
 pub trait Tool: Send + Sync {
     /// What it is called, what it takes and what it does to the world.
     fn spec(&self) -> &ToolSpec;
@@ -55,9 +55,9 @@ pub trait Tool: Send + Sync {
         key: &'a IdempotencyKey,
         arguments: &'a Value,
         before: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
         let _ = (key, arguments, before);
-        Box::pin(async { Ok(Reconciled::Unknown) })
+        Box::pin(async { Ok(Reconciliation::Unknown) })
     }
 
     /// Whether a call that asks a person about this, in its own scope, has done nothing as long as there is no answer. One that
@@ -99,9 +99,9 @@ pub struct Invocation<'a> {
     pub prepared: &'a Preparation,
 }
 
-/// What became of an interrupted call.
+/// The reconciliation of an interrupted call: what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reconciled {
+pub enum Reconciliation {
     /// It took effect and gave this.
     Done(String),
     /// It did not take effect; it may be made again.

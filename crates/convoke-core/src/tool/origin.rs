@@ -1,10 +1,10 @@
-//! Where a tool's result comes from.
+//! Origins of tool results.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Where what a tool gives back comes from: who could have written it.
+/// The origin of a tool's result: who could have written it.
 ///
 /// It follows from the tool and its arguments, so whoever labels or judges results can do so for a call that is made and
 /// for one that the journal answers alike.

@@ -1,4 +1,4 @@
-//! What a tool makes ready for a call before the call counts as begun.
+//! Preparation of a tool call, before the call counts as begun.
 
 use std::any::Any;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// What a call has before it is written down as begun: its turn, and what things were like.
+/// The preparation of a call, before it is written down as begun: its turn, and what things were like.
 #[derive(Clone, Default)]
 pub struct Preparation {
     held: Option<Arc<dyn Any + Send + Sync>>,
@@ -29,13 +29,13 @@ impl Preparation {
         self
     }
 
-    /// What is held, if it is of this type.
+    /// Returns what is held, if it is of this type.
     #[must_use]
     pub fn held<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.held.as_ref()?.downcast_ref()
     }
 
-    /// What is kept with the call.
+    /// Returns what is kept with the call.
     #[must_use]
     pub fn before(&self) -> Option<&Value> {
         self.before.as_ref()

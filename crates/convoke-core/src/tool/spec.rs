@@ -1,4 +1,4 @@
-//! A tool's description.
+//! Tool specifications.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::ToolEffects;
 
-/// What the model is told about a tool.
+/// The description of a tool for models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolDefinition {
     /// Its name.
@@ -18,7 +18,7 @@ pub struct ToolDefinition {
     pub parameters: Value,
 }
 
-/// What the kernel is told about a tool.
+/// The description of a tool for the kernel.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -40,7 +40,7 @@ pub struct ToolSpec {
     pub keeps: bool,
 }
 
-/// How long a call may take.
+/// The time limit of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
     /// This long.
@@ -55,7 +55,7 @@ impl From<Option<Duration>> for Timeout {
     }
 }
 
-/// What may happen to a call that had begun when the process died.
+/// The treatment of a call that had begun when the process died.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repeat {
@@ -67,7 +67,7 @@ pub enum Repeat {
     Reenter,
 }
 
-/// Where a tool is executed.
+/// The place where a tool is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Execution {

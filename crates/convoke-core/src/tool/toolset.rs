@@ -1,4 +1,4 @@
-//! The tools an agent has, by name, in declared order.
+//! Sets of tools by name, in declared order.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub struct Toolset {
     tools: Vec<Arc<dyn Tool>>,
 }
 
-/// Two tools of one name.
+/// The error that two tools have the same name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is already a tool called `{name}`; rename one of them")]
 pub struct DuplicateTool {
@@ -22,13 +22,13 @@ pub struct DuplicateTool {
 }
 
 impl Toolset {
-    /// No tools.
+    /// Returns an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// This set and one more tool.
+    /// Adds a tool.
     ///
     /// # Errors
     /// If the name is taken.
@@ -50,7 +50,7 @@ impl Toolset {
         Ok(())
     }
 
-    /// This set and all of another's, for one request.
+    /// Overlays another set, for one request.
     ///
     /// # Errors
     /// If a name is in both; this set is unchanged.
@@ -85,19 +85,19 @@ impl Toolset {
         self.tools.iter().map(|tool| tool.spec().name())
     }
 
-    /// What a model is told about them.
+    /// Returns the descriptions for models.
     #[must_use]
     pub fn definitions(&self) -> Vec<ToolDefinition> {
         self.tools.iter().map(|tool| tool.spec().definition.clone()).collect()
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use convoke_core::{
-    BoxFuture, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels, Model, ModelRequest,
-    Question, ToolSpec, Verdict,
+    BoxFuture, EffectOutcome, EffectRequest, Error, InterceptedEffect, Interceptor, Labels, Model,
+    ModelRequest, Question, ToolSpec, Verdict,
 };
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 #[derive(Clone)]
 pub(crate) struct Meddler {
     pub(crate) name: &'static str,
-    pub(crate) before: fn(&Intercepted<'_>) -> Verdict,
+    pub(crate) before: fn(&InterceptedEffect<'_>) -> Verdict,
     pub(crate) after: fn(&EffectRequest<'_>, &mut Result<EffectOutcome, Error>) -> Labels,
     pub(crate) request: fn(&ModelRequest) -> Option<ModelRequest>,
     pub(crate) arguments: fn(&Value) -> Option<Value>,
@@ -60,14 +60,14 @@ impl Interceptor for Meddler {
         self.name
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         self.seen.lock().unwrap().push(kind(about.request));
         Box::pin(async move { Ok((self.before)(&about)) })
     }
 
     fn after<'a>(
         &'a self,
-        about: Intercepted<'a>,
+        about: InterceptedEffect<'a>,
         outcome: &'a mut Result<EffectOutcome, Error>,
     ) -> BoxFuture<'a, Result<Labels, Error>> {
         Box::pin(async move { Ok((self.after)(about.request, outcome)) })

@@ -1,6 +1,6 @@
 //! Why goals fail that the kernel does not know of.
 
-use convoke_core::{Categorised, Category, Error, UnusableReply};
+use convoke_core::{CategorisedError, Category, Error, UnusableReply};
 
 /// Why a goal could not be pursued, or came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -107,13 +107,13 @@ impl From<GoalError> for Error {
         match error {
             // The same question may well get an answer.
             GoalError::Empty { .. } | GoalError::MissingOutput { .. } => {
-                Self::unusable_reply(Categorised::new(Category::Transient, error))
+                Self::unusable_reply(CategorisedError::new(Category::Transient, error))
             }
             // A run that is resumed asks whoever did not give the value once more.
             GoalError::NoValue { ref variable, .. } => {
                 let variable = variable.clone();
                 Self::failed(
-                    UnusableReply::new(Categorised::new(Category::Permanent, error)).lacking(variable),
+                    UnusableReply::new(CategorisedError::new(Category::Permanent, error)).lacking(variable),
                 )
             }
             _ => Self::permanent(error),

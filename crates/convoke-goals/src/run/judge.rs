@@ -1,6 +1,6 @@
 //! Somebody who judges whether work is finished, where those who do it do not say.
 
-use convoke_agent::{Shape, UnmarshalError};
+use convoke_agent::{AnswerShape, UnmarshalError};
 use convoke_core::{Error, Message, ModelRequest, Scope, Visibility};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -51,7 +51,7 @@ pub(super) async fn improvable(
     let system = format!("You judge whether work is finished.\n\n{}", around.fence.explanation());
     let messages = [Message::system(system), Message::user(text)].into_iter().collect();
     let request = ModelRequest { messages, params: kit.params.clone(), ..ModelRequest::default() };
-    let shape = Shape::<RoundVerdict>::of().map_err(Error::failed)?;
+    let shape = AnswerShape::<RoundVerdict>::of().map_err(Error::failed)?;
     let model = around.model(kit, scope)?;
     let judge = scope.composing().leaf_child("verdict");
     match shape.ask(&judge, &model, request, Visibility::Hidden, name).await {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::context::Cut;
 
 async fn custom(scope: &Scope, name: &str, value: impl FnOnce() -> Value) {
-    if scope.is_heard() {
+    if scope.has_listeners() {
         scope.emit(EventKind::Custom { name: name.to_owned(), value: value() }).await;
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    BoxFuture, EffectOutcome, EffectRequest, Error, Intercepted, Interceptor, Labels, Model, ModelRequest,
-    ReplyStream, Speech, ToolSpec,
+    BoxFuture, EffectOutcome, EffectRequest, Error, InterceptedEffect, Interceptor, Labels, Model,
+    ModelRequest, ReplyStream, SideOutput, ToolSpec,
 };
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ impl Interceptor for KeepsSecrets {
         (!is_open(tool) && !tool.keeps).then(|| self.seals.unseal_value(arguments))
     }
 
-    fn speech(&self, tool: &ToolSpec, said: &mut Speech) {
+    fn side_output(&self, tool: &ToolSpec, said: &mut SideOutput) {
         if !is_open(tool) {
             seal_speech(&self.seals, said);
         }
@@ -47,7 +47,7 @@ impl Interceptor for KeepsSecrets {
 
     fn after<'a>(
         &'a self,
-        about: Intercepted<'a>,
+        about: InterceptedEffect<'a>,
         outcome: &'a mut Result<EffectOutcome, Error>,
     ) -> BoxFuture<'a, Result<Labels, Error>> {
         let has_secrets = match about.request {

@@ -1,6 +1,6 @@
 //! What tools are told with secrets in it, and what they say without them.
 
-use convoke_core::{Categorised, Error, Execution, QuestionKind, Repeat, Speech, ToolSpec};
+use convoke_core::{CategorisedError, Error, Execution, QuestionKind, Repeat, SideOutput, ToolSpec};
 
 use super::seals::Seals;
 
@@ -11,22 +11,22 @@ pub(super) fn is_open(tool: &ToolSpec) -> bool {
 }
 
 /// Puts marks into what a tool asks, reports and remarks.
-pub(super) fn seal_speech(seals: &Seals, said: &mut Speech) {
+pub(super) fn seal_speech(seals: &Seals, said: &mut SideOutput) {
     let seal = |text: &mut String| *text = seals.seal_cut(text);
     match said {
-        Speech::Question(question) => {
+        SideOutput::Question(question) => {
             [&mut question.title, &mut question.details, &mut question.covers].into_iter().for_each(seal);
             question.subject = seals.seal_cut_value(&question.subject);
             if let QuestionKind::Choice { options } = &mut question.kind {
                 options.iter_mut().for_each(seal);
             }
         }
-        Speech::Event { name, value } => {
+        SideOutput::Event { name, value } => {
             seal(name);
             *value = seals.seal_cut_value(value);
         }
-        Speech::Remark(text) => seal(text),
-        Speech::Kept(value) => *value = seals.seal_cut_value(value),
+        SideOutput::Remark(text) => seal(text),
+        SideOutput::Note(value) => *value = seals.seal_cut_value(value),
         _ => {}
     }
 }
@@ -46,6 +46,6 @@ pub(super) fn sealed_error(seals: &Seals, error: Error) -> Error {
             inner.request_id = inner.request_id.map(|id| seals.seal_cut(&id));
             Error::Model(inner)
         }
-        other => Error::failed(Categorised::new(other.category(), seals.seal_cut(&other.to_string()))),
+        other => Error::failed(CategorisedError::new(other.category(), seals.seal_cut(&other.to_string()))),
     }
 }

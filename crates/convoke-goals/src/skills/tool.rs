@@ -70,7 +70,7 @@ impl Tool for UseSkill {
                 let missing = || Error::failed(format!("the skill `{}` has no file `{file}`", skill.name));
                 return skill.file(&file).map_err(Error::failed)?.ok_or_else(missing);
             }
-            if call.scope.is_heard() {
+            if call.scope.has_listeners() {
                 let value = json!({"name": skill.name});
                 call.scope.emit(EventKind::Custom { name: "skill_loaded".to_owned(), value }).await;
             }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use convoke_agent::Shape;
+use convoke_agent::AnswerShape;
 use convoke_core::{Error, Message, Model, ModelParams, ModelRequest, Scope, Visibility};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -32,7 +32,7 @@ pub(super) async fn ask<R, T>(
 where
     R: DeserializeOwned + JsonSchema,
 {
-    let shape = Shape::<R>::of().map_err(Error::failed)?;
+    let shape = AnswerShape::<R>::of().map_err(Error::failed)?;
     let mut request = ModelRequest::new(Vec::from(messages));
     request.output = Some(shape.output().clone());
     request.params = params.clone();
@@ -58,7 +58,7 @@ async fn hear<R: DeserializeOwned, T>(
     scope: &Scope,
     model: &Arc<dyn Model>,
     request: &ModelRequest,
-    shape: &Shape<R>,
+    shape: &AnswerShape<R>,
     check: &impl Fn(R) -> Result<T, String>,
 ) -> Result<Result<T, (String, String)>, Error> {
     let reply = scope.model(model, request.clone(), Visibility::Hidden).await?;

@@ -243,7 +243,7 @@ impl Supervised<'_> {
     }
 
     pub(super) async fn tell(&self, scope: &Scope, phase: &str, mut value: Value) {
-        if scope.is_heard() {
+        if scope.has_listeners() {
             value["step"] = json!(self.step);
             value["kind"] = json!(self.kind);
             value["phase"] = json!(phase);

@@ -49,7 +49,7 @@ pub(super) struct Asking {
 impl Asking {
     /// Tells listeners what was left out, if anything was.
     pub(super) async fn tell_cuts(&self, scope: &Scope, step: &str) {
-        if !self.cuts.is_empty() && scope.is_heard() {
+        if !self.cuts.is_empty() && scope.has_listeners() {
             let value = json!({"goal": step, "parts": self.cuts});
             scope.emit(EventKind::Custom { name: "context_cut".to_owned(), value }).await;
         }

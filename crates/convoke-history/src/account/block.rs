@@ -1,16 +1,16 @@
-//! Longer texts, each with what it is.
+//! Titled blocks of text in an account.
 
 use crate::Tone;
 
 /// A text and what it is. The text is as it was written: whoever shows it makes it [safe](crate::text).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct TextBlock {
     label: &'static str,
     tone: Tone,
     text: String,
 }
 
-impl Block {
+impl TextBlock {
     /// A text that is this.
     #[must_use]
     pub fn new(label: &'static str, text: impl Into<String>) -> Self {
@@ -23,13 +23,13 @@ impl Block {
         Self { tone, ..self }
     }
 
-    /// What it is, in a word: `reply`, `result`, `error`.
+    /// Returns its label: `reply`, `result`, `error`.
     #[must_use]
     pub fn label(&self) -> &'static str {
         self.label
     }
 
-    /// What it means to its reader.
+    /// Returns its tone.
     #[must_use]
     pub fn tone(&self) -> Tone {
         self.tone

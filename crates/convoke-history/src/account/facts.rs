@@ -1,17 +1,17 @@
-//! What is told of an effect in a few words: why it was done, how long it took, what it used.
+//! Short facts about an effect: its purpose, duration and usage.
 
 use std::time::Duration;
 
 use convoke_core::Usage;
 
 use super::part;
-use crate::{Attempt, Detail, History, Moment, Spent, Tone, human, text};
+use crate::{Attempt, Detail, History, Spent, TimelineEntry, Tone, human, text};
 
 /// An answer that was noted later than this after it was given found nobody waiting for it.
 const PROMPT: Duration = Duration::from_secs(1);
 
 /// Why it was done: to supervise, or again.
-pub(super) fn circumstances(history: &History, moment: &Moment<'_>) -> Vec<(Tone, String)> {
+pub(super) fn circumstances(history: &History, moment: &TimelineEntry<'_>) -> Vec<(Tone, String)> {
     let path = &moment.effect.path;
     let mut facts = Vec::new();
     if let Some(phase) = part::supervision(&history.steps, path) {

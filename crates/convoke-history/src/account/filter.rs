@@ -1,10 +1,10 @@
-//! What somebody wants to see of a run.
+//! Filters for the items of an account.
 
 use convoke_core::Path;
 
 use super::{ItemKind, RecordItem};
 
-/// What somebody wants to see. Without any wish, everything.
+/// A filter for items. The default keeps everything.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     path: Option<String>,
@@ -13,7 +13,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// What is at this path or below it, about one of these things, and has this text in it.
+    /// A filter for items at this path or below it, about one of these kinds, and with this text in it.
     #[must_use]
     pub fn new(path: Option<&str>, kinds: &[ItemKind], text: Option<&str>) -> Self {
         Self {
@@ -23,9 +23,9 @@ impl Filter {
         }
     }
 
-    /// Whether anything may be left out.
+    /// Returns whether anything may be left out.
     #[must_use]
-    pub fn is_choosy(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.path.is_some() || self.text.is_some() || !self.kinds.is_empty()
     }
 
@@ -38,7 +38,7 @@ impl Filter {
         (!items.iter().any(is_there)).then_some(wanted)
     }
 
-    /// Whether this is to be seen.
+    /// Returns whether the filter keeps this item.
     #[must_use]
     pub fn keeps(&self, item: &RecordItem<'_>) -> bool {
         let path = item.moment().map(|moment| &moment.effect.path);

@@ -1,11 +1,11 @@
-//! What a run was given and what it came to.
+//! The summary of a run: its inputs and its result.
 
 use convoke_core::store::RunRecord;
 use serde_json::{Map, Value};
 
-use super::{Block, readable_json};
+use super::{TextBlock, readable_json};
 
-/// What a run was given and what it came to, without what is kept with it only to go on.
+/// The inputs and the result of a run, without what is kept with it only to go on.
 ///
 /// What that is depends on what the run is a run of, which nothing here knows: whoever made the run says it.
 ///
@@ -36,29 +36,29 @@ impl Gist {
         Self { file, inputs, result }
     }
 
-    /// What it came to, as text.
+    /// Returns the result as text.
     #[must_use]
     pub fn result_text(&self) -> Option<String> {
         self.result.as_ref().map(readable_json)
     }
 
-    /// What it was given, as texts.
+    /// Returns the inputs as texts.
     #[must_use]
-    pub fn inputs_blocks(&self) -> Vec<Block> {
-        let file = self.file.as_deref().map(|file| Block::new("file", file));
+    pub fn inputs_blocks(&self) -> Vec<TextBlock> {
+        let file = self.file.as_deref().map(|file| TextBlock::new("file", file));
         let inputs = &self.inputs;
-        let inputs =
-            (!inputs.is_empty()).then(|| Block::new("inputs", readable_json(&Value::Object(inputs.clone()))));
+        let inputs = (!inputs.is_empty())
+            .then(|| TextBlock::new("inputs", readable_json(&Value::Object(inputs.clone()))));
         file.into_iter().chain(inputs).collect()
     }
 
-    /// What it came to, as a text with its label.
+    /// Returns the result as a text with its label.
     #[must_use]
-    pub fn result_block(&self) -> Option<Block> {
-        self.result_text().map(|result| Block::new("result", result))
+    pub fn result_block(&self) -> Option<TextBlock> {
+        self.result_text().map(|result| TextBlock::new("result", result))
     }
 
-    /// How often somebody took the run up, its beginning included. A run of a file, and a fork, is made before it begins: that
+    /// Returns how often somebody took the run up, its beginning included. A run of a file, and a fork, is made before it begins: that
     /// is not counted.
     #[must_use]
     pub fn times_taken_up(&self, record: &RunRecord) -> u64 {

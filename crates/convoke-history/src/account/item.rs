@@ -3,15 +3,15 @@
 use convoke_core::{EffectKind, Phase, RunStatus, Timestamp};
 
 use super::facts::{came_of_it, circumstances};
-use super::{Block, EffectRenderer, Gist, ItemKind, Side, unfinished};
-use crate::{Detail, Happening, History, Moment, Resumption, Tone, What, human};
+use super::{EffectRenderer, EffectSide, Gist, ItemKind, TextBlock, unfinished};
+use crate::{ChronicleEntry, ChronicleEvent, Detail, History, Resumption, TimelineEntry, Tone, human};
 
-/// Something that happened, with its texts.
+/// An item of an account: something that happened, with its texts.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RecordItem<'a> {
     /// What happened. An effect's beginning and end are told together if nothing happened in between.
-    pub happenings: Vec<Happening<'a>>,
+    pub happenings: Vec<ChronicleEntry<'a>>,
     /// What it is about, the main thing first.
     pub kinds: Vec<ItemKind>,
     /// What happened, in a word or two.
@@ -21,10 +21,10 @@ pub struct RecordItem<'a> {
     /// How long it took, what it cost.
     pub facts: Vec<(Tone, String)>,
     /// What was asked, said and given.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<TextBlock>,
 }
 
-/// What happened in a run, up to and including the entry with the number `until`.
+/// Returns the items of a run, up to and including the entry with the number `until`.
 #[must_use]
 pub fn record_items<'a>(history: &'a History, gist: &Gist, until: Option<u64>) -> Vec<RecordItem<'a>> {
     let happenings = up_to(history, until);
@@ -33,8 +33,8 @@ pub fn record_items<'a>(history: &'a History, gist: &Gist, until: Option<u64>) -
     let mut rest = happenings.into_iter().peekable();
     while let Some(happening) = rest.next() {
         let end = rest.next_if(|next| is_end_of(next, &happening));
-        items.push(match happening.what {
-            What::Entry(moment) => entry(history, &mut renderer, happening, moment, end),
+        items.push(match happening.event {
+            ChronicleEvent::Entry(moment) => entry(history, &mut renderer, happening, moment, end),
             _ => milestone(history, gist, happening),
         });
     }
@@ -42,26 +42,26 @@ pub fn record_items<'a>(history: &'a History, gist: &Gist, until: Option<u64>) -
 }
 
 /// What happened up to and including the entry with the number `until`.
-pub(super) fn up_to(history: &History, until: Option<u64>) -> Vec<Happening<'_>> {
+pub(super) fn up_to(history: &History, until: Option<u64>) -> Vec<ChronicleEntry<'_>> {
     let mut happenings = history.chronicle();
     if let Some(until) = until {
-        let is_last = |happening: &Happening<'_>| seq(happening) == Some(until);
+        let is_last = |happening: &ChronicleEntry<'_>| seq(happening) == Some(until);
         let length = happenings.iter().position(is_last).map_or(0, |index| index + 1);
         happenings.truncate(length);
     }
     happenings
 }
 
-fn seq(happening: &Happening<'_>) -> Option<u64> {
-    match happening.what {
-        What::Entry(moment) => Some(moment.seq),
+fn seq(happening: &ChronicleEntry<'_>) -> Option<u64> {
+    match happening.event {
+        ChronicleEvent::Entry(moment) => Some(moment.seq),
         _ => None,
     }
 }
 
-fn is_end_of(next: &Happening<'_>, first: &Happening<'_>) -> bool {
-    match (first.what, next.what) {
-        (What::Entry(begin), What::Entry(end)) => {
+fn is_end_of(next: &ChronicleEntry<'_>, first: &ChronicleEntry<'_>) -> bool {
+    match (first.event, next.event) {
+        (ChronicleEvent::Entry(begin), ChronicleEvent::Entry(end)) => {
             begin.phase == Phase::Started
                 && end.phase == Phase::Finished
                 && std::ptr::eq(begin.attempt, end.attempt)
@@ -89,25 +89,27 @@ impl RecordItem<'_> {
     }
 
     /// The first of what happened.
-    fn first(&self) -> &Happening<'_> {
+    fn first(&self) -> &ChronicleEntry<'_> {
         &self.happenings[0]
     }
 
     /// The entry it is about; the run itself has none.
     #[must_use]
-    pub fn moment(&self) -> Option<Moment<'_>> {
-        match self.first().what {
-            What::Entry(moment) => Some(moment),
+    pub fn moment(&self) -> Option<TimelineEntry<'_>> {
+        match self.first().event {
+            ChronicleEvent::Entry(moment) => Some(moment),
             _ => None,
         }
     }
 
-    /// When it began; if that is not known, or if only its end is told, when it ended.
+    /// Returns when it began; if that is not known, or if only its end is told, when it ended.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         let first = self.first();
-        match first.what {
-            What::Entry(Moment { phase: Phase::Finished, attempt, .. }) if attempt.begun.is_none() => {
+        match first.event {
+            ChronicleEvent::Entry(TimelineEntry { phase: Phase::Finished, attempt, .. })
+                if attempt.begun.is_none() =>
+            {
                 attempt.began.unwrap_or(first.at)
             }
             _ => first.at,
@@ -125,7 +127,7 @@ impl RecordItem<'_> {
         }
     }
 
-    /// Whether it is about this, among other things.
+    /// Returns whether it is about this, among other things.
     #[must_use]
     pub fn is_about(&self, kind: ItemKind) -> bool {
         self.kinds.contains(&kind)
@@ -133,9 +135,9 @@ impl RecordItem<'_> {
 }
 
 /// The run itself: where it began, was taken up again and ended.
-fn milestone<'a>(history: &'a History, gist: &Gist, happening: Happening<'a>) -> RecordItem<'a> {
+fn milestone<'a>(history: &'a History, gist: &Gist, happening: ChronicleEntry<'a>) -> RecordItem<'a> {
     let record = &history.record;
-    let kinds = ItemKind::all_of(history, &happening.what);
+    let kinds = ItemKind::all_of(history, &happening.event);
     let mut item = RecordItem {
         happenings: vec![happening],
         kinds,
@@ -144,15 +146,15 @@ fn milestone<'a>(history: &'a History, gist: &Gist, happening: Happening<'a>) ->
         facts: Vec::new(),
         blocks: Vec::new(),
     };
-    match happening.what {
-        What::Began => {
+    match happening.event {
+        ChronicleEvent::Began => {
             item.title = match &record.forked_from {
                 Some(fork) => format!("forked from {} at #{}", fork.run, fork.at),
                 None => "started".to_owned(),
             };
             item.facts.push((Tone::Faint, human::moment(record.created)));
         }
-        What::Resumed(why) => {
+        ChronicleEvent::Resumed(why) => {
             item.tone = Tone::Caution;
             let (after, again) = match why {
                 Resumption::AfterFailure => ("a failure", "what failed is done again"),
@@ -170,11 +172,11 @@ fn milestone<'a>(history: &'a History, gist: &Gist, happening: Happening<'a>) ->
             ));
             if let Some(error) = history.ending.as_ref().and_then(|ending| ending.error.as_ref()) {
                 let label = if record.status == RunStatus::Suspended { "reason" } else { "error" };
-                item.blocks.push(Block::new(label, error.clone()).toned(item.tone));
+                item.blocks.push(TextBlock::new(label, error.clone()).toned(item.tone));
             }
             item.blocks.extend(gist.result_block());
             for path in history.ending.iter().flat_map(|ending| &ending.failed_at) {
-                item.blocks.push(Block::new("at", path.to_string()));
+                item.blocks.push(TextBlock::new("at", path.to_string()));
             }
         }
     }
@@ -185,17 +187,18 @@ fn milestone<'a>(history: &'a History, gist: &Gist, happening: Happening<'a>) ->
 fn entry<'a>(
     history: &'a History,
     renderer: &mut EffectRenderer<'_>,
-    happening: Happening<'a>,
-    moment: Moment<'a>,
-    end: Option<Happening<'a>>,
+    happening: ChronicleEntry<'a>,
+    moment: TimelineEntry<'a>,
+    end: Option<ChronicleEntry<'a>>,
 ) -> RecordItem<'a> {
-    let last = end.and_then(|end| if let What::Entry(moment) = end.what { Some(moment) } else { None });
+    let last =
+        end.and_then(|end| if let ChronicleEvent::Entry(moment) = end.event { Some(moment) } else { None });
     let last = last.unwrap_or(moment);
     let side = match moment.phase {
-        Phase::Started if end.is_some() => Some(Side::Both),
-        Phase::Started => Some(Side::Asked),
-        Phase::Finished if moment.attempt.begun.is_some() => Some(Side::Given),
-        Phase::Finished => Some(Side::Both),
+        Phase::Started if end.is_some() => Some(EffectSide::Both),
+        Phase::Started => Some(EffectSide::Asked),
+        Phase::Finished if moment.attempt.begun.is_some() => Some(EffectSide::Given),
+        Phase::Finished => Some(EffectSide::Both),
         Phase::Superseded => None,
     };
     let so_far = end.unwrap_or(happening).so_far;
@@ -210,7 +213,7 @@ fn entry<'a>(
         });
     }
     RecordItem {
-        kinds: ItemKind::all_of(history, &end.unwrap_or(happening).what),
+        kinds: ItemKind::all_of(history, &end.unwrap_or(happening).event),
         title: title(&moment, side),
         tone: Tone::Plain,
         facts,
@@ -219,18 +222,18 @@ fn entry<'a>(
     }
 }
 
-fn title(moment: &Moment<'_>, side: Option<Side>) -> String {
+fn title(moment: &TimelineEntry<'_>, side: Option<EffectSide>) -> String {
     if let Detail::Continue { generation } = moment.attempt.detail {
         return format!("continued with generation {generation}");
     }
     let kind = ItemKind::of(moment.effect.kind).name();
     let verb = match (side, moment.effect.kind) {
         (None, _) => " no longer counts: it is to be done again",
-        (Some(Side::Asked), EffectKind::Ask) => " asked",
-        (Some(Side::Asked), _) => " begins",
-        (Some(Side::Given), EffectKind::Ask) => " answered",
-        (Some(Side::Given), _) => " ends",
-        (Some(Side::Both), _) => "",
+        (Some(EffectSide::Asked), EffectKind::Ask) => " asked",
+        (Some(EffectSide::Asked), _) => " begins",
+        (Some(EffectSide::Given), EffectKind::Ask) => " answered",
+        (Some(EffectSide::Given), _) => " ends",
+        (Some(EffectSide::Both), _) => "",
     };
     format!("{kind}{verb}")
 }

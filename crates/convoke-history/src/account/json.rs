@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Filter, Gist, RecordItem};
 use crate::json::{EndingView, EntryView, QuestionView, RunView, dollars, known, seconds, time};
-use crate::{Happening, History, Resumption, Spent, What};
+use crate::{ChronicleEntry, ChronicleEvent, History, Resumption, Spent};
 
 /// A run's record, as a document.
 #[derive(Debug, Serialize)]
@@ -75,8 +75,8 @@ impl<'a> RecordView<'a> {
             let is_kept = filter.keeps(item);
             for happening in &item.happenings {
                 // Also of what is left out, so that a prompt is told by the call that had it first.
-                let entry = match &happening.what {
-                    What::Entry(moment) => Some(EntryView::new(history, moment, &mut prompts)),
+                let entry = match &happening.event {
+                    ChronicleEvent::Entry(moment) => Some(EntryView::new(history, moment, &mut prompts)),
                     _ => None,
                 };
                 if is_kept {
@@ -101,15 +101,15 @@ impl<'a> EventView<'a> {
     fn new(
         history: &History,
         item: &RecordItem<'_>,
-        happening: &Happening<'_>,
+        happening: &ChronicleEntry<'_>,
         entry: Option<EntryView<'a>>,
     ) -> Self {
-        let (event, reason) = match happening.what {
-            What::Began if history.record.forked_from.is_some() => ("forked", None),
-            What::Began => ("started", None),
-            What::Resumed(Resumption::AfterFailure) => ("resumed", Some("failure")),
-            What::Resumed(_) => ("resumed", Some("interruption")),
-            What::Entry(_) => ("entry", None),
+        let (event, reason) = match happening.event {
+            ChronicleEvent::Began if history.record.forked_from.is_some() => ("forked", None),
+            ChronicleEvent::Began => ("started", None),
+            ChronicleEvent::Resumed(Resumption::AfterFailure) => ("resumed", Some("failure")),
+            ChronicleEvent::Resumed(_) => ("resumed", Some("interruption")),
+            ChronicleEvent::Entry(_) => ("entry", None),
             _ => ("ended", None),
         };
         let (at, began) = (happening.at, history.record.created);

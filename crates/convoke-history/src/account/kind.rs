@@ -1,11 +1,11 @@
-//! What something that happened is about.
+//! Kinds of account items.
 
 use convoke_core::{EffectKind, Phase};
 
 use super::part;
-use crate::{History, Moment, Tone, What};
+use crate::{ChronicleEvent, History, TimelineEntry, Tone};
 
-/// What something that happened is about. It may be about several things.
+/// The kinds of items. An item may have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ItemKind {
@@ -52,7 +52,7 @@ impl ItemKind {
         Self::Failure,
     ];
 
-    /// In one word.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl ItemKind {
         }
     }
 
-    /// What it stands for, in a sentence without its full stop.
+    /// Returns its description, a sentence without its full stop.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -113,16 +113,18 @@ impl ItemKind {
     }
 
     /// Everything something that happened is about, the main thing first.
-    pub(super) fn all_of(history: &History, what: &What<'_>) -> Vec<Self> {
+    pub(super) fn all_of(history: &History, what: &ChronicleEvent<'_>) -> Vec<Self> {
         match what {
-            What::Entry(moment) => Self::all_of_moment(history, moment),
-            What::Resumed(_) => vec![Self::Run, Self::Retry],
-            What::Ended if Tone::of(history.record.status) == Tone::Bad => vec![Self::Run, Self::Failure],
+            ChronicleEvent::Entry(moment) => Self::all_of_moment(history, moment),
+            ChronicleEvent::Resumed(_) => vec![Self::Run, Self::Retry],
+            ChronicleEvent::Ended if Tone::of(history.record.status) == Tone::Bad => {
+                vec![Self::Run, Self::Failure]
+            }
             _ => vec![Self::Run],
         }
     }
 
-    fn all_of_moment(history: &History, moment: &Moment<'_>) -> Vec<Self> {
+    fn all_of_moment(history: &History, moment: &TimelineEntry<'_>) -> Vec<Self> {
         let path = &moment.effect.path;
         let mut kinds = vec![Self::of(moment.effect.kind)];
         if part::supervision(&history.steps, path).is_some() {

@@ -4,7 +4,7 @@
 //!
 //! | form | use |
 //! |---|---|
-//! | items with texts, for whoever sets them | [`RecordItem`], [`Block`] |
+//! | items with texts, for whoever sets them | [`RecordItem`], [`TextBlock`] |
 //! | one JSON document | [`RecordView`] |
 //! | one HTML page that needs nothing else | [`Page`] |
 //! | lines of JSON as another program writes them | [`session_log`] |
@@ -47,7 +47,7 @@ mod session_log;
 mod tests;
 mod unfinished;
 
-pub use block::Block;
+pub use block::TextBlock;
 pub use filter::Filter;
 pub use gist::Gist;
 pub use item::{RecordItem, record_items};
@@ -56,6 +56,6 @@ pub use kind::ItemKind;
 pub use page::{PAGE_MARK, Page};
 pub use question::{answer_text, question_blocks, question_conditions};
 pub use readable_json::readable_json;
-pub use renderer::{EffectRenderer, Side};
+pub use renderer::{EffectRenderer, EffectSide};
 pub use session_log::session_log;
 pub use unfinished::unfinished;

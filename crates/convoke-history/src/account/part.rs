@@ -1,11 +1,11 @@
-//! What part something has in the whole: whether it supervises a goal, and which attempt it belongs to.
+//! The role of a step in supervision and retries: whether it supervises a goal, and which attempt it belongs to.
 //!
 //! Goals and retries make steps as they go, which no outline has: they are known by their names below a step that is
 //! declared. Elsewhere a step may be called as it likes.
 
 use convoke_core::{EffectKind, Path};
 
-use crate::{History, Moment, Steps, Stop};
+use crate::{History, PathStep, Steps, TimelineEntry};
 
 /// What a step that watches over a goal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) fn supervision(steps: &Steps, path: &Path) -> Option<Supervision> {
     })
 }
 
-fn is_watched(stop: &Stop<'_>) -> bool {
+fn is_watched(stop: &PathStep<'_>) -> bool {
     matches!(stop.kind, Some("goal" | "convergence" | "agent"))
 }
 
@@ -58,8 +58,8 @@ pub(super) fn attempt(steps: &Steps, path: &Path) -> Option<u32> {
 }
 
 /// Whether this is the wait between two attempts. Goals wait for nothing else.
-pub(super) fn waits_to_retry(history: &History, moment: &Moment<'_>) -> bool {
-    let is_tried_again = |stop: &Stop<'_>| stop.kind == Some("retry") || is_watched(stop);
+pub(super) fn waits_to_retry(history: &History, moment: &TimelineEntry<'_>) -> bool {
+    let is_tried_again = |stop: &PathStep<'_>| stop.kind == Some("retry") || is_watched(stop);
     moment.effect.kind == EffectKind::Sleep
         && history.steps.along(&moment.effect.path).last().is_some_and(is_tried_again)
 }

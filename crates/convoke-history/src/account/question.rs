@@ -3,10 +3,10 @@
 use convoke_core::{Answer, Decision, Media, Question, QuestionKind};
 use serde_json::Value;
 
-use super::{Block, readable_json};
+use super::{TextBlock, readable_json};
 use crate::human;
 
-/// What was decided, and by whom.
+/// Describes what was decided, and by whom.
 #[must_use]
 pub fn answer_text(answer: &Answer) -> String {
     let decision = match &answer.decision {
@@ -28,47 +28,47 @@ pub fn answer_text(answer: &Answer) -> String {
 
 /// A question with all there is to it, its title first.
 #[must_use]
-pub fn question_blocks(question: &Question) -> Vec<Block> {
-    let mut blocks = vec![Block::new("question", question.title.clone())];
+pub fn question_blocks(question: &Question) -> Vec<TextBlock> {
+    let mut blocks = vec![TextBlock::new("question", question.title.clone())];
     if !question.details.is_empty() {
-        blocks.push(Block::new("details", question.details.clone()));
+        blocks.push(TextBlock::new("details", question.details.clone()));
     }
     blocks.extend(subject(question));
     if let QuestionKind::Choice { options } = &question.kind {
-        blocks.push(Block::new("options", options.join(", ")));
+        blocks.push(TextBlock::new("options", options.join(", ")));
     }
     blocks.extend(question_conditions(question));
     blocks
 }
 
 /// What it is about. Of a call that a policy asks about, the details say why.
-fn subject(question: &Question) -> Vec<Block> {
+fn subject(question: &Question) -> Vec<TextBlock> {
     let subject = &question.subject;
     match (subject.get("tool").and_then(Value::as_str), subject.get("arguments")) {
         (Some(tool), Some(arguments)) => {
-            vec![Block::new("tool", tool), Block::new("arguments", readable_json(arguments))]
+            vec![TextBlock::new("tool", tool), TextBlock::new("arguments", readable_json(arguments))]
         }
         _ if subject.is_null() => Vec::new(),
-        _ => vec![Block::new("subject", readable_json(subject))],
+        _ => vec![TextBlock::new("subject", readable_json(subject))],
     }
 }
 
-/// What can be approved for the whole run, who may answer, how many must, and until when.
+/// Describes what can be approved for the whole run, who may answer, how many must, and until when.
 #[must_use]
-pub fn question_conditions(question: &Question) -> Vec<Block> {
+pub fn question_conditions(question: &Question) -> Vec<TextBlock> {
     let mut blocks = Vec::new();
     if !question.covers.is_empty() {
-        blocks.push(Block::new("covers", format!("for this run: {}", question.covers)));
+        blocks.push(TextBlock::new("covers", format!("for this run: {}", question.covers)));
     }
     if !question.audience.is_empty() {
-        blocks.push(Block::new("for", question.audience.join(", ")));
+        blocks.push(TextBlock::new("for", question.audience.join(", ")));
     }
     if question.quorum > 1 {
-        blocks.push(Block::new("needs", format!("{} people who approve", question.quorum)));
+        blocks.push(TextBlock::new("needs", format!("{} people who approve", question.quorum)));
     }
     if let Some(expiry) = &question.expiry {
         let otherwise = answer_text(&Answer::new(expiry.otherwise.clone()));
-        blocks.push(Block::new(
+        blocks.push(TextBlock::new(
             "expires",
             format!("after {}; then: {otherwise}", human::duration(expiry.after)),
         ));

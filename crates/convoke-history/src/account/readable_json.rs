@@ -1,4 +1,4 @@
-//! JSON for people: members by name, one to a line, what belongs to them indented below it.
+//! Readable JSON: members by name, one to a line, what belongs to them indented below it.
 //!
 //! Somebody decides by what stands here. So nothing is left out, and no text can look like another member: every line of a
 //! text but its only one is indented deeper than the name.

@@ -1,18 +1,18 @@
-//! An effect with all its texts.
+//! Rendering of an effect with all its texts.
 
 use std::collections::HashMap;
 
 use convoke_core::{Media, MediaSource, Message, Part, Path, Role};
 
-use super::{Block, answer_text, question_blocks};
-use crate::{Attempt, Detail, Effect, History, Prompt, Prompts, Tone, human};
+use super::{TextBlock, answer_text, question_blocks};
+use crate::{Attempt, Detail, Effect, History, PromptDelta, PromptDeltas, Tone, human};
 
 /// JSON up to this length is shown in one line.
 const ONE_LINE: usize = 60;
 
-/// Which side of an effect to render.
+/// The side of an effect to render.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum EffectSide {
     /// What was asked.
     Asked,
     /// What came of it.
@@ -24,7 +24,7 @@ pub enum Side {
 /// Renders effects one after the other; of each conversation only what is new.
 #[derive(Debug)]
 pub struct EffectRenderer<'a> {
-    prompts: Prompts<'a>,
+    prompts: PromptDeltas<'a>,
     /// The last reply at each place: an agent's next turn has a path of its own.
     said: HashMap<Path, Message>,
 }
@@ -37,48 +37,50 @@ impl<'a> EffectRenderer<'a> {
     }
 
     /// The texts of one attempt at an effect.
-    pub fn render(&mut self, effect: &Effect, attempt: &Attempt, side: Side) -> Vec<Block> {
+    pub fn render(&mut self, effect: &Effect, attempt: &Attempt, side: EffectSide) -> Vec<TextBlock> {
         let mut blocks = Vec::new();
-        if side != Side::Given {
+        if side != EffectSide::Given {
             self.asked(effect, attempt, &mut blocks);
         }
-        if side != Side::Asked {
+        if side != EffectSide::Asked {
             self.given(effect, attempt, &mut blocks);
         }
         blocks
     }
 
-    fn asked(&mut self, effect: &Effect, attempt: &Attempt, blocks: &mut Vec<Block>) {
+    fn asked(&mut self, effect: &Effect, attempt: &Attempt, blocks: &mut Vec<TextBlock>) {
         match &attempt.detail {
             Detail::Model { messages, .. } => match self.prompts.next(&effect.path, *messages) {
-                Some(Prompt { messages: new, .. }) => {
+                Some(PromptDelta { messages: new, .. }) => {
                     // The model's own last reply is part of the conversation by now; it was told already.
                     let said = self.said.remove(&effect.path.without_repetitions());
                     let echo = said.filter(|said| new.first() == Some(said));
                     blocks.extend(new.iter().skip(usize::from(echo.is_some())).flat_map(message));
                 }
-                None => blocks.push(Block::new("prompt", "(not in the store any more)").toned(Tone::Caution)),
+                None => {
+                    blocks.push(TextBlock::new("prompt", "(not in the store any more)").toned(Tone::Caution))
+                }
             },
             Detail::Tool { tool, arguments, .. } => {
-                blocks.push(Block::new("call", format!("{tool} {}", pretty(arguments))));
+                blocks.push(TextBlock::new("call", format!("{tool} {}", pretty(arguments))));
             }
             Detail::Ask { question, .. } => blocks.extend(question_blocks(question)),
-            Detail::Receive { channel, .. } => blocks.push(Block::new("channel", channel.clone())),
-            Detail::Sleep { duration } => blocks.push(Block::new("wait", human::duration(*duration))),
+            Detail::Receive { channel, .. } => blocks.push(TextBlock::new("channel", channel.clone())),
+            Detail::Sleep { duration } => blocks.push(TextBlock::new("wait", human::duration(*duration))),
             Detail::Custom { name, request, .. } => {
                 let request = if request.is_null() { String::new() } else { format!(" {}", pretty(request)) };
-                blocks.push(Block::new("call", format!("{name}{request}")));
+                blocks.push(TextBlock::new("call", format!("{name}{request}")));
             }
             Detail::Unreadable { request: Some(request), .. } => {
-                blocks.push(Block::new("request", pretty(request)))
+                blocks.push(TextBlock::new("request", pretty(request)))
             }
             _ => {}
         }
     }
 
-    fn given(&mut self, effect: &Effect, attempt: &Attempt, blocks: &mut Vec<Block>) {
+    fn given(&mut self, effect: &Effect, attempt: &Attempt, blocks: &mut Vec<TextBlock>) {
         if let Some(error) = &attempt.error {
-            blocks.push(Block::new("error", error.to_string()).toned(Tone::Bad));
+            blocks.push(TextBlock::new("error", error.to_string()).toned(Tone::Bad));
         }
         match &attempt.detail {
             Detail::Model { reply: Some(reply), .. } => {
@@ -89,21 +91,25 @@ impl<'a> EffectRenderer<'a> {
             Detail::Tool { result: Some(result), .. } => {
                 let (label, tone) =
                     if result.is_error { ("error", Tone::Bad) } else { ("result", Tone::Plain) };
-                blocks.push(Block::new(label, result.content.clone()).toned(tone));
+                blocks.push(TextBlock::new(label, result.content.clone()).toned(tone));
             }
-            Detail::Ask { answer: Some(given), .. } => blocks.push(Block::new("answer", answer_text(given))),
-            Detail::Now { time: Some(time) } => blocks.push(Block::new("time", time.to_string())),
-            Detail::Custom { value: Some(value), .. } => blocks.push(Block::new("result", pretty(value))),
-            Detail::Decision { choice: Some(choice) } => blocks.push(Block::new("choice", pretty(choice))),
+            Detail::Ask { answer: Some(given), .. } => {
+                blocks.push(TextBlock::new("answer", answer_text(given)))
+            }
+            Detail::Now { time: Some(time) } => blocks.push(TextBlock::new("time", time.to_string())),
+            Detail::Custom { value: Some(value), .. } => blocks.push(TextBlock::new("result", pretty(value))),
+            Detail::Decision { choice: Some(choice) } => {
+                blocks.push(TextBlock::new("choice", pretty(choice)))
+            }
             Detail::Unreadable { outcome: Some(outcome), .. } => {
-                blocks.push(Block::new("outcome", pretty(outcome)))
+                blocks.push(TextBlock::new("outcome", pretty(outcome)))
             }
             _ => {}
         }
     }
 }
 
-fn message(message: &Message) -> impl Iterator<Item = Block> {
+fn message(message: &Message) -> impl Iterator<Item = TextBlock> {
     let label = match message.role {
         Role::System => "system",
         Role::User => "user",
@@ -113,18 +119,18 @@ fn message(message: &Message) -> impl Iterator<Item = Block> {
     message.parts.iter().map(move |said| part(label, said))
 }
 
-fn part(label: &'static str, part: &Part) -> Block {
+fn part(label: &'static str, part: &Part) -> TextBlock {
     match part {
-        Part::Text { text } => Block::new(label, text.clone()),
-        Part::Reasoning { text, .. } => Block::new("thought", text.clone()).toned(Tone::Faint),
-        Part::ToolCall(call) => Block::new("call", format!("{} {}", call.name, pretty(&call.arguments))),
+        Part::Text { text } => TextBlock::new(label, text.clone()),
+        Part::Reasoning { text, .. } => TextBlock::new("thought", text.clone()).toned(Tone::Faint),
+        Part::ToolCall(call) => TextBlock::new("call", format!("{} {}", call.name, pretty(&call.arguments))),
         Part::ToolResult(result) => {
             let tone = if result.is_error { Tone::Bad } else { Tone::Plain };
-            Block::new(label, format!("{}: {}", result.name, result.content)).toned(tone)
+            TextBlock::new(label, format!("{}: {}", result.name, result.content)).toned(tone)
         }
-        Part::Image(media) => Block::new(label, described("image", media)).toned(Tone::Faint),
-        Part::File(media) => Block::new(label, described("file", media)).toned(Tone::Faint),
-        _ => Block::new(label, "(a part this version cannot show)").toned(Tone::Caution),
+        Part::Image(media) => TextBlock::new(label, described("image", media)).toned(Tone::Faint),
+        Part::File(media) => TextBlock::new(label, described("file", media)).toned(Tone::Faint),
+        _ => TextBlock::new(label, "(a part this version cannot show)").toned(Tone::Caution),
     }
 }
 

@@ -40,7 +40,7 @@ fn an_effect_is_one_item_with_its_numbers_what_it_is_about_and_its_texts() {
     assert_eq!(items[3].kinds, [ItemKind::Tool, ItemKind::Failure]);
     let texts: Vec<_> = items[1].blocks.iter().map(|block| (block.label(), block.text())).collect();
     assert_eq!(texts, [("user", "hello"), ("reply", "<b>hi</b>")]);
-    assert_eq!(items[4].blocks, [Block::new("result", "done")], "what it came to is at its end");
+    assert_eq!(items[4].blocks, [TextBlock::new("result", "done")], "what it came to is at its end");
     assert_eq!(record_items(&history, &gist, Some(3)).len(), 3, "up to and including that entry");
 }
 
@@ -49,7 +49,7 @@ fn every_form_has_what_the_filter_keeps() {
     let (history, gist, now) = (history(), gist(), Timestamp::from_micros(0));
     let items = record_items(&history, &gist, None);
     let failures = Filter::new(None, &[ItemKind::Failure], None);
-    assert!(failures.is_choosy() && !Filter::default().is_choosy());
+    assert!(failures.is_active() && !Filter::default().is_active());
 
     let document = json!(RecordView::new(&history, &gist, &items, &failures, now));
     assert_eq!(document["events"].as_array().map(Vec::len), Some(2), "its beginning and its end");

@@ -1,10 +1,10 @@
-//! Effects that have no end.
+//! Effects without an end.
 
 use convoke_core::EffectKind;
 
 use crate::{Effect, History, Tone};
 
-/// How it stands with something that has no end.
+/// Describes the status of an effect without an end.
 #[must_use]
 pub fn unfinished(history: &History, effect: &Effect) -> (Tone, String) {
     let text = match effect.kind {

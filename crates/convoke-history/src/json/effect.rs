@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::question::{AnswerView, question_json};
 use super::{UsageView, seconds, time};
-use crate::{Attempt, Detail, Effect, History, Moment, Prompts, Standing, ToolOutcome};
+use crate::{Attempt, Detail, Effect, EffectStatus, History, PromptDeltas, TimelineEntry, ToolOutcome};
 
 /// An effect with all its entries.
 #[derive(Debug, Serialize)]
@@ -34,7 +34,7 @@ pub struct EffectView<'a> {
 impl<'a> EffectView<'a> {
     /// An effect. What calls of models were told is told once: by the first in the order in which effects are given.
     #[must_use]
-    pub fn new(history: &'a History, effect: &'a Effect, prompts: &mut Prompts<'_>) -> Self {
+    pub fn new(history: &'a History, effect: &'a Effect, prompts: &mut PromptDeltas<'_>) -> Self {
         let current = effect.current();
         Self {
             seq: effect.first_seq(),
@@ -42,9 +42,9 @@ impl<'a> EffectView<'a> {
             path: effect.path.as_str(),
             ordinal: effect.ordinal,
             kind: effect.kind.name(),
-            standing: match effect.standing() {
-                Standing::Finished => "finished",
-                Standing::Superseded => "superseded",
+            standing: match effect.status() {
+                EffectStatus::Finished => "finished",
+                EffectStatus::Superseded => "superseded",
                 _ => "begun",
             },
             is_in_doubt: history.is_in_doubt(effect),
@@ -80,8 +80,8 @@ pub struct EntryView<'a> {
 impl<'a> EntryView<'a> {
     /// An entry. What calls of models were told is told once: by the first in the order in which entries are given.
     #[must_use]
-    pub fn new(history: &History, moment: &Moment<'a>, prompts: &mut Prompts<'_>) -> Self {
-        let Moment { effect, attempt, .. } = *moment;
+    pub fn new(history: &History, moment: &TimelineEntry<'a>, prompts: &mut PromptDeltas<'_>) -> Self {
+        let TimelineEntry { effect, attempt, .. } = *moment;
         let is_end = moment.phase == Phase::Finished;
         let detail = match moment.phase {
             Phase::Superseded => None,
@@ -185,7 +185,7 @@ struct ReplyView<'a> {
 }
 
 impl<'a> DetailView<'a> {
-    fn new(effect: &Effect, attempt: &'a Attempt, prompts: &mut Prompts<'_>) -> Self {
+    fn new(effect: &Effect, attempt: &'a Attempt, prompts: &mut PromptDeltas<'_>) -> Self {
         match &attempt.detail {
             Detail::Model { model, messages, options, reply } => {
                 let prompt = prompts.next(&effect.path, *messages);

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{SpentView, seconds, time};
-use crate::{Ending, RunStanding, run_duration};
+use crate::{DisplayStatus, Ending, run_duration};
 
-/// What the store knows about a run.
+/// The record of a run.
 #[derive(Debug, Serialize)]
 pub struct RunView<'a> {
     id: &'a str,
@@ -37,7 +37,7 @@ impl<'a> RunView<'a> {
             id: record.id.as_str(),
             workflow: &record.workflow,
             version: record.version,
-            status: RunStanding::of(record).name(),
+            status: DisplayStatus::of(record).name(),
             started: time(record.created),
             updated: time(record.updated),
             duration_seconds: run_duration(record, now).map(seconds),
@@ -50,7 +50,7 @@ impl<'a> RunView<'a> {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Serialize)]
 pub struct EndingView<'a> {
     error: Option<&'a str>,

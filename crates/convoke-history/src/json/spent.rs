@@ -33,7 +33,7 @@ impl From<&Usage> for TokensView {
     }
 }
 
-/// What one call used.
+/// The usage of one call.
 #[derive(Debug, Serialize)]
 pub struct UsageView {
     #[serde(flatten)]
@@ -48,7 +48,7 @@ impl From<&Usage> for UsageView {
     }
 }
 
-/// What a run, or a part of one, spent.
+/// The spending of a run, or a part of one.
 #[derive(Debug, Serialize)]
 pub struct SpentView {
     model_calls: u64,

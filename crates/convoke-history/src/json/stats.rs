@@ -47,7 +47,7 @@ impl From<&Stats> for GroupView {
     fn from(stats: &Stats) -> Self {
         Self {
             runs: stats.runs,
-            by_status: stats.standing.iter().map(|(standing, count)| (standing.name(), *count)).collect(),
+            by_status: stats.by_status.iter().map(|(status, count)| (status.name(), *count)).collect(),
             first_started: stats.began.map(|(first, _)| time(first)),
             last_started: stats.began.map(|(_, last)| time(last)),
             spent: (&stats.tally.spent).into(),

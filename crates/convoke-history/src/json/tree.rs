@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{SpentView, seconds};
-use crate::{History, Item, Node, Tree};
+use crate::{History, Tree, TreeItem, TreeNode};
 
 /// A part of a run, with the parts in it.
 #[derive(Debug, Serialize)]
@@ -25,7 +25,7 @@ impl<'a> NodeView<'a> {
         Self::new(history, &history.tree, history.tree.root())
     }
 
-    fn new(history: &'a History, tree: &'a Tree, node: &'a Node) -> Self {
+    fn new(history: &'a History, tree: &'a Tree, node: &'a TreeNode) -> Self {
         let mut view = Self {
             name: &node.name,
             path: node.path.as_str(),
@@ -37,8 +37,8 @@ impl<'a> NodeView<'a> {
         };
         for item in &node.items {
             match *item {
-                Item::Effect(number) => view.effects.push(history.effects[number].first_seq()),
-                Item::Node(number) => view.children.push(Self::new(history, tree, tree.node(number))),
+                TreeItem::Effect(number) => view.effects.push(history.effects[number].first_seq()),
+                TreeItem::Node(number) => view.children.push(Self::new(history, tree, tree.node(number))),
             }
         }
         view

@@ -1,4 +1,4 @@
-//! What somebody is doing right now.
+//! The current activity of a step.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::{human, text};
 /// How much of a tool's arguments is remembered: more than any terminal shows in one line.
 pub(super) const REMEMBERED: usize = 1_000;
 
-/// What somebody is doing right now.
+/// The current activity of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Activity {
@@ -40,7 +40,7 @@ pub enum Activity {
 }
 
 impl Activity {
-    /// In a few words.
+    /// Describes it in a few words.
     #[must_use]
     pub fn words(&self, now: Timestamp) -> String {
         match self {

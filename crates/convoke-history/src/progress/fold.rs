@@ -1,17 +1,17 @@
-//! What happens, folded into the tree.
+//! Folds events into the tree.
 
 use convoke_core::{Event, EventKind, Path, RunEnd, RunStatus, StepEnd, Timestamp};
 use serde_json::Value;
 
 use super::activity::{self, REMEMBERED};
 use super::tree::name_of;
-use super::{Activity, LiveMessage, NodeKind, NodeState, Progress, ToolCall};
+use super::{Activity, LiveMessage, LiveToolCall, NodeKind, NodeState, RunProgress};
 use crate::text;
 
 /// How much of what is being said is remembered.
 const HEARD: usize = 4_000;
 
-impl Progress {
+impl RunProgress {
     /// Takes an event in. Events come in the order in which the run emits them.
     pub fn apply(&mut self, event: &Event) {
         let (path, at) = (&event.path, event.at);
@@ -43,7 +43,10 @@ impl Progress {
             | EventKind::MessageEnded { .. } => self.message_event(event),
             EventKind::ToolCallStarted { id, tool, .. } => {
                 let node = self.nearest(path);
-                self.calls.insert((node, id.clone()), ToolCall { tool: tool.clone(), ..ToolCall::default() });
+                self.calls.insert(
+                    (node, id.clone()),
+                    LiveToolCall { tool: tool.clone(), ..LiveToolCall::default() },
+                );
             }
             EventKind::ToolCallArguments { id, delta } => {
                 let call = self.calls.get_mut(&(self.nearest(path), id.clone()));

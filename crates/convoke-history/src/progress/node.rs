@@ -1,4 +1,4 @@
-//! A node of the tree, and what became of it so far.
+//! Nodes of the progress tree.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use convoke_core::{Timestamp, Usage};
 use super::{Activity, NodeKind};
 use crate::{Spent, human, text};
 
-/// Where a node stands. Whoever draws it has a sign for each.
+/// The state of a node. Whoever draws it has a sign for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeState {
     /// Its turn has not come.
@@ -29,14 +29,14 @@ pub enum NodeState {
 }
 
 impl NodeState {
-    /// Whether there is nothing more to come of it, and nothing wrong with that.
+    /// Returns whether there is nothing more to come of it, and nothing wrong with that.
     #[must_use]
     pub fn is_settled(self) -> bool {
         matches!(self, Self::Done | Self::Skipped)
     }
 }
 
-/// What was used, as far as it is known.
+/// The usage of a node, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct NodeUsage {
@@ -87,7 +87,7 @@ impl NodeUsage {
         format!("{}{read}→{written}", human::about(&self.usage))
     }
 
-    /// What that cost: exactly, at least, or [unknown](human::UNKNOWN).
+    /// Returns the cost: exactly, at least, or [unknown](human::UNKNOWN).
     #[must_use]
     pub fn cost(&self) -> String {
         match self.usage.cost {
@@ -107,7 +107,7 @@ pub struct ProgressNode {
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
-    /// The node it is in, by its place in [`Progress::nodes`](super::Progress::nodes).
+    /// The node it is in, by its place in [`RunProgress::nodes`](super::RunProgress::nodes).
     pub parent: Option<usize>,
     /// What is in it, likewise.
     pub children: Vec<usize>,
@@ -186,7 +186,7 @@ impl ProgressNode {
         self.activities.retain(|(own, _)| own != key);
     }
 
-    /// How long it has taken so far.
+    /// Returns how long it has taken so far.
     #[must_use]
     pub fn elapsed(&self, now: Timestamp) -> Duration {
         self.took + self.begun.map_or(Duration::ZERO, |begun| now.since(begun))

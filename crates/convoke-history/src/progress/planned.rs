@@ -1,4 +1,4 @@
-//! What is to be done, before anything of it is.
+//! Planned nodes, before anything of them has begun.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl PlannedNode {
     }
 }
 
-/// What a node is.
+/// The kinds of nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {
@@ -33,14 +33,14 @@ pub enum NodeKind {
     Goal,
     /// Something to achieve by improving on it.
     Convergence,
-    /// Somebody who pursues goals.
+    /// An agent that pursues goals.
     Agent,
 }
 
 impl NodeKind {
     const ALL: [Self; 5] = [Self::Workflow, Self::Sequence, Self::Goal, Self::Convergence, Self::Agent];
 
-    /// As events and outlines call it.
+    /// Returns its name in events and outlines.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -5,20 +5,20 @@ use serde_json::json;
 
 use super::*;
 
-fn letter(goals: &[&str]) -> Progress {
+fn letter(goals: &[&str]) -> RunProgress {
     let goal = |name: &&str| PlannedNode { kind: NodeKind::Goal, ..PlannedNode::workflow(name) };
-    Progress::new(&PlannedNode {
+    RunProgress::new(&PlannedNode {
         children: goals.iter().map(goal).collect(),
         ..PlannedNode::workflow("letter")
     })
 }
 
-fn apply(progress: &mut Progress, path: &str, kind: EventKind) {
+fn apply(progress: &mut RunProgress, path: &str, kind: EventKind) {
     let (run, at) = ("letter-1".parse().unwrap(), Timestamp::from_micros(0));
     progress.apply(&Event { run, seq: 1, path: Path::from(path), at, replayed: false, position: None, kind });
 }
 
-fn start(progress: &mut Progress, path: &str, kind: &str) {
+fn start(progress: &mut RunProgress, path: &str, kind: &str) {
     apply(progress, path, EventKind::StepStarted { kind: kind.to_owned() });
 }
 

@@ -7,14 +7,14 @@ use convoke_core::{EffectKind, Path, RunStatus, Segment, Timestamp};
 use super::{NodeKind, NodeState, NodeUsage, PlannedNode, ProgressNode};
 use crate::History;
 
-/// What is known of a run under way: a tree, folded from its events one after the other.
+/// The progress of a run: a tree, folded from its events one after the other.
 #[derive(Debug)]
-pub struct Progress {
+pub struct RunProgress {
     pub(super) nodes: Vec<ProgressNode>,
     /// Which node a step that was begun is.
     pub(super) at: HashMap<Path, usize>,
     /// Calls of tools that are known, by who makes them: ids are unique only in a conversation.
-    pub(super) calls: HashMap<(usize, String), ToolCall>,
+    pub(super) calls: HashMap<(usize, String), LiveToolCall>,
     /// Questions that are open, and who asks them.
     pub(super) questions: HashMap<String, usize>,
     /// What calls of models before the run was resumed used, by where they were made.
@@ -24,29 +24,29 @@ pub struct Progress {
     pub(super) message: Option<LiveMessage>,
 }
 
-/// A call of a tool.
+/// A tool call under way.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct ToolCall {
+pub struct LiveToolCall {
     /// The name of the tool.
     pub tool: String,
     /// The beginning of what it was given, as JSON.
     pub arguments: String,
 }
 
-/// What a model is saying.
+/// A message that a model is writing.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct LiveMessage {
     pub(super) id: String,
-    /// To which node, by its place in [`Progress::nodes`].
+    /// To which node, by its place in [`RunProgress::nodes`].
     pub node: usize,
     /// The end of it so far.
     pub text: String,
 }
 
-impl Progress {
-    /// Nothing has happened yet.
+impl RunProgress {
+    /// A tree in which nothing has happened yet.
     #[must_use]
     pub fn new(planned: &PlannedNode) -> Self {
         let mut progress = Self {
@@ -164,11 +164,11 @@ impl Progress {
 
     /// A call of a tool at a path.
     #[must_use]
-    pub fn call(&self, path: &Path, id: &str) -> Option<&ToolCall> {
+    pub fn call(&self, path: &Path, id: &str) -> Option<&LiveToolCall> {
         self.calls.get(&(self.nearest(path), id.to_owned()))
     }
 
-    /// All nodes; the first is the whole. Each comes after the one it is in.
+    /// Returns all nodes; the first is the whole. Each comes after the one it is in.
     #[must_use]
     pub fn nodes(&self) -> &[ProgressNode] {
         &self.nodes
@@ -187,13 +187,13 @@ impl Progress {
         &self.nodes[0]
     }
 
-    /// Whether the run had been started before.
+    /// Returns whether the run had been started before.
     #[must_use]
     pub fn is_resumed(&self) -> bool {
         self.is_resumed
     }
 
-    /// How the run ended.
+    /// Returns how the run ended.
     #[must_use]
     pub fn ended(&self) -> Option<RunStatus> {
         self.ended
@@ -205,7 +205,7 @@ impl Progress {
         self.message.as_ref()
     }
 
-    /// How many goals are settled, and how many there are.
+    /// Returns how many goals are settled, and how many there are.
     #[must_use]
     pub fn goals(&self) -> (usize, usize) {
         let is_goal = |node: &&ProgressNode| matches!(node.kind, NodeKind::Goal | NodeKind::Convergence);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use convoke_config::Project;
 use convoke_core::store::{RunQuery, RunRecord};
 use convoke_core::{RunId, Store};
-use convoke_sqlite::{Exclusive, Existing, place};
+use convoke_sqlite::{ExclusiveDatabase, OnExisting, place};
 use convoke_store::SqliteStore;
 use convoke_tools::scratchpad::Scratchpad;
 
@@ -110,7 +110,7 @@ pub async fn move_runs(project: &Project, from: &Path, to: &Path) -> Result<Move
         copy_notes(&from, &to)?;
         // Nobody begins a run in it while it is replaced.
         let replaced = there.map(|_| exclusive(&to)).transpose()?;
-        let existing = if replaced.is_some() { Existing::Replace } else { Existing::Keep };
+        let existing = if replaced.is_some() { OnExisting::Replace } else { OnExisting::Keep };
         if !source.copy_to(&to, existing).map_err(|error| failed(&to, &error))? {
             return Err(MoveError::Made { file: to }.into());
         }
@@ -151,11 +151,11 @@ fn copy_notes(from: &Path, to: &Path) -> Result<(), HostError> {
     }
     // Says whether it is one of ours.
     drop(Scratchpad::open(&from).map_err(|error| MoveError::Notes(error.to_string()))?);
-    exclusive(&from)?.copy_to(&to, Existing::Replace).map(drop).map_err(|error| failed(&to, &error))
+    exclusive(&from)?.copy_to(&to, OnExisting::Replace).map(drop).map_err(|error| failed(&to, &error))
 }
 
-fn exclusive(file: &Path) -> Result<Exclusive, HostError> {
-    let taken = Exclusive::take(file).map_err(|error| failed(file, &error))?;
+fn exclusive(file: &Path) -> Result<ExclusiveDatabase, HostError> {
+    let taken = ExclusiveDatabase::take(file).map_err(|error| failed(file, &error))?;
     Ok(taken.ok_or_else(|| MoveError::InUse { file: file.to_owned() })?)
 }
 

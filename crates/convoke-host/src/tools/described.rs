@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Tool,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciliation, Tool,
     ToolDefinition, ToolEffects, ToolSpec, Toolset,
 };
 use serde_json::Value;
@@ -74,10 +74,10 @@ impl Tool for Described {
         key: &'a IdempotencyKey,
         arguments: &'a Value,
         before: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
         match &self.tool {
             Some(tool) => tool.reconcile(key, arguments, before),
-            None => Box::pin(async { Ok(Reconciled::Unknown) }),
+            None => Box::pin(async { Ok(Reconciliation::Unknown) }),
         }
     }
 

@@ -14,7 +14,7 @@ mod setting;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use convoke_core::{Exhausted, Limits, Resource, RuntimeBuilder, Tool, Toolset};
+use convoke_core::{BudgetExhausted, Limits, Resource, RuntimeBuilder, Tool, Toolset};
 use convoke_mcp::McpServers;
 use convoke_tools::files;
 use convoke_tools::policy::{self, Policy, PolicyGate, PolicySet, RulePlace};
@@ -142,7 +142,7 @@ impl RunTools {
     }
 
     /// The key and the place in a policy that set this limit of the run, if a policy does.
-    pub(crate) fn limit_of(&self, exhausted: &Exhausted) -> Option<String> {
+    pub(crate) fn limit_of(&self, exhausted: &BudgetExhausted) -> Option<String> {
         const KEY: &str = "limits.tool_calls";
         // Of a tool that was called too often, the model is told; the run goes on.
         if exhausted.resource != Resource::ToolCalls {

@@ -1,4 +1,4 @@
-//! Branches side by side: what [`Parallel`](crate::Parallel), [`Merge`](crate::Merge) and [`Map`](crate::Map) share.
+//! Fan-out: what [`Parallel`](crate::Parallel), [`Merge`](crate::Merge) and [`Map`](crate::Map) share.
 //!
 //! All branches get their places in declared order before any of them begins, so their paths do not depend on timing.
 //! Where timing decides (which branch was first), the decision is journaled and followed on replay.
@@ -12,9 +12,9 @@ use std::num::NonZeroUsize;
 use convoke_core::{BranchErrors, BranchFailure, Canceller, Error, Scope, Suspension};
 use tokio::task::JoinSet;
 
-use crate::join::{Join, Rest, Tally, Verdict};
-pub(crate) use branch::{Branch, End, Ended};
-pub use progress::{BranchEnd, Progress};
+use crate::join::{BranchTally, Join, JoinVerdict, RemainingBranches};
+pub(crate) use branch::{Branch, BranchOutcome, FinishedBranch};
+pub use progress::{BranchEnd, BranchProgress};
 
 /// Runs branches side by side, as many at once as allowed, and gives their ends in declared order.
 ///
@@ -25,7 +25,7 @@ pub(crate) async fn fan_out<T: Send + 'static>(
     join: &Join,
     limit: Option<NonZeroUsize>,
     branches: Vec<Branch<T>>,
-) -> Result<Vec<Ended<T>>, Error> {
+) -> Result<Vec<FinishedBranch<T>>, Error> {
     let limit = limit.or(scope.settings().max_concurrency).map_or(usize::MAX, NonZeroUsize::get);
     let mut fan = Fan::new(scope, join, limit, branches);
     fan.run().await?;
@@ -44,8 +44,8 @@ struct Fan<'a, T> {
     queue: Queue<T>,
     running: JoinSet<(usize, Result<T, Error>)>,
     cancellers: Vec<Canceller>,
-    ended: Vec<Ended<T>>,
-    tally: Tally,
+    ended: Vec<FinishedBranch<T>>,
+    tally: BranchTally,
 }
 
 type Queue<T> = VecDeque<(usize, Branch<T>)>;
@@ -59,7 +59,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
             running: JoinSet::new(),
             cancellers: Vec::new(),
             ended: branches.iter().map(Branch::unended).collect(),
-            tally: Tally { total: branches.len(), ..Tally::default() },
+            tally: BranchTally { total: branches.len(), ..BranchTally::default() },
             queue: branches.into_iter().enumerate().collect(),
         }
     }
@@ -70,7 +70,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
             let (counted, rest): (Queue<T>, Queue<T>) =
                 self.queue.drain(..).partition(|(index, _)| counted.contains(index));
             self.queue = counted;
-            self.work(Rest::Finish).await?;
+            self.work(RemainingBranches::Finish).await?;
             if self.verdict().is_some() {
                 self.scope.composing().leave_out_all(rest.iter().map(|(_, branch)| &branch.place));
                 return Ok(());
@@ -88,13 +88,13 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     /// Works until all branches are over; or, if the rest is to be cancelled, until the outcome is certain.
-    async fn work(&mut self, rest: Rest) -> Result<(), Error> {
+    async fn work(&mut self, rest: RemainingBranches) -> Result<(), Error> {
         loop {
             self.fill();
             let Some(joined) = self.running.join_next().await else { return Ok(()) };
             let (index, result) = joined.map_err(Error::failed)?;
             self.settle(index, result);
-            if rest == Rest::Cancel && self.is_certain() {
+            if rest == RemainingBranches::Cancel && self.is_certain() {
                 return Ok(());
             }
         }
@@ -110,7 +110,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
                     self.ended[index].scope = Some(begun.scope);
                     self.running.spawn(async move { (index, begun.work.await) });
                 }
-                Err(stop) => self.ended[index].end = End::Stopped(stop),
+                Err(stop) => self.ended[index].end = BranchOutcome::Stopped(stop),
             }
         }
     }
@@ -121,18 +121,18 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
         ended.end = match result {
             Ok(value) => {
                 self.tally.succeeded += 1;
-                End::Succeeded(value)
+                BranchOutcome::Succeeded(value)
             }
-            Err(error) if passes(&error) => End::Stopped(error),
+            Err(error) if passes(&error) => BranchOutcome::Stopped(error),
             Err(error) => {
                 self.tally.failed += 1;
-                End::Failed(error)
+                BranchOutcome::Failed(error)
             }
         };
     }
 
-    fn verdict(&self) -> Option<Verdict> {
-        self.join.verdict(self.tally, || Progress::of(&self.ended))
+    fn verdict(&self) -> Option<JoinVerdict> {
+        self.join.verdict(self.tally, || BranchProgress::of(&self.ended))
     }
 
     /// Whether the outcome is certain although not all branches count for it.
@@ -154,9 +154,9 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
     }
 
     fn stops(&self) -> impl Iterator<Item = &Error> {
-        self.ended
-            .iter()
-            .filter_map(|branch| if let End::Stopped(stop) = &branch.end { Some(stop) } else { None })
+        self.ended.iter().filter_map(|branch| {
+            if let BranchOutcome::Stopped(stop) = &branch.end { Some(stop) } else { None }
+        })
     }
 
     /// A stop that is not about this fan-out only.
@@ -164,7 +164,7 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
         self.stops().find(|stop| !matches!(stop.root(), Error::Suspended(_)))
     }
 
-    fn conclude(self) -> Result<Vec<Ended<T>>, Error> {
+    fn conclude(self) -> Result<Vec<FinishedBranch<T>>, Error> {
         let counted = self.ended.iter().filter(|branch| branch.counts());
         counted
             .filter_map(|branch| branch.scope.as_ref())
@@ -173,8 +173,9 @@ impl<'a, T: Send + 'static> Fan<'a, T> {
             return Err(stop.clone());
         }
         match self.verdict() {
-            Some(Verdict::Met) => {
-                let left = self.ended.iter().filter(|branch| !matches!(branch.end, End::Succeeded(_)));
+            Some(JoinVerdict::Met) => {
+                let left =
+                    self.ended.iter().filter(|branch| !matches!(branch.end, BranchOutcome::Succeeded(_)));
                 left.filter_map(|branch| branch.scope.as_ref())
                     .for_each(|own| self.scope.composing().withdraw_questions(own));
                 Ok(self.ended)
@@ -194,9 +195,9 @@ fn suspended<'a>(stops: impl Iterator<Item = &'a Error>) -> Error {
     Error::Suspended(Box::new(Suspension::together(suspensions)))
 }
 
-fn failures<T>(ended: &[Ended<T>]) -> Vec<BranchFailure> {
+fn failures<T>(ended: &[FinishedBranch<T>]) -> Vec<BranchFailure> {
     let failed = ended.iter().filter_map(|branch| match (&branch.end, &branch.scope) {
-        (End::Failed(error), Some(scope)) => Some(BranchFailure {
+        (BranchOutcome::Failed(error), Some(scope)) => Some(BranchFailure {
             branch: (*branch.name).into(),
             path: scope.path().clone(),
             error: error.clone(),

@@ -1,8 +1,8 @@
-//! How far the branches of a fan-out have come.
+//! Progress of the branches of a fan-out.
 
-use super::{End, Ended};
+use super::{BranchOutcome, FinishedBranch};
 
-/// How a branch stands.
+/// The status of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BranchEnd {
     /// It is on its way, or waits for an answer.
@@ -13,44 +13,44 @@ pub enum BranchEnd {
     Failed,
 }
 
-/// How far the branches of a fan-out have come, in declared order.
+/// The progress of the branches of a fan-out, in declared order.
 #[derive(Debug)]
-pub struct Progress<'a> {
+pub struct BranchProgress<'a> {
     branches: Vec<(&'a str, BranchEnd)>,
 }
 
-impl<'a> Progress<'a> {
-    pub(super) fn of<T>(ended: &'a [Ended<T>]) -> Self {
-        let stand = |branch: &'a Ended<T>| {
+impl<'a> BranchProgress<'a> {
+    pub(super) fn of<T>(ended: &'a [FinishedBranch<T>]) -> Self {
+        let stand = |branch: &'a FinishedBranch<T>| {
             let end = match branch.end {
-                End::Succeeded(_) => BranchEnd::Succeeded,
-                End::Failed(_) => BranchEnd::Failed,
-                End::Stopped(_) | End::Abandoned => BranchEnd::Open,
+                BranchOutcome::Succeeded(_) => BranchEnd::Succeeded,
+                BranchOutcome::Failed(_) => BranchEnd::Failed,
+                BranchOutcome::Stopped(_) | BranchOutcome::Abandoned => BranchEnd::Open,
             };
             (&*branch.name, end)
         };
         Self { branches: ended.iter().map(stand).collect() }
     }
 
-    /// How many branches there are.
+    /// Returns how many branches there are.
     #[must_use]
     pub fn total(&self) -> usize {
         self.branches.len()
     }
 
-    /// How many have succeeded.
+    /// Returns how many have succeeded.
     #[must_use]
     pub fn succeeded(&self) -> usize {
         self.count(BranchEnd::Succeeded)
     }
 
-    /// How many have failed.
+    /// Returns how many have failed.
     #[must_use]
     pub fn failed(&self) -> usize {
         self.count(BranchEnd::Failed)
     }
 
-    /// Whether the branch with this name has succeeded.
+    /// Returns whether the branch with this name has succeeded.
     #[must_use]
     pub fn has_succeeded(&self, name: &str) -> bool {
         self.has(name, BranchEnd::Succeeded)
@@ -61,7 +61,7 @@ impl<'a> Progress<'a> {
         self.branches.iter().any(|(branch, end)| *branch == name && *end == wanted)
     }
 
-    /// All branches and how they stand.
+    /// Iterates over all branches and their status.
     pub fn iter(&self) -> impl Iterator<Item = (&str, BranchEnd)> {
         self.branches.iter().copied()
     }

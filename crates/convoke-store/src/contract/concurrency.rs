@@ -1,4 +1,4 @@
-//! Many writers at once.
+//! Contract: many writers at once.
 
 use convoke_core::RunStatus;
 use futures_util::future::join_all;

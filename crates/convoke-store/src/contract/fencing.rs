@@ -1,4 +1,4 @@
-//! One writer per run.
+//! Contract: one writer per run.
 
 use convoke_core::StoreError;
 use convoke_core::store::OnBusy;

@@ -1,4 +1,4 @@
-//! Runs that continue with another state.
+//! Contract: runs that continue with another state.
 
 use bytes::Bytes;
 use convoke_core::store::{Batch, Generation, NewRun, NextGeneration, OnBusy, RunRecord};

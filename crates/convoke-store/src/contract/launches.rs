@@ -1,4 +1,4 @@
-//! What runs are started with beside their state.
+//! Contract: launch parameters of runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

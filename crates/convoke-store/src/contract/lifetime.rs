@@ -1,4 +1,4 @@
-//! How runs begin with a past, and end.
+//! Contract: creation, forking, ending and deletion of runs.
 
 use std::collections::HashMap;
 use std::time::Duration;

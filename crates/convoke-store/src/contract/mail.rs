@@ -1,8 +1,10 @@
-//! Mail is kept in order, once, and lets those go on that wait for it.
+//! Contract: mail is kept in order, once, and wakes the runs that wait for it.
 
 use std::time::Duration;
 
-use convoke_core::store::{AwaitedChannel, Batch, Lease, NewMail, OnBusy, Posted, Waits, reply_channel};
+use convoke_core::store::{
+    AwaitedChannel, Batch, Lease, NewMail, OnBusy, PostReceipt, WaitConditions, reply_channel,
+};
 use convoke_core::{Answer, Question, RunStatus, Store, StoreError, Timestamp};
 use futures_util::StreamExt;
 use futures_util::future::{join, join3};
@@ -26,7 +28,7 @@ async fn due(store: &dyn Store) -> Vec<String> {
 }
 
 /// Suspends a run that waits for this, and gives its lease back.
-async fn suspend(store: &dyn Store, run: &str, waits: Waits) {
+async fn suspend(store: &dyn Store, run: &str, waits: WaitConditions) {
     let lease = make(store, run).await;
     let mut batch = change(RunStatus::Suspended);
     batch.change.iter_mut().for_each(|change| change.waits = waits.clone());
@@ -40,8 +42,8 @@ async fn let_go(store: &dyn Store, lease: &Lease) {
     store.delete(&id("nothing")).await.expect("there is no such run");
 }
 
-fn on(channel: &str, after: u64) -> Waits {
-    Waits { channels: vec![AwaitedChannel { name: channel.to_owned(), after }], until: None }
+fn on(channel: &str, after: u64) -> WaitConditions {
+    WaitConditions { channels: vec![AwaitedChannel { name: channel.to_owned(), after }], until: None }
 }
 
 /// In the order it came, by channel, from a number on; whether anybody holds the run, and to nobody else.
@@ -78,7 +80,7 @@ pub async fn mail_with_a_key_is_kept_once<B: Backend>(backend: &B) {
     let (one, two) = (one.expect("it is kept"), two.expect("it is kept"));
     assert!(one.is_new != two.is_new && one.number == two.number, "{one:?} {two:?}");
     let again = store.post(&lease.run, mail("a", 3).key("k")).await;
-    assert_eq!(again, Ok(Posted { number: one.number, is_new: false }));
+    assert_eq!(again, Ok(PostReceipt { number: one.number, is_new: false }));
     assert_eq!(payloads(&*store, "keyed", "a", 0).await.len(), 1);
     assert!(store.post(&lease.run, mail("b", 4).key("k")).await.is_ok_and(|posted| posted.is_new));
     assert!(store.post(&id("other"), mail("a", 5).key("k")).await.is_ok_and(|posted| posted.is_new));
@@ -127,7 +129,7 @@ pub async fn a_run_is_due_when_it_is_sent_what_it_waits_for<B: Backend>(backend:
     assert_eq!(due(&*store).await, ["waits"]);
 }
 
-async fn suspend_again(store: &dyn Store, run: &str, waits: Waits) {
+async fn suspend_again(store: &dyn Store, run: &str, waits: WaitConditions) {
     let lease = store.claim(&id(run), OnBusy::Refuse).await.expect("nobody has it");
     let mut batch = change(RunStatus::Suspended);
     batch.change.iter_mut().for_each(|change| change.waits = waits.clone());
@@ -139,11 +141,11 @@ async fn suspend_again(store: &dyn Store, run: &str, waits: Waits) {
 pub async fn a_run_is_due_when_its_time_has_come<B: Backend>(backend: &B) {
     let (_place, store) = fresh(backend).await;
     let now = Timestamp::now();
-    let at = |time| Waits { until: Some(time), channels: Vec::new() };
+    let at = |time| WaitConditions { until: Some(time), channels: Vec::new() };
     suspend(&*store, "later", at(now - Duration::from_secs(1))).await;
     suspend(&*store, "sooner", at(now - Duration::from_secs(2))).await;
     suspend(&*store, "tomorrow", at(now + Duration::from_secs(86_400))).await;
-    suspend(&*store, "never", Waits::default()).await;
+    suspend(&*store, "never", WaitConditions::default()).await;
     assert_eq!(due(&*store).await, ["sooner", "later"]);
     let one = store.due(now, 1).await.expect("what is due can be asked");
     assert_eq!(one.iter().map(|due| due.run.as_str()).collect::<Vec<_>>(), ["sooner"]);
@@ -162,7 +164,7 @@ pub async fn runs_under_way_are_not_in_the_way_of_those_that_are_due<B: Backend>
     for number in 0..20 {
         make(&*store, &format!("held-{number}")).await;
     }
-    suspend(&*store, "due", Waits { until: Some(Timestamp::now()), channels: Vec::new() }).await;
+    suspend(&*store, "due", WaitConditions { until: Some(Timestamp::now()), channels: Vec::new() }).await;
     let left = make(&*store, "left").await;
     let_go(&*store, &left).await;
     let due = store.due(Timestamp::now(), 2).await.expect("what is due can be asked");
@@ -188,7 +190,7 @@ pub async fn a_run_is_due_when_its_question_is_settled<B: Backend>(backend: &B) 
             store.answer(&lease.run, &asked.id, Answer::approve().by("bob")).await.expect("it fits");
         }
         assert_eq!(due(&*store).await, [run]);
-        suspend_again(&*store, run, Waits::default()).await;
+        suspend_again(&*store, run, WaitConditions::default()).await;
         assert_eq!(due(&*store).await, [run], "it was answered before it was suspended");
         let lease = store.claim(&lease.run, OnBusy::Refuse).await.expect("nobody has it");
         finish(&*store, &lease, RunStatus::Failed).await;

@@ -1,4 +1,4 @@
-//! What any store must do, as tests.
+//! The contract of stores, as tests for any implementation.
 //!
 //! One function per promise, [`run_all`] for all of them. Each makes its own stores, so they may run in any order, or
 //! one test each. They panic with what was promised when a store does not keep it.
@@ -12,14 +12,14 @@
 //! struct Memory;
 //!
 //! impl Backend for Memory {
-//!     type Place = MemoryStore;
+//!     type Location = MemoryStore;
 //!
-//!     async fn place(&self) -> MemoryStore {
+//!     async fn location(&self) -> MemoryStore {
 //!         MemoryStore::new()
 //!     }
 //!
-//!     async fn open(&self, place: &MemoryStore) -> Arc<dyn Store> {
-//!         Arc::new(place.clone())
+//!     async fn open(&self, location: &MemoryStore) -> Arc<dyn Store> {
+//!         Arc::new(location.clone())
 //!     }
 //! }
 //!
@@ -61,17 +61,17 @@ pub use writing::*;
 /// A kind of store.
 pub trait Backend: Sync {
     /// Where one store lives: a file, a database schema, a piece of memory.
-    type Place: Send + Sync;
+    type Location: Send + Sync;
 
-    /// A place with nothing in it, that no other test knows.
-    fn place(&self) -> impl Future<Output = Self::Place> + Send;
+    /// A location with nothing in it, that no other test knows.
+    fn location(&self) -> impl Future<Output = Self::Location> + Send;
 
-    /// A handle on the store at a place. Opening a place again gives another handle on the same store, as another
+    /// A handle on the store at a location. Opening it again gives another handle on the same store, as another
     /// process would have it.
-    fn open<'a>(&'a self, place: &'a Self::Place) -> impl Future<Output = Arc<dyn Store>> + Send + 'a;
+    fn open<'a>(&'a self, location: &'a Self::Location) -> impl Future<Output = Arc<dyn Store>> + Send + 'a;
 }
 
-/// Everything.
+/// Runs all tests of the contract.
 pub async fn run_all<B: Backend>(backend: &B) {
     a_batch_is_written_whole_or_not_at_all(backend).await;
     entries_are_numbered_without_gaps(backend).await;

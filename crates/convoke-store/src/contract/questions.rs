@@ -1,4 +1,4 @@
-//! Questions wait, and take answers that fit.
+//! Contract: questions wait, and take answers that fit.
 
 use std::time::Duration;
 

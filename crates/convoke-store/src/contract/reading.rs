@@ -1,4 +1,4 @@
-//! What is there can be found.
+//! Contract: reading and listing runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! Things to store.
+//! Sample runs, entries and mail for the contract tests.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals, Waits};
+use convoke_core::store::{Batch, Launch, Lease, NewRun, RunChange, Totals, WaitConditions};
 use convoke_core::{
     Blob, Digest, EffectKind, Entry, IdempotencyKey, Labels, Path, Phase, Question, RunId, RunStatus, Store,
     StoreError, Timestamp,
@@ -13,10 +13,10 @@ use convoke_core::{
 use super::Backend;
 
 /// A store with nothing in it.
-pub(super) async fn fresh<B: Backend>(backend: &B) -> (B::Place, Arc<dyn Store>) {
-    let place = backend.place().await;
-    let store = backend.open(&place).await;
-    (place, store)
+pub(super) async fn fresh<B: Backend>(backend: &B) -> (B::Location, Arc<dyn Store>) {
+    let location = backend.location().await;
+    let store = backend.open(&location).await;
+    (location, store)
 }
 
 pub(super) fn id(text: &str) -> RunId {
@@ -83,7 +83,7 @@ pub(super) fn change(status: RunStatus) -> Batch {
             status,
             outcome,
             totals: Totals::default(),
-            waits: Waits::default(),
+            waits: WaitConditions::default(),
         }),
         ..Batch::default()
     }

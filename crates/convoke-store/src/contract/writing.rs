@@ -1,10 +1,10 @@
-//! Appends are atomic, ordered, and give back what was put in.
+//! Contract: appends are atomic, ordered, and give back what was put in.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use convoke_core::store::{Batch, OnBusy, RunChange, Totals, Waits};
+use convoke_core::store::{Batch, OnBusy, RunChange, Totals, WaitConditions};
 use convoke_core::{Digest, Money, Path, Question, RunStatus, Store, StoreError, Usage};
 
 use super::Backend;
@@ -107,7 +107,7 @@ pub async fn large_payloads_come_back_as_they_were<B: Backend>(backend: &B) {
     batch.entries[0].outcome = Some(large.clone());
     let outcome = Some(large.clone());
     batch.change = Some(RunChange {
-        waits: Waits::default(),
+        waits: WaitConditions::default(),
         worked: Duration::ZERO,
         status: RunStatus::Completed,
         outcome,
@@ -182,7 +182,7 @@ pub async fn a_change_replaces_what_the_record_says<B: Backend>(backend: &B) {
             status,
             outcome: outcome.clone(),
             totals,
-            waits: Waits::default(),
+            waits: WaitConditions::default(),
         };
         store
             .append(&lease, Batch { change: Some(change), ..Batch::default() })

@@ -1,4 +1,4 @@
-//! A store that lasts as long as the process.
+//! The in-memory store: lasts as long as the process.
 //!
 //! It keeps every promise of a store but durability: an append is acknowledged when it is in memory. What there is to
 //! know about runs, leases and questions is in [`state`]; this file only takes the lock.
@@ -13,19 +13,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{
-    Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, Ticket,
+    Batch, DueRun, Lease, Mail, NewMail, NewRun, OnBusy, PostReceipt, Retention, RunQuery, RunRecord, Ticket,
 };
 use convoke_core::{BoxFuture, Digest, Entry, RunId, Store, StoreError, Timestamp};
 use futures_util::stream::BoxStream;
 use state::State;
 
-use crate::board::{Board, Topic};
+use crate::notifier::{ChangeNotifier, Topic};
 
 /// Runs in memory. A clone is the same store.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
-    board: Arc<Board>,
+    notifier: Arc<ChangeNotifier>,
 }
 
 impl MemoryStore {
@@ -59,8 +59,8 @@ impl Store for MemoryStore {
         let is_change = batch.change.is_some();
         let appended = self.state().append(lease, batch);
         match is_change {
-            true => self.board.tell(&lease.run),
-            false if self.board.is_followed(&lease.run) => self.board.tell_followers(&lease.run),
+            true => self.notifier.notify(&lease.run),
+            false if self.notifier.is_followed(&lease.run) => self.notifier.notify_followers(&lease.run),
             false => {}
         }
         Ticket::done(appended)
@@ -68,7 +68,7 @@ impl Store for MemoryStore {
 
     fn release(&self, lease: &Lease) {
         self.state().release(lease);
-        self.board.tell(&lease.run);
+        self.notifier.notify(&lease.run);
     }
 
     fn run<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<Option<RunRecord>, StoreError>> {
@@ -107,9 +107,9 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(self.state().questions(run))))
     }
 
-    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<PostReceipt, StoreError>> {
         let posted = self.state().post(run, mail);
-        self.board.tell(run);
+        self.notifier.notify(run);
         Box::pin(ready(posted))
     }
 
@@ -123,16 +123,16 @@ impl Store for MemoryStore {
         Box::pin(ready(Ok(self.state().mail(run, channel, after, limit))))
     }
 
-    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         Box::pin(ready(Ok(self.state().due(by, limit))))
     }
 
     fn watch(&self, run: Option<&RunId>) -> BoxStream<'static, ()> {
-        self.board.watch(Topic::of(run)).0
+        self.notifier.watch(Topic::of(run)).0
     }
 
     fn follow(&self, run: &RunId) -> BoxStream<'static, ()> {
-        self.board.watch(Topic::Journal(run.clone())).0
+        self.notifier.watch(Topic::Journal(run.clone())).0
     }
 
     fn delete<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, Result<bool, StoreError>> {

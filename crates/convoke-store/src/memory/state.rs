@@ -1,4 +1,4 @@
-//! What a store in memory knows.
+//! The state of the in-memory store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{
-    Batch, CANCEL_CHANNEL, Due, Generation, Launch, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention,
-    RunQuery, RunRecord, Totals, Waits, reply_channel,
+    Batch, CANCEL_CHANNEL, DueRun, Generation, Launch, Lease, Mail, NewMail, NewRun, OnBusy, PostReceipt,
+    Retention, RunQuery, RunRecord, Totals, WaitConditions, reply_channel,
 };
 use convoke_core::{Answer, Digest, Entry, QuestionId, RunId, RunStatus, StoreError, Timestamp};
 
 use crate::batch;
-use crate::holder::Holder;
+use crate::lease_owner::LeaseOwner;
 
 /// All runs, in the order they were made.
 #[derive(Default)]
@@ -28,13 +28,13 @@ struct Run {
     entries: Vec<Entry>,
     blobs: BTreeMap<Digest, Bytes>,
     open: HashMap<QuestionId, PendingQuestion>,
-    mail: Vec<Kept>,
+    mail: Vec<StoredMail>,
     /// Why the lease in force cannot write any more.
     failed: Option<StoreError>,
 }
 
 /// Mail, and what it was known by.
-struct Kept {
+struct StoredMail {
     mail: Mail,
     key: Option<String>,
     /// An answer whose question was settled.
@@ -69,7 +69,7 @@ impl State {
             run.refuse_if_held()?;
         }
         run.record.epoch += 1;
-        run.record.holder = Some(Holder::describe_this_process());
+        run.record.holder = Some(LeaseOwner::describe_this_process());
         run.failed = None;
         Ok(Lease { run: id.clone(), epoch: run.record.epoch, next_seq: run.next_seq() })
     }
@@ -146,7 +146,7 @@ impl State {
         open.into_iter().map(|(_, question)| question.clone()).collect()
     }
 
-    pub(super) fn post(&mut self, id: &RunId, mail: NewMail) -> Result<Posted, StoreError> {
+    pub(super) fn post(&mut self, id: &RunId, mail: NewMail) -> Result<PostReceipt, StoreError> {
         let number = self.last_mail + 1;
         let run = self.find_mut(id)?;
         let posted = run.post(number, mail)?;
@@ -161,12 +161,12 @@ impl State {
         run.on(channel).filter(|mail| mail.number > after).take(limit).cloned().collect()
     }
 
-    pub(super) fn due(&self, by: Timestamp, limit: usize) -> Vec<Due> {
+    pub(super) fn due(&self, by: Timestamp, limit: usize) -> Vec<DueRun> {
         let free = self.runs.values().map(|run| &run.record).filter(|record| record.holder.is_none());
-        let mut due: Vec<Due> = free
+        let mut due: Vec<DueRun> = free
             .filter_map(|record| {
                 let left = (record.status == RunStatus::Running).then_some(record.updated);
-                Some(Due { run: record.id.clone(), at: record.wake.or(left)? })
+                Some(DueRun { run: record.id.clone(), at: record.wake.or(left)? })
             })
             .filter(|due| due.at <= by)
             .collect();
@@ -223,7 +223,7 @@ impl Run {
             outcome: None,
             seed,
             epoch: 1,
-            holder: Some(Holder::describe_this_process()),
+            holder: Some(LeaseOwner::describe_this_process()),
             forked_from: None,
             totals: Totals::default(),
             worked: Duration::ZERO,
@@ -304,11 +304,11 @@ impl Run {
         self.on(&reply_channel(question)).filter_map(|mail| mail.read().ok()).collect()
     }
 
-    fn post(&mut self, number: u64, new: NewMail) -> Result<Posted, StoreError> {
+    fn post(&mut self, number: u64, new: NewMail) -> Result<PostReceipt, StoreError> {
         let same =
-            |kept: &&Kept| new.key.is_some() && kept.key == new.key && kept.mail.channel == new.channel;
+            |kept: &&StoredMail| new.key.is_some() && kept.key == new.key && kept.mail.channel == new.channel;
         if let Some(earlier) = self.mail.iter().find(same) {
-            return Ok(Posted { number: earlier.mail.number, is_new: false });
+            return Ok(PostReceipt { number: earlier.mail.number, is_new: false });
         }
         let status = self.record.status;
         if status == RunStatus::Completed {
@@ -321,7 +321,11 @@ impl Run {
         let is_cancel = new.is_cancel();
         let NewMail { channel, key, sender, payload, at, .. } = new;
         let is_awaited = self.record.channels.contains(&channel);
-        self.mail.push(Kept { mail: Mail { number, channel, sender, at, payload }, key, is_taken: false });
+        self.mail.push(StoredMail {
+            mail: Mail { number, channel, sender, at, payload },
+            key,
+            is_taken: false,
+        });
         let can_go_on = match &open {
             Some(open) => open.verdict(&self.answers(&open.id)).is_some(),
             None => is_cancel || is_awaited,
@@ -329,17 +333,17 @@ impl Run {
         if can_go_on && status == RunStatus::Suspended {
             self.wake();
         }
-        Ok(Posted { number, is_new: true })
+        Ok(PostReceipt { number, is_new: true })
     }
 
     /// Takes down what it waits for, if it is suspended now. What has come meanwhile lets it go on at once.
-    fn wait(&mut self, waits: Waits) {
+    fn wait(&mut self, waits: WaitConditions) {
         (self.record.wake, self.record.channels) = (None, Vec::new());
         if self.record.status != RunStatus::Suspended {
             return;
         }
         self.record.wake = waits.until;
-        let has_come = |waits: &Waits| {
+        let has_come = |waits: &WaitConditions| {
             waits
                 .channels
                 .iter()

@@ -1,4 +1,4 @@
-//! Making a store, complete or not at all.
+//! Creating a store file atomically.
 //!
 //! It is made under another name and then given its own, so that nobody ever finds half a store, and no journal to roll it back is
 //! ever beside it: a journal that somebody finds is not ours.

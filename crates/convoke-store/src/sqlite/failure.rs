@@ -1,9 +1,9 @@
-//! What went wrong, and what the user can do about it.
+//! Errors of SQLite as store errors, with what the user can do about them.
 
 use std::path::Path;
 
 use convoke_core::StoreError;
-use convoke_sqlite::Untrusted;
+use convoke_sqlite::UntrustedFile;
 use rusqlite::ErrorCode;
 
 /// A failure of one job or query, before it is known which file it was about.
@@ -86,7 +86,7 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> StoreError {
 }
 
 /// Why a file is not opened, as the error a user sees.
-pub(super) fn untrusted(why: Untrusted) -> StoreError {
+pub(super) fn untrusted(why: UntrustedFile) -> StoreError {
     StoreError::Failed(why.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! Runs that continue.
+//! The job that begins the next generation of a run.
 
 use convoke_core::store::{Generation, NextGeneration};
 use rusqlite::{Connection, params};

@@ -1,4 +1,4 @@
-//! Reading a file without leaving a trace.
+//! Read-only access to a store file that leaves no trace beside it.
 //!
 //! SQLite needs files beside a database in WAL mode, also for reading, and makes them where there are none. A file that
 //! nobody has open is complete by itself and can be read as if it could not change (`immutable`), which takes no lock and

@@ -1,4 +1,4 @@
-//! Looking at a file before touching it.
+//! Inspection of a file before it is touched.
 //!
 //! What is not ours, newer than we understand, or damaged must stay as it is, to the byte, and must get no files beside
 //! it. So the first look is SQLite's at a file that "cannot change" (`immutable`): it takes no lock and makes no file.
@@ -24,7 +24,7 @@ const CHECKED_SIZE: u64 = 4 << 20;
 
 /// What is at a path.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum FileState {
     /// No file, or an empty one, or a database in which nothing was ever made.
     Nothing,
     /// A store that we understand.
@@ -32,42 +32,46 @@ pub(super) enum Found {
 }
 
 /// Looks at what is at a path, without changing a byte of it.
-pub(super) fn inspect(path: &Path, place: &str) -> Result<Found, StoreError> {
+pub(super) fn inspect(path: &Path, place: &str) -> Result<FileState, StoreError> {
     let length = match path.symlink_metadata() {
         Ok(metadata) => metadata.len(),
         Err(error) if error.kind() == ErrorKind::NotFound => 0,
         Err(error) => return Err(unreadable(place, &error)),
     };
     if length == 0 {
-        return Ok(Found::Nothing);
+        return Ok(FileState::Nothing);
     }
     refuse_journal(path).map_err(untrusted)?;
-    if beside(path, "-wal").exists() { look_with_log(path, place, length) } else { look(path, place, length) }
+    if beside(path, "-wal").exists() {
+        inspect_with_log(path, place, length)
+    } else {
+        inspect_immutable(path, place, length)
+    }
 }
 
 /// The usual case: nobody has the file open.
-fn look(path: &Path, place: &str, length: u64) -> Result<Found, StoreError> {
-    let result = immutable(path).and_then(|connection| Seen::through(&connection, length));
+fn inspect_immutable(path: &Path, place: &str, length: u64) -> Result<FileState, StoreError> {
+    let result = immutable(path).and_then(|connection| Inspection::through(&connection, length));
     if beside(path, "-wal").exists() {
         // Somebody has opened it meanwhile; what was seen may be half of this and half of that.
-        return look_with_log(path, place, length);
+        return inspect_with_log(path, place, length);
     }
     result.map_err(|error| explain(place, &error))?.judge(place)
 }
 
 /// Somebody has the file open, or did not close it.
-fn look_with_log(path: &Path, place: &str, length: u64) -> Result<Found, StoreError> {
+fn inspect_with_log(path: &Path, place: &str, length: u64) -> Result<FileState, StoreError> {
     // Only ours may be opened in earnest. After a crash the file may be incomplete without its log; then this look
     // fails, and only the next one can tell.
-    if let Ok(seen) = immutable(path).and_then(|connection| Seen::through(&connection, 0)) {
+    if let Ok(seen) = immutable(path).and_then(|connection| Inspection::through(&connection, 0)) {
         seen.judge(place)?;
     }
-    let seen = open::to_read(path).and_then(|connection| Seen::through(&connection, length));
+    let seen = open::to_read(path).and_then(|connection| Inspection::through(&connection, length));
     seen.map_err(|error| explain(place, &error))?.judge(place)
 }
 
 /// What a look into a database found.
-struct Seen {
+struct Inspection {
     application: i64,
     version: i64,
     /// How often tables were made or changed.
@@ -75,7 +79,7 @@ struct Seen {
     problem: Option<String>,
 }
 
-impl Seen {
+impl Inspection {
     fn through(connection: &Connection, length: u64) -> rusqlite::Result<Self> {
         let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
         let version = schema::version(connection)?;
@@ -92,15 +96,15 @@ impl Seen {
         Ok(seen)
     }
 
-    fn judge(self, place: &str) -> Result<Found, StoreError> {
+    fn judge(self, place: &str) -> Result<FileState, StoreError> {
         let corrupt = |problem| Err(StoreError::Corrupt { store: place.to_owned(), problem });
         if let Some(problem) = self.problem {
             return corrupt(problem);
         }
         match (self.application, self.version, self.changes) {
             // What SQLite itself leaves of a file that somebody is about to make.
-            (0, 0, 0) => Ok(Found::Nothing),
-            (APPLICATION_ID, version, _) => refuse_newer(place, version).map(|()| Found::Store),
+            (0, 0, 0) => Ok(FileState::Nothing),
+            (APPLICATION_ID, version, _) => refuse_newer(place, version).map(|()| FileState::Store),
             _ => corrupt("it belongs to another application".to_owned()),
         }
     }

@@ -1,12 +1,12 @@
-//! One piece of work for the writer, and its answer.
+//! Jobs for the writer, and their results.
 
 use std::sync::Arc;
 
 use convoke_core::{RunId, StoreError};
 
 use super::failure::Fault;
-use super::promise::{Awaited, Promise, promise};
-use super::traffic::Traffic;
+use super::promise::{Promise, PromiseFuture, promise};
+use super::wait_mode::WaitState;
 use super::writer::Writer;
 
 /// Something to do within a transaction that other jobs share.
@@ -34,7 +34,7 @@ pub(super) struct Task<T, Work> {
 }
 
 /// Where the result of a job arrives.
-pub(super) type Reply<T> = Awaited<Result<T, StoreError>>;
+pub(super) type Reply<T> = PromiseFuture<Result<T, StoreError>>;
 
 impl<T, Work> Task<T, Work>
 where
@@ -43,12 +43,12 @@ where
 {
     /// The job, and where its result will arrive.
     pub(super) fn queue(
-        traffic: &Arc<Traffic>,
+        waits: &Arc<WaitState>,
         run: Option<RunId>,
         weight: usize,
         work: Work,
     ) -> (Box<dyn Job>, Reply<T>) {
-        let (reply, result) = promise(traffic);
+        let (reply, result) = promise(waits);
         (Box::new(Self { work: Some(work), run, weight, result: None, reply }), result)
     }
 }

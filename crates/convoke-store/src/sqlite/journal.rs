@@ -1,4 +1,4 @@
-//! What an append writes.
+//! The job that appends a batch.
 
 use bytes::Bytes;
 use convoke_core::store::{Batch, Lease, RunChange};
@@ -6,9 +6,9 @@ use convoke_core::{Blob, Entry, RunId, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::failure::Fault;
-use super::lease::Held;
+use super::lease::HeldLease;
 use super::writer::Writer;
-use super::{generation, launch, mail, outline, pieces, place, question, row};
+use super::{entry_key, generation, launch, mail, outline, pieces, question, row};
 use crate::batch;
 
 /// Writes a batch under a lease, and remembers how the lease goes on.
@@ -20,9 +20,9 @@ pub(super) fn append(writer: &mut Writer, lease: &Lease, batch: &Batch) -> Resul
         Err(error) => Err(error.clone()),
     };
     writer.leases.appended(lease, remembered);
-    writer.tell_followers(&lease.run);
+    writer.notify_followers(&lease.run);
     if batch.change.is_some() {
-        writer.tell(&lease.run);
+        writer.notify(&lease.run);
     }
     next_seq.map(|_| ()).map_err(Fault::from)
 }
@@ -34,7 +34,7 @@ fn try_append(writer: &Writer, lease: &Lease, batch: &Batch) -> Result<u64, Faul
 }
 
 /// The lease, if it is the one the database knows. This is the fence: it is read under the lock that the write needs.
-fn in_force<'a>(writer: &'a Writer, lease: &Lease) -> Result<&'a Held, Fault> {
+fn in_force<'a>(writer: &'a Writer, lease: &Lease) -> Result<&'a HeldLease, Fault> {
     if let Some(cause) = writer.leases.lost(lease) {
         return Err(cause.clone().into());
     }
@@ -92,7 +92,7 @@ fn insert_entry(connection: &Connection, key: i64, entry: &Entry) -> Result<(), 
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
-            place::of(key, entry.seq)?,
+            entry_key::of(key, entry.seq)?,
             entry.path.as_str(),
             entry.ordinal,
             entry.effect.code(),

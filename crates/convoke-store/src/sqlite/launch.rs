@@ -1,4 +1,4 @@
-//! What runs were started with beside their state, and what they are found by.
+//! Launch parameters and search columns of runs.
 
 use convoke_core::store::Launch;
 use rusqlite::{Connection, params};

@@ -1,4 +1,4 @@
-//! Which leases this handle has given, and whether they may still write.
+//! Leases of one handle, and whether they may still write.
 //!
 //! This is the fast half of fencing: what the next entry's number is, and whether an earlier batch failed. It never
 //! decides alone. That a lease is still in force is read from the database, in the transaction that writes.
@@ -10,7 +10,7 @@ use convoke_core::{RunId, StoreError};
 
 /// A lease this handle gave and nobody gave back.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldLease {
     /// The run's number in the tables.
     pub(super) key: i64,
     /// Which claim it is.
@@ -22,16 +22,17 @@ pub(super) struct Held {
 /// All leases of one handle.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    held: HashMap<RunId, Held>,
+    held: HashMap<RunId, HeldLease>,
     /// Leases that ended because a transaction was lost, and by what, until the run is taken again.
     lost: HashMap<RunId, (u64, StoreError)>,
 }
 
 impl Leases {
     /// Notes a lease that is about to be given. An earlier one on the same run ends.
-    pub(super) fn give(&mut self, lease: &Lease, key: i64) {
+    pub(super) fn grant(&mut self, lease: &Lease, key: i64) {
         self.lost.remove(&lease.run);
-        self.held.insert(lease.run.clone(), Held { key, epoch: lease.epoch, next_seq: Ok(lease.next_seq) });
+        self.held
+            .insert(lease.run.clone(), HeldLease { key, epoch: lease.epoch, next_seq: Ok(lease.next_seq) });
     }
 
     /// Whether there is none.
@@ -40,7 +41,7 @@ impl Leases {
     }
 
     /// The lease, if it is one of ours.
-    pub(super) fn find(&self, lease: &Lease) -> Option<&Held> {
+    pub(super) fn find(&self, lease: &Lease) -> Option<&HeldLease> {
         self.held.get(&lease.run).filter(|held| held.epoch == lease.epoch)
     }
 
@@ -76,7 +77,7 @@ impl Leases {
     }
 
     /// The leases still held, at the end.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Held> + '_ {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = HeldLease> + '_ {
         self.held.drain().map(|(_, held)| held)
     }
 }

@@ -1,7 +1,7 @@
-//! What jobs do to mail, and to what suspended runs wait for.
+//! Jobs on mail, and on the wait conditions of suspended runs.
 
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{CANCEL_CHANNEL, Mail, NewMail, Posted, RunChange, reply_channel};
+use convoke_core::store::{CANCEL_CHANNEL, Mail, NewMail, PostReceipt, RunChange, reply_channel};
 use convoke_core::{Answer, QuestionId, RunId, RunStatus, StoreError, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,7 +12,7 @@ use super::writer::Writer;
 use crate::batch;
 
 /// Keeps something for a run, and lets the run go on if it waits for it.
-pub(super) fn post(writer: &mut Writer, run: &RunId, mail: &NewMail) -> Result<Posted, Fault> {
+pub(super) fn post(writer: &mut Writer, run: &RunId, mail: &NewMail) -> Result<PostReceipt, Fault> {
     let connection = &writer.connection;
     let found: Option<(i64, u8)> = connection
         .prepare_cached("SELECT key, status FROM runs WHERE id = ?1")?
@@ -21,7 +21,7 @@ pub(super) fn post(writer: &mut Writer, run: &RunId, mail: &NewMail) -> Result<P
     let Some((key, status)) = found else { return Err(StoreError::NotFound { run: run.clone() }.into()) };
     let status = row::status_of(status)?;
     if let Some(number) = earlier(connection, key, mail)? {
-        return Ok(Posted { number, is_new: false });
+        return Ok(PostReceipt { number, is_new: false });
     }
     if status == RunStatus::Completed {
         return Err(StoreError::Over { run: run.clone(), status }.into());
@@ -47,8 +47,8 @@ pub(super) fn post(writer: &mut Writer, run: &RunId, mail: &NewMail) -> Result<P
     if can_go_on && status == RunStatus::Suspended {
         wake(connection, key)?;
     }
-    writer.tell(run);
-    Ok(Posted { number, is_new: true })
+    writer.notify(run);
+    Ok(PostReceipt { number, is_new: true })
 }
 
 /// Takes down what a run waits for, if it is suspended now. What has come meanwhile lets it go on at once.

@@ -1,4 +1,4 @@
-//! A store in one SQLite file.
+//! The SQLite store: all runs in one file.
 //!
 //! One thread owns the only connection that writes ([`writer`]); whatever was queued while it committed goes into
 //! its next transaction, so many runs share one `fsync`. Reads go to a few threads of their own ([`reader`]) and see
@@ -12,17 +12,19 @@
 //! | [`open`] | opening it and bringing it up to date |
 //! | [`schema`] | the tables and their versions |
 //! | [`threads`] | the threads of one handle, and their end |
-//! | [`writer`], [`rounds`] | the thread that commits, and what it does from time to time |
-//! | [`job`], [`promise`], [`traffic`] | one piece of work for the writer, and how to wait for it |
+//! | [`writer`], [`maintenance`] | the thread that commits, and what it does from time to time |
+//! | [`job`], [`promise`], [`wait_mode`] | one piece of work for the writer, and how to wait for it |
 //! | [`lease`] | which leases this handle has given, and whether they may still write |
 //! | [`journal`], [`run`], [`question`], [`mail`], [`launch`], [`outline`] | what jobs write: batches, runs, questions, mail, outlines |
 //! | [`reader`], [`glance`] | the threads that read, and reading without leaving a trace |
 //! | [`query`] | what they read |
-//! | [`row`], [`place`] | how values and addresses look in the tables |
+//! | [`row`], [`entry_key`] | how values and addresses look in the tables |
 //! | [`failure`] | what went wrong, and what the user can do |
 
 mod create;
+mod entry_key;
 mod failure;
+mod file_identity;
 mod generation;
 mod glance;
 mod inspect;
@@ -31,22 +33,20 @@ mod journal;
 mod launch;
 mod lease;
 mod mail;
+mod maintenance;
 mod open;
 mod outline;
 mod pieces;
-mod place;
 mod promise;
 mod query;
 mod question;
 mod reader;
-mod rounds;
 mod row;
 mod run;
 mod schema;
-mod still_there;
 mod store;
 mod threads;
-mod traffic;
+mod wait_mode;
 mod writer;
 
 pub use store::SqliteStore;

@@ -1,4 +1,4 @@
-//! Opening a file and bringing it up to date.
+//! Opening a store file, and migrating it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use super::create::{create_if_absent, make};
 use super::failure::{Fault, untrusted};
 use super::glance::glance;
-use super::inspect::{Found, foreign, inspect, refuse_newer};
+use super::inspect::{FileState, foreign, inspect, refuse_newer};
 use super::schema::{self, STEPS};
 
 /// How long to wait for another process that has the file locked.
@@ -57,7 +57,7 @@ fn fail(path: &Path, advice: &str, error: &std::io::Error) -> StoreError {
 /// Refuses to read what is not a store of a version that can be read as it is.
 pub(super) fn must_be_current(path: &Path, place: &str) -> Result<(), StoreError> {
     let (store, supported) = (place.to_owned(), schema::newest());
-    if inspect(path, place)? == Found::Nothing {
+    if inspect(path, place)? == FileState::Nothing {
         return Err(StoreError::Corrupt { store, problem: "it is empty".to_owned() });
     }
     let found = glance(path, place, &|connection| Ok(schema::version(connection)?))?;
@@ -83,7 +83,7 @@ pub(super) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn set_up(path: &Path, place: &str, found: Found) -> Result<Connection, Fault> {
+fn set_up(path: &Path, place: &str, found: FileState) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = convoke_sqlite::open(path, flags, Triggers::Never)?;
     connection.busy_timeout(PATIENCE)?;
@@ -94,8 +94,8 @@ fn set_up(path: &Path, place: &str, found: Found) -> Result<Connection, Fault> {
     // The tables are made before the log is switched on. So what says that a file is ours is never in the log alone,
     // and `inspect` can tell without it. What is ours already is changed with a log only.
     let migrated = match found {
-        Found::Nothing => make(&mut connection).map(|()| true)?,
-        Found::Store => {
+        FileState::Nothing => make(&mut connection).map(|()| true)?,
+        FileState::Store => {
             log(&connection, place)?;
             schema::migrate(&mut connection, STEPS)?
         }

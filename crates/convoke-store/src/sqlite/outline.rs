@@ -1,4 +1,4 @@
-//! What workflows are made of. Kept once, however many runs have the same.
+//! Outlines of workflows, each stored once however many runs have it.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Long content in pieces.
+//! Content-defined chunks of long content.
 //!
 //! A prompt often says everything that the one before it said, and a little more. So long content is cut where its own
 //! bytes say so, not at fixed places: what two contents have in common is then cut alike wherever it stands in them, and
@@ -42,20 +42,24 @@ const NUMBERS: [u64; 256] = {
 };
 
 /// Content as it goes into a row.
-pub(super) struct Stored<'a> {
+pub(super) struct StoredContent<'a> {
     pub(super) content: Cow<'a, [u8]>,
     pub(super) depth: i64,
 }
 
 /// Keeps the pieces of a run's content that the run does not have yet.
-pub(super) fn keep<'a>(connection: &Connection, run: i64, content: &'a [u8]) -> Result<Stored<'a>, Fault> {
-    let mut stored = Stored { content: Cow::Borrowed(content), depth: 0 };
+pub(super) fn keep<'a>(
+    connection: &Connection,
+    run: i64,
+    content: &'a [u8],
+) -> Result<StoredContent<'a>, Fault> {
+    let mut stored = StoredContent { content: Cow::Borrowed(content), depth: 0 };
     while stored.content.len() >= LONG {
         let mut list = Vec::new();
         for piece in Pieces(&stored.content) {
             write_number(&mut list, keep_piece(connection, run, piece)?);
         }
-        stored = Stored { content: Cow::Owned(list), depth: stored.depth + 1 };
+        stored = StoredContent { content: Cow::Owned(list), depth: stored.depth + 1 };
     }
     Ok(stored)
 }

@@ -1,8 +1,8 @@
-//! How whoever asked learns that it is done. Why not a `oneshot` channel: decision page 21.
+//! A one-shot promise from the writer to a task. Why not a `oneshot` channel: decision page 21.
 //!
-//! A [`Promise`] is kept by the writer and [`Awaited`] by a task. To wake a task that sleeps takes half as long as a
+//! A [`Promise`] is kept by the writer and [`PromiseFuture`] by a task. To wake a task that sleeps takes half as long as a
 //! commit on a fast disk, and a run that waits for every append would pay that each time. So a task that is alone with
-//! something to write looks out for the end of its commit before it goes to sleep, in short turns between which
+//! something to write spins until the end of its commit before it goes to sleep, in short turns between which
 //! everything else on its thread has its own.
 
 use std::future::Future;
@@ -12,23 +12,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use super::traffic::Traffic;
+use super::wait_mode::WaitState;
 
-/// No other task waits longer than this because of one that looks out.
+/// No other task waits longer than this because of one that spins.
 const TURN: Duration = Duration::from_micros(20);
 
 /// A promise, and its other end.
-pub(super) fn promise<T>(traffic: &Arc<Traffic>) -> (Promise<T>, Awaited<T>) {
-    traffic.begins();
+pub(super) fn promise<T>(waits: &Arc<WaitState>) -> (Promise<T>, PromiseFuture<T>) {
+    waits.begins();
     let cell = Arc::new(Cell { settled: AtomicBool::new(false), state: Mutex::new(State::default()) });
-    let awaited = Awaited { cell: Arc::clone(&cell), traffic: Arc::clone(traffic), lookout: None };
-    (Promise { cell, traffic: Arc::clone(traffic) }, awaited)
+    let awaited = PromiseFuture { cell: Arc::clone(&cell), waits: Arc::clone(waits), spin_until: None };
+    (Promise { cell, waits: Arc::clone(waits) }, awaited)
 }
 
 /// The end that keeps the promise. To drop it is to break it.
 pub(super) struct Promise<T> {
     cell: Arc<Cell<T>>,
-    traffic: Arc<Traffic>,
+    waits: Arc<WaitState>,
 }
 
 impl<T> Promise<T> {
@@ -40,7 +40,7 @@ impl<T> Promise<T> {
 
 impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
-        self.traffic.ends();
+        self.waits.ends();
         let waker = {
             let mut state = self.cell.lock();
             self.cell.settled.store(true, Ordering::Release);
@@ -53,18 +53,18 @@ impl<T> Drop for Promise<T> {
 }
 
 /// The end that waits. It gives nothing if the promise was broken.
-pub(super) struct Awaited<T> {
+pub(super) struct PromiseFuture<T> {
     cell: Arc<Cell<T>>,
-    traffic: Arc<Traffic>,
-    /// Until when to look out, once that has begun.
-    lookout: Option<Instant>,
+    waits: Arc<WaitState>,
+    /// Until when to spin, once that has begun.
+    spin_until: Option<Instant>,
 }
 
-impl<T> Future for Awaited<T> {
+impl<T> Future for PromiseFuture<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.looks_out() {
+        if self.spins() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -77,14 +77,14 @@ impl<T> Future for Awaited<T> {
     }
 }
 
-impl<T> Awaited<T> {
-    /// Looks out for one turn. Says whether there is reason for another one.
-    fn looks_out(&mut self) -> bool {
-        let Some(patience) = self.traffic.patience() else { return false };
+impl<T> PromiseFuture<T> {
+    /// Spins for one turn. Says whether there is reason for another one.
+    fn spins(&mut self) -> bool {
+        let Some(patience) = self.waits.patience() else { return false };
         let began = Instant::now();
-        let Some(end) = self.lookout else {
-            // Others first: they may have something to write as well, and then nobody looks out.
-            self.lookout = Some(began + patience);
+        let Some(end) = self.spin_until else {
+            // Others first: they may have something to write as well, and then nobody spins.
+            self.spin_until = Some(began + patience);
             return !self.cell.is_settled();
         };
         while !self.cell.is_settled() {
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    fn poll<T>(awaited: &mut Awaited<T>) -> (Poll<Option<T>>, usize) {
+    fn poll<T>(awaited: &mut PromiseFuture<T>) -> (Poll<Option<T>>, usize) {
         let count = Arc::new(Count(Default::default()));
         let result = Pin::new(awaited).poll(&mut Context::from_waker(&Waker::from(Arc::clone(&count))));
         let woken = count.0.load(Ordering::SeqCst);
@@ -148,11 +148,11 @@ mod tests {
 
     #[test]
     fn a_kept_promise_wakes_whoever_waits() {
-        let (promise, mut awaited) = promise(&Arc::new(Traffic::default()));
+        let (promise, mut awaited) = promise(&Arc::new(WaitState::default()));
         let count = Arc::new(Count(Default::default()));
         let waker = Waker::from(Arc::clone(&count));
         assert_eq!(Pin::new(&mut awaited).poll(&mut Context::from_waker(&waker)), Poll::Pending);
-        assert_eq!(count.0.load(Ordering::SeqCst), 0, "there is no reason to look out");
+        assert_eq!(count.0.load(Ordering::SeqCst), 0, "there is no reason to spin");
         promise.keep(7);
         assert_eq!(count.0.load(Ordering::SeqCst), 1);
         assert_eq!(poll(&mut awaited), (Poll::Ready(Some(7)), 0));
@@ -160,25 +160,25 @@ mod tests {
 
     #[test]
     fn a_broken_promise_gives_nothing() {
-        let (promise, mut awaited) = promise::<u8>(&Arc::new(Traffic::default()));
+        let (promise, mut awaited) = promise::<u8>(&Arc::new(WaitState::default()));
         drop(promise);
         assert_eq!(poll(&mut awaited), (Poll::Ready(None), 0));
     }
 
     #[test]
     fn whoever_is_alone_looks_out_in_turns_and_then_sleeps() {
-        let traffic = Arc::new(Traffic::looking_out(Duration::from_micros(150)));
-        let (_promise, mut awaited) = promise::<u8>(&traffic);
+        let waits = Arc::new(WaitState::spinning(Duration::from_micros(150)));
+        let (_promise, mut awaited) = promise::<u8>(&waits);
         assert_eq!(poll(&mut awaited), (Poll::Pending, 1), "others first");
         while poll(&mut awaited) == (Poll::Pending, 1) {}
         assert_eq!(poll(&mut awaited), (Poll::Pending, 0), "patience has an end");
     }
 
     #[test]
-    fn among_several_nobody_looks_out() {
-        let traffic = Arc::new(Traffic::looking_out(Duration::from_micros(150)));
-        let (_one, mut awaited) = promise::<u8>(&traffic);
-        let (_other, mut other) = promise::<u8>(&traffic);
+    fn among_several_nobody_spins() {
+        let waits = Arc::new(WaitState::spinning(Duration::from_micros(150)));
+        let (_one, mut awaited) = promise::<u8>(&waits);
+        let (_other, mut other) = promise::<u8>(&waits);
         assert_eq!(poll(&mut awaited), (Poll::Pending, 0));
         assert_eq!(poll(&mut other), (Poll::Pending, 0));
     }

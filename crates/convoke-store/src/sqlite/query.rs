@@ -1,10 +1,10 @@
-//! What can be asked of the database.
+//! Queries of the database.
 
 use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
-use convoke_core::store::{Due, Mail, Retention, RunQuery, RunRecord};
+use convoke_core::store::{DueRun, Mail, Retention, RunQuery, RunRecord};
 use convoke_core::{Answer, Digest, Entry, RunId, RunStatus, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params};
 
@@ -12,7 +12,7 @@ use super::failure::Fault;
 use super::outline::Outlines;
 use super::pieces::PieceReader;
 use super::row::{self, EntryReader, QUESTION_COLUMNS, run_columns};
-use super::{mail, place, schema};
+use super::{entry_key, mail, schema};
 
 /// So many contents are looked for one by one.
 const MANY: usize = 32;
@@ -82,11 +82,11 @@ pub(super) fn entries(
     most: usize,
 ) -> Result<Vec<Entry>, Fault> {
     let Some(key) = key(connection, run)? else { return Ok(Vec::new()) };
-    let Ok(first) = place::of(key, from) else { return Ok(Vec::new()) };
+    let Ok(first) = entry_key::of(key, from) else { return Ok(Vec::new()) };
     let columns = row::entry_columns(schema::version(connection)?);
     let sql = format!("SELECT {columns} FROM entries WHERE place BETWEEN ?1 AND ?2 ORDER BY place LIMIT ?3");
     let mut reader = EntryReader::default();
-    all(connection, &sql, params![first, place::last(key), limit(most)], |row| reader.entry(row))
+    all(connection, &sql, params![first, entry_key::last(key), limit(most)], |row| reader.entry(row))
 }
 
 /// The digests of a run's content.
@@ -167,7 +167,7 @@ pub(super) fn mail(
 }
 
 /// Runs that can go on by a time, and that nobody holds.
-pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result<Vec<Due>, Fault> {
+pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result<Vec<DueRun>, Fault> {
     if schema::version(connection)? < schema::WITH_MAIL {
         return Ok(Vec::new());
     }
@@ -184,7 +184,7 @@ pub(super) fn due(connection: &Connection, by: Timestamp, most: usize) -> Result
 }
 
 /// The first of the runs that a query gives, with when they can go on and who holds them, that nobody holds.
-fn free(connection: &Connection, sql: &str, values: impl Params, most: usize) -> Result<Vec<Due>, Fault> {
+fn free(connection: &Connection, sql: &str, values: impl Params, most: usize) -> Result<Vec<DueRun>, Fault> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(values)?;
     // Many runs have one holder.
@@ -207,7 +207,7 @@ fn free(connection: &Connection, sql: &str, values: impl Params, most: usize) ->
         };
         if !is_held {
             let (run, at) = (row::run_id(&row.get::<_, String>(0)?)?, Timestamp::from_micros(row.get(1)?));
-            found.push(Due { run, at });
+            found.push(DueRun { run, at });
         }
     }
     Ok(found)

@@ -1,4 +1,4 @@
-//! What jobs do to questions: open and close them.
+//! Jobs that open and close questions.
 
 use convoke_core::QuestionId;
 use convoke_core::ask::PendingQuestion;

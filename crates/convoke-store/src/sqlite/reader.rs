@@ -1,4 +1,4 @@
-//! The threads that read.
+//! The reader threads.
 //!
 //! Each has a connection of its own that cannot write. A query sees everything that was durable when it began.
 
@@ -14,24 +14,24 @@ use super::failure::{Fault, explain, stopped};
 use super::glance::glance;
 use super::open;
 use super::promise::promise;
-use super::traffic::Traffic;
+use super::wait_mode::WaitState;
 
 /// So many queries can be under way at once.
 const THREADS: usize = 3;
 
-type Query = Box<dyn FnOnce(&mut Source) + Send>;
+type Query = Box<dyn FnOnce(&mut ReadSource) + Send>;
 
 /// A few threads that answer queries.
 pub(super) struct Readers {
     place: Arc<str>,
-    /// Not the writer's: nobody looks out for the end of a query.
-    traffic: Arc<Traffic>,
+    /// Not the writer's: nobody spins until the end of a query.
+    waits: Arc<WaitState>,
     queries: Option<Sender<Query>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
-    pub(super) fn start(source: &Source) -> std::io::Result<Self> {
+    pub(super) fn start(source: &ReadSource) -> std::io::Result<Self> {
         let (sender, queries) = channel();
         let queries = Arc::new(Mutex::new(queries));
         let threads = (0..THREADS)
@@ -42,7 +42,7 @@ impl Readers {
                     .spawn(move || read(source, &queries))
             })
             .collect::<std::io::Result<_>>()?;
-        Ok(Self { place: Arc::clone(&source.place), traffic: Arc::default(), queries: Some(sender), threads })
+        Ok(Self { place: Arc::clone(&source.place), waits: Arc::default(), queries: Some(sender), threads })
     }
 
     /// Asks the database something.
@@ -50,7 +50,7 @@ impl Readers {
         &self,
         query: impl Fn(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = promise(&self.traffic);
+        let (reply, answer) = promise(&self.waits);
         let query: Query = Box::new(move |source| reply.keep(source.ask(&query)));
         if let Some(queries) = &self.queries {
             // If all threads are gone the query is dropped, and its answer never comes.
@@ -60,7 +60,7 @@ impl Readers {
     }
 }
 
-fn read(mut source: Source, queries: &Mutex<Receiver<Query>>) {
+fn read(mut source: ReadSource, queries: &Mutex<Receiver<Query>>) {
     loop {
         let query = queries.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(query) = query else { return };
@@ -69,40 +69,40 @@ fn read(mut source: Source, queries: &Mutex<Receiver<Query>>) {
 }
 
 /// Where a thread reads.
-pub(super) struct Source {
+pub(super) struct ReadSource {
     path: PathBuf,
     place: Arc<str>,
-    way: Way,
+    way: ReadMode,
 }
 
-enum Way {
+enum ReadMode {
     /// Through a connection that is kept, opened when it is first needed. The writer of this handle has the file open too.
     Lasting(Option<Connection>),
     /// Each time anew, leaving no trace.
     Fleeting,
 }
 
-impl Source {
+impl ReadSource {
     /// A file that is open anyway.
     pub(super) fn lasting(path: &Path, place: &Arc<str>) -> Self {
-        Self { path: path.to_owned(), place: Arc::clone(place), way: Way::Lasting(None) }
+        Self { path: path.to_owned(), place: Arc::clone(place), way: ReadMode::Lasting(None) }
     }
 
     /// A file that may be read and nothing else.
     pub(super) fn fleeting(path: &Path, place: &Arc<str>) -> Self {
-        Self { way: Way::Fleeting, ..Self::lasting(path, place) }
+        Self { way: ReadMode::Fleeting, ..Self::lasting(path, place) }
     }
 
     fn another(&self) -> Self {
         match self.way {
-            Way::Lasting(_) => Self::lasting(&self.path, &self.place),
-            Way::Fleeting => Self::fleeting(&self.path, &self.place),
+            ReadMode::Lasting(_) => Self::lasting(&self.path, &self.place),
+            ReadMode::Fleeting => Self::fleeting(&self.path, &self.place),
         }
     }
 
     fn ask<T>(&mut self, query: &dyn Fn(&Connection) -> Result<T, Fault>) -> Result<T, StoreError> {
         match &mut self.way {
-            Way::Lasting(connection) => {
+            ReadMode::Lasting(connection) => {
                 if connection.is_none() {
                     *connection =
                         Some(open::to_read(&self.path).map_err(|error| explain(&self.place, &error))?);
@@ -112,7 +112,7 @@ impl Source {
                     None => Err(stopped(&self.place)),
                 }
             }
-            Way::Fleeting => glance(&self.path, &self.place, query),
+            ReadMode::Fleeting => glance(&self.path, &self.place, query),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How values look in the tables.
+//! Conversions between values and rows.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use rusqlite::types::ValueRef;
 
 use super::failure::Fault;
 use super::outline::Outlines;
-use super::{place, schema};
-use crate::holder::Holder;
+use super::{entry_key, schema};
+use crate::lease_owner::LeaseOwner;
 
 /// What [`run`] reads, in its order, from a database of this version.
 pub(super) fn run_columns(version: i64) -> String {
@@ -108,8 +108,7 @@ fn labels(row: &Row<'_>, column: usize) -> Result<Labels, Fault> {
         ValueRef::Null => Ok(Labels::new()),
         value => {
             let text = value.as_str().map_err(rusqlite::Error::from)?;
-            text.parse()
-                .map_err(|error| Fault::Damaged(format!("an entry has labels that are none: {error}")))
+            text.parse().map_err(|error| Fault::Damaged(format!("an entry has invalid labels: {error}")))
         }
     }
 }
@@ -119,7 +118,7 @@ impl EntryReader {
     pub(super) fn entry(&mut self, row: &Row<'_>) -> Result<Entry, Fault> {
         let (effect, phase): (u8, u8) = (row.get(3)?, row.get(4)?);
         Ok(Entry {
-            seq: place::seq(row.get(0)?),
+            seq: entry_key::seq(row.get(0)?),
             path: self.path(row)?,
             ordinal: row.get(2)?,
             effect: EffectKind::from_code(effect)
@@ -196,13 +195,13 @@ pub(super) fn run_id(text: &str) -> Result<RunId, Fault> {
 pub(super) fn living_holder(text: Option<String>, until: Option<i64>) -> Option<String> {
     let text = text?;
     let until = until.map(Timestamp::from_micros);
-    let is_gone = Holder::parse(&text).is_some_and(|holder| !holder.is_alive(until));
+    let is_gone = LeaseOwner::parse(&text).is_some_and(|owner| !owner.is_alive(until));
     (!is_gone).then(|| describe_holder(&text))
 }
 
 /// A holder, as people read it.
 pub(super) fn describe_holder(text: &str) -> String {
-    Holder::parse(text).map_or_else(|| text.to_owned(), |holder| holder.to_string())
+    LeaseOwner::parse(text).map_or_else(|| text.to_owned(), |owner| owner.to_string())
 }
 
 /// The number of a status.

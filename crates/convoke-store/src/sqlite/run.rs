@@ -1,4 +1,4 @@
-//! What jobs do to runs as a whole: make, claim, give back, delete.
+//! Jobs on whole runs: create, claim, release, delete.
 
 use convoke_core::store::{Lease, NewRun, OnBusy};
 use convoke_core::{RunId, RunStatus, StoreError, Timestamp};
@@ -6,8 +6,8 @@ use rusqlite::params;
 
 use super::failure::Fault;
 use super::writer::Writer;
-use super::{journal, launch, outline, place, row};
-use crate::holder::Holder;
+use super::{entry_key, journal, launch, outline, row};
+use crate::lease_owner::LeaseOwner;
 
 /// Makes a run with its past.
 pub(super) fn create(writer: &mut Writer, run: &NewRun) -> Result<Lease, Fault> {
@@ -45,7 +45,7 @@ pub(super) fn create(writer: &mut Writer, run: &NewRun) -> Result<Lease, Fault> 
     }
     let next_seq = journal::write(connection, &run.id, key, 1, &run.past)?;
     let lease = Lease { run: run.id.clone(), epoch: 1, next_seq };
-    writer.leases.give(&lease, key);
+    writer.leases.grant(&lease, key);
     writer.renew_if_due()?;
     Ok(lease)
 }
@@ -64,10 +64,10 @@ pub(super) fn claim(writer: &mut Writer, run: &RunId, busy: OnBusy) -> Result<Le
     let last: Option<i64> = writer
         .connection
         .prepare_cached("SELECT max(place) FROM entries WHERE place BETWEEN ?1 AND ?2")?
-        .query_row([place::first(found.key), place::last(found.key)], |row| row.get(0))?;
-    let next_seq = last.map_or(0, place::seq) + 1;
+        .query_row([entry_key::first(found.key), entry_key::last(found.key)], |row| row.get(0))?;
+    let next_seq = last.map_or(0, entry_key::seq) + 1;
     let lease = Lease { run: run.clone(), epoch, next_seq };
-    writer.leases.give(&lease, found.key);
+    writer.leases.grant(&lease, found.key);
     writer.renew_if_due()?;
     Ok(lease)
 }
@@ -80,7 +80,7 @@ pub(super) fn release(writer: &mut Writer, lease: &Lease) -> Result<(), Fault> {
             .connection
             .prepare_cached("UPDATE runs SET holder = NULL WHERE key = ?1 AND epoch = ?2 AND holder = ?3")?
             .execute(params![key, lease.epoch.cast_signed(), writer.holder_text])?;
-        writer.tell(&lease.run);
+        writer.notify(&lease.run);
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ pub(super) fn delete_finished(writer: &mut Writer, runs: &[RunId]) -> Result<u64
     Ok(deleted)
 }
 
-struct Found {
+struct ClaimState {
     key: i64,
     epoch: u64,
     holder: Option<String>,
@@ -124,13 +124,13 @@ struct Found {
     is_final: bool,
 }
 
-fn find(writer: &Writer, run: &RunId) -> Result<Option<Found>, Fault> {
+fn find(writer: &Writer, run: &RunId) -> Result<Option<ClaimState>, Fault> {
     let sql = "SELECT key, epoch, runs.holder, status, until \
                FROM runs LEFT JOIN holders ON holders.holder = runs.holder WHERE id = ?1";
     let mut statement = writer.connection.prepare_cached(sql)?;
     let mut rows = statement.query([run.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Found {
+    Ok(Some(ClaimState {
         key: row.get(0)?,
         epoch: row::unsigned(row, 1)?,
         holder: row.get(2)?,
@@ -139,12 +139,12 @@ fn find(writer: &Writer, run: &RunId) -> Result<Option<Found>, Fault> {
     }))
 }
 
-fn refuse_if_held(writer: &Writer, run: &RunId, found: &Found) -> Result<(), StoreError> {
+fn refuse_if_held(writer: &Writer, run: &RunId, found: &ClaimState) -> Result<(), StoreError> {
     let Some(text) = &found.holder else { return Ok(()) };
     let held = if *text == writer.holder_text {
         writer.leases.holds(run, found.epoch)
     } else {
-        Holder::parse(text).is_none_or(|holder| holder.is_alive(found.until))
+        LeaseOwner::parse(text).is_none_or(|owner| owner.is_alive(found.until))
     };
     if held { Err(StoreError::Busy { run: run.clone(), holder: row::describe_holder(text) }) } else { Ok(()) }
 }
@@ -168,7 +168,7 @@ fn remove(writer: &mut Writer, run: &RunId, key: i64) -> Result<(), Fault> {
     writer
         .connection
         .prepare_cached("DELETE FROM entries WHERE place BETWEEN ?1 AND ?2")?
-        .execute([place::first(key), place::last(key)])?;
+        .execute([entry_key::first(key), entry_key::last(key)])?;
     writer.leases.forget(run);
     writer.freed_pages();
     Ok(())

@@ -1,4 +1,4 @@
-//! The tables, and how they came to be.
+//! The tables, and their migrations.
 //!
 //! The version is `PRAGMA user_version`; step `n` of [`STEPS`] leads from version `n` to `n + 1`. A step that has been
 //! released never changes: add another. A file says that it is ours in `PRAGMA application_id`.

@@ -1,4 +1,4 @@
-//! The handle, and the `Store` trait in terms of jobs and queries.
+//! The store handle, and the `Store` trait in terms of jobs and queries.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use bytes::Bytes;
 use convoke_core::ask::PendingQuestion;
 use convoke_core::store::{
-    Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, Ticket,
+    Batch, DueRun, Lease, Mail, NewMail, NewRun, OnBusy, PostReceipt, Retention, RunQuery, RunRecord, Ticket,
 };
 use convoke_core::{BoxFuture, Digest, Entry, RunId, Store, StoreError, Timestamp};
 use futures_util::stream::BoxStream;
 use rusqlite::Connection;
 
 use super::failure::Fault;
-use super::inspect::{Found, inspect};
+use super::inspect::{FileState, inspect};
 use super::job::{Reply, Task};
 use super::threads::Threads;
 use super::writer::Writer;
 use super::{journal, mail, open, outline, query, run};
-use crate::board::Topic;
+use crate::notifier::Topic;
 
 /// What a job writes besides the bytes it was given.
 const OVERHEAD: usize = 128;
@@ -66,14 +66,14 @@ impl SqliteStore {
         Ok(Self { threads: Arc::new(Threads::reading(path, place)?) })
     }
 
-    /// Whether the file at a path is one in which nothing was ever made, as a process leaves it that is ended while it makes a
+    /// Returns whether the file at a path is one in which nothing was ever made, as a process leaves it that is ended while it makes a
     /// store. [`open`](Self::open) makes one of it.
     ///
     /// # Errors
     /// As [`open_read_only`](Self::open_read_only).
-    pub fn is_unmade(path: impl AsRef<Path>) -> Result<bool, StoreError> {
+    pub fn is_uninitialized(path: impl AsRef<Path>) -> Result<bool, StoreError> {
         let path = open::existing(path.as_ref())?;
-        Ok(inspect(&path, &path.display().to_string())? == Found::Nothing)
+        Ok(inspect(&path, &path.display().to_string())? == FileState::Nothing)
     }
 
     fn start(path: PathBuf, place: Arc<str>, connection: Connection) -> Result<Self, StoreError> {
@@ -98,7 +98,7 @@ impl SqliteStore {
         weight: usize,
         work: impl FnOnce(&mut Writer) -> Result<T, Fault> + Send + 'static,
     ) -> Reply<T> {
-        let (job, reply) = Task::queue(&self.threads.traffic, run.cloned(), weight + OVERHEAD, work);
+        let (job, reply) = Task::queue(&self.threads.waits, run.cloned(), weight + OVERHEAD, work);
         self.threads.perform(job);
         reply
     }
@@ -188,7 +188,7 @@ impl Store for SqliteStore {
         Box::pin(self.threads.readers.ask(move |connection| query::questions(connection, run.as_ref())))
     }
 
-    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<PostReceipt, StoreError>> {
         let (run, weight) = (run.clone(), mail.payload.len());
         Box::pin(self.write(None, weight, move |writer| mail::post(writer, &run, &mail)))
     }
@@ -205,7 +205,7 @@ impl Store for SqliteStore {
         Box::pin(self.threads.readers.ask(read))
     }
 
-    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         Box::pin(self.threads.readers.ask(move |connection| query::due(connection, by, limit)))
     }
 

@@ -1,4 +1,4 @@
-//! The threads of one handle. They end with it.
+//! The threads of one store handle. They end with it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use futures_util::stream::BoxStream;
 
 use super::failure::{read_only, stopped};
 use super::job::{Job, Task};
-use super::reader::{Readers, Source};
-use super::traffic::Traffic;
+use super::reader::{ReadSource, Readers};
+use super::wait_mode::WaitState;
 use super::writer::Writer;
-use crate::board::{Board, IsFirst, Topic};
+use crate::notifier::{ChangeNotifier, IsFirst, Topic};
 
 /// How often those look who may only read.
 const GLANCE: Duration = Duration::from_secs(1);
@@ -23,9 +23,9 @@ const GLANCE: Duration = Duration::from_secs(1);
 pub(super) struct Threads {
     pub(super) path: PathBuf,
     pub(super) place: Arc<str>,
-    pub(super) traffic: Arc<Traffic>,
+    pub(super) waits: Arc<WaitState>,
     pub(super) readers: Readers,
-    pub(super) board: Arc<Board>,
+    pub(super) notifier: Arc<ChangeNotifier>,
     jobs: Option<Sender<Box<dyn Job>>>,
     writer: Option<JoinHandle<()>>,
 }
@@ -33,55 +33,55 @@ pub(super) struct Threads {
 impl Threads {
     /// Starts them.
     pub(super) fn start(path: PathBuf, place: Arc<str>, writer: Writer) -> Result<Self, StoreError> {
-        let board = Arc::clone(&writer.board);
+        let notifier = Arc::clone(&writer.notifier);
         let fail = |error| no_thread(&place, &error);
         let (jobs, queue) = channel();
-        let traffic = writer.traffic();
-        let readers = Readers::start(&Source::lasting(&path, &place)).map_err(fail)?;
+        let waits = writer.waits();
+        let readers = Readers::start(&ReadSource::lasting(&path, &place)).map_err(fail)?;
         let writer = std::thread::Builder::new()
             .name("convoke-store-writer".to_owned())
             .spawn(move || writer.work(&queue))
             .map_err(fail)?;
-        Ok(Self { path, place, traffic, readers, board, jobs: Some(jobs), writer: Some(writer) })
+        Ok(Self { path, place, waits, readers, notifier, jobs: Some(jobs), writer: Some(writer) })
     }
 
     /// Starts those that read. There is no writer.
     pub(super) fn reading(path: PathBuf, place: Arc<str>) -> Result<Self, StoreError> {
-        let readers = Readers::start(&Source::fleeting(&path, &place));
+        let readers = Readers::start(&ReadSource::fleeting(&path, &place));
         let readers = readers.map_err(|error| no_thread(&place, &error))?;
-        let (traffic, board) = (Arc::default(), Arc::default());
-        Ok(Self { path, place, traffic, readers, board, jobs: None, writer: None })
+        let (waits, notifier) = (Arc::default(), Arc::default());
+        Ok(Self { path, place, waits, readers, notifier, jobs: None, writer: None })
     }
 
     /// Says when it is worth looking again.
     pub(super) fn watch(&self, topic: Topic) -> BoxStream<'static, ()> {
-        let (watch, is_first) = self.board.watch(topic);
+        let (watch, is_first) = self.notifier.watch(topic);
         if is_first == IsFirst(true) {
-            self.look_out();
+            self.wake_writer();
         }
         watch
     }
 
     /// Looks for what others write from now on, as long as somebody waits for it.
-    fn look_out(&self) {
+    fn wake_writer(&self) {
         if self.writer.is_some() {
             // Whoever sleeps until there is a job notices that there are rounds to make.
-            self.perform(Task::queue(&self.traffic, None, 0, |_| Ok(())).0);
+            self.perform(Task::queue(&self.waits, None, 0, |_| Ok(())).0);
         } else {
-            let board = Arc::clone(&self.board);
+            let notifier = Arc::clone(&self.notifier);
             // Should there be no thread, nothing is noticed: whoever waits has other things to wait for, too.
             let _ = std::thread::Builder::new().name("convoke-store-look".to_owned()).spawn(move || {
-                while board.is_watched() {
+                while notifier.is_watched() {
                     std::thread::sleep(GLANCE);
-                    board.tell_everybody();
+                    notifier.notify_everybody();
                 }
             });
         }
     }
 
     /// Why a job was not done, should it not be.
-    pub(super) fn gone(&self) -> Gone {
-        Gone { place: Arc::clone(&self.place), has_writer: self.writer.is_some() }
+    pub(super) fn gone(&self) -> WriterGone {
+        WriterGone { place: Arc::clone(&self.place), has_writer: self.writer.is_some() }
     }
 
     /// Queues a job for the writer.
@@ -94,12 +94,12 @@ impl Threads {
 }
 
 /// A writer that is gone, or never was.
-pub(super) struct Gone {
+pub(super) struct WriterGone {
     place: Arc<str>,
     has_writer: bool,
 }
 
-impl Gone {
+impl WriterGone {
     pub(super) fn error(&self) -> StoreError {
         if self.has_writer { stopped(&self.place) } else { read_only(&self.place) }
     }

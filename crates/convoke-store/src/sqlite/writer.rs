@@ -1,4 +1,4 @@
-//! The thread that commits.
+//! The writer thread, which commits jobs in groups.
 //!
 //! It takes a job, begins a transaction, adds every job that is there by then, and commits once for all of them. A job
 //! that fails is undone alone; the others of its transaction never notice. Nobody is told that something is durable
@@ -13,14 +13,14 @@ use convoke_core::StoreError;
 use rusqlite::Connection;
 
 use super::failure::explain;
+use super::file_identity::FileIdentity;
 use super::job::Job;
 use super::lease::Leases;
-use super::rounds::Rounds;
+use super::maintenance::Maintenance;
 use super::run;
-use super::still_there::StillThere;
-use super::traffic::{Observer, Traffic};
-use crate::board::Board;
-use crate::holder::Holder;
+use super::wait_mode::{WaitState, WaitTuner};
+use crate::lease_owner::LeaseOwner;
+use crate::notifier::ChangeNotifier;
 
 /// No more jobs than this share a transaction, so that the first of them does not wait too long.
 const MOST_JOBS: usize = 1024;
@@ -38,34 +38,39 @@ pub(super) struct Writer {
     pub(super) leases: Leases,
     /// This handle as the tables name it.
     pub(super) holder_text: String,
-    holder: Holder,
+    owner: LeaseOwner,
     place: Arc<str>,
-    traffic: Arc<Traffic>,
-    observer: Observer,
-    still_there: StillThere,
+    waits: Arc<WaitState>,
+    observer: WaitTuner,
+    file_identity: FileIdentity,
     /// Those who wait for something to happen.
-    pub(super) board: Arc<Board>,
-    pub(super) rounds: Rounds,
+    pub(super) notifier: Arc<ChangeNotifier>,
+    pub(super) maintenance: Maintenance,
     /// When the last commit began, if it was for one task alone.
     began_alone: Option<Instant>,
     has_free_pages: bool,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, path: &Path, place: Arc<str>, board: Arc<Board>) -> Self {
-        let holder = Holder::begin();
-        let holder_text = holder.text();
+    pub(super) fn new(
+        connection: Connection,
+        path: &Path,
+        place: Arc<str>,
+        notifier: Arc<ChangeNotifier>,
+    ) -> Self {
+        let owner = LeaseOwner::begin();
+        let holder_text = owner.text();
         Self {
             connection,
             leases: Leases::default(),
             holder_text,
-            holder,
-            still_there: StillThere::of(path, &place),
+            owner,
+            file_identity: FileIdentity::of(path, &place),
             place,
-            board,
-            rounds: Rounds::default(),
-            traffic: Arc::default(),
-            observer: Observer::default(),
+            notifier,
+            maintenance: Maintenance::default(),
+            waits: Arc::default(),
+            observer: WaitTuner::default(),
             began_alone: None,
             has_free_pages: false,
         }
@@ -77,8 +82,8 @@ impl Writer {
     }
 
     /// How busy this writer is.
-    pub(super) fn traffic(&self) -> Arc<Traffic> {
-        Arc::clone(&self.traffic)
+    pub(super) fn waits(&self) -> Arc<WaitState> {
+        Arc::clone(&self.waits)
     }
 
     /// Says that something was deleted.
@@ -91,7 +96,7 @@ impl Writer {
         while let Some(first) = self.next_job(jobs) {
             self.commit_together(first, jobs);
             // One who is never idle makes rounds too.
-            self.make_round();
+            self.run_due();
         }
         self.give_back_leases();
     }
@@ -119,9 +124,9 @@ impl Writer {
     /// Sleeps until there is a job, and wakes for rounds only if there are any to make.
     fn wait_for_job(&mut self, jobs: &Receiver<Box<dyn Job>>) -> Option<Box<dyn Job>> {
         loop {
-            let Some(pause) = self.next_round() else { return jobs.recv().ok() };
+            let Some(pause) = self.next_due() else { return jobs.recv().ok() };
             match jobs.recv_timeout(pause) {
-                Err(RecvTimeoutError::Timeout) => self.make_round(),
+                Err(RecvTimeoutError::Timeout) => self.run_due(),
                 received => return received.ok(),
             }
         }
@@ -130,20 +135,22 @@ impl Writer {
     /// If the last commit was for one task alone and this one came at once, it says something about waiting.
     fn note_round(&mut self) {
         if let Some(began) = self.began_alone.take() {
-            self.observer.round(began.elapsed(), &self.traffic);
+            self.observer.round(began.elapsed(), &self.waits);
         }
     }
 
     fn commit_together(&mut self, first: Box<dyn Job>, jobs: &Receiver<Box<dyn Job>>) {
         let began = Instant::now();
         let mut group = vec![first];
-        let result =
-            self.fill(&mut group, jobs).and_then(|()| self.commit()).and_then(|()| self.still_there.check());
+        let result = self
+            .fill(&mut group, jobs)
+            .and_then(|()| self.commit())
+            .and_then(|()| self.file_identity.check());
         if let Err(cause) = &result {
             self.lose(&group, cause);
         }
         self.began_alone = (group.len() == 1).then_some(began);
-        self.tell_waiting(result.is_ok());
+        self.notify_waiting(result.is_ok());
         for job in group {
             job.finish(&result);
         }
@@ -263,6 +270,6 @@ impl Fence {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.holder.end();
+        self.owner.end();
     }
 }

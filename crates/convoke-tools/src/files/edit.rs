@@ -1,7 +1,7 @@
 //! `edit`: one text in a file becomes another.
 
 use convoke_agent::FunctionTool;
-use convoke_core::{Access, Reconciled, Repeat, ToolEffect};
+use convoke_core::{Access, Reconciliation, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -58,10 +58,10 @@ pub(super) fn edit(workspace: &Workspace) -> FunctionTool {
         // Nothing was kept: it is clear only if one of the texts is there and the other is not, and there are both.
         let (old, new) = (content.contains(&arguments.old), content.contains(&arguments.new));
         Ok(match (old, new) {
-            _ if arguments.new.is_empty() => Reconciled::Unknown,
-            (true, false) => Reconciled::NotDone,
-            (false, true) => Reconciled::Done(done()),
-            _ => Reconciled::Unknown,
+            _ if arguments.new.is_empty() => Reconciliation::Unknown,
+            (true, false) => Reconciliation::NotDone,
+            (false, true) => Reconciliation::Done(done()),
+            _ => Reconciliation::Unknown,
         })
     })
 }

@@ -1,7 +1,7 @@
 //! `mkdir`, `mv`, `cp` and `rm`.
 
 use convoke_agent::FunctionTool;
-use convoke_core::{Access, Reconciled, Repeat, ToolEffect};
+use convoke_core::{Access, Reconciliation, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -116,20 +116,20 @@ pub(super) fn mv(workspace: &Workspace) -> FunctionTool {
             let from = identity_at(workspace, &arguments.source)?;
             let to = identity_at(workspace, seen["path"].as_str().unwrap_or_default())?;
             return Ok(if from == seen["from"] && to == seen["to"] {
-                Reconciled::NotDone
+                Reconciliation::NotDone
             } else if from.is_null() && to == seen["from"] {
-                Reconciled::Done(format!("moved {} to {}", arguments.source, arguments.destination))
+                Reconciliation::Done(format!("moved {} to {}", arguments.source, arguments.destination))
             } else {
-                Reconciled::Unknown
+                Reconciliation::Unknown
             });
         }
         let there = |path: &str| workspace.resolve(path, Follow::Nothing).map(|place| place.kind());
         Ok(match (there(&arguments.source)?, there(&arguments.destination)?) {
-            (Some(_), None) => Reconciled::NotDone,
+            (Some(_), None) => Reconciliation::NotDone,
             (None, Some(kind)) if kind != Kind::Folder => {
-                Reconciled::Done(format!("moved {} to {}", arguments.source, arguments.destination))
+                Reconciliation::Done(format!("moved {} to {}", arguments.source, arguments.destination))
             }
-            _ => Reconciled::Unknown,
+            _ => Reconciliation::Unknown,
         })
     })
 }
@@ -159,15 +159,15 @@ pub(super) fn cp(workspace: &Workspace) -> FunctionTool {
         if let Some(seen) = seen.filter(|seen| !seen["from"].is_null()) {
             let to = content_at(workspace, seen["path"].as_str().unwrap_or_default())?;
             return Ok(if to == seen["from"] {
-                Reconciled::Done(format!("copied {} to {}", arguments.source, arguments.destination))
+                Reconciliation::Done(format!("copied {} to {}", arguments.source, arguments.destination))
             } else if to == seen["to"] {
-                Reconciled::NotDone
+                Reconciliation::NotDone
             } else {
-                Reconciled::Unknown
+                Reconciliation::Unknown
             });
         }
         let there = workspace.resolve(&arguments.destination, Follow::Links)?.kind();
-        Ok(if there.is_none() { Reconciled::NotDone } else { Reconciled::Unknown })
+        Ok(if there.is_none() { Reconciliation::NotDone } else { Reconciliation::Unknown })
     })
 }
 
@@ -190,12 +190,12 @@ pub(super) fn rm(workspace: &Workspace) -> FunctionTool {
     let look = |workspace: &Workspace, arguments: &Remove| identity_at(workspace, &arguments.path);
     witnessed(tool, workspace, look, |workspace, arguments: &Remove, seen| {
         let now = identity_at(workspace, &arguments.path)?;
-        let done = || Reconciled::Done(format!("removed {}", arguments.path));
+        let done = || Reconciliation::Done(format!("removed {}", arguments.path));
         Ok(match seen {
-            Some(seen) if *seen == now => Reconciled::NotDone,
+            Some(seen) if *seen == now => Reconciliation::NotDone,
             Some(_) | None if now.is_null() => done(),
             // Another may have been made there since, or a part of it is gone.
-            Some(_) | None => Reconciled::Unknown,
+            Some(_) | None => Reconciliation::Unknown,
         })
     })
 }

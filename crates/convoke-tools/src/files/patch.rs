@@ -1,7 +1,7 @@
 //! `patch`: a unified diff, all of it or nothing.
 
 use convoke_agent::FunctionTool;
-use convoke_core::{Access, Reconciled, Repeat, ToolEffect};
+use convoke_core::{Access, Reconciliation, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -42,15 +42,15 @@ pub(super) fn patch(workspace: &Workspace) -> FunctionTool {
         Ok(change(&content, &after.map_err(FileError::Unfit)?))
     };
     witnessed(tool, workspace, look, |workspace, arguments: &Patch, seen| {
-        let Ok(patch) = Unified::parse(&arguments.patch) else { return Ok(Reconciled::NotDone) };
+        let Ok(patch) = Unified::parse(&arguments.patch) else { return Ok(Reconciliation::NotDone) };
         let content = before(workspace, &arguments.path)?;
         if let Some(seen) = seen {
             return Ok(changed(seen, &content, || format!("patched {}", arguments.path)));
         }
         Ok(match (patch.apply(&content).is_ok(), patch.reversed().apply(&content).is_ok()) {
-            (true, false) => Reconciled::NotDone,
-            (false, true) => Reconciled::Done(format!("patched {}", arguments.path)),
-            _ => Reconciled::Unknown,
+            (true, false) => Reconciliation::NotDone,
+            (false, true) => Reconciliation::Done(format!("patched {}", arguments.path)),
+            _ => Reconciliation::Unknown,
         })
     })
 }

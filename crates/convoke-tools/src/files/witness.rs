@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use convoke_agent::{FunctionTool, Interrupted};
-use convoke_core::{Digest, Error, Preparation, Reconciled};
+use convoke_agent::{FunctionTool, InterruptedCall};
+use convoke_core::{Digest, Error, Preparation, Reconciliation};
 use serde_json::{Value, json};
 
 use super::About;
@@ -16,7 +16,7 @@ use crate::workspace::{Census, FileError, Follow, Kind, Place, Target, Workspace
 /// Looks at what a call is about to change.
 pub(super) type Look<A> = fn(&Workspace, &A) -> Result<Value, FileError>;
 /// Finds out what became of a call, by what it was like before; journals of older versions do not have that.
-pub(super) type FindOut<A> = fn(&Workspace, &A, Option<&Value>) -> Result<Reconciled, FileError>;
+pub(super) type FindOut<A> = fn(&Workspace, &A, Option<&Value>) -> Result<Reconciliation, FileError>;
 
 /// Has a tool look before it changes something, and find out by that what became of a change that was interrupted.
 pub(super) fn witnessed<A: About>(
@@ -34,7 +34,7 @@ pub(super) fn witnessed<A: About>(
             seen.map_or_else(|_: Error| Preparation::default(), |seen| Preparation::default().keeping(seen))
         }
     })
-    .reconcile_from(move |interrupted: Interrupted, arguments: A| {
+    .reconcile_from(move |interrupted: InterruptedCall, arguments: A| {
         let workspace = there.clone();
         async move {
             let before = interrupted.before;
@@ -49,14 +49,14 @@ pub(super) fn change(before: &str, after: &str) -> Value {
 }
 
 /// What became of it, by what the file has now.
-pub(super) fn changed(seen: &Value, now: &str, done: impl FnOnce() -> String) -> Reconciled {
+pub(super) fn changed(seen: &Value, now: &str, done: impl FnOnce() -> String) -> Reconciliation {
     let now = digest(now.as_bytes());
     if seen["after"] == now {
-        Reconciled::Done(done())
+        Reconciliation::Done(done())
     } else if seen["before"] == now {
-        Reconciled::NotDone
+        Reconciliation::NotDone
     } else {
-        Reconciled::Unknown
+        Reconciliation::Unknown
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use convoke_core::{BoxFuture, EffectRequest, Error, Intercepted, Interceptor, Question, ToolSpec, Verdict};
+use convoke_core::{
+    BoxFuture, EffectRequest, Error, InterceptedEffect, Interceptor, Question, ToolSpec, Verdict,
+};
 use serde_json::{Value, json};
 
 use super::judge::host;
@@ -144,7 +146,7 @@ impl Interceptor for PolicyGate {
         "policy"
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         Box::pin(async move {
             let EffectRequest::Tool { spec, arguments, .. } = about.request else {
                 return Ok(Verdict::Allow);

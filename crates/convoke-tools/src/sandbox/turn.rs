@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use convoke_core::{Preparation, Reconciled};
+use convoke_core::{Preparation, Reconciliation};
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -70,21 +70,21 @@ impl Sandbox {
 
 /// What is known of a call that ran a command and was interrupted. What still lives of the command is ended: whoever is
 /// asked looks at what it has done, and that must not change any more.
-pub(crate) fn interrupted(before: Option<&Value>) -> Reconciled {
+pub(crate) fn interrupted(before: Option<&Value>) -> Reconciliation {
     let mark = before.filter(|seen| seen["boot"] == boot()).and_then(|seen| seen["mark"].as_u64());
     let layers = before.filter(|_| mark.is_some()).and_then(|seen| seen["layers"].as_str());
     match mark.map(end_marked) {
         // Whatever it did was in its view, and went with it.
         Some((_, 0)) if layers.is_some_and(|path| Layers::had_kept_everything(Path::new(path))) => {
-            Reconciled::NotDone
+            Reconciliation::NotDone
         }
-        None | Some((0, 0)) => Reconciled::Unknown,
-        Some((ended, 0)) => Reconciled::Ask(format!(
+        None | Some((0, 0)) => Reconciliation::Unknown,
+        Some((ended, 0)) => Reconciliation::Ask(format!(
             "{} it had started still ran, and {} ended just now, so it may have been cut short.",
             processes(ended),
             if ended == 1 { "was" } else { "were" }
         )),
-        Some((_, left)) => Reconciled::Ask(format!(
+        Some((_, left)) => Reconciliation::Ask(format!(
             "{} it had started still {} and cannot be ended: wait for the end of it before you answer `again`.",
             processes(left),
             if left == 1 { "runs" } else { "run" }

@@ -7,7 +7,7 @@ mod review;
 use std::fmt::Write;
 use std::time::Duration;
 
-use convoke_agent::{FunctionTool, Interrupted, ToolContext};
+use convoke_agent::{FunctionTool, InterruptedCall, ToolContext};
 use convoke_core::{Error, EventKind, Origin, Repeat, Scope, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -97,7 +97,7 @@ pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
 ) -> FunctionTool {
     let sandbox = sandbox.clone();
     tool.prepare(move |_: A| sandbox.clone().prepared()).reconcile_from(
-        |interrupted: Interrupted, _: A| async move {
+        |interrupted: InterruptedCall, _: A| async move {
             blocking(move |_: &Wanted| {
                 Ok::<_, SandboxError>(sandbox::interrupted(interrupted.before.as_ref()))
             })
@@ -138,7 +138,7 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn, scope: &Scope) -> 
         Ended::Done(finished) => finished,
     };
     let mut finished = finished;
-    if finished.has_lost_changes && scope.is_heard() {
+    if finished.has_lost_changes && scope.has_listeners() {
         // The model is told in the result. Whoever follows the run should not have to read that.
         let value = json!({"command": arguments.command, "notes": finished.notes});
         scope.emit(EventKind::Custom { name: CHANGES_REFUSED.to_owned(), value }).await;

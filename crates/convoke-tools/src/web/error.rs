@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke_core::{Categorised, Category, Error};
+use convoke_core::{CategorisedError, Category, Error};
 use reqwest::StatusCode;
 use url::Url;
 
@@ -161,7 +161,7 @@ impl WebError {
             Self::Address { .. } => (Category::UserInput, None),
             _ => (Category::Permanent, None),
         };
-        let error = Categorised::new(category, self);
+        let error = CategorisedError::new(category, self);
         Error::failed(match retry_after {
             Some(wait) => error.with_retry_after(wait),
             None => error,

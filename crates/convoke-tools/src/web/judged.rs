@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_core::{
-    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciled, Tool, ToolEffect,
-    ToolSpec,
+    Access, BoxFuture, Error, IdempotencyKey, Invocation, Origin, Preparation, Reconciliation, Tool,
+    ToolEffect, ToolSpec,
 };
 use convoke_http::address::host;
 use serde_json::Value;
@@ -155,7 +155,7 @@ impl Tool for Fetching {
         key: &'a IdempotencyKey,
         arguments: &'a Value,
         before: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
         self.tool.reconcile(key, arguments, before)
     }
 

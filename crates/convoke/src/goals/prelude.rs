@@ -1,4 +1,4 @@
-//! What most programs of goals need, in one line: `use convoke::goals::prelude::*;`
+//! The prelude for programs of goals: `use convoke::goals::prelude::*;`
 //!
 //! ```
 //! use convoke::goals::prelude::*;

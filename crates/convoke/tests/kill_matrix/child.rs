@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke::core::store::{
-    Batch, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord, StoreError,
-    Ticket,
+    Batch, DueRun, Lease, Mail, NewMail, NewRun, OnBusy, PostReceipt, Retention, RunQuery, RunRecord,
+    StoreError, Ticket,
 };
 use convoke::core::{BoxFuture, Digest, Entry, PendingQuestion, Timestamp};
 use convoke::prelude::*;
@@ -117,7 +117,7 @@ impl Store for Watched {
         self.0.questions(run)
     }
 
-    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<PostReceipt, StoreError>> {
         self.0.post(run, mail)
     }
 
@@ -131,7 +131,7 @@ impl Store for Watched {
         self.0.mail(run, channel, after, limit)
     }
 
-    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         self.0.due(by, limit)
     }
 

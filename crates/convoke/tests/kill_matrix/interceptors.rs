@@ -1,6 +1,8 @@
 //! What stands before and after every effect: one that labels what comes back, and one that asks about the last act.
 
-use convoke::core::{BoxFuture, EffectOutcome, EffectRequest, Intercepted, Interceptor, Labels, Verdict};
+use convoke::core::{
+    BoxFuture, EffectOutcome, EffectRequest, InterceptedEffect, Interceptor, Labels, Verdict,
+};
 use convoke::prelude::*;
 
 /// Says of everything what it is.
@@ -13,7 +15,7 @@ impl Interceptor for Labelling {
 
     fn after<'a>(
         &'a self,
-        about: Intercepted<'a>,
+        about: InterceptedEffect<'a>,
         _: &'a mut Result<EffectOutcome, Error>,
     ) -> BoxFuture<'a, Result<Labels, Error>> {
         let label = match about.request {
@@ -36,7 +38,7 @@ impl Interceptor for Asking {
         "asking"
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         let is_last =
             matches!(about.request, EffectRequest::Tool { arguments, .. } if arguments["what"] == "finish");
         let ask = || Verdict::ask(Question::approval("Really finish?"));

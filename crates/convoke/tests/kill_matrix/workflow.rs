@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use convoke::core::{
-    BoxFuture, CallContext, Invocation, Model, ModelRequest, Reality, Reconciled, Repeat, ReplyStream, Tool,
-    ToolSpec,
+    BoxFuture, CallContext, Invocation, Model, ModelRequest, Reality, Reconciliation, Repeat, ReplyStream,
+    Tool, ToolSpec,
 };
 use convoke::prelude::*;
 use futures_util::StreamExt;
@@ -80,14 +80,14 @@ impl Tool for Act {
         key: &'a convoke::core::IdempotencyKey,
         arguments: &'a Value,
         _: Option<&'a Value>,
-    ) -> BoxFuture<'a, Result<Reconciled, Error>> {
+    ) -> BoxFuture<'a, Result<Reconciliation, Error>> {
         Box::pin(async move {
             Ok(match self.kind {
                 Kind::Reconciling if self.world.has("reconciled", key.as_str()) => {
-                    Reconciled::Done(format!("did {}", arguments["what"].as_str().unwrap_or("?")))
+                    Reconciliation::Done(format!("did {}", arguments["what"].as_str().unwrap_or("?")))
                 }
-                Kind::Reconciling => Reconciled::NotDone,
-                _ => Reconciled::Unknown,
+                Kind::Reconciling => Reconciliation::NotDone,
+                _ => Reconciliation::Unknown,
             })
         })
     }

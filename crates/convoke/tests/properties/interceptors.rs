@@ -1,6 +1,8 @@
 //! What stands before and after every effect of the trees: one that labels what comes back, and one that asks.
 
-use convoke::core::{BoxFuture, EffectOutcome, EffectRequest, Intercepted, Interceptor, Labels, Verdict};
+use convoke::core::{
+    BoxFuture, EffectOutcome, EffectRequest, InterceptedEffect, Interceptor, Labels, Verdict,
+};
 use convoke::prelude::*;
 
 /// Says of everything what it is.
@@ -13,7 +15,7 @@ impl Interceptor for Labelling {
 
     fn after<'a>(
         &'a self,
-        about: Intercepted<'a>,
+        about: InterceptedEffect<'a>,
         outcome: &'a mut Result<EffectOutcome, Error>,
     ) -> BoxFuture<'a, Result<Labels, Error>> {
         // What is asked about a call that was cut off is asked only of runs that were killed.
@@ -40,7 +42,7 @@ impl Interceptor for Asking {
         "asking"
     }
 
-    fn before<'a>(&'a self, about: Intercepted<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
+    fn before<'a>(&'a self, about: InterceptedEffect<'a>) -> BoxFuture<'a, Result<Verdict, Error>> {
         let is_question = matches!(about.request, EffectRequest::Ask { .. });
         let ask = || Verdict::ask(Question::approval("may it be asked?"));
         Box::pin(async move { Ok(if is_question { ask() } else { Verdict::Allow }) })

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke::core::store::{
-    Batch, Bytes, Due, Lease, Mail, NewMail, NewRun, OnBusy, Posted, Retention, RunQuery, RunRecord,
+    Batch, Bytes, DueRun, Lease, Mail, NewMail, NewRun, OnBusy, PostReceipt, Retention, RunQuery, RunRecord,
     StoreError, Ticket,
 };
 use convoke::core::{BoxFuture, Digest, Entry, PendingQuestion, Timestamp};
@@ -67,7 +67,7 @@ impl Store for Recorded {
         self.store.append(lease, batch)
     }
 
-    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<Posted, StoreError>> {
+    fn post<'a>(&'a self, run: &'a RunId, mail: NewMail) -> BoxFuture<'a, Result<PostReceipt, StoreError>> {
         self.note(Told::Post(run.clone(), mail.clone()));
         self.store.post(run, mail)
     }
@@ -126,7 +126,7 @@ impl Store for Recorded {
         self.store.mail(run, channel, after, limit)
     }
 
-    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<Due>, StoreError>> {
+    fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>> {
         self.store.due(by, limit)
     }
 

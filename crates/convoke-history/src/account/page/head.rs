@@ -1,4 +1,4 @@
-//! What a run is, on top of its page.
+//! The head of the page: what the run is.
 
 use convoke_core::{RunStatus, Timestamp};
 

@@ -1,4 +1,4 @@
-//! Putting text into a page.
+//! An HTML builder that escapes text.
 
 use crate::text::clean;
 

@@ -1,7 +1,7 @@
-//! One thing that happened, on the page.
+//! One account item on the page.
 
 use super::html::Html;
-use crate::account::{Block, ItemKind, RecordItem};
+use crate::account::{ItemKind, RecordItem, TextBlock};
 use crate::{History, Tone, human, text};
 
 /// Longer texts are folded, with so many lines and characters of them to be seen: what was said, and everything else.
@@ -50,7 +50,7 @@ pub(super) fn item(history: &History, item: &RecordItem<'_>) -> String {
     html.done()
 }
 
-fn block(block: &Block, html: &mut Html) {
+fn block(block: &TextBlock, html: &mut Html) {
     let whole = block.text().trim_end();
     let limits =
         if matches!(block.label(), "reply" | "error" | "answer" | "question") { SAID } else { OTHER };

@@ -24,7 +24,7 @@ const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// What the beginning of each page has, by which it is known again.
+/// The mark at the beginning of each page, by which it is known again.
 pub const PAGE_MARK: &str = "<meta name=\"generator\" content=\"convoke\">";
 
 /// A page with the record of a run.

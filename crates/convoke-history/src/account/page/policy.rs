@@ -1,4 +1,4 @@
-//! What a browser may do with the page: use our style, run our script, and nothing else.
+//! The content security policy of the page: our style, our script, and nothing else.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

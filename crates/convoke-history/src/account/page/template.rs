@@ -1,4 +1,4 @@
-//! Filling in a template.
+//! Template filling.
 
 /// The template with `{{name}}` replaced by what `value` gives. What was put in is never looked at again.
 pub(super) fn fill(template: &str, value: impl Fn(&str) -> String) -> String {

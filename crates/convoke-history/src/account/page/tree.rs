@@ -1,4 +1,4 @@
-//! The steps of a run, beside what happened.
+//! The tree of steps on the page.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use convoke_core::Timestamp;
 
 use super::html::Html;
 use crate::account::RecordItem;
-use crate::{Attempt, Effect, History, Item, Node, human};
+use crate::{Attempt, Effect, History, TreeItem, TreeNode, human};
 
 /// However short something was, so much of a bar is to be seen, in percent.
 const THINNEST: f64 = 1.0;
@@ -51,8 +51,8 @@ fn measure(history: &History, on_page: &HashSet<u64>, extents: &mut [Extent], nu
     let mut extent = Extent::default();
     for item in &history.tree.node(number).items {
         extent.include(match *item {
-            Item::Effect(effect) => Extent::of(&history.effects[effect], on_page),
-            Item::Node(inner) => measure(history, on_page, extents, inner),
+            TreeItem::Effect(effect) => Extent::of(&history.effects[effect], on_page),
+            TreeItem::Node(inner) => measure(history, on_page, extents, inner),
         });
     }
     extents[number] = extent;
@@ -66,10 +66,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn list(&mut self, node: &Node) {
+    fn list(&mut self, node: &TreeNode) {
         self.html.raw("<ul>\n");
         for item in &node.items {
-            if let Item::Node(number) = *item {
+            if let TreeItem::Node(number) = *item {
                 self.step(number);
             }
         }
@@ -78,7 +78,7 @@ impl Walk<'_> {
 
     fn step(&mut self, number: usize) {
         let node = self.history.tree.node(number);
-        let has_steps = node.items.iter().any(|item| matches!(item, Item::Node(_)));
+        let has_steps = node.items.iter().any(|item| matches!(item, TreeItem::Node(_)));
         self.html.raw("<li>");
         if has_steps {
             self.html.raw("<details open><summary>");
@@ -96,7 +96,7 @@ impl Walk<'_> {
         self.html.raw("</li>\n");
     }
 
-    fn line(&mut self, node: &Node, extent: Extent) {
+    fn line(&mut self, node: &TreeNode, extent: Extent) {
         let html = &mut self.html;
         html.raw("<span class=\"step\">");
         match extent.first {

@@ -1,51 +1,54 @@
-//! What happened, as lines of a session log.
+//! Session log lines for journal entries.
 
 use std::borrow::Cow;
 
 use convoke_core::{Decision, ModelReply, Part, Phase, Role, RunStatus, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::event::{Event, millis};
+use super::event::{LogEvent, millis};
 use super::span::{self, Span, Spans};
 use crate::account::part::{self, Supervision};
-use crate::{Detail, Happening, History, Moment, Prompts, What};
+use crate::{ChronicleEntry, ChronicleEvent, Detail, History, PromptDeltas, TimelineEntry};
 
 /// A log under construction.
-pub(super) struct Log<'a> {
+pub(super) struct SessionLog<'a> {
     history: &'a History,
-    prompts: Prompts<'a>,
+    prompts: PromptDeltas<'a>,
     pub(super) lines: Vec<Value>,
     spans: Spans<'a>,
 }
 
-impl<'a> Log<'a> {
-    pub(super) fn new(history: &'a History, header: Value, happenings: &[Happening<'a>]) -> Self {
+impl<'a> SessionLog<'a> {
+    pub(super) fn new(history: &'a History, header: Value, happenings: &[ChronicleEntry<'a>]) -> Self {
         let spans = span::spans(history, happenings);
         Self { history, prompts: history.conversations.prompts(), lines: vec![header], spans }
     }
 
-    pub(super) fn add(&mut self, happening: &Happening<'a>) {
-        match happening.what {
-            What::Began => {
+    pub(super) fn add(&mut self, happening: &ChronicleEntry<'a>) {
+        match happening.event {
+            ChronicleEvent::Began => {
                 let content = Some(self.history.record.workflow.clone());
-                self.push(happening.at, Event { r#type: "workflow_start", content, ..Event::default() });
+                self.push(
+                    happening.at,
+                    LogEvent { r#type: "workflow_start", content, ..LogEvent::default() },
+                );
             }
-            What::Ended => {
+            ChronicleEvent::Ended => {
                 let record = &self.history.record;
                 let error = self.history.ending.as_ref().and_then(|ending| ending.error.clone());
                 self.push(
                     happening.at,
-                    Event {
+                    LogEvent {
                         r#type: "workflow_end",
                         content: Some(record.status.name().to_owned()),
                         success: Some(record.status == RunStatus::Completed),
                         error,
                         duration_ms: Some(millis(record.updated.since(record.created))),
-                        ..Event::default()
+                        ..LogEvent::default()
                     },
                 );
             }
-            What::Entry(moment) => {
+            ChronicleEvent::Entry(moment) => {
                 for span in self.spans.begin.remove(&moment.seq).unwrap_or_default() {
                     self.span(happening.at, span, false);
                 }
@@ -54,13 +57,13 @@ impl<'a> Log<'a> {
                     self.span(happening.at, span, true);
                 }
             }
-            _ => self.push(happening.at, Event::warning("the run was taken up again")),
+            _ => self.push(happening.at, LogEvent::warning("the run was taken up again")),
         }
     }
 
-    fn push(&mut self, at: Timestamp, event: Event<'_>) {
+    fn push(&mut self, at: Timestamp, event: LogEvent<'_>) {
         let seq = self.lines.len();
-        let event = Event { _type: "event", seq, timestamp: at.to_string(), ..event };
+        let event = LogEvent { _type: "event", seq, timestamp: at.to_string(), ..event };
         // Strings, numbers and values that were read from JSON: this cannot fail.
         self.lines.push(serde_json::to_value(event).unwrap_or_default());
     }
@@ -72,7 +75,7 @@ impl<'a> Log<'a> {
             (true, false) => "subagent_start",
             (true, true) => "subagent_end",
         };
-        let mut event = Event { r#type: kind, step: span.path, ..Event::default() };
+        let mut event = LogEvent { r#type: kind, step: span.path, ..LogEvent::default() };
         if span.is_agent {
             event.agent = Some(span.name);
             event.meta.insert("subagent_name".to_owned(), span.name.into());
@@ -84,7 +87,7 @@ impl<'a> Log<'a> {
         self.push(time, event);
     }
 
-    fn entry(&mut self, moment: Moment<'a>) {
+    fn entry(&mut self, moment: TimelineEntry<'a>) {
         match (&moment.attempt.detail, moment.phase) {
             (Detail::Model { .. }, Phase::Finished) => self.model(moment),
             (Detail::Tool { tool, arguments, .. }, phase) => self.tool(moment, tool, arguments, phase),
@@ -94,18 +97,18 @@ impl<'a> Log<'a> {
     }
 
     /// An event at a moment, with what every event has.
-    fn at(&self, moment: Moment<'a>, kind: &'static str) -> Event<'a> {
+    fn at(&self, moment: TimelineEntry<'a>, kind: &'static str) -> LogEvent<'a> {
         let path = &moment.effect.path;
-        Event {
+        LogEvent {
             r#type: kind,
             goal: self.history.steps.innermost(path, &["goal", "convergence"]).map(|stop| stop.name),
             agent: self.history.steps.innermost(path, &["agent"]).map(|stop| stop.name),
             step: path.as_str(),
-            ..Event::default()
+            ..LogEvent::default()
         }
     }
 
-    fn model(&mut self, moment: Moment<'a>) {
+    fn model(&mut self, moment: TimelineEntry<'a>) {
         let Detail::Model { model, messages, reply, .. } = &moment.attempt.detail else { return };
         let began = moment.attempt.began.unwrap_or(moment.at);
         for message in self.prompts.next(&moment.effect.path, *messages).unwrap_or_default().messages {
@@ -115,7 +118,7 @@ impl<'a> Log<'a> {
                 // Told by the events of the reply and of the tools.
                 Role::Assistant | Role::Tool => continue,
             };
-            let event = Event { content: Some(message.text()), ..self.at(moment, kind) };
+            let event = LogEvent { content: Some(message.text()), ..self.at(moment, kind) };
             self.push(began, event);
         }
         let mut event = self.at(moment, "assistant");
@@ -155,7 +158,7 @@ impl<'a> Log<'a> {
     }
 
     /// A person's answer that decides about a goal.
-    fn answer(&mut self, moment: Moment<'a>) {
+    fn answer(&mut self, moment: TimelineEntry<'a>) {
         let Detail::Ask { question, answer: Some(answer) } = &moment.attempt.detail else { return };
         let Some(phase) = part::supervision(&self.history.steps, &moment.effect.path) else { return };
         let (verdict, text) = match &answer.decision {
@@ -182,7 +185,7 @@ impl<'a> Log<'a> {
 
     fn supervision(
         &mut self,
-        moment: Moment<'a>,
+        moment: TimelineEntry<'a>,
         phase: Supervision,
         content: String,
         meta: Map<String, Value>,
@@ -210,19 +213,22 @@ impl<'a> Log<'a> {
         self.push(moment.at, event);
     }
 
-    fn tool(&mut self, moment: Moment<'a>, tool: &'a str, arguments: &'a Value, phase: Phase) {
+    fn tool(&mut self, moment: TimelineEntry<'a>, tool: &'a str, arguments: &'a Value, phase: Phase) {
         let attempt = moment.attempt;
         let first = attempt.first_seq();
-        let link =
-            |event: Event<'a>| Event { corr_id: Some(format!("tool-{first}")), tool: Some(tool), ..event };
+        let link = |event: LogEvent<'a>| LogEvent {
+            corr_id: Some(format!("tool-{first}")),
+            tool: Some(tool),
+            ..event
+        };
         let is_first = moment.seq == first;
         if is_first && phase != Phase::Superseded {
-            let event = Event { args: Some(members(arguments)), ..link(self.at(moment, "tool_call")) };
+            let event = LogEvent { args: Some(members(arguments)), ..link(self.at(moment, "tool_call")) };
             self.push(attempt.began.unwrap_or(moment.at), event);
         }
         if phase == Phase::Started && attempt.ended.is_none() {
             let what = format!("the call of {tool} was begun and has no end: it may have acted");
-            let event = Event { content: Some(what), ..link(self.at(moment, "warning")) };
+            let event = LogEvent { content: Some(what), ..link(self.at(moment, "warning")) };
             self.push(moment.at, event);
         }
         if phase != Phase::Finished {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// One event, with the fields of the format.
 #[derive(Serialize, Default)]
-pub(super) struct Event<'a> {
+pub(super) struct LogEvent<'a> {
     pub(super) _type: &'static str,
     pub(super) seq: usize,
     pub(super) r#type: &'static str,
@@ -37,7 +37,7 @@ pub(super) struct Event<'a> {
     pub(super) meta: Map<String, Value>,
 }
 
-impl Event<'static> {
+impl LogEvent<'static> {
     pub(super) fn warning(content: &str) -> Self {
         Self { r#type: "warning", content: Some(content.to_owned()), ..Self::default() }
     }

@@ -32,13 +32,13 @@ use serde_json::{Map, Value, json};
 use super::Gist;
 use super::item::up_to;
 use crate::History;
-use entry::Log;
+use entry::SessionLog;
 
 /// The lines of a run's session log, up to and including the entry with the number `until`.
 #[must_use]
 pub fn session_log(history: &History, gist: &Gist, until: Option<u64>) -> Vec<Value> {
     let happenings = up_to(history, until);
-    let mut log = Log::new(history, header(history, gist), &happenings);
+    let mut log = SessionLog::new(history, header(history, gist), &happenings);
     for happening in &happenings {
         log.add(happening);
     }

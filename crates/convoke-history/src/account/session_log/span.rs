@@ -1,11 +1,11 @@
-//! Where goals and agents begin and end. The journal has no entries for that: they last from the first to the last of
+//! Spans of goals and agents. The journal has no entries for that: they last from the first to the last of
 //! what was done in them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use convoke_core::Timestamp;
 
-use crate::{Happening, History, What};
+use crate::{ChronicleEntry, ChronicleEvent, History};
 
 /// Where a goal or an agent begins and ends.
 #[derive(Default)]
@@ -25,11 +25,11 @@ pub(super) struct Span<'a> {
 }
 
 /// Finds where goals and agents begin and end, in one pass.
-pub(super) fn spans<'a>(history: &'a History, happenings: &[Happening<'a>]) -> Spans<'a> {
+pub(super) fn spans<'a>(history: &'a History, happenings: &[ChronicleEntry<'a>]) -> Spans<'a> {
     let mut open: HashMap<&str, (Span<'a>, u64, u64)> = HashMap::new();
     let mut order: Vec<&str> = Vec::new();
     for happening in happenings {
-        let What::Entry(moment) = happening.what else { continue };
+        let ChronicleEvent::Entry(moment) = happening.event else { continue };
         let mut is_in_goal = false;
         for stop in history.steps.along(&moment.effect.path) {
             let is_goal = matches!(stop.kind, Some("goal" | "convergence"));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use convoke_core::{Categorised, Category, Error};
+use convoke_core::{CategorisedError, Category, Error};
 
 /// Why there are no results.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +92,7 @@ impl SearchError {
             Self::Empty => (Category::UserInput, None),
             _ => (Category::Permanent, None),
         };
-        let error = Categorised::new(category, self);
+        let error = CategorisedError::new(category, self);
         Error::failed(match retry_after {
             Some(wait) => error.with_retry_after(wait),
             None => error,

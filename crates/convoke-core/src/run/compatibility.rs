@@ -1,4 +1,4 @@
-//! Whether a run's journal fits the steps of the workflow that is to go on with it.
+//! Compatibility of a run's journal with the steps of the workflow that is to resume it.
 //!
 //! Effects are found by their paths, and paths are made of the names of steps. A step that was renamed, moved or removed
 //! finds none of its effects, and would perform them all again. So the outline of the workflow is kept with the run, and

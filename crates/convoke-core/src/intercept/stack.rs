@@ -1,11 +1,11 @@
-//! The interceptors that are around a scope, and what they make of what goes out and comes in.
+//! The stack of interceptors around a scope, applied to what goes out and comes in.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Interceptor, Speech};
+use super::{Interceptor, SideOutput};
 use crate::ask::Question;
 use crate::model::{Model, ModelRequest, ReplyStream};
 use crate::tool::{Tool, ToolSpec};
@@ -13,13 +13,13 @@ use crate::{Error, Scope};
 
 /// The interceptors around a scope, outermost first; never none.
 #[derive(Clone)]
-pub(crate) struct Around {
+pub(crate) struct InterceptorStack {
     interceptors: Vec<Arc<dyn Interceptor>>,
     /// The tool that speaks here.
     speaker: Option<Arc<dyn Tool>>,
 }
 
-impl Around {
+impl InterceptorStack {
     pub(crate) fn of(interceptors: Vec<Arc<dyn Interceptor>>) -> Option<Arc<Self>> {
         (!interceptors.is_empty()).then(|| Arc::new(Self { interceptors, speaker: None }))
     }
@@ -33,10 +33,8 @@ impl Around {
         for (number, name) in names.clone().enumerate() {
             if name.is_empty() || names.clone().take(number).any(|other| other == name) {
                 return Err(Error::Refused(
-                    format!(
-                        "`{name}` is the name of two interceptors, or is none; give each a name of its own"
-                    )
-                    .into(),
+                    format!("duplicate or empty interceptor name `{name}`: give each a name of its own")
+                        .into(),
                 ));
             }
         }
@@ -62,8 +60,8 @@ impl Around {
         self.iter().rev().fold(pieces, |pieces, interceptor| interceptor.reply(request, pieces))
     }
 
-    fn speech(&self, tool: &ToolSpec, mut said: Speech) -> Speech {
-        self.iter().rev().for_each(|interceptor| interceptor.speech(tool, &mut said));
+    fn side_output(&self, tool: &ToolSpec, mut said: SideOutput) -> SideOutput {
+        self.iter().rev().for_each(|interceptor| interceptor.side_output(tool, &mut said));
         said
     }
 }
@@ -80,15 +78,15 @@ impl Scope {
             None => (Vec::new(), None),
         };
         interceptors.push(interceptor);
-        let around = Around { interceptors, speaker };
+        let around = InterceptorStack { interceptors, speaker };
         around.check()?;
         Ok(Self { around: Some(Arc::new(around)), ..self.clone() })
     }
 
     /// The same scope, in which a tool speaks. One that is a workflow says nothing but what its own effects are.
-    pub(crate) fn spoken_in_by(&self, tool: &Arc<dyn Tool>) -> Self {
-        let spoken = |around: &Arc<Around>| {
-            Arc::new(Around { speaker: Some(Arc::clone(tool)), ..Around::clone(around) })
+    pub(crate) fn with_speaker(&self, tool: &Arc<dyn Tool>) -> Self {
+        let spoken = |around: &Arc<InterceptorStack>| {
+            Arc::new(InterceptorStack { speaker: Some(Arc::clone(tool)), ..InterceptorStack::clone(around) })
         };
         let around = match tool.spec().repeat {
             crate::Repeat::Reenter => self.around.clone(),
@@ -131,30 +129,30 @@ impl Scope {
     }
 
     /// What is said by the tool that speaks here, as it may be heard; `None` if no tool does.
-    pub(super) fn heard(&self, said: impl FnOnce() -> Speech) -> Option<Speech> {
+    pub(super) fn screened(&self, said: impl FnOnce() -> SideOutput) -> Option<SideOutput> {
         let around = self.around.as_deref()?;
-        around.speaker.as_ref().map(|tool| around.speech(tool.spec(), said()))
+        around.speaker.as_ref().map(|tool| around.side_output(tool.spec(), said()))
     }
 
     /// What a tool keeps with a call, as it may be kept.
-    pub(crate) fn heard_kept(&self, tool: &dyn Tool, kept: Value) -> Value {
-        match self.heard_from(tool, Speech::Kept(kept)) {
-            Speech::Kept(kept) => kept,
+    pub(crate) fn screened_note(&self, tool: &dyn Tool, kept: Value) -> Value {
+        match self.screened_from(tool, SideOutput::Note(kept)) {
+            SideOutput::Note(kept) => kept,
             _ => Value::Null,
         }
     }
 
     /// What a tool says of its arguments, or of a call, as it may be heard.
-    pub(crate) fn heard_remark(&self, tool: &dyn Tool, remark: String) -> String {
-        match self.heard_from(tool, Speech::Remark(remark)) {
-            Speech::Remark(remark) => remark,
+    pub(crate) fn screened_remark(&self, tool: &dyn Tool, remark: String) -> String {
+        match self.screened_from(tool, SideOutput::Remark(remark)) {
+            SideOutput::Remark(remark) => remark,
             _ => String::new(),
         }
     }
 
-    fn heard_from(&self, tool: &dyn Tool, said: Speech) -> Speech {
+    fn screened_from(&self, tool: &dyn Tool, said: SideOutput) -> SideOutput {
         match self.around.as_deref() {
-            Some(around) => around.speech(tool.spec(), said),
+            Some(around) => around.side_output(tool.spec(), said),
             None => said,
         }
     }

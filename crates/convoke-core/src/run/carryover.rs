@@ -1,4 +1,4 @@
-//! What a generation of a run has from those before it.
+//! State carried over from one generation of a run to the next.
 //!
 //! It is in the record of the run, so that whoever goes on with it need read nothing of what was before.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Run;
 use super::grants::Approved;
-use crate::budget::{Budget, Used};
+use crate::budget::{Budget, BudgetUsage};
 use crate::intercept::Labels;
 use crate::message::Money;
 use crate::store::{Generation, RunRecord, Totals};
@@ -18,11 +18,11 @@ use crate::{Digest, Error};
 /// What a generation has from those before it: nothing, if there are none.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Carried {
+pub(super) struct Carryover {
     /// What was used.
     pub(super) totals: Totals,
     /// The same as budgets count it.
-    pub(super) used: Used,
+    pub(super) used: BudgetUsage,
     /// How far the mail of each channel was taken.
     pub(super) mail: BTreeMap<String, u64>,
     /// What a person has approved for the whole run.
@@ -34,12 +34,12 @@ pub(super) struct Carried {
     /// What is known of where the state came from.
     pub(super) learnt: Labels,
     /// How the generation before began: whoever reads what the run does, and has not come to its end, reads on there.
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<PreviousGeneration>,
 }
 
 /// How a generation began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Before {
+pub(super) struct PreviousGeneration {
     number: u32,
     begins_at: u64,
     version: u32,
@@ -48,11 +48,11 @@ pub(super) struct Before {
     input: String,
     /// What it had from those before it, as far as steps may go by it.
     learnt: Labels,
-    used: Used,
+    used: BudgetUsage,
 }
 
-impl Before {
-    pub(super) fn of(record: &RunRecord, carried: &Carried) -> Self {
+impl PreviousGeneration {
+    pub(super) fn of(record: &RunRecord, carried: &Carryover) -> Self {
         let Generation { number, begins_at, .. } = record.generation;
         let input = String::from_utf8_lossy(&record.input).into_owned();
         let (learnt, used) = (carried.learnt.clone(), carried.used.clone());
@@ -62,13 +62,13 @@ impl Before {
     /// The record that the run had then, as far as its past is concerned.
     pub(super) fn record(self, now: &RunRecord) -> Result<RunRecord, Error> {
         let Self { number, begins_at, version, seed, input, learnt, used } = self;
-        let carried = Carried { learnt, used, ..Carried::default() }.stored()?;
+        let carried = Carryover { learnt, used, ..Carryover::default() }.stored()?;
         let generation = Generation { number, begins_at, carried: Some(carried) };
         Ok(RunRecord { version, seed, input: input.into(), generation, ..now.clone() })
     }
 }
 
-impl Carried {
+impl Carryover {
     /// What a run's record says.
     pub(super) fn of(record: &RunRecord) -> Result<Self, Error> {
         match &record.generation.carried {
@@ -94,7 +94,7 @@ impl Carried {
     }
 
     /// What budgets would have counted, had there been any, as far as sums tell. Limits may be set later.
-    fn unbudgeted(&self, totals: &Totals) -> Used {
+    fn unbudgeted(&self, totals: &Totals) -> BudgetUsage {
         let cost = |totals: &Totals| totals.usage.cost.unwrap_or(Money::ZERO).as_micros();
         let mut used = self.used.clone();
         used.model_calls += totals.model_calls - self.totals.model_calls;

@@ -1,4 +1,4 @@
-//! What earlier attempts at the same asked for, and what came of it.
+//! An index of what earlier attempts at the same work asked for, and its outcome.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -16,16 +16,16 @@ type Address = (Path, u32);
 /// A later attempt has the key that the same effect had in the first one, but only for the same request: another request
 /// under a key that is known elsewhere would be taken for one that was done already.
 #[derive(Default)]
-pub(crate) struct Attempted(Mutex<HashMap<Address, Attempt>>);
+pub(crate) struct EarlierAttempts(Mutex<HashMap<Address, Attempt>>);
 
 struct Attempt {
     request: Digest,
-    became: Earlier,
+    became: EarlierOutcome,
 }
 
 /// What became of a call in the attempts before.
 #[derive(Clone, Default)]
-pub(crate) enum Earlier {
+pub(crate) enum EarlierOutcome {
     /// It was not made, or it failed and may be made again.
     #[default]
     Open,
@@ -46,24 +46,24 @@ pub(crate) enum Likeness {
     Other,
 }
 
-impl Attempted {
+impl EarlierAttempts {
     pub(crate) fn compare(&self, path: &Path, ordinal: u32, request: Digest) -> Likeness {
         match self.lock().entry((path.clone(), ordinal)) {
             Entry::Occupied(known) if known.get().request == request => Likeness::Same,
             Entry::Occupied(_) => Likeness::Other,
             Entry::Vacant(place) => {
-                place.insert(Attempt { request, became: Earlier::Open });
+                place.insert(Attempt { request, became: EarlierOutcome::Open });
                 Likeness::First
             }
         }
     }
 
-    pub(crate) fn became(&self, path: &Path, ordinal: u32) -> Earlier {
+    pub(crate) fn became(&self, path: &Path, ordinal: u32) -> EarlierOutcome {
         self.lock().get(&(path.clone(), ordinal)).map(|attempt| attempt.became.clone()).unwrap_or_default()
     }
 
     /// Keeps what became of a request; of others under its address nothing is kept.
-    pub(crate) fn keep(&self, path: &Path, ordinal: u32, request: Digest, became: Earlier) {
+    pub(crate) fn keep(&self, path: &Path, ordinal: u32, request: Digest, became: EarlierOutcome) {
         if let Some(attempt) = self.lock().get_mut(&(path.clone(), ordinal))
             && attempt.request == request
         {

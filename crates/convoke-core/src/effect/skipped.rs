@@ -1,4 +1,4 @@
-//! Effects that a resumed run does not ask for again, because what came of the whole they were part of is known.
+//! Accounting for recorded effects that a resumed run does not ask for again, because the outcome of the call around them is known.
 //!
 //! They have happened all the same: what they used is charged, and they are no sign that the code has changed.
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::ask::{Answer, Question};
 use crate::budget::Charge;
-use crate::journal::{Recorded, RecordedCall, RunJournal, Slot};
+use crate::journal::{RecordedCall, RecordedOutcome, RunJournal, Slot};
 use crate::message::Usage;
-use crate::scope::Place;
-use crate::{Composing, EffectKind, Entry, Path, Scope};
+use crate::scope::ReservedScope;
+use crate::{ComposingScope, EffectKind, Entry, Path, Scope};
 
 /// What the journal keeps of a tool's request, as far as it matters here.
 #[derive(Deserialize)]
-struct Called {
+struct StoredToolRequest {
     tool: String,
 }
 
@@ -52,7 +52,7 @@ impl Scope {
             slot.finished.is_some_and(|answered| {
                 let answer = serde_json::from_slice(answered.outcome.as_deref().unwrap_or_default());
                 answered.seq > call.seq
-                    && !matches!(answer, Ok(Recorded::<Answer>::Ok(answer)) if !answer.is_approval())
+                    && !matches!(answer, Ok(RecordedOutcome::<Answer>::Ok(answer)) if !answer.is_approval())
             })
         };
         if asked.iter().any(is_approved) {
@@ -69,7 +69,7 @@ impl Scope {
         for slot in slots {
             match (slot.first(), slot.finished) {
                 (_, Some(_)) => {
-                    self.mark_told(journal);
+                    self.mark_replayed(journal);
                     self.charge_again(slot);
                 }
                 (Some(begun), None) if begun.effect == EffectKind::Ask => {
@@ -91,7 +91,7 @@ impl Scope {
                 Err(_) => self.charge_model_call(Usage::default(), false, None),
             },
             Some(EffectKind::Tool) if slot.finished.is_some_and(Entry::was_made) => {
-                if let Ok(Called { tool }) = serde_json::from_slice(request) {
+                if let Ok(StoredToolRequest { tool }) = serde_json::from_slice(request) {
                     self.count_attempts(slot.attempts, &Charge::tool(&tool));
                 }
             }
@@ -100,7 +100,7 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// Gives up what was asked at or below this scope before the run went on, and has no answer yet.
     pub fn withdraw_earlier_questions(&self) {
         self.withdraw_asked_by_call();
@@ -108,12 +108,12 @@ impl Composing<'_> {
 
     /// Leaves out a branch that did not count when the run came by here before. What it did is neither done nor told
     /// again, what it used counts, and what it asked is withdrawn.
-    pub fn leave_out(&self, branch: &Place) {
+    pub fn leave_out(&self, branch: &ReservedScope) {
         self.leave_out_all(std::iter::once(branch));
     }
 
     /// Leaves out several branches.
-    pub fn leave_out_all<'a>(&self, branches: impl Iterator<Item = &'a Place>) {
+    pub fn leave_out_all<'a>(&self, branches: impl Iterator<Item = &'a ReservedScope>) {
         let Some(journal) = self.journal() else { return };
         let own = self.path();
         let paths: Vec<Path> = branches.map(|place| Path::join(own, &place.name, place.repetition)).collect();

@@ -1,25 +1,25 @@
-//! What a tool says beside its result, and how others hear it.
+//! Questions and events of tools, passed through interceptors before others see them.
 
-use super::Speech;
+use super::SideOutput;
 use crate::Scope;
 use crate::ask::{Answer, Decision, Question, QuestionKind};
 use crate::event::EventKind;
 
 impl Scope {
     /// The question as it may be heard. `None` if that is how it was asked.
-    pub(crate) fn heard_question(&self, question: &Question) -> Option<Question> {
-        match self.heard(|| Speech::Question(Box::new(question.clone())))? {
-            Speech::Question(heard) if *heard != *question => Some(*heard),
+    pub(crate) fn screened_question(&self, question: &Question) -> Option<Question> {
+        match self.screened(|| SideOutput::Question(Box::new(question.clone())))? {
+            SideOutput::Question(heard) if *heard != *question => Some(*heard),
             _ => None,
         }
     }
 
     /// The event as it may be heard. What the kernel reports by itself is told of calls as whoever makes them knows them.
-    pub(crate) fn heard_event(&self, kind: EventKind) -> EventKind {
+    pub(crate) fn screened_event(&self, kind: EventKind) -> EventKind {
         match kind {
             EventKind::Custom { name, value } if self.around.is_some() => {
-                match self.heard(|| Speech::Event { name: name.clone(), value: value.clone() }) {
-                    Some(Speech::Event { name, value }) => EventKind::Custom { name, value },
+                match self.screened(|| SideOutput::Event { name: name.clone(), value: value.clone() }) {
+                    Some(SideOutput::Event { name, value }) => EventKind::Custom { name, value },
                     _ => EventKind::Custom { name, value },
                 }
             }

@@ -1,36 +1,37 @@
-//! What was asked about an effect before it was performed: by interceptors, and by the kernel if it was interrupted.
+//! Questions asked about an effect before it was performed: by interceptors, and by the kernel if it was interrupted.
 //!
 //! A run that is told again does not ask it again: the outcome is known. But it has happened, and whoever reads the account of the run is
 //! told of it.
 
-use super::Numbered;
+use super::NumberedEffect;
 use crate::ask::{Answer, Question};
-use crate::event::{EventKind, Moment, Position, Told};
-use crate::journal::{Recorded, Slot};
+use crate::event::{Emission, EventKind, LogicalTime, Position};
+use crate::journal::{RecordedOutcome, Slot};
 use crate::{EffectKind, Segment};
 
-impl Numbered<'_> {
+impl NumberedEffect<'_> {
     /// In an account of the run: tells the questions, which nobody asks again.
-    pub(super) fn tell_what_was_asked(&self) {
+    pub(super) fn emit_prior_questions(&self) {
         let events = &self.scope.node.run.events;
-        if !events.tells_all() {
+        if !events.gives_full_account() {
             return;
         }
         for slot in self.asked_about() {
             let Some(begun) = slot.started.filter(|begun| begun.effect == EffectKind::Ask) else { continue };
             let id = self.scope.key_of(&begun.path, begun.ordinal);
             let tell = |entry: u64, kind: EventKind| {
-                let moment = Moment::from_number(Moment::of_entry(entry).number() + 1);
+                let moment = LogicalTime::from_number(LogicalTime::of_entry(entry).number() + 1);
                 let position = Some(Position::new(moment, begun.path.clone()));
-                events.deliver(Told { path: &begun.path, position, replayed: true, kind }, None);
+                events.deliver(Emission { path: &begun.path, position, replayed: true, kind }, None);
             };
             let json = begun.request.as_deref().unwrap_or_default();
             if let Ok(question) = serde_json::from_slice::<Question>(json) {
                 tell(begun.seq, EventKind::QuestionAsked { id: id.clone(), question });
             }
             if let Some(ended) = slot.finished
-                && let Ok(Recorded::Ok(answer)) =
-                    serde_json::from_slice::<Recorded<Answer>>(ended.outcome.as_deref().unwrap_or_default())
+                && let Ok(RecordedOutcome::Ok(answer)) = serde_json::from_slice::<RecordedOutcome<Answer>>(
+                    ended.outcome.as_deref().unwrap_or_default(),
+                )
             {
                 tell(ended.seq, EventKind::QuestionAnswered { id, answer });
             }

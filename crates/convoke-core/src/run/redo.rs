@@ -1,20 +1,20 @@
-//! What a run that had ended does again when it is resumed: what it ended by, and nothing else.
+//! Selects what a resumed run performs again: the effects it ended by, and nothing else.
 //!
 //! Everything that did not end the run keeps its outcome, failures that the run had coped with included. What a model
 //! replied and the step refused is in the journal as a success; it ended the run all the same.
 
-use super::Lacking;
+use super::LackingReplies;
 use super::outcome::StoredOutcome;
 use crate::intercept::Labels;
 use crate::journal::{Draft, JournalIndex, RecordedCall};
 use crate::store::RunRecord;
-use crate::{EffectKind, Entry, Error, Path, Phase, Recorded, RecordedError, UnusableReply};
+use crate::{EffectKind, Entry, Error, Path, Phase, RecordedError, RecordedOutcome, UnusableReply};
 
 /// How the store is to remember the end of a run that may be resumed.
 pub(super) fn stored_outcome(
     error: Option<&Error>,
     state: Option<serde_json::Value>,
-    lacking: &Lacking,
+    lacking: &LackingReplies,
 ) -> StoredOutcome {
     let mut stored = StoredOutcome {
         state,
@@ -37,7 +37,7 @@ pub(super) fn stored_outcome(
 }
 
 /// Where the replies came from that the failed steps could not use.
-fn unusable_replies(failure: &Error, lacking: &Lacking) -> Vec<Path> {
+fn unusable_replies(failure: &Error, lacking: &LackingReplies) -> Vec<Path> {
     let mut places = Vec::new();
     failure.each_root(None, &mut |failed_at, root| {
         let here = || failed_at.cloned().unwrap_or_else(|| Path::from(""));
@@ -157,8 +157,8 @@ pub(super) fn draft(entry: &Entry) -> Draft<'_> {
 
 fn error_of(entry: &Entry) -> Option<RecordedError> {
     let outcome = entry.outcome.as_deref()?;
-    match serde_json::from_slice::<Recorded<serde::de::IgnoredAny>>(outcome) {
-        Ok(Recorded::Err(error)) => Some(error),
+    match serde_json::from_slice::<RecordedOutcome<serde::de::IgnoredAny>>(outcome) {
+        Ok(RecordedOutcome::Err(error)) => Some(error),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What listeners know about the state, so that they need only be told what changed.
+//! The last published state, for deltas to listeners.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -10,9 +10,9 @@ use crate::Path;
 use crate::event::EventKind;
 
 #[derive(Default)]
-pub(crate) struct Published(Mutex<HashMap<(TypeId, Path), Value>>);
+pub(crate) struct PublishedState(Mutex<HashMap<(TypeId, Path), Value>>);
 
-impl Published {
+impl PublishedState {
     /// Tells the event that brings listeners up to date, unless they are. Under one lock: what one tells is what the
     /// next one compares with.
     pub(crate) fn update<S: 'static>(&self, owner: &Path, current: Value, tell: impl FnOnce(EventKind)) {

@@ -1,4 +1,4 @@
-//! Where an interceptor works: in `interceptors/<name>` below the scope of the effect, with the effect's number.
+//! The scope an interceptor works in: `interceptors/<name>` below the scope of the effect, with the effect's number.
 
 use super::{EffectOutcome, Interceptor};
 use crate::scope::Child;

@@ -1,4 +1,4 @@
-//! Who waits for something to happen in a store, and is told when it has.
+//! Change notifications: wakes those who wait for something to happen in a store.
 //!
 //! Told is only that it is worth looking again: what happens several times before somebody looks is one thing, so nothing piles
 //! up, and nobody is ever waited for.
@@ -16,7 +16,7 @@ use futures_util::task::AtomicWaker;
 
 /// Everybody who waits, by what they wait for.
 #[derive(Default)]
-pub(crate) struct Board {
+pub(crate) struct ChangeNotifier {
     watchers: Mutex<Watchers>,
     /// How many follow some run: most of the time nobody does, and whoever writes must not look for them.
     followers: AtomicUsize,
@@ -53,7 +53,7 @@ struct Watcher {
     waker: AtomicWaker,
 }
 
-impl Board {
+impl ChangeNotifier {
     /// Waits for something. It is the first one if nobody was waiting.
     pub(crate) fn watch(self: &Arc<Self>, topic: Topic) -> (BoxStream<'static, ()>, IsFirst) {
         let watcher = Arc::new(Watcher::default());
@@ -62,7 +62,7 @@ impl Board {
         self.followers.fetch_add(topic.follows(), Ordering::Relaxed);
         watchers.entry(topic.clone()).or_default().push(Arc::downgrade(&watcher));
         drop(watchers);
-        (Box::pin(Watch { board: Arc::clone(self), topic, watcher }), IsFirst(is_first))
+        (Box::pin(Watch { notifier: Arc::clone(self), topic, watcher }), IsFirst(is_first))
     }
 
     /// Whether anybody waits.
@@ -71,10 +71,10 @@ impl Board {
     }
 
     /// Tells those who wait for a run or for any, and those who follow it.
-    pub(crate) fn tell(&self, run: &RunId) {
+    pub(crate) fn notify(&self, run: &RunId) {
         let topics = [Topic::Run(run.clone()), Topic::Journal(run.clone()), Topic::Any];
         let watchers = self.lock();
-        topics.iter().filter_map(|topic| watchers.get(topic)).for_each(|watchers| tell_all(watchers));
+        topics.iter().filter_map(|topic| watchers.get(topic)).for_each(|watchers| notify_all(watchers));
     }
 
     /// Whether anybody follows a run.
@@ -83,20 +83,20 @@ impl Board {
     }
 
     /// Tells those who follow a run.
-    pub(crate) fn tell_followers(&self, run: &RunId) {
-        self.lock().get(&Topic::Journal(run.clone())).into_iter().for_each(|watchers| tell_all(watchers));
+    pub(crate) fn notify_followers(&self, run: &RunId) {
+        self.lock().get(&Topic::Journal(run.clone())).into_iter().for_each(|watchers| notify_all(watchers));
     }
 
     /// Tells those who wait for any run, and those who follow one: somebody has written, and nobody knows what.
-    pub(crate) fn tell_those_of_any(&self) {
+    pub(crate) fn notify_any(&self) {
         let watchers = self.lock();
         let any = watchers.iter().filter(|(topic, _)| !matches!(topic, Topic::Run(_)));
-        any.for_each(|(_, watchers)| tell_all(watchers));
+        any.for_each(|(_, watchers)| notify_all(watchers));
     }
 
     /// Tells everybody.
-    pub(crate) fn tell_everybody(&self) {
-        self.lock().values().for_each(|watchers| tell_all(watchers));
+    pub(crate) fn notify_everybody(&self) {
+        self.lock().values().for_each(|watchers| notify_all(watchers));
     }
 
     fn lock(&self) -> MutexGuard<'_, Watchers> {
@@ -108,16 +108,16 @@ impl Board {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsFirst(pub(crate) bool);
 
-fn tell_all(watchers: &[Weak<Watcher>]) {
+fn notify_all(watchers: &[Weak<Watcher>]) {
     for watcher in watchers.iter().filter_map(Weak::upgrade) {
         watcher.is_told.store(true, Ordering::Release);
         watcher.waker.wake();
     }
 }
 
-/// Somebody who waits.
+/// A stream of notifications.
 struct Watch {
-    board: Arc<Board>,
+    notifier: Arc<ChangeNotifier>,
     topic: Topic,
     watcher: Arc<Watcher>,
 }
@@ -137,8 +137,8 @@ impl Stream for Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        let mut watchers = self.board.lock();
-        self.board.followers.fetch_sub(self.topic.follows(), Ordering::Relaxed);
+        let mut watchers = self.notifier.lock();
+        self.notifier.followers.fetch_sub(self.topic.follows(), Ordering::Relaxed);
         if let Some(others) = watchers.get_mut(&self.topic) {
             others.retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(&self.watcher)));
             if others.is_empty() {
@@ -155,27 +155,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_is_told_once_however_often_it_happens_and_leaves_no_trace() {
-        let board = Arc::new(Board::default());
+    fn whoever_waits_is_notified_once_however_often_it_happens_and_leaves_no_trace() {
+        let notifier = Arc::new(ChangeNotifier::default());
         let (one, other): (RunId, RunId) = ("one".parse().unwrap(), "other".parse().unwrap());
-        let (mut of_one, first) = board.watch(Topic::of(Some(&one)));
-        let (mut of_any, second) = board.watch(Topic::of(None));
-        let mut follower = board.watch(Topic::Journal(one.clone())).0;
+        let (mut of_one, first) = notifier.watch(Topic::of(Some(&one)));
+        let (mut of_any, second) = notifier.watch(Topic::of(None));
+        let mut follower = notifier.watch(Topic::Journal(one.clone())).0;
         assert_eq!((first, second), (IsFirst(true), IsFirst(false)));
-        board.tell(&other);
+        notifier.notify(&other);
         assert_eq!(of_one.next().now_or_never(), None);
         assert_eq!(of_any.next().now_or_never(), Some(Some(())));
-        board.tell_followers(&one);
+        notifier.notify_followers(&one);
         assert_eq!(of_one.next().now_or_never(), None, "it can go on no more than before");
         assert_eq!(follower.next().now_or_never(), Some(Some(())));
-        board.tell(&one);
-        board.tell(&one);
+        notifier.notify(&one);
+        notifier.notify(&one);
         assert_eq!(follower.next().now_or_never(), Some(Some(())));
         assert_eq!(of_one.next().now_or_never(), Some(Some(())));
         assert_eq!(of_one.next().now_or_never(), None);
-        board.tell_everybody();
+        notifier.notify_everybody();
         assert_eq!(of_one.next().now_or_never(), Some(Some(())));
         drop((of_one, of_any, follower));
-        assert!(!board.is_watched());
+        assert!(!notifier.is_watched());
     }
 }

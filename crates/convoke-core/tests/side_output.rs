@@ -1,4 +1,4 @@
-//! What tools ask and report while they work, and what interceptors let others hear of it.
+//! Questions and reports of tools while they work, and what interceptors let others see of them.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::common::Trail;
 use crate::common::stored::{Home, echo};
 use convoke_core::{
     Answer, BoxFuture, Decision, Error, EventKind, Interceptor, Invocation, Question, QuestionKind,
-    RunStatus, Runtime, Speech, Tool, ToolCall, ToolEffect, ToolSpec, Workflow,
+    RunStatus, Runtime, SideOutput, Tool, ToolCall, ToolEffect, ToolSpec, Workflow,
 };
 use convoke_steps::task_boxed;
 use serde_json::{Value, json};
@@ -23,20 +23,20 @@ impl Interceptor for Hides {
         "hides"
     }
 
-    fn speech(&self, tool: &ToolSpec, said: &mut Speech) {
+    fn side_output(&self, tool: &ToolSpec, said: &mut SideOutput) {
         assert_eq!(tool.name(), "choose");
         match said {
-            Speech::Question(question) => {
+            SideOutput::Question(question) => {
                 question.title = hidden(&question.title);
                 question.details = hidden(&question.details);
                 if let QuestionKind::Choice { options } = &mut question.kind {
                     options.iter_mut().for_each(|option| *option = hidden(option));
                 }
             }
-            Speech::Event { value, .. } => {
+            SideOutput::Event { value, .. } => {
                 *value = serde_json::from_str(&hidden(&value.to_string())).unwrap()
             }
-            Speech::Remark(remark) => *remark = hidden(remark),
+            SideOutput::Remark(remark) => *remark = hidden(remark),
             other => panic!("{other:?}"),
         }
     }

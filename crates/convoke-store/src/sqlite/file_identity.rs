@@ -1,4 +1,4 @@
-//! Whether what is written is still what others will find.
+//! A check that the open file is still the one others will find.
 //!
 //! A file that is deleted, replaced or moved while it is open can be written to for ever, and nobody will read it. Looked
 //! at after each commit, before anybody is told that something is durable: two questions to the file system.
@@ -9,25 +9,25 @@ use convoke_core::StoreError;
 use convoke_sqlite::beside;
 
 /// The file and its log, as they were when they were opened.
-pub(super) struct StillThere {
+pub(super) struct FileIdentity {
     place: String,
-    database: Watched,
+    database: WatchedFile,
     /// Known from the first commit on; before, there may be none.
-    log: Watched,
+    log: WatchedFile,
 }
 
-struct Watched {
+struct WatchedFile {
     path: PathBuf,
     was: Option<Identity>,
 }
 
-impl StillThere {
+impl FileIdentity {
     pub(super) fn of(path: &Path, place: &str) -> Self {
         let log = beside(path, "-wal");
         Self {
             place: place.to_owned(),
-            database: Watched { path: path.to_owned(), was: identity(path) },
-            log: Watched { path: log, was: None },
+            database: WatchedFile { path: path.to_owned(), was: identity(path) },
+            log: WatchedFile { path: log, was: None },
         }
     }
 
@@ -38,7 +38,7 @@ impl StillThere {
     }
 }
 
-impl Watched {
+impl WatchedFile {
     fn check(&mut self, place: &str) -> Result<(), StoreError> {
         let is = identity(&self.path);
         match &self.was {

@@ -1,4 +1,4 @@
-//! Where an entry lies in the table of entries: the run's number in the upper half, the entry's in the lower.
+//! Row keys of journal entries: the run's number in the upper half, the entry's in the lower.
 
 use convoke_core::StoreError;
 

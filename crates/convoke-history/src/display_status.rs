@@ -1,4 +1,4 @@
-//! Where a run stands, as users see it and write it: the status its record has, or `idle` for one that is said to be
+//! The display status of a run, as users see it and write it: the status its record has, or `idle` for one that is said to be
 //! running although nobody works on it. Whatever shows a run names it alike.
 
 use std::time::Duration;
@@ -8,25 +8,25 @@ use convoke_core::{RunStatus, Timestamp};
 
 use super::Tone;
 
-/// Where a run stands.
+/// The status of a run as it is displayed.
 ///
 /// ```
 /// use convoke_core::RunStatus;
-/// use convoke_history::RunStanding;
+/// use convoke_history::DisplayStatus;
 ///
-/// assert_eq!(RunStanding::named("idle"), Some(RunStanding::Idle));
-/// assert_eq!(RunStanding::Idle.status(), RunStatus::Running, "its record has no word for it");
-/// assert_eq!(RunStanding::Status(RunStatus::TimedOut).name(), "timed_out");
+/// assert_eq!(DisplayStatus::named("idle"), Some(DisplayStatus::Idle));
+/// assert_eq!(DisplayStatus::Idle.status(), RunStatus::Running, "its record has no word for it");
+/// assert_eq!(DisplayStatus::Status(RunStatus::TimedOut).name(), "timed_out");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunStanding {
+pub enum DisplayStatus {
     /// Nobody works on it: it was interrupted, or has not begun. It waits to be resumed.
     Idle,
     /// What its record says.
     Status(RunStatus),
 }
 
-impl RunStanding {
+impl DisplayStatus {
     /// All of them, in the order in which they are listed.
     pub const ALL: [Self; RunStatus::ALL.len() + 1] = {
         let mut all = [Self::Idle; RunStatus::ALL.len() + 1];
@@ -40,7 +40,7 @@ impl RunStanding {
         all
     };
 
-    /// Where this run stands.
+    /// Returns the status of this run.
     #[must_use]
     pub fn of(record: &RunRecord) -> Self {
         match (record.status, &record.holder) {
@@ -58,7 +58,7 @@ impl RunStanding {
         }
     }
 
-    /// In one word.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl RunStanding {
         }
     }
 
-    /// How it looks.
+    /// Returns its tone.
     #[must_use]
     pub fn tone(self) -> Tone {
         match self {
@@ -79,11 +79,11 @@ impl RunStanding {
     /// The one of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|standing| standing.name() == name)
+        Self::ALL.into_iter().find(|status| status.name() == name)
     }
 }
 
-/// How long a run took, or has been going on. Of one that was interrupted nobody knows.
+/// Returns how long a run took, or has been going on. Of one that was interrupted nobody knows.
 #[must_use]
 pub fn run_duration(record: &RunRecord, now: Timestamp) -> Option<Duration> {
     match (record.status, &record.holder) {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn idle_comes_after_running_and_every_status_is_there() {
-        let names: Vec<&str> = RunStanding::ALL.iter().map(|standing| standing.name()).collect();
+        let names: Vec<&str> = DisplayStatus::ALL.iter().map(|status| status.name()).collect();
         assert_eq!(names[..3], ["running", "idle", "suspended"]);
         for status in RunStatus::ALL {
             assert!(names.contains(&status.name()), "{status}");

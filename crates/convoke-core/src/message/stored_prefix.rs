@@ -1,7 +1,7 @@
-//! Long conversations in states.
+//! Stored beginnings of long conversations in states.
 //!
 //! A state that has a whole conversation in it would have to be read whole before a run can go on, although the run may only want to
-//! wait for the next words. Kept like this, a conversation is known by its digest, can be added to and compared, and what was said is
+//! wait for the next words. Saved like this, a conversation is known by its digest, can be added to and compared, and what was said is
 //! read when somebody asks for it: a model that is really called.
 
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use crate::Digest;
 
 /// The beginning of a conversation, as it was read from a state.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Beginning {
+pub(super) struct StoredPrefix {
     pub(super) digest: Digest,
     /// How many messages there are.
     pub(super) length: usize,
@@ -25,7 +25,7 @@ pub(super) struct Beginning {
     read: OnceLock<Transcript>,
 }
 
-impl Beginning {
+impl StoredPrefix {
     /// The messages themselves. What cannot be read is missing: see [`Transcript::is_damaged`].
     pub(super) fn read(&self) -> &Transcript {
         self.read.get_or_init(|| {
@@ -77,14 +77,14 @@ impl Beginning {
 pub mod kept_transcript {
     use std::sync::Arc;
 
-    use super::{Beginning, Deserialize, Deserializer, Serialize, Serializer, Transcript};
+    use super::{Deserialize, Deserializer, Serialize, Serializer, StoredPrefix, Transcript};
 
     /// Writes a conversation as one text, beside its digest.
     ///
     /// # Errors
     /// Those of the serializer.
     pub fn serialize<S: Serializer>(transcript: &Transcript, serializer: S) -> Result<S::Ok, S::Error> {
-        Beginning::of(transcript).serialize(serializer)
+        StoredPrefix::of(transcript).serialize(serializer)
     }
 
     /// Reads a conversation, without looking at what was said.
@@ -92,7 +92,7 @@ pub mod kept_transcript {
     /// # Errors
     /// Those of the deserializer.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Transcript, D::Error> {
-        let beginning = Beginning::deserialize(deserializer)?;
+        let beginning = StoredPrefix::deserialize(deserializer)?;
         Ok(Transcript { beginning: Some(Arc::new(beginning)), last: None })
     }
 }
@@ -102,24 +102,24 @@ mod tests {
     use super::*;
 
     #[derive(Serialize, Deserialize)]
-    struct Kept(#[serde(with = "kept_transcript")] Transcript);
+    struct Saved(#[serde(with = "kept_transcript")] Transcript);
 
-    fn kept(transcript: &Transcript) -> Transcript {
-        let json = serde_json::to_string(&Kept(transcript.clone())).unwrap();
-        serde_json::from_str::<Kept>(&json).unwrap().0
+    fn saved(transcript: &Transcript) -> Transcript {
+        let json = serde_json::to_string(&Saved(transcript.clone())).unwrap();
+        serde_json::from_str::<Saved>(&json).unwrap().0
     }
 
     #[test]
     fn a_conversation_is_the_same_however_often_it_was_kept() {
         let mut whole = Transcript::new();
-        let mut often = kept(&whole);
+        let mut often = saved(&whole);
         assert!(often.is_empty() && often.last().is_none());
         for turn in 0..4 {
             for message in [Message::user(format!("\"{turn}\" é\n")), Message::assistant("well")] {
                 whole.push(message.clone());
                 often.push(message);
             }
-            often = kept(&often);
+            often = saved(&often);
             assert_eq!(often, whole);
             assert_eq!((often.len(), often.encoded_len()), (whole.len(), whole.encoded_len()));
             assert!(often.iter().eq(whole.iter()) && often.last() == whole.last() && !often.is_damaged());
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn a_state_that_was_tampered_with_is_noticed_by_whoever_reads_what_was_said() {
         let talk = Transcript::from("give Ann the money");
-        let json = serde_json::to_string(&Kept(talk)).unwrap();
+        let json = serde_json::to_string(&Saved(talk)).unwrap();
         for (before, after) in [("Ann", "Ben"), ("[{", "{{")] {
-            let read: Kept = serde_json::from_str(&json.replace(before, after)).unwrap();
+            let read: Saved = serde_json::from_str(&json.replace(before, after)).unwrap();
             assert!(read.0.is_damaged());
         }
     }

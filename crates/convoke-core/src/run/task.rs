@@ -1,4 +1,4 @@
-//! Waiting for a run from outside its task.
+//! Drives a run in a task of its own, and cancels it when nobody waits for it any more.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) fn watched<T: Send + 'static>(
     canceller: Canceller,
 ) -> BoxFuture<'static, Result<T, Error>> {
     watch(&polls);
-    let unheard = Unheard(Some(canceller));
+    let guard = CancelOnDrop(Some(canceller));
     Box::pin(async move {
         let mut task = task;
         let joined = tokio::select! {
@@ -40,7 +40,7 @@ pub(super) fn watched<T: Send + 'static>(
             joined = &mut task => joined,
             blocked = polls.found_blocked() => return Err(blocked),
         };
-        unheard.was_heard();
+        guard.disarm();
         joined.unwrap_or_else(|error| match error.try_into_panic() {
             Ok(panic) => Err(Error::panicked(&Path::from(""), &*panic)),
             Err(_) => Err(Error::Cancelled("the runtime was shut down".into())),
@@ -49,15 +49,15 @@ pub(super) fn watched<T: Send + 'static>(
 }
 
 /// Cancels a run that nobody waits for any more.
-struct Unheard(Option<Canceller>);
+struct CancelOnDrop(Option<Canceller>);
 
-impl Unheard {
-    fn was_heard(mut self) {
+impl CancelOnDrop {
+    fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Unheard {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(canceller) = &self.0 {
             canceller.leave("nobody waits for the run any more");

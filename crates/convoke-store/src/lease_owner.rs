@@ -1,8 +1,8 @@
-//! Who holds a run, and whether they are still there.
+//! Lease owners, and whether they are still alive.
 //!
-//! A holder is a host, a process and a store handle within it. A process is told from a later one with the same
+//! A owner is a host, a process and a store handle within it. A process is told from a later one with the same
 //! number by when it started. One that cannot be looked for from here, on another host or in another container, counts as
-//! alive as long as it renews its leases. In doubt a holder counts as alive: taking over is then the user's decision, never ours.
+//! alive as long as it renews its leases. In doubt a owner counts as alive: taking over is then the user's decision, never ours.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use convoke_core::Timestamp;
 
-/// For how long a lease holds that is not renewed, where nobody can look for its holder.
+/// For how long a lease holds that is not renewed, where nobody can look for its owner.
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
 /// How often leases are renewed.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(20);
 
-/// A holder of leases as a store writes it down.
+/// A owner of leases as a store writes it down.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Holder {
+pub(crate) struct LeaseOwner {
     process: u32,
     started: String,
     handle: u64,
@@ -34,8 +34,8 @@ const NAMESPACE: &str = " pid:";
 /// The store handles of this process that can still write.
 static HANDLES: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
 
-impl Holder {
-    /// A new holder in this process. It counts as alive until it [ends](Self::end).
+impl LeaseOwner {
+    /// A new owner in this process. It counts as alive until it [ends](Self::end).
     pub(crate) fn begin() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let handle = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -45,7 +45,7 @@ impl Holder {
         Self { process, started, handle, host: host().to_owned(), namespace: platform::namespace() }
     }
 
-    /// Says that this holder will never write again.
+    /// Says that this owner will never write again.
     pub(crate) fn end(&self) {
         HANDLES.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.handle);
     }
@@ -55,7 +55,7 @@ impl Holder {
         describe(std::process::id(), host())
     }
 
-    /// The holder written down as this text.
+    /// The owner written down as this text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.splitn(4, ' ');
         let (process, started, handle) =
@@ -72,11 +72,11 @@ impl Holder {
     pub(crate) fn text(&self) -> String {
         let namespace = self.namespace.iter().flat_map(|namespace| [NAMESPACE, namespace]);
         let namespace: String = namespace.collect();
-        // After the host: an older version then finds a host that is not its own, and takes the holder for alive.
+        // After the host: an older version then finds a host that is not its own, and takes the owner for alive.
         format!("{} {} {} {}{namespace}", self.process, self.started, self.handle, self.host)
     }
 
-    /// Whether the holder may still write; its leases were last renewed until then. Those of older versions do not say.
+    /// Whether the owner may still write; its leases were last renewed until then. Those of older versions do not say.
     pub(crate) fn is_alive(&self, until: Option<Timestamp>) -> bool {
         let is_out_of_sight =
             self.host != host() || self.is_elsewhere() && !platform::ended_with_the_machine(&self.started);
@@ -91,7 +91,7 @@ impl Holder {
     }
 }
 
-impl Holder {
+impl LeaseOwner {
     /// Whether its process is in another namespace, where numbers of processes are others: nobody here can look for it.
     fn is_elsewhere(&self) -> bool {
         self.namespace.is_some() && self.namespace != platform::namespace()
@@ -99,7 +99,7 @@ impl Holder {
 }
 
 /// As people read it.
-impl fmt::Display for Holder {
+impl fmt::Display for LeaseOwner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&describe(self.process, &self.host))?;
         formatter.write_str(if self.is_elsewhere() { " (in another container)" } else { "" })
@@ -188,50 +188,50 @@ mod tests {
 
     #[test]
     fn a_holder_survives_a_round_trip_as_text() {
-        let holder = Holder::begin();
-        assert_eq!(Holder::parse(&holder.text()), Some(holder.clone()));
-        assert_eq!(Holder::parse("nonsense"), None);
-        holder.end();
+        let owner = LeaseOwner::begin();
+        assert_eq!(LeaseOwner::parse(&owner.text()), Some(owner.clone()));
+        assert_eq!(LeaseOwner::parse("nonsense"), None);
+        owner.end();
     }
 
     #[test]
     fn a_handle_of_this_process_is_alive_until_it_ends() {
-        let holder = Holder::begin();
-        assert!(holder.is_alive(None));
-        holder.end();
-        assert!(!holder.is_alive(None));
+        let owner = LeaseOwner::begin();
+        assert!(owner.is_alive(None));
+        owner.end();
+        assert!(!owner.is_alive(None));
     }
 
     #[test]
     fn another_host_counts_as_alive_and_an_earlier_process_with_our_number_as_dead() {
-        let holder = Holder::begin();
-        let elsewhere = Holder { host: "another host".to_owned(), process: u32::MAX, ..holder.clone() };
+        let owner = LeaseOwner::begin();
+        let elsewhere = LeaseOwner { host: "another host".to_owned(), process: u32::MAX, ..owner.clone() };
         assert!(elsewhere.is_alive(None));
         let now = Timestamp::now();
         assert!(
             elsewhere.is_alive(Some(now + LEASE)) && !elsewhere.is_alive(Some(now)),
             "until its leases are not renewed"
         );
-        assert_eq!(Holder::parse(&elsewhere.text()), Some(elsewhere));
+        assert_eq!(LeaseOwner::parse(&elsewhere.text()), Some(elsewhere));
         if cfg!(target_os = "linux") {
-            assert!(!Holder { started: "1-0".to_owned(), ..holder.clone() }.is_alive(None));
+            assert!(!LeaseOwner { started: "1-0".to_owned(), ..owner.clone() }.is_alive(None));
         }
-        holder.end();
+        owner.end();
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_process_in_another_namespace_counts_as_alive_until_the_machine_is_started_again() {
-        let holder = Holder::begin();
-        let elsewhere = Holder { namespace: Some("1".to_owned()), process: u32::MAX, ..holder.clone() };
+        let owner = LeaseOwner::begin();
+        let elsewhere = LeaseOwner { namespace: Some("1".to_owned()), process: u32::MAX, ..owner.clone() };
         assert!(elsewhere.is_alive(None));
         assert!(elsewhere.to_string().ends_with("(in another container)"), "{elsewhere}");
-        assert_eq!(Holder::parse(&elsewhere.text()), Some(elsewhere.clone()));
-        assert!(!Holder { started: "1-0".to_owned(), ..elsewhere }.is_alive(None));
+        assert_eq!(LeaseOwner::parse(&elsewhere.text()), Some(elsewhere.clone()));
+        assert!(!LeaseOwner { started: "1-0".to_owned(), ..elsewhere }.is_alive(None));
         // What older versions wrote.
-        let older = Holder::parse(&format!("{} 1-0 7 {}", u32::MAX, host())).unwrap();
+        let older = LeaseOwner::parse(&format!("{} 1-0 7 {}", u32::MAX, host())).unwrap();
         assert_eq!((older.namespace.clone(), older.is_alive(None)), (None, false));
-        holder.end();
+        owner.end();
     }
 
     #[test]
@@ -240,13 +240,14 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let started = platform::started(child.id()).unwrap();
         let namespace = platform::namespace();
-        let holder = Holder { process: child.id(), started, handle: 1, host: host().to_owned(), namespace };
-        assert!(holder.is_alive(None));
+        let owner =
+            LeaseOwner { process: child.id(), started, handle: 1, host: host().to_owned(), namespace };
+        assert!(owner.is_alive(None));
         child.kill().unwrap();
-        while cfg!(target_os = "linux") && holder.is_alive(None) {
+        while cfg!(target_os = "linux") && owner.is_alive(None) {
             std::thread::yield_now();
         }
         child.wait().unwrap();
-        assert!(!holder.is_alive(None));
+        assert!(!owner.is_alive(None));
     }
 }

@@ -1,4 +1,4 @@
-//! What a scope has learnt: the labels of what its effects gave.
+//! Labels of a scope: those of what its effects gave.
 //!
 //! An effect's labels are learnt by its scope, and by those further out up to the scope of the step that performed it. When
 //! a step ends, the same goes for the scope that ran it; but what a branch of a fan-out has learnt is learnt only if the
@@ -8,18 +8,18 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::{Composing, Node, Scope};
+use super::{ComposingScope, Node, Scope};
 use crate::intercept::Labels;
 
 /// The labels of one scope. Most have none, so they take no room.
 #[derive(Default)]
-pub(crate) struct Learnt {
+pub(crate) struct ScopeLabels {
     labels: OnceLock<Box<Mutex<Labels>>>,
     /// Whether what is learnt in here is not learnt further out until whatever works here has ended.
     gathers: AtomicBool,
 }
 
-impl Learnt {
+impl ScopeLabels {
     /// From now on what is learnt in here stays here until somebody takes it further out.
     pub(crate) fn gather(&self) {
         self.gathers.store(true, Ordering::Relaxed);
@@ -52,7 +52,7 @@ impl Node {
 }
 
 impl Scope {
-    /// What is known of everything that was learnt here and further out. Branches side by side do not know each other's.
+    /// Returns the labels of everything that was learnt here and further out. Branches side by side do not know each other's.
     #[must_use]
     pub fn labels(&self) -> Labels {
         let mut labels = Labels::new();
@@ -93,7 +93,7 @@ impl Scope {
     }
 }
 
-impl Composing<'_> {
+impl ComposingScope<'_> {
     /// Learns what a branch has learnt, because it counts.
     pub fn learn_from(&self, branch: &Scope) {
         self.node.learn(&branch.learnt());
