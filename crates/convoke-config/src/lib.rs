@@ -35,27 +35,28 @@
 
 mod check;
 mod config;
+mod existence;
 pub mod import;
 mod loader;
+mod locations;
 mod merge;
 mod open;
 mod origin;
-mod place;
 mod problem;
 mod project;
 mod read;
 pub mod schema;
 mod section;
 mod setting;
-mod there;
 mod value;
 
 pub use config::Config;
 pub use convoke_models::Environment;
+pub use existence::is_there;
 pub use loader::Loader;
+pub use locations::Places;
 pub use open::{OpenError, connect};
 pub use origin::{Origin, Whose};
-pub use place::Places;
 pub use problem::{Help, Problem, Problems, Severity, Style};
 pub use project::{Project, STORE};
 pub use section::{
@@ -63,7 +64,6 @@ pub use section::{
     TelemetryError, UnknownProfile, UntrustedServer, Workspace,
 };
 pub use setting::Setting;
-pub use there::is_there;
 pub use value::Value;
 
 /// The file's name.

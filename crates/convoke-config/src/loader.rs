@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use convoke_models::{Credentials, Environment};
 
-use crate::place::Places;
+use crate::existence::is_there;
+use crate::locations::Places;
 use crate::problem::{Problem, Problems};
 use crate::schema::Key;
-use crate::there::is_there;
 use crate::{Config, Whose, check, merge, read, section};
 
 /// Names the file to use instead of the folder's.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use convoke_core::Digest;
 use convoke_models::Environment;
 
-use crate::place::above;
+use crate::locations::above;
 
 /// The name of the file that holds the runs.
 pub const STORE: &str = "convoke.db";

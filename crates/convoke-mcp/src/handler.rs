@@ -17,7 +17,7 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::calls::{Calls, Interjection};
+use crate::calls::{CallEvent, Calls};
 
 /// Our side of a connection.
 #[derive(Clone)]
@@ -92,7 +92,7 @@ impl ClientHandler for Handler {
         };
         let (reply, answer) = oneshot::channel();
         let asking = async {
-            call.send(Interjection::Question { asked, reply }).await.ok()?;
+            call.send(CallEvent::Question { asked, reply }).await.ok()?;
             answer.await.ok()
         };
         let answer = tokio::select! {

@@ -23,7 +23,7 @@ pub(crate) fn transport(
     url: &str,
     headers: &BTreeMap<String, String>,
     secrets: Arc<Secrets>,
-) -> Result<StreamableHttpClientTransport<Discreet>, String> {
+) -> Result<StreamableHttpClientTransport<RedactingClient>, String> {
     let address = Url::parse(url).map_err(|error| format!("`{}` is not an address: {error}", shown(url)))?;
     if !matches!(address.scheme(), "http" | "https") {
         return Err(format!("`{}` begins with neither http:// nor https://", shown(url)));
@@ -34,12 +34,12 @@ pub(crate) fn transport(
     let builder = if is_local(&address) { client_builder().no_proxy() } else { client_builder() };
     let client = builder.build().map_err(|error| error.without_url().to_string())?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(headers);
-    Ok(StreamableHttpClientTransport::with_client(Discreet { client, secrets }, config))
+    Ok(StreamableHttpClientTransport::with_client(RedactingClient { client, secrets }, config))
 }
 
 /// A client whose errors do not say what must not be shown: they end up in logs before they come to us.
 #[derive(Clone)]
-pub(crate) struct Discreet {
+pub(crate) struct RedactingClient {
     client: Client,
     secrets: Arc<Secrets>,
 }
@@ -56,7 +56,7 @@ pub(crate) fn unreached(error: &(dyn Error + Send + Sync + 'static)) -> Option<S
     Some(format!("it cannot be reached: {cause}"))
 }
 
-impl Discreet {
+impl RedactingClient {
     fn hide(&self, problem: Problem) -> Problem {
         match problem {
             Problem::Client(error) => Problem::Client(error.without_url()),
@@ -71,7 +71,7 @@ impl Discreet {
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-impl StreamableHttpClient for Discreet {
+impl StreamableHttpClient for RedactingClient {
     type Error = reqwest::Error;
 
     async fn post_message(

@@ -22,7 +22,7 @@ const SCRIPTS: [&str; 14] =
 
 /// Why a program was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NotFound {
+pub(crate) enum ProgramNotFound {
     /// It is nowhere.
     Nowhere,
     /// It is only where it is not looked for.
@@ -35,7 +35,7 @@ pub(crate) fn find(
     path: &str,
     folder: &Path,
     workspaces: &[PathBuf],
-) -> Result<PathBuf, NotFound> {
+) -> Result<PathBuf, ProgramNotFound> {
     if command.contains('/') {
         return Ok(folder.join(command));
     }
@@ -50,7 +50,7 @@ pub(crate) fn find(
         }
         inside.get_or_insert(program);
     }
-    Err(inside.map_or(NotFound::Nowhere, NotFound::OnlyInside))
+    Err(inside.map_or(ProgramNotFound::Nowhere, ProgramNotFound::OnlyInside))
 }
 
 /// A path without the folders that programs are not looked up in.
@@ -249,9 +249,9 @@ mod tests {
         let path = format!("{}/.venv/bin", workspace.display());
         assert_eq!(
             find("only", &path, &workspace, &workspaces),
-            Err(NotFound::OnlyInside(workspace.join(".venv/bin/only")))
+            Err(ProgramNotFound::OnlyInside(workspace.join(".venv/bin/only")))
         );
-        assert_eq!(find("none", &path, &workspace, &workspaces), Err(NotFound::Nowhere));
+        assert_eq!(find("none", &path, &workspace, &workspaces), Err(ProgramNotFound::Nowhere));
         // One that is named by its path is meant.
         assert_eq!(find("./tools/x", &path, &workspace, &workspaces), Ok(workspace.join("./tools/x")));
     }

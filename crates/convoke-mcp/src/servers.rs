@@ -15,7 +15,7 @@ use crate::library::{LibraryTool, Prompt, Resource, Service};
 use crate::name::exposed_names;
 use crate::prepare::Variables;
 use crate::server::{Condition, Server};
-use crate::surroundings::Surroundings;
+use crate::server_environment::ServerEnvironment;
 use crate::tool::{McpTool, ToolInfo};
 
 /// The servers there are. Dropping them ends them at once; [`close`](Self::close) gives them a moment.
@@ -95,7 +95,7 @@ impl McpServersBuilder {
     /// If two have the same name.
     pub fn prepare(self) -> Result<McpServers, DuplicateServer> {
         let mut names = BTreeSet::new();
-        let surroundings = Arc::new(Surroundings {
+        let environment = Arc::new(ServerEnvironment {
             variables: self.variables,
             workspaces: self
                 .roots
@@ -110,7 +110,7 @@ impl McpServersBuilder {
             if !names.insert(config.name.clone()) {
                 return Err(DuplicateServer { name: config.name });
             }
-            servers.push(Arc::new(Server::new(config, Arc::clone(&surroundings))));
+            servers.push(Arc::new(Server::new(config, Arc::clone(&environment))));
         }
         Ok(McpServers { servers })
     }
@@ -260,11 +260,11 @@ impl McpServers {
     }
 
     fn exposed<T: Into<String>>(&self, taken: impl IntoIterator<Item = T>) -> Vec<(ToolInfo, Arc<dyn Tool>)> {
-        enum What {
+        enum ToolOrigin {
             Own(Box<rmcp::model::Tool>),
             Library(Service),
         }
-        let mut rows: Vec<(&Arc<Server>, String, What)> = Vec::new();
+        let mut rows: Vec<(&Arc<Server>, String, ToolOrigin)> = Vec::new();
         for server in &self.servers {
             if server.condition() == Condition::Closed {
                 continue;
@@ -273,21 +273,23 @@ impl McpServers {
                 server
                     .tools()
                     .into_iter()
-                    .map(|tool| (server, tool.name.to_string(), What::Own(Box::new(tool)))),
+                    .map(|tool| (server, tool.name.to_string(), ToolOrigin::Own(Box::new(tool)))),
             );
             let library = Service::of(server).into_iter();
-            rows.extend(library.map(|service| (server, service.name().to_owned(), What::Library(service))));
+            rows.extend(
+                library.map(|service| (server, service.name().to_owned(), ToolOrigin::Library(service))),
+            );
         }
         let taken = taken.into_iter().map(Into::into).collect();
         let names =
             exposed_names(rows.iter().map(|(server, tool, _)| (server.name(), tool.as_str())), &taken);
         let made = rows.iter().zip(names).map(|((server, tool, what), exposed)| {
             let (description, made): (String, Arc<dyn Tool>) = match what {
-                What::Own(own) => (
+                ToolOrigin::Own(own) => (
                     own.description.as_deref().unwrap_or_default().to_owned(),
                     Arc::new(McpTool::new(server, own, &exposed)),
                 ),
-                What::Library(service) => {
+                ToolOrigin::Library(service) => {
                     (service.description().to_owned(), Arc::new(LibraryTool::new(server, *service, &exposed)))
                 }
             };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::server::{Answer, Server};
 use convoke_models::choose::{
-    Choice, CredentialsError, KeyPlace, ModelConfig, Reason, Service, ServiceConfig,
+    Choice, CredentialsError, KeyPlace, LookupResult, ModelConfig, Service, ServiceConfig,
 };
 use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
 use serde_json::json;
@@ -46,7 +46,7 @@ async fn the_order_is_flag_file_environment_key_ollama_local() {
     assert_eq!(named(&by_key), "openai/gpt-5.4-mini");
     let last = by_key.findings.last().unwrap();
     let place = KeyPlace::Variable("OPENAI_API_KEY".into());
-    assert_eq!(last.found, Reason::Key { service: "openai", place });
+    assert_eq!(last.found, LookupResult::Key { service: "openai", place });
 
     let tags = json!({"models": [{"name": "nomic-embed-text"}, {"name": "qwen3:4b"}]});
     let ollama = Server::start([Answer::json(200, tags)]).await;

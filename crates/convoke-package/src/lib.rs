@@ -29,9 +29,11 @@
 //! outside of the folder it was given; follow or make links; unpack more than its limits; hash anything but bytes as they
 //! are stored.
 
+mod archive_path;
 mod container;
 mod content;
 mod error;
+mod excluded;
 mod install;
 mod key;
 mod library;
@@ -41,9 +43,7 @@ mod manifest;
 mod pack;
 mod package;
 mod pem;
-mod place;
 mod trust;
-mod withheld;
 
 pub use error::{KeyError, PackageError};
 pub use install::{InstallOptions, Installed};

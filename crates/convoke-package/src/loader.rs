@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader};
 
-use crate::content::Entry;
+use crate::content::ArchiveEntry;
 use crate::limits::Limits;
 use crate::package::Package;
 use crate::trust::{TrustStore, Verification};
@@ -20,7 +20,7 @@ pub struct PackageFiles {
 }
 
 impl PackageFiles {
-    pub(crate) fn add(&mut self, entry: &Entry, bytes: Vec<u8>) {
+    pub(crate) fn add(&mut self, entry: &ArchiveEntry, bytes: Vec<u8>) {
         if !entry.is_folder {
             self.insert(entry.path.clone(), bytes);
         }

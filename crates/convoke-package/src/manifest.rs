@@ -6,8 +6,8 @@ use convoke_text::nearest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::archive_path;
 use crate::error::PackageError;
-use crate::place;
 
 /// What a package says about itself: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ impl Manifest {
     /// Names and versions become folders: they must be fit for that.
     pub(crate) fn check(&self) -> Result<(), PackageError> {
         for (what, text) in [("name", &self.name), ("version", &self.version)] {
-            place::segment(text).map_err(|reason| PackageError::Manifest {
+            archive_path::segment(text).map_err(|reason| PackageError::Manifest {
                 reason: format!("its {what} {text:?} cannot be used: {reason}"),
             })?;
         }

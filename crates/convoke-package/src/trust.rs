@@ -4,9 +4,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::archive_path;
 use crate::error::KeyError;
 use crate::key::{Fingerprint, PublicKey};
-use crate::place;
 
 /// The keys that are trusted, each with the name of whoever it belongs to.
 ///
@@ -92,7 +92,7 @@ impl TrustStore {
     /// If the name is not fit for a file, or taken.
     pub fn add(folder: impl AsRef<Path>, name: &str, key: &PublicKey) -> Result<(), KeyError> {
         let folder = folder.as_ref();
-        if place::segment(name).is_err() {
+        if archive_path::segment(name).is_err() {
             return Err(KeyError::Name { name: name.to_owned() });
         }
         fs::create_dir_all(folder).map_err(|source| KeyError::Files {

@@ -13,12 +13,12 @@ pub(crate) use source::Source;
 
 /// A part of a file.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct SourceLocation {
     pub(crate) source: Arc<Source>,
     pub(crate) span: Range<usize>,
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for SourceLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never the text: there may be secrets in it.
         write!(formatter, "{}:{}", self.source.name(), self.source.line(self.span.start))
@@ -45,7 +45,7 @@ pub struct Problem {
     pub label: String,
     /// What to do.
     pub help: Vec<Help>,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SourceLocation>,
 }
 
 impl Problem {
@@ -58,7 +58,7 @@ impl Problem {
         Self { severity: Severity::Warning, ..Self::error(message) }
     }
 
-    pub(crate) fn at(mut self, place: Option<Place>) -> Self {
+    pub(crate) fn at(mut self, place: Option<SourceLocation>) -> Self {
         self.place = place;
         self
     }

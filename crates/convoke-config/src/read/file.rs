@@ -9,15 +9,15 @@ use convoke_text::diagnostic::within;
 use toml::de::DeTable;
 
 use super::text::Base;
-use super::walk::{Mistake, Walk, strings};
-use crate::problem::{Place, Problem, Problems, Source};
+use super::walk::{FileProblem, Walk, strings};
+use crate::problem::{Problem, Problems, Source, SourceLocation};
 use crate::{Origin, Setting, Whose};
 
 /// Larger files are not read: nobody wrote them.
 const LARGEST: u64 = 1024 * 1024;
 
-/// So many mistakes of one file are told; of the others only their number.
-const TOLD: usize = 50;
+/// So many problems of one file are told; of the others only their number.
+const MOST_SHOWN: usize = 50;
 
 /// What a file says.
 pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mut Problems) -> Vec<Setting> {
@@ -36,11 +36,11 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
         for fault in faults {
             let span = fault.span().unwrap_or(0..0);
             // One slip may be stumbled over twice.
-            if told.contains(&span.start) || told.len() >= TOLD {
+            if told.contains(&span.start) || told.len() >= MOST_SHOWN {
                 continue;
             }
             told.push(span.start);
-            let place = Place { source: Arc::clone(&source), span: within(span, &text) };
+            let place = SourceLocation { source: Arc::clone(&source), span: within(span, &text) };
             problems
                 .push(Problem::error(format!("this is no TOML: {}", fault.message().trim())).at(Some(place)));
         }
@@ -54,13 +54,13 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
     let harmless: HashSet<usize> = walk.harmless.iter().map(|place| place.start).collect();
     secrets.retain(|place| !harmless.contains(&place.start));
     let source = Arc::new(Source::hiding(&name, &text, &secrets));
-    let place = |span| Some(Place { source: Arc::clone(&source), span });
-    let more = walk.mistakes.len().saturating_sub(TOLD);
+    let place = |span| Some(SourceLocation { source: Arc::clone(&source), span });
+    let more = walk.problems.len().saturating_sub(MOST_SHOWN);
     if more > 0 {
         problems.push(Problem::error(format!("{name}: there are {more} more mistakes")));
     }
-    for mistake in walk.mistakes.into_iter().take(TOLD) {
-        let Mistake { span, message, label, advice, replacement } = mistake;
+    for problem in walk.problems.into_iter().take(MOST_SHOWN) {
+        let FileProblem { span, message, label, advice, replacement } = problem;
         let mut problem = Problem::error(message).at(place(span)).label(label);
         if let Some(replacement) = replacement {
             problem =

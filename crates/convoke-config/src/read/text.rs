@@ -13,14 +13,14 @@ use crate::Value;
 use crate::schema::Kind;
 
 /// Why a text is not what is needed.
-pub(crate) struct Unfit {
+pub(crate) struct ValueProblem {
     /// What is wrong with it, to go on after the key's name.
     pub(crate) message: String,
     /// What was most likely meant.
     pub(crate) meant: Option<String>,
 }
 
-impl Unfit {
+impl ValueProblem {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), meant: None }
     }
@@ -34,10 +34,10 @@ pub(crate) struct Base<'a> {
 }
 
 /// A value out of a text that stands alone: several are between commas, paths as the system separates them.
-pub(crate) fn from_text(kind: Kind, text: &str, base: Base<'_>) -> Result<Value, Unfit> {
+pub(crate) fn from_text(kind: Kind, text: &str, base: Base<'_>) -> Result<Value, ValueProblem> {
     let text = text.trim();
     let parts = || text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let expected = || Unfit::new(format!("expected {}", kind.expected()));
+    let expected = || ValueProblem::new(format!("expected {}", kind.expected()));
     match kind {
         Kind::Models => Ok(Value::Texts(parts().map(|part| model(part, base)).collect::<Result<_, _>>()?)),
         Kind::Texts => Ok(Value::Texts(parts().map(str::to_owned).collect())),
@@ -62,8 +62,8 @@ pub(crate) fn from_text(kind: Kind, text: &str, base: Base<'_>) -> Result<Value,
 }
 
 /// A value out of one text.
-pub(crate) fn from_string(kind: Kind, text: &str, base: Base<'_>) -> Result<Value, Unfit> {
-    let expected = || Unfit::new(format!("expected {}", kind.expected()));
+pub(crate) fn from_string(kind: Kind, text: &str, base: Base<'_>) -> Result<Value, ValueProblem> {
+    let expected = || ValueProblem::new(format!("expected {}", kind.expected()));
     if text.trim().is_empty() {
         return Err(expected());
     }
@@ -80,19 +80,19 @@ pub(crate) fn from_string(kind: Kind, text: &str, base: Base<'_>) -> Result<Valu
         Kind::Time => match duration::parse(text) {
             Ok(time) if !time.is_zero() => Ok(Value::Time(time)),
             Ok(_) => Err(expected()),
-            Err(error) => Err(Unfit::new(error.to_string())),
+            Err(error) => Err(ValueProblem::new(error.to_string())),
         },
         Kind::OneOf(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
         Kind::OneOf(words) => {
-            Err(Unfit { meant: nearest(text, words.iter().copied()).map(str::to_owned), ..expected() })
+            Err(ValueProblem { meant: nearest(text, words.iter().copied()).map(str::to_owned), ..expected() })
         }
         _ => Err(expected()),
     }
 }
 
 /// A model's name that says where the model is. A file it names is beside the configuration that says so.
-pub(crate) fn model(text: &str, base: Base<'_>) -> Result<String, Unfit> {
-    let name: ModelName = text.parse().map_err(|error: UnknownModel| Unfit::new(error.to_string()))?;
+pub(crate) fn model(text: &str, base: Base<'_>) -> Result<String, ValueProblem> {
+    let name: ModelName = text.parse().map_err(|error: UnknownModel| ValueProblem::new(error.to_string()))?;
     let beside = |path: &str| resolved(path, base.folder, base.home).display().to_string();
     Ok(match name {
         // Not a file, wherever it is said.
@@ -106,12 +106,12 @@ pub(crate) fn model(text: &str, base: Base<'_>) -> Result<String, Unfit> {
 }
 
 /// A host without anything else.
-pub(crate) fn host(text: &str) -> Result<String, Unfit> {
+pub(crate) fn host(text: &str) -> Result<String, ValueProblem> {
     let text = text.trim();
     let has_port = text.contains(':') && !(text.starts_with('[') && text.ends_with(']'));
     let wrong = text.is_empty() || has_port || text.contains(['/', ' ', '@', '*']);
     if wrong {
-        return Err(Unfit::new(
+        return Err(ValueProblem::new(
             "expected a host alone, such as \"proxy.example\", without a scheme, a port or a path",
         ));
     }
@@ -119,15 +119,15 @@ pub(crate) fn host(text: &str) -> Result<String, Unfit> {
 }
 
 /// A whole number within what the kind allows.
-pub(crate) fn whole(kind: Kind, number: u64) -> Result<Value, Unfit> {
+pub(crate) fn whole(kind: Kind, number: u64) -> Result<Value, ValueProblem> {
     match kind {
         Kind::Whole { least, most } if (least..=most).contains(&number) => Ok(Value::Whole(number)),
-        _ => Err(Unfit::new(format!("expected {}", kind.expected()))),
+        _ => Err(ValueProblem::new(format!("expected {}", kind.expected()))),
     }
 }
 
 /// A number within what the kind allows.
-pub(crate) fn number(kind: Kind, number: f64) -> Result<Value, Unfit> {
+pub(crate) fn number(kind: Kind, number: f64) -> Result<Value, ValueProblem> {
     let fits = match kind {
         Kind::Number { least, most } => (least..=most).contains(&number),
         Kind::Positive => number.is_finite() && number > 0.0,
@@ -135,7 +135,7 @@ pub(crate) fn number(kind: Kind, number: f64) -> Result<Value, Unfit> {
         _ => false,
     };
     match kind {
-        _ if !fits => Err(Unfit::new(format!("expected {}", kind.expected()))),
+        _ if !fits => Err(ValueProblem::new(format!("expected {}", kind.expected()))),
         // At most a thousand million dollars: nothing is lost, and nothing is negative.
         Kind::Dollars => Ok(Value::Money(Money::from_micros((number * 1e6).round() as u64))),
         _ => Ok(Value::Number(number)),

@@ -8,21 +8,25 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::resolved;
-use super::text::{Base, Unfit, from_string, host, model, number, whole};
+use super::text::{Base, ValueProblem, from_string, host, model, number, whole};
 use crate::Value;
 use crate::schema::Kind;
 
 /// What is wrong with a part of a value.
-pub(super) struct Wrong {
+pub(super) struct SpannedProblem {
     pub(super) span: Range<usize>,
-    pub(super) unfit: Unfit,
+    pub(super) problem: ValueProblem,
     /// What to write instead, in words.
     pub(super) advice: Option<String>,
 }
 
 /// The value, or everything that is wrong with it.
-pub(super) fn value(kind: Kind, written: &Spanned<DeValue<'_>>, base: Base<'_>) -> Result<Value, Vec<Wrong>> {
-    let one = |unfit: Unfit| vec![Wrong { span: written.span(), unfit, advice: None }];
+pub(super) fn value(
+    kind: Kind,
+    written: &Spanned<DeValue<'_>>,
+    base: Base<'_>,
+) -> Result<Value, Vec<SpannedProblem>> {
+    let one = |problem: ValueProblem| vec![SpannedProblem { span: written.span(), problem, advice: None }];
     match (kind, written.get_ref()) {
         (Kind::Models, DeValue::Array(_)) => list(kind, written, &|text| model(text, base)).map(Value::Texts),
         (Kind::Hosts, DeValue::Array(_)) => list(kind, written, &host).map(Value::Texts),
@@ -56,21 +60,21 @@ pub(super) fn value(kind: Kind, written: &Spanned<DeValue<'_>>, base: Base<'_>) 
             | Kind::OneOf(_),
             DeValue::String(text),
         ) => from_string(kind, text, base).map_err(one),
-        (_, other) => Err(vec![Wrong {
+        (_, other) => Err(vec![SpannedProblem {
             span: written.span(),
-            unfit: Unfit::new(format!("expected {}, found {}", kind.expected(), called(other))),
+            problem: ValueProblem::new(format!("expected {}, found {}", kind.expected(), called(other))),
             advice: advice(kind, other),
         }]),
     }
 }
 
-fn expected(kind: Kind) -> Unfit {
-    Unfit::new(format!("expected {}", kind.expected()))
+fn expected(kind: Kind) -> ValueProblem {
+    ValueProblem::new(format!("expected {}", kind.expected()))
 }
 
-fn filled(text: &str) -> Result<String, Unfit> {
+fn filled(text: &str) -> Result<String, ValueProblem> {
     if text.trim().is_empty() {
-        Err(Unfit::new("an empty text means nothing here"))
+        Err(ValueProblem::new("an empty text means nothing here"))
     } else {
         Ok(text.to_owned())
     }
@@ -80,33 +84,33 @@ fn filled(text: &str) -> Result<String, Unfit> {
 fn list(
     kind: Kind,
     written: &Spanned<DeValue<'_>>,
-    check: &dyn Fn(&str) -> Result<String, Unfit>,
-) -> Result<Vec<String>, Vec<Wrong>> {
+    check: &dyn Fn(&str) -> Result<String, ValueProblem>,
+) -> Result<Vec<String>, Vec<SpannedProblem>> {
     let DeValue::Array(items) = written.get_ref() else {
-        return Err(vec![Wrong { span: written.span(), unfit: expected(kind), advice: None }]);
+        return Err(vec![SpannedProblem { span: written.span(), problem: expected(kind), advice: None }]);
     };
     let mut texts = Vec::new();
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     for item in items.iter() {
         let checked = match item.get_ref() {
             DeValue::String(text) => check(text),
-            other => Err(Unfit::new(format!("expected {}, found {}", kind.expected(), called(other)))),
+            other => Err(ValueProblem::new(format!("expected {}, found {}", kind.expected(), called(other)))),
         };
         match checked {
             Ok(text) => texts.push(text),
-            Err(unfit) => wrong.push(Wrong { span: item.span(), unfit, advice: None }),
+            Err(problem) => found.push(SpannedProblem { span: item.span(), problem, advice: None }),
         }
     }
-    if wrong.is_empty() { Ok(texts) } else { Err(wrong) }
+    if found.is_empty() { Ok(texts) } else { Err(found) }
 }
 
 /// Headers by name.
-fn headers(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
+fn headers(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<SpannedProblem>> {
     let mut headers = BTreeMap::new();
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     for (name, value) in written.get_ref().as_table().into_iter().flatten() {
         let mut blame = |span: Range<usize>, message: &str| {
-            wrong.push(Wrong { span, unfit: Unfit::new(message), advice: None });
+            found.push(SpannedProblem { span, problem: ValueProblem::new(message), advice: None });
         };
         if name.get_ref().parse::<HeaderName>().is_err() {
             blame(name.span(), "this is no name for a header");
@@ -121,16 +125,16 @@ fn headers(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
             }
         }
     }
-    if wrong.is_empty() { Ok(Value::Headers(headers)) } else { Err(wrong) }
+    if found.is_empty() { Ok(Value::Headers(headers)) } else { Err(found) }
 }
 
 /// Variables by name.
-fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
+fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<SpannedProblem>> {
     let mut variables = BTreeMap::new();
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     for (name, value) in written.get_ref().as_table().into_iter().flatten() {
         let mut blame = |span: Range<usize>, message: &str| {
-            wrong.push(Wrong { span, unfit: Unfit::new(message), advice: None });
+            found.push(SpannedProblem { span, problem: ValueProblem::new(message), advice: None });
         };
         if name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
             blame(name.span(), "this is no name for a variable");
@@ -145,7 +149,7 @@ fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
             }
         }
     }
-    if wrong.is_empty() { Ok(Value::Headers(variables)) } else { Err(wrong) }
+    if found.is_empty() { Ok(Value::Headers(variables)) } else { Err(found) }
 }
 
 /// What to call what was found.

@@ -41,12 +41,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod body_collector;
 mod difference;
 mod error;
 mod exchange;
 mod file;
 mod layout;
-mod pieces;
 mod player;
 mod recorder;
 mod redaction;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Reality};
 use serde_json::Value;
 
-use super::exchange::Asked;
+use super::exchange::RecordedRequest;
 use super::redaction::Redaction;
 use super::tape::Tape;
 use super::{CassetteError, file, player, recorder};
@@ -135,7 +135,7 @@ impl Cassette {
         Self { tape: Arc::new(tape), redaction: Redaction::default(), mode }
     }
 
-    fn missing(&self, asked: &Asked) -> TransportError {
+    fn missing(&self, asked: &RecordedRequest) -> TransportError {
         let remedy = match self.mode {
             Mode::Withhold => {
                 format!("To record it, run again with {RECORD}=1; to record all anew, delete the file first")
@@ -157,7 +157,7 @@ impl Transport for Cassette {
     fn send<'a>(&'a self, request: HttpRequest) -> BoxFuture<'a, Result<HttpReply, TransportError>> {
         Box::pin(async move {
             let redactor = self.redaction.of_request(&request);
-            let asked = Asked::of(&request, &redactor)?;
+            let asked = RecordedRequest::of(&request, &redactor)?;
             if !matches!(self.mode, Mode::Record(_))
                 && let Some(reply) = self.tape.take(&asked)
             {

@@ -36,21 +36,21 @@ pub struct Choice {
     /// The model, if there is one.
     pub model: Option<ModelName>,
     /// Everything that was looked at, in order; the one that decided is the last.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LookupStep>,
 }
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct LookupStep {
     /// Where.
     pub place: String,
     /// What was there.
-    pub found: Reason,
+    pub found: LookupResult,
 }
 
 /// What was found in one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum LookupResult {
     /// A model is named there.
     Named(String),
     /// A key is there, so its service is used.
@@ -68,7 +68,7 @@ pub enum Reason {
     Nothing(String),
 }
 
-impl Reason {
+impl LookupResult {
     /// Whether it decides.
     #[must_use]
     pub const fn decides(&self) -> bool {
@@ -76,15 +76,17 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for LookupStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = &self.place;
         match &self.found {
-            Reason::Named(model) => write!(formatter, "{place}: names {model}"),
-            Reason::Key { service, place: key } => write!(formatter, "{place}: a key for {service} in {key}"),
-            Reason::Running(model) => write!(formatter, "{place}: running, with {model}"),
-            Reason::Local(model) => write!(formatter, "{place}: {model}"),
-            Reason::Nothing(why) => write!(formatter, "{place}: {why}"),
+            LookupResult::Named(model) => write!(formatter, "{place}: names {model}"),
+            LookupResult::Key { service, place: key } => {
+                write!(formatter, "{place}: a key for {service} in {key}")
+            }
+            LookupResult::Running(model) => write!(formatter, "{place}: running, with {model}"),
+            LookupResult::Local(model) => write!(formatter, "{place}: {model}"),
+            LookupResult::Nothing(why) => write!(formatter, "{place}: {why}"),
         }
     }
 }
@@ -138,7 +140,7 @@ impl Chooser {
     pub async fn choose(&self) -> Result<Choice, UnknownModel> {
         if let Some((place, model)) = self.named() {
             let name: ModelName = model.parse()?;
-            let findings = vec![Finding { place, found: Reason::Named(name.to_string()) }];
+            let findings = vec![LookupStep { place, found: LookupResult::Named(name.to_string()) }];
             return Ok(Choice { model: Some(name), findings });
         }
         let mut findings = Vec::new();
@@ -160,7 +162,7 @@ impl Chooser {
             return Ok(Choice { model: None, findings });
         };
         let name = ModelName::Local { model: local.clone() };
-        findings.push(Finding { place, found: Reason::Local(name.to_string()) });
+        findings.push(LookupStep { place, found: LookupResult::Local(name.to_string()) });
         Ok(Choice { model: Some(name), findings })
     }
 
@@ -172,7 +174,7 @@ impl Chooser {
         asked.or_else(configured).or_else(in_environment)
     }
 
-    fn by_key(&self) -> (Finding, Option<ModelName>) {
+    fn by_key(&self) -> (LookupStep, Option<ModelName>) {
         let found = Service::ALL.iter().find_map(|service| {
             let model = service.default_model?;
             let (_, place) = self.credentials.key(service, &self.environment)?;
@@ -190,11 +192,11 @@ impl Chooser {
             };
             return (nothing(&place, &format!("none in {}, {file}", variables.join(", "))), None);
         };
-        let finding = Finding { place, found: Reason::Key { service: service.name, place: key } };
+        let finding = LookupStep { place, found: LookupResult::Key { service: service.name, place: key } };
         (finding, Some(ModelName::Remote { service, model: model.to_owned() }))
     }
 
-    async fn by_ollama(&self) -> (Finding, Option<ModelName>) {
+    async fn by_ollama(&self) -> (LookupStep, Option<ModelName>) {
         let Some(service) = Service::named("ollama") else {
             return (nothing("Ollama", "not known here"), None);
         };
@@ -207,7 +209,7 @@ impl Chooser {
             return (nothing(&place, "running, but it has no model; `ollama pull` one"), None);
         };
         let name = ModelName::Remote { service, model };
-        (Finding { place, found: Reason::Running(name.to_string()) }, Some(name))
+        (LookupStep { place, found: LookupResult::Running(name.to_string()) }, Some(name))
     }
 }
 
@@ -241,6 +243,6 @@ async fn ollama_models(base_url: &str) -> Option<Vec<String>> {
     Some(talking.collect())
 }
 
-fn nothing(place: &str, why: &str) -> Finding {
-    Finding { place: place.to_owned(), found: Reason::Nothing(why.to_owned()) }
+fn nothing(place: &str, why: &str) -> LookupStep {
+    LookupStep { place: place.to_owned(), found: LookupResult::Nothing(why.to_owned()) }
 }

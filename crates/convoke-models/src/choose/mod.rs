@@ -27,7 +27,7 @@ mod name;
 mod ollama;
 mod service;
 
-pub use chooser::{Choice, Chooser, Finding, Reason};
+pub use chooser::{Choice, Chooser, LookupResult, LookupStep};
 pub use config::{ModelConfig, ServiceConfig};
 pub use connector::{ConnectError, Connector};
 pub use convoke_http::address;

@@ -9,7 +9,7 @@ use convoke_http::address::shown_with_query;
 use http::HeaderMap;
 
 use super::StructuredOutput;
-use super::size::MIB;
+use super::reply_size::MIB;
 use crate::http::{ApiKey, HttpTransport, Transport};
 
 /// A family of models and the protocol it speaks.

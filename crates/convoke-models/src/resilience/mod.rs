@@ -28,15 +28,15 @@
 //! ```
 
 mod attempt;
+mod attempt_sequence;
 mod attempts;
 mod cache;
 mod deferred;
+mod delegate;
 mod fallback;
 mod partial;
-mod pursuit;
 mod retry;
 mod tally;
-mod within;
 
 pub use attempts::Attempts;
 pub use cache::{MemoryReplies, ReplyStore, ResponseCache};

@@ -27,11 +27,11 @@ const ANY: &str = "any request";
 #[must_use]
 pub struct Match {
     description: String,
-    test: Arc<dyn Fn(&Asked<'_>) -> bool + Send + Sync>,
+    test: Arc<dyn Fn(&IncomingRequest<'_>) -> bool + Send + Sync>,
 }
 
 /// A request, and how many there have been with it.
-pub(super) struct Asked<'a> {
+pub(super) struct IncomingRequest<'a> {
     pub(super) request: &'a ModelRequest,
     pub(super) call: usize,
 }
@@ -168,7 +168,7 @@ impl Match {
         Self::new(description, move |asked| self.holds(asked) || other.holds(asked))
     }
 
-    fn new(description: String, test: impl Fn(&Asked<'_>) -> bool + Send + Sync + 'static) -> Self {
+    fn new(description: String, test: impl Fn(&IncomingRequest<'_>) -> bool + Send + Sync + 'static) -> Self {
         Self { description, test: Arc::new(test) }
     }
 
@@ -177,7 +177,7 @@ impl Match {
         self.description == ANY
     }
 
-    pub(super) fn holds(&self, asked: &Asked<'_>) -> bool {
+    pub(super) fn holds(&self, asked: &IncomingRequest<'_>) -> bool {
         (self.test)(asked)
     }
 }
@@ -204,7 +204,7 @@ impl fmt::Debug for Match {
     }
 }
 
-impl Asked<'_> {
+impl IncomingRequest<'_> {
     fn last(&self) -> String {
         self.request.messages.last().map(Message::text).unwrap_or_default()
     }

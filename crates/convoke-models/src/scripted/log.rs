@@ -16,7 +16,7 @@ pub(super) enum Retention {
 
 /// Every call so far.
 #[derive(Debug, Default)]
-pub(super) struct Log {
+pub(super) struct RequestLog {
     retention: Retention,
     entries: Mutex<Entries>,
 }
@@ -28,7 +28,7 @@ struct Entries {
     keys: Vec<IdempotencyKey>,
 }
 
-impl Log {
+impl RequestLog {
     pub(super) fn new(retention: Retention) -> Self {
         Self { retention, entries: Mutex::default() }
     }

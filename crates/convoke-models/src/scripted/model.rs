@@ -9,8 +9,8 @@ use convoke_core::{
 };
 use futures_util::StreamExt;
 
-use super::condition::Asked;
-use super::log::Log;
+use super::condition::IncomingRequest;
+use super::log::RequestLog;
 use super::rule::Rule;
 use super::{Reply, ScriptedModelBuilder, explain, playback};
 
@@ -43,10 +43,10 @@ pub struct ScriptedModel {
 /// What all clones share.
 pub(super) struct Script {
     pub(super) name: String,
-    pub(super) origin: Origin,
+    pub(super) origin: ScriptOrigin,
     pub(super) price: Option<Price>,
     pub(super) rules: Vec<Rule>,
-    pub(super) log: Log,
+    pub(super) log: RequestLog,
 }
 
 impl Script {
@@ -61,7 +61,7 @@ impl Script {
 
 /// Where a script comes from: it decides in which language its user is told what to add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Origin {
+pub(super) enum ScriptOrigin {
     /// The builder.
     #[default]
     Rust,
@@ -147,7 +147,7 @@ impl ScriptedModel {
         let script = &*self.script;
         let request = Arc::new(request);
         let call = script.log.note(&request, key);
-        let asked = Asked { request: &request, call };
+        let asked = IncomingRequest { request: &request, call };
         let reply = script
             .rules
             .iter()

@@ -9,6 +9,7 @@ use convoke_goals::agentfile::diagnostic::Severity;
 use convoke_goals::agentfile::load::{Found, LoadError, Loader};
 use convoke_goals::agentfile::{Agentfile, Source, read};
 
+use crate::archive_path;
 use crate::content;
 use crate::error::PackageError;
 use crate::key::SigningKey;
@@ -16,8 +17,7 @@ use crate::limits::Limits;
 use crate::loader::PackageFiles;
 use crate::manifest::{Author, Manifest};
 use crate::package::Package;
-use crate::place;
-use gather::Gathered;
+use gather::PackContents;
 
 /// What a package is made with. What is given here goes before what the folder says.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +81,7 @@ impl Package {
     pub fn pack(folder: impl AsRef<Path>, options: &PackOptions) -> Result<Packed, PackageError> {
         let folder = folder.as_ref();
         if let Some(version) = &options.version {
-            place::segment(version)
+            archive_path::segment(version)
                 .map_err(|reason| PackageError::Version { version: version.clone(), reason })?;
         }
         let gathered = gather::gather(folder, &options.limits)?;
@@ -103,14 +103,14 @@ impl Package {
 }
 
 /// Reads the Agentfile as whoever gets the package will.
-fn agentfile(folder: &Path, gathered: &Gathered) -> Result<Agentfile, PackageError> {
+fn agentfile(folder: &Path, gathered: &PackContents) -> Result<Agentfile, PackageError> {
     let mut files = PackageFiles::default();
     for (path, file) in &gathered.files {
         if let Some(bytes) = &file.bytes {
             files.insert(path.clone(), bytes.clone());
         }
     }
-    let loader = Remaining { files, left_out: &gathered.left_out };
+    let loader = PackedFilesLoader { files, left_out: &gathered.left_out };
     let Some(bytes) = loader.files.get("Agentfile") else {
         let reason = "there is no file Agentfile in it".to_owned();
         return Err(PackageError::Folder { folder: folder.to_owned(), reason });
@@ -127,12 +127,12 @@ fn agentfile(folder: &Path, gathered: &Gathered) -> Result<Agentfile, PackageErr
 }
 
 /// The files of a package to be, which knows what is missing.
-struct Remaining<'g> {
+struct PackedFilesLoader<'g> {
     files: PackageFiles,
     left_out: &'g [LeftOut],
 }
 
-impl Loader for Remaining<'_> {
+impl Loader for PackedFilesLoader<'_> {
     fn find(&self, path: &str) -> Result<Found, LoadError> {
         let found = self.files.find(path)?;
         let plain = path.strip_prefix("./").unwrap_or(path);

@@ -3,7 +3,7 @@
 use convoke_core::{Event, EventKind, ModelCallEnd, Observer, RunStatus, StepEnd};
 use tracing::{debug, error, info, warn};
 
-use crate::words::without_words;
+use crate::error_text::without_quotes;
 
 /// Writes what runs do to the program's log: an observer for
 /// [`RuntimeBuilder::observer`](convoke_core::RuntimeBuilder::observer).
@@ -40,7 +40,7 @@ impl Observer for RunLog {
                     ($level:ident, $text:literal) => {
                         $level!(
                             target: TARGET, run = %event.run, status, model_calls, tool_calls, tokens, cost,
-                            error = end.error.as_deref().map(without_words), $text
+                            error = end.error.as_deref().map(without_quotes), $text
                         )
                     };
                 }
@@ -54,16 +54,16 @@ impl Observer for RunLog {
             EventKind::StepStarted { kind } => line!(debug, event, kind, "step started"),
             EventKind::StepEnded(end) => match end {
                 StepEnd::Failed { error } => {
-                    line!(warn, event, error = without_words(error), "step failed");
+                    line!(warn, event, error = without_quotes(error), "step failed");
                 }
                 StepEnd::Interrupted { reason } => {
-                    line!(debug, event, reason = without_words(reason), "step interrupted");
+                    line!(debug, event, reason = without_quotes(reason), "step interrupted");
                 }
                 StepEnd::Suspended => line!(debug, event, "step waits"),
                 _ => line!(debug, event, "step completed"),
             },
             EventKind::StepSkipped { error } => {
-                line!(warn, event, error = without_words(error), "going on without a failed step");
+                line!(warn, event, error = without_quotes(error), "going on without a failed step");
             }
             EventKind::MessageRestarted { model, reason, .. } => {
                 line!(warn, event, model, reason, "a reply begins anew");
@@ -83,7 +83,7 @@ impl Observer for RunLog {
                 line!(warn, event, attempt, ?delay, "trying again");
             }
             EventKind::RetryExhausted { attempts, error } => {
-                line!(warn, event, attempts, error = without_words(error), "not trying again");
+                line!(warn, event, attempts, error = without_quotes(error), "not trying again");
             }
             EventKind::ModelCallStarted(call) => {
                 line!(debug, event, call = call.id, model = call.model, "model called");

@@ -47,7 +47,7 @@ macro_rules! record {
             target: "convoke::original",
             workflow, goal, description, output_len, agent, convergence, cap,
             attributes = rest,
-            err = $notice.error().map(crate::words::without_words),
+            err = $notice.error().map(crate::error_text::without_quotes),
             "{}", $notice.name()
         );
     }};

@@ -1,8 +1,8 @@
 //! The folder of models.
 
+mod default_folder;
 mod installed;
 mod lock;
-mod place;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use convoke_http::{HttpTransport, Transport};
 
 use crate::{Catalogue, Entry, PackageIndex, WeightsError, name};
 
+pub use default_folder::default_folder;
 pub use installed::{Installed, InstalledFile};
 pub(crate) use lock::Lock;
-pub use place::default_folder;
 
 /// The models on this machine: a folder with one folder for each of them.
 #[derive(Debug, Clone)]

@@ -5,12 +5,12 @@ use url::Url;
 
 use super::fetch::Fetch;
 use super::file::check_gguf;
-use super::job::{Job, Label};
+use super::job::{ProgressLabel, PullJob};
 use super::partial::Partial;
 use super::wanted::file_name;
 use crate::{Digest, Installed, WeightsError};
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Downloads the GGUF file at this address.
     pub(super) async fn address(
         &mut self,
@@ -26,7 +26,7 @@ impl Job<'_> {
             });
         }
         let partial = Partial::of(&self.place, &name);
-        let label = Label::whole(file_name(url));
+        let label = ProgressLabel::whole(file_name(url));
         let fetch = Fetch { url, sha256, partial: &partial, label: &label };
         let found = self.fetch(&fetch).await?;
         check_gguf(&partial.path, &shown(url)).inspect_err(|_| partial.discard())?;

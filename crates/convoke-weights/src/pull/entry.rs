@@ -3,11 +3,11 @@
 use url::Url;
 
 use super::fetch::Fetch;
-use super::job::{Job, Label};
+use super::job::{ProgressLabel, PullJob};
 use super::partial::Partial;
 use crate::{Entry, EntryFile, Installed, InstalledFile, Source, WeightsError};
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Gets all files of a model.
     pub(super) async fn entry(&mut self, entry: &Entry) -> Result<Installed, WeightsError> {
         if let Some(installed) = Installed::load(&self.place)? {
@@ -77,7 +77,7 @@ impl Job<'_> {
                     address: address.clone(),
                     reason: error.to_string(),
                 })?;
-                let label = Label::whole(&file.name);
+                let label = ProgressLabel::whole(&file.name);
                 let fetch = Fetch { url: &url, sha256: Some(file.sha256), partial, label: &label };
                 self.fetch(&fetch).await.map(drop)
             }
@@ -91,7 +91,7 @@ impl Job<'_> {
         if !path.metadata().is_ok_and(|metadata| metadata.len() == file.bytes) {
             return Ok(None);
         }
-        let found = self.hash(&Label::whole(&file.name), path, file.bytes).await?.finish();
+        let found = self.hash(&ProgressLabel::whole(&file.name), path, file.bytes).await?.finish();
         let is_same = found == file.sha256;
         Ok(is_same.then(|| InstalledFile::new(file.name.clone(), file.bytes, found)))
     }

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
+use super::blocking::{self, Reporter};
 use super::client::Client;
 use super::partial::Partial;
-use super::watched::{self, Reporter};
 use super::{Progress, PullOptions, Stage};
 use crate::library::Lock;
 use crate::{Digest, Installed, InstalledFile, Kind, Library, PackageIndex, WeightsError};
 
 /// What a pull needs all the time.
-pub(super) struct Job<'a> {
+pub(super) struct PullJob<'a> {
     pub(super) name: String,
     /// The model's folder.
     pub(super) place: PathBuf,
@@ -23,19 +23,19 @@ pub(super) struct Job<'a> {
 
 /// What is being worked on, as progress shows it.
 #[derive(Debug, Clone)]
-pub(super) struct Label {
+pub(super) struct ProgressLabel {
     pub(super) file: String,
     pub(super) part: usize,
     pub(super) parts: usize,
 }
 
-impl Label {
+impl ProgressLabel {
     pub(super) fn whole(file: &str) -> Self {
         Self { file: file.to_owned(), part: 1, parts: 1 }
     }
 }
 
-impl<'a> Job<'a> {
+impl<'a> PullJob<'a> {
     pub(super) async fn begin(
         library: &Library,
         name: String,
@@ -66,23 +66,23 @@ impl<'a> Job<'a> {
         self.index.clone().map_or_else(PackageIndex::from_environment, Ok)
     }
 
-    pub(super) fn report(&mut self, label: &Label, stage: Stage, bytes: u64, total: Option<u64>) {
-        let Label { file, part, parts } = label.clone();
+    pub(super) fn report(&mut self, label: &ProgressLabel, stage: Stage, bytes: u64, total: Option<u64>) {
+        let ProgressLabel { file, part, parts } = label.clone();
         (self.progress)(Progress { file, stage, part, parts, bytes, total });
     }
 
     /// Does work that blocks, and tells how far it is.
     pub(super) async fn block<T: Send + 'static>(
         &mut self,
-        label: &Label,
+        label: &ProgressLabel,
         stage: Stage,
         total: Option<u64>,
         work: impl FnOnce(&Reporter) -> Result<T, WeightsError> + Send + 'static,
     ) -> Result<T, WeightsError> {
         self.report(label, stage, 0, total);
         let lock = self.lock.clone();
-        watched::watched(&self.place, lock, work, |bytes| {
-            let Label { file, part, parts } = label.clone();
+        blocking::run_blocking(&self.place, lock, work, |bytes| {
+            let ProgressLabel { file, part, parts } = label.clone();
             (self.progress)(Progress { file, stage, part, parts, bytes, total });
         })
         .await
@@ -109,7 +109,7 @@ impl<'a> Job<'a> {
     ) -> Result<InstalledFile, WeightsError> {
         let path = self.place.join(name);
         let settling =
-            watched::watched(&self.place, self.lock.clone(), move |_| partial.settle(&path), |_| {});
+            blocking::run_blocking(&self.place, self.lock.clone(), move |_| partial.settle(&path), |_| {});
         let bytes = settling.await?;
         Ok(InstalledFile::new(name.to_owned(), bytes, sha256))
     }

@@ -1,6 +1,7 @@
 //! Getting models.
 
 mod address;
+mod blocking;
 mod client;
 mod entry;
 mod fetch;
@@ -12,7 +13,6 @@ mod progress;
 mod redirect;
 mod unpack;
 mod wanted;
-mod watched;
 mod writer;
 
 use std::time::Duration;
@@ -20,9 +20,9 @@ use std::time::Duration;
 use crate::{Installed, Library, WeightsError};
 
 pub(crate) use client::Client;
-use job::Job;
+use job::PullJob;
 pub use progress::{Progress, Stage};
-use wanted::Thing;
+use wanted::SourceKind;
 pub use wanted::Wanted;
 
 /// How to pull.
@@ -83,7 +83,7 @@ impl Library {
     /// pulled from.
     pub fn wanted(&self, text: &str) -> Result<Wanted, WeightsError> {
         if let Some(entry) = self.catalogue.get(text) {
-            return Ok(Wanted(Thing::Entry(Box::new(entry.clone()))));
+            return Ok(Wanted(SourceKind::Entry(Box::new(entry.clone()))));
         }
         if text.contains("://") {
             return Wanted::address(text);
@@ -110,11 +110,11 @@ impl Library {
         mut progress: impl FnMut(Progress) + Send,
     ) -> Result<Installed, WeightsError> {
         let name = wanted.name(options.name.as_deref())?;
-        let mut job = Job::begin(self, name, &options, &mut progress).await?;
+        let mut job = PullJob::begin(self, name, &options, &mut progress).await?;
         match &wanted.0 {
-            Thing::Entry(entry) => job.entry(entry).await,
-            Thing::File(path) => job.file(path).await,
-            Thing::Address { url, sha256 } => job.address(url, *sha256).await,
+            SourceKind::Entry(entry) => job.entry(entry).await,
+            SourceKind::File(path) => job.file(path).await,
+            SourceKind::Address { url, sha256 } => job.address(url, *sha256).await,
         }
     }
 }

@@ -10,10 +10,10 @@ use crate::{Digest, Entry, WeightsError, name};
 
 /// What is to be pulled; see [`Library::wanted`](crate::Library::wanted).
 #[derive(Clone)]
-pub struct Wanted(pub(super) Thing);
+pub struct Wanted(pub(super) SourceKind);
 
 #[derive(Clone)]
-pub(super) enum Thing {
+pub(super) enum SourceKind {
     Entry(Box<Entry>),
     File(PathBuf),
     Address { url: Url, sha256: Option<Digest> },
@@ -23,7 +23,7 @@ impl Wanted {
     /// This file, which is copied into the library.
     #[must_use]
     pub fn file(path: impl AsRef<Path>) -> Self {
-        Self(Thing::File(path.as_ref().to_owned()))
+        Self(SourceKind::File(path.as_ref().to_owned()))
     }
 
     /// The GGUF file at this address, perhaps with its digest behind: `https://…/model.gguf#sha256=…`. Where nobody vouches
@@ -61,7 +61,7 @@ impl Wanted {
             return Err(bad("it must name a .gguf file"));
         }
         url.set_fragment(None);
-        Ok(Self(Thing::Address { url, sha256 }))
+        Ok(Self(SourceKind::Address { url, sha256 }))
     }
 
     /// The name it gets: this one, or else its own.
@@ -71,11 +71,11 @@ impl Wanted {
             return Ok(given.to_owned());
         }
         match &self.0 {
-            Thing::Entry(entry) => Ok(entry.name.clone()),
-            Thing::File(path) => {
+            SourceKind::Entry(entry) => Ok(entry.name.clone()),
+            SourceKind::File(path) => {
                 name::of_file(path.file_name().and_then(|name| name.to_str()).unwrap_or_default())
             }
-            Thing::Address { url, .. } => name::of_file(file_name(url)),
+            SourceKind::Address { url, .. } => name::of_file(file_name(url)),
         }
     }
 }
@@ -83,9 +83,9 @@ impl Wanted {
 impl fmt::Debug for Wanted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Thing::Entry(entry) => write!(formatter, "Wanted({})", entry.name),
-            Thing::File(path) => write!(formatter, "Wanted({})", path.display()),
-            Thing::Address { url, .. } => write!(formatter, "Wanted({})", shown(url)),
+            SourceKind::Entry(entry) => write!(formatter, "Wanted({})", entry.name),
+            SourceKind::File(path) => write!(formatter, "Wanted({})", path.display()),
+            SourceKind::Address { url, .. } => write!(formatter, "Wanted({})", shown(url)),
         }
     }
 }

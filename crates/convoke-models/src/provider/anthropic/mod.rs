@@ -8,11 +8,11 @@
 
 mod body;
 mod counts;
+mod decoder;
 mod error;
 mod family;
 mod messages;
 mod reasoning;
-mod reply;
 mod shape;
 mod thoughts;
 mod tools;
@@ -66,7 +66,7 @@ impl Protocol for Messages {
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
         let by_tool = tools::answers_by_tool(request, self.family);
-        Box::new(reply::Reply::new(&self.origin, self.price, by_tool))
+        Box::new(decoder::AnthropicDecoder::new(&self.origin, self.price, by_tool))
     }
 
     fn failure(&self, _: StatusCode, body: &Value) -> Option<ModelError> {

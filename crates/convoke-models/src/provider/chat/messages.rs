@@ -38,7 +38,7 @@ impl Writer<'_> {
     }
 
     fn assistant(&self, message: &Message) -> Result<Value, ModelError> {
-        let mut said = Said::default();
+        let mut said = AssistantMessage::default();
         for part in &message.parts {
             match part {
                 Part::Text { text } => said.text(text),
@@ -70,7 +70,7 @@ impl Writer<'_> {
 
 /// What the model said in one message.
 #[derive(Default)]
-struct Said {
+struct AssistantMessage {
     text: String,
     calls: Vec<Value>,
     reasoning_content: String,
@@ -81,7 +81,7 @@ struct Said {
     thinks_in_parts: bool,
 }
 
-impl Said {
+impl AssistantMessage {
     fn text(&mut self, text: &str) {
         self.text.push_str(text);
         self.parts.push(json!({"type": "text", "text": text}));

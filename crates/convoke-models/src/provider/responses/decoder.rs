@@ -16,7 +16,7 @@ use crate::provider::json::parse;
 pub(super) struct ResponsesDecoder {
     seal: Seal,
     /// The items of the reply by their position.
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, OutputItem>,
     calls: usize,
     refused: bool,
     done: bool,
@@ -24,7 +24,7 @@ pub(super) struct ResponsesDecoder {
 
 /// What is known of an item.
 #[derive(Debug, Default)]
-struct Item {
+struct OutputItem {
     /// Its position among the calls, if it is one.
     call: Option<usize>,
     /// Whether any of its content has been told; what comes whole at the end then says nothing new.
@@ -71,7 +71,7 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn item(&mut self, at: u64) -> &mut Item {
+    fn item(&mut self, at: u64) -> &mut OutputItem {
         self.items.entry(at).or_default()
     }
 

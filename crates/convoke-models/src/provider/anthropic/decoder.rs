@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use convoke_core::{FinishReason, ModelError, ModelErrorKind, Price, ReplyDelta};
 use serde_json::Value;
 
-use super::counts::Counts;
+use super::counts::UsageCounts;
 use super::tools::ANSWER;
 use super::{error, thoughts};
 use crate::http::Frame;
 use crate::provider::Decoder;
 use crate::provider::failure::words;
 use crate::provider::json::parse;
-use crate::provider::size::length;
+use crate::provider::reply_size::length;
 
 type Pieces = VecDeque<ReplyDelta>;
 
@@ -22,7 +22,7 @@ const PAUSED: &str = "the model paused its turn in the middle of the provider's 
 
 /// Reads one reply, streamed or whole.
 #[derive(Debug, Default)]
-pub(super) struct Reply {
+pub(super) struct AnthropicDecoder {
     /// Where the reply comes from, for its thoughts.
     origin: String,
     price: Option<Price>,
@@ -40,7 +40,7 @@ pub(super) struct Reply {
     calls: usize,
     /// Whether the last thing that came is a thought.
     thought_last: bool,
-    counts: Counts,
+    counts: UsageCounts,
     stop: Option<String>,
     finished: bool,
 }
@@ -62,7 +62,7 @@ enum Block {
     Other,
 }
 
-impl Decoder for Reply {
+impl Decoder for AnthropicDecoder {
     fn frame(&mut self, frame: &Frame, pieces: &mut Pieces) -> Result<(), ModelError> {
         if self.finished {
             return Ok(());
@@ -78,7 +78,7 @@ impl Decoder for Reply {
     }
 }
 
-impl Reply {
+impl AnthropicDecoder {
     pub(super) fn new(origin: &str, price: Option<Price>, by_tool: bool) -> Self {
         Self { origin: origin.to_owned(), price, by_tool, ..Self::default() }
     }

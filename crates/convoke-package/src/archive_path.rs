@@ -7,7 +7,7 @@ use convoke_text::is_unseen;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::PackageError;
-use crate::withheld::by_name;
+use crate::excluded::by_name;
 
 const DEEPEST: usize = 32;
 const LONGEST_PART: usize = 200;

@@ -4,13 +4,13 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
-use super::exchange::{Answer, Ending, Event};
+use super::exchange::{BodyEnding, Event, ReplyBody};
 use super::layout;
 use super::redaction::Redactor;
 use crate::http::{Frame, Frames, Framing, TransportError};
 
 /// Collects a body.
-pub(super) struct Pieces {
+pub(super) struct BodyCollector {
     framing: Framing,
     frames: Frames,
     events: Vec<Event>,
@@ -19,7 +19,7 @@ pub(super) struct Pieces {
     redactor: Redactor,
 }
 
-impl Pieces {
+impl BodyCollector {
     /// For a reply with these headers.
     pub(super) fn new(headers: &HeaderMap, redactor: Redactor) -> Self {
         let framing = framing(headers);
@@ -42,16 +42,20 @@ impl Pieces {
     }
 
     /// What is kept. Of a body that did not end as it should, half an event is not.
-    pub(super) fn finish(mut self, ending: Ending) -> Answer {
+    pub(super) fn finish(mut self, ending: BodyEnding) -> ReplyBody {
         if self.framing == Framing::Whole {
             return self.whole();
         }
-        if ending == Ending::Whole
+        if ending == BodyEnding::Whole
             && let Some(frame) = self.frames.last()
         {
             self.keep(&frame, false);
         }
-        if self.framing == Framing::Events { Answer::Events(self.events) } else { Answer::Lines(self.events) }
+        if self.framing == Framing::Events {
+            ReplyBody::Events(self.events)
+        } else {
+            ReplyBody::Lines(self.events)
+        }
     }
 
     fn keep(&mut self, frame: &Frame, joined: bool) {
@@ -59,14 +63,14 @@ impl Pieces {
         self.events.push(Event { name, data: self.redactor.data(&frame.data), joined });
     }
 
-    fn whole(self) -> Answer {
+    fn whole(self) -> ReplyBody {
         match String::from_utf8(self.bytes) {
-            Ok(text) if text.is_empty() => Answer::Empty,
+            Ok(text) if text.is_empty() => ReplyBody::Empty,
             Ok(text) => match self.redactor.json(&text) {
-                Some(json) => Answer::Document(layout::compact(&json)),
-                None => Answer::Text(self.redactor.text(&text)),
+                Some(json) => ReplyBody::Document(layout::compact(&json)),
+                None => ReplyBody::Text(self.redactor.text(&text)),
             },
-            Err(error) => Answer::Bytes(self.redactor.bytes(error.as_bytes())),
+            Err(error) => ReplyBody::Bytes(self.redactor.bytes(error.as_bytes())),
         }
     }
 }

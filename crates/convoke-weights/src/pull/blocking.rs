@@ -26,7 +26,7 @@ impl Reporter {
 
 /// Runs work that blocks on a thread for such work. If this future is dropped, the work ends when it next tells how far
 /// it is; it holds the lock until then.
-pub(super) async fn watched<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     place: &Path,
     lock: Lock,
     work: impl FnOnce(&Reporter) -> Result<T, WeightsError> + Send + 'static,

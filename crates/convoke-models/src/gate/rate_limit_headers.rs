@@ -81,14 +81,14 @@ const HEADERS: [(Unit, [&str; 3]); 10] = [
 
 /// What one reply says.
 #[derive(Debug, PartialEq)]
-pub(super) struct News {
-    pub(super) outcome: Outcome,
-    pub(super) readings: Vec<Reading>,
+pub(super) struct RateLimitInfo {
+    pub(super) outcome: RateLimitOutcome,
+    pub(super) readings: Vec<QuotaReading>,
 }
 
 /// Whether the provider took the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum RateLimitOutcome {
     Accepted,
     /// It was too much, or too much for now.
     Refused {
@@ -100,7 +100,7 @@ pub(super) enum Outcome {
 
 /// What one reply says about one quota. One that does not say when it is full again is of no use, and is left out.
 #[derive(Debug, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct QuotaReading {
     /// Which of [`HEADERS`] it is.
     pub(super) quota: usize,
     pub(super) unit: Unit,
@@ -109,12 +109,12 @@ pub(super) struct Reading {
     pub(super) full_in: Duration,
 }
 
-impl News {
+impl RateLimitInfo {
     /// Reads a reply. Times in it are by the provider's clock, if it says what that shows, and otherwise by ours.
     pub(super) fn read(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Self {
         let now = server_clock(headers, now);
         let readings = HEADERS.iter().enumerate().filter_map(|(quota, (unit, [limit, remaining, reset]))| {
-            Some(Reading {
+            Some(QuotaReading {
                 quota,
                 unit: *unit,
                 limit: count(headers, limit),
@@ -126,16 +126,16 @@ impl News {
     }
 }
 
-fn outcome(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Outcome {
+fn outcome(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> RateLimitOutcome {
     // No time at all says nothing about how long.
     let wait = retry_after(headers, now).filter(|wait| !wait.is_zero());
     match status.as_u16() {
-        200..=299 => Outcome::Accepted,
+        200..=299 => RateLimitOutcome::Accepted,
         // An empty account is refused with the same status, and some say that waiting will not help.
-        429 if text(headers, "x-should-retry") != Some("false") => Outcome::Refused { wait },
+        429 if text(headers, "x-should-retry") != Some("false") => RateLimitOutcome::Refused { wait },
         // Without a time to wait it is trouble of the provider's own, which does not pass by our going slower.
-        503 | 529 if wait.is_some() => Outcome::Refused { wait },
-        _ => Outcome::Neither,
+        503 | 529 if wait.is_some() => RateLimitOutcome::Refused { wait },
+        _ => RateLimitOutcome::Neither,
     }
 }
 
@@ -150,9 +150,9 @@ mod tests {
         pairs.iter().map(header).collect()
     }
 
-    fn read(status: u16, pairs: &[(&'static str, &'static str)]) -> News {
+    fn read(status: u16, pairs: &[(&'static str, &'static str)]) -> RateLimitInfo {
         let status = StatusCode::from_u16(status).unwrap();
-        News::read(status, &headers(pairs), SystemTime::UNIX_EPOCH)
+        RateLimitInfo::read(status, &headers(pairs), SystemTime::UNIX_EPOCH)
     }
 
     fn readings(pairs: &[(&'static str, &'static str)]) -> Vec<(Unit, Option<u64>, u64, f64)> {
@@ -207,15 +207,16 @@ mod tests {
     #[test]
     fn refusals_are_told_from_other_trouble() {
         let outcome = |status, pairs: &[_]| read(status, pairs).outcome;
-        let refused = |seconds: Option<u64>| Outcome::Refused { wait: seconds.map(Duration::from_secs) };
-        assert_eq!(outcome(200, &[]), Outcome::Accepted);
+        let refused =
+            |seconds: Option<u64>| RateLimitOutcome::Refused { wait: seconds.map(Duration::from_secs) };
+        assert_eq!(outcome(200, &[]), RateLimitOutcome::Accepted);
         assert_eq!(outcome(429, &[]), refused(None));
         assert_eq!(outcome(429, &[("retry-after", "7")]), refused(Some(7)));
         assert_eq!(outcome(429, &[("retry-after", "7"), ("retry-after-ms", "2000")]), refused(Some(2)));
         assert_eq!(outcome(429, &[("retry-after", "0")]), refused(None));
-        assert_eq!(outcome(429, &[("x-should-retry", "false")]), Outcome::Neither);
-        assert_eq!(outcome(503, &[]), Outcome::Neither);
+        assert_eq!(outcome(429, &[("x-should-retry", "false")]), RateLimitOutcome::Neither);
+        assert_eq!(outcome(503, &[]), RateLimitOutcome::Neither);
         assert_eq!(outcome(529, &[("retry-after", "3")]), refused(Some(3)));
-        assert_eq!(outcome(401, &[]), Outcome::Neither);
+        assert_eq!(outcome(401, &[]), RateLimitOutcome::Neither);
     }
 }

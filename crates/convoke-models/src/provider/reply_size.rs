@@ -7,7 +7,7 @@ const WRAPPING: usize = 64;
 
 /// Counts what comes in.
 #[derive(Debug)]
-pub(super) struct Size {
+pub(super) struct ReplySize {
     /// Bytes of the answer, or of what came without any of it.
     bytes: usize,
     /// Bytes that came in since the last of the answer.
@@ -15,7 +15,7 @@ pub(super) struct Size {
     most: usize,
 }
 
-impl Size {
+impl ReplySize {
     pub(super) fn limited_to(most: usize) -> Self {
         Self { bytes: 0, received: 0, most }
     }

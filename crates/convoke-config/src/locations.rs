@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use convoke_models::{Credentials, Environment};
 
 use crate::FILE;
+use crate::existence::is_there;
 use crate::project::{Project, STORE};
-use crate::there::is_there;
 
 /// The name of the file that says what tools may do.
 const POLICY: &str = "policy.toml";

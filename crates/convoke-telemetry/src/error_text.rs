@@ -7,7 +7,7 @@ const BEFORE_WORDS: [&str; 3] = ["halted: ", "denied: ", "answer(s): "];
 /// The text of an error as far as nobody else is quoted in it: what kind of end it was, and in which step.
 ///
 /// It works on texts because errors are told as texts, also by steps that put others into their own.
-pub(crate) fn without_words(error: &str) -> &str {
+pub(crate) fn without_quotes(error: &str) -> &str {
     let ends = BEFORE_WORDS.iter().filter_map(|before| Some(error.find(before)? + before.len() - ": ".len()));
     ends.min().map_or(error, |end| &error[..end])
 }
@@ -44,7 +44,7 @@ mod tests {
                 Error::Branches(Box::new(BranchErrors { failures: vec![branch("a"), branch("b")] }));
             for told in [error.clone(), error.clone().in_step("left", &path), branches] {
                 let text = told.to_string();
-                let quiet = without_words(&text);
+                let quiet = without_quotes(&text);
                 assert!(text.contains("W-O-R-D-S") && !quiet.contains("W-O-R-D-S"), "{text}: {quiet}");
                 assert!(!quiet.is_empty());
             }

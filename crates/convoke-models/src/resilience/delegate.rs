@@ -2,7 +2,7 @@
 
 /// What a wrapper around one `model` tells of itself: all that the model tells. It stands inside `impl Model`, and
 /// leaves nothing but the replies to write.
-macro_rules! passed_for_the_model_within {
+macro_rules! delegate_to_model {
     () => {
         fn name(&self) -> &str {
             self.model.name()
@@ -22,4 +22,4 @@ macro_rules! passed_for_the_model_within {
     };
 }
 
-pub(super) use passed_for_the_model_within;
+pub(super) use delegate_to_model;

@@ -1,37 +1,37 @@
-//! One reply by as many attempts as it takes. Who is asked next, and when, is for a [`Plan`] to say.
+//! One reply by as many attempts as it takes. Who is asked next, and when, is for a [`AttemptPlan`] to say.
 
 use std::time::Duration;
 
 use convoke_core::{CallContext, Model, ModelError, ModelRequest, ReplyDelta, ReplyStream};
 use futures_util::stream;
 
-use super::attempt::{Attempt, Failure, Heard};
+use super::attempt::{Attempt, AttemptEvent, AttemptFailure};
 use super::tally::Tally;
 
 /// Who is asked, and what follows a failure.
-pub(super) trait Plan<'a>: Send {
+pub(super) trait AttemptPlan<'a>: Send {
     /// The first attempt.
-    fn first(&mut self) -> Try<'a>;
+    fn first(&mut self) -> NextAttempt<'a>;
 
     /// What follows a failed attempt.
     ///
     /// # Errors
     /// Nothing does: the error to end with.
-    fn after(&mut self, failed: Failed<'_>) -> Result<Try<'a>, ModelError>;
+    fn after(&mut self, failed: FailedAttempt<'_>) -> Result<NextAttempt<'a>, ModelError>;
 
     /// The latest attempt came to a good end.
     fn succeeded(&mut self) {}
 }
 
 /// A failed attempt.
-pub(super) struct Failed<'e> {
+pub(super) struct FailedAttempt<'e> {
     pub(super) error: &'e ModelError,
     /// Whether anybody may have seen some of its text or tool calls.
     pub(super) seen: bool,
 }
 
 /// An attempt that is about to be made.
-pub(super) struct Try<'a> {
+pub(super) struct NextAttempt<'a> {
     pub(super) model: &'a dyn Model,
     /// How long to wait before.
     pub(super) wait: Duration,
@@ -39,7 +39,7 @@ pub(super) struct Try<'a> {
     pub(super) announced: Option<String>,
 }
 
-struct Pursuit<'a, P> {
+struct AttemptSequence<'a, P> {
     plan: P,
     request: ModelRequest,
     call: CallContext,
@@ -48,7 +48,7 @@ struct Pursuit<'a, P> {
 }
 
 enum Phase<'a> {
-    Planned(Try<'a>),
+    Planned(NextAttempt<'a>),
     UnderWay(Attempt<'a>),
     /// The reply is whole, and has been given out.
     Ending(Attempt<'a>),
@@ -56,20 +56,20 @@ enum Phase<'a> {
 }
 
 /// The reply to a request, by this plan. Nothing is asked before the stream is.
-pub(super) fn pursue<'a>(
-    mut plan: impl Plan<'a> + 'a,
+pub(super) fn run_attempts<'a>(
+    mut plan: impl AttemptPlan<'a> + 'a,
     request: ModelRequest,
     call: CallContext,
 ) -> ReplyStream<'a> {
     let phase = Phase::Planned(plan.first());
-    let pursuit = Pursuit { plan, request, call, tally: Tally::new(), phase };
-    Box::pin(stream::unfold(pursuit, async |mut pursuit| {
-        let piece = pursuit.next().await?;
-        Some((piece, pursuit))
+    let sequence = AttemptSequence { plan, request, call, tally: Tally::new(), phase };
+    Box::pin(stream::unfold(sequence, async |mut sequence| {
+        let piece = sequence.next().await?;
+        Some((piece, sequence))
     }))
 }
 
-impl<'a, P: Plan<'a>> Pursuit<'a, P> {
+impl<'a, P: AttemptPlan<'a>> AttemptSequence<'a, P> {
     async fn next(&mut self) -> Option<Result<ReplyDelta, ModelError>> {
         loop {
             match &mut self.phase {
@@ -87,30 +87,30 @@ impl<'a, P: Plan<'a>> Pursuit<'a, P> {
                     self.phase = Phase::UnderWay(attempt);
                 }
                 Phase::UnderWay(attempt) => match attempt.next().await {
-                    Heard::Piece(ReplyDelta::Usage(usage)) => {
+                    AttemptEvent::Piece(ReplyDelta::Usage(usage)) => {
                         let price = attempt.model.price();
-                        return Some(Ok(ReplyDelta::Usage(self.tally.heard(usage, price))));
+                        return Some(Ok(ReplyDelta::Usage(self.tally.record(usage, price))));
                     }
-                    Heard::Piece(piece) => return Some(Ok(piece)),
-                    Heard::Finished(end) => {
+                    AttemptEvent::Piece(piece) => return Some(Ok(piece)),
+                    AttemptEvent::Finished(end) => {
                         self.plan.succeeded();
                         self.end();
                         return Some(Ok(end));
                     }
-                    Heard::Failed(Failure { error, told_as }) => {
+                    AttemptEvent::Failed(AttemptFailure { error, as_delta }) => {
                         let seen = attempt.says_something;
                         self.tally.failed();
-                        match self.plan.after(Failed { error: &error, seen }) {
+                        match self.plan.after(FailedAttempt { error: &error, seen }) {
                             Ok(next) => self.phase = Phase::Planned(next),
                             Err(error) => {
                                 self.end();
-                                return Some(told_as.ok_or(error));
+                                return Some(as_delta.ok_or(error));
                             }
                         }
                     }
                 },
                 Phase::Ending(attempt) => {
-                    attempt.see_off().await;
+                    attempt.drain().await;
                     self.phase = Phase::Over;
                 }
                 Phase::Over => return None,

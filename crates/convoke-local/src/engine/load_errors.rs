@@ -10,21 +10,21 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
 /// Does something and gives the first error the engine logged meanwhile. The log still goes where it always goes.
-pub(super) fn heard<T>(action: impl FnOnce() -> T) -> (T, Option<String>) {
+pub(super) fn capture<T>(action: impl FnOnce() -> T) -> (T, Option<String>) {
     let first = Arc::new(Mutex::new(None));
     let listener =
-        Listener { usual: tracing::dispatcher::get_default(Clone::clone), first: Arc::clone(&first) };
+        ErrorListener { usual: tracing::dispatcher::get_default(Clone::clone), first: Arc::clone(&first) };
     let done = tracing::subscriber::with_default(listener, action);
     let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
     (done, first)
 }
 
-struct Listener {
+struct ErrorListener {
     usual: Dispatch,
     first: Arc<Mutex<Option<String>>>,
 }
 
-impl Subscriber for Listener {
+impl Subscriber for ErrorListener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         *metadata.level() == Level::ERROR || self.usual.enabled(metadata)
     }

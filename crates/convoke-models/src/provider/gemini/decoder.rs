@@ -15,7 +15,7 @@ const SHOWN: usize = 120;
 
 /// The reply so far.
 #[derive(Debug, Default)]
-pub(super) struct Reply {
+pub(super) struct GeminiDecoder {
     /// Where this reply comes from, for its signatures.
     origin: String,
     calls: usize,
@@ -27,7 +27,7 @@ pub(super) struct Reply {
     response_id: Option<String>,
 }
 
-impl Decoder for Reply {
+impl Decoder for GeminiDecoder {
     fn frame(&mut self, frame: &Frame, pieces: &mut VecDeque<ReplyDelta>) -> Result<(), ModelError> {
         match serde_json::from_str::<Value>(&frame.data) {
             // Not streamed, or streamed as an array rather than as events.
@@ -50,7 +50,7 @@ impl Decoder for Reply {
     }
 }
 
-impl Reply {
+impl GeminiDecoder {
     pub(super) fn new(origin: &str) -> Self {
         Self { origin: origin.to_owned(), ..Self::default() }
     }

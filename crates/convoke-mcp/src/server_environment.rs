@@ -9,7 +9,7 @@ use crate::launch::{Launcher, Unconfined};
 use crate::prepare::Variables;
 
 /// What servers are told, and how they are started.
-pub(crate) struct Surroundings {
+pub(crate) struct ServerEnvironment {
     /// Where variables are looked up.
     pub(crate) variables: Variables,
     /// The folders that servers are told to work in, as they were given.
@@ -20,7 +20,7 @@ pub(crate) struct Surroundings {
     pub(crate) sandbox: Option<Arc<dyn Launcher>>,
 }
 
-impl Surroundings {
+impl ServerEnvironment {
     /// What starts a server.
     pub(crate) fn launcher(&self, config: &ServerConfig) -> Result<&dyn Launcher, McpError> {
         match &self.sandbox {

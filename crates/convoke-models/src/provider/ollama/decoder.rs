@@ -13,7 +13,7 @@ use crate::provider::json::{object, parse};
 
 /// Reads one reply.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct OllamaDecoder {
     mark: Mark,
     /// Whether a thought is being told.
     thinks: bool,
@@ -22,7 +22,7 @@ pub(super) struct Reply {
     finished: bool,
 }
 
-impl Decoder for Reply {
+impl Decoder for OllamaDecoder {
     fn frame(&mut self, frame: &Frame, pieces: &mut VecDeque<ReplyDelta>) -> Result<(), ModelError> {
         if self.finished {
             return Ok(());
@@ -52,7 +52,7 @@ impl Decoder for Reply {
     }
 }
 
-impl Reply {
+impl OllamaDecoder {
     pub(super) fn new(mark: Mark) -> Self {
         Self { mark, thinks: false, calls: 0, finished: false }
     }
