@@ -1,4 +1,4 @@
-//! The whole configuration.
+//! The loaded configuration.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::schema::path;
 use crate::section::{
     self, Local, Log, McpServer, Profile, Supervision, Telemetry, TelemetryError, UnknownProfile, Workspace,
 };
-use crate::{Loader, Origin, Places, Problems, Setting, Value, merge};
+use crate::{FileLocations, Loader, Origin, Problems, Setting, Value, merge};
 
 /// Everything that is configured.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub(crate) environment: Environment,
     pub(crate) folder: PathBuf,
-    pub(crate) places: Places,
+    pub(crate) places: FileLocations,
     pub(crate) settings: Vec<Setting>,
     pub(crate) warnings: Problems,
     pub(crate) models: ModelConfig,
@@ -56,7 +56,7 @@ impl Config {
 
     /// Where files were looked for.
     #[must_use]
-    pub fn places(&self) -> &Places {
+    pub fn locations(&self) -> &FileLocations {
         &self.places
     }
 

@@ -1,4 +1,4 @@
-//! Whether there is a file of a name.
+//! Checks whether a file exists, and counts it as existing in doubt.
 //!
 //! A file that says what is allowed must not count as missing because it cannot be looked at: then less would be forbidden
 //! than somebody wrote. So only a name that nobody has given is none, and whatever else stands there is read, or is an error.
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Whether something has this name, even if it is a link that leads nowhere, or cannot be looked at.
 #[must_use]
-pub fn is_there(path: &Path) -> bool {
+pub fn may_exist(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(_) => true,
         Err(error) if is_absent(&error) => path.parent().is_some_and(is_out_of_sight),

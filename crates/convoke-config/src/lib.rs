@@ -52,11 +52,11 @@ mod value;
 
 pub use config::Config;
 pub use convoke_models::Environment;
-pub use existence::is_there;
+pub use existence::may_exist;
 pub use loader::Loader;
-pub use locations::Places;
+pub use locations::FileLocations;
 pub use open::{OpenError, connect};
-pub use origin::{Origin, Whose};
+pub use origin::{FileScope, Origin};
 pub use problem::{Help, Problem, Problems, Severity, Style};
 pub use project::{Project, STORE};
 pub use section::{

@@ -1,11 +1,11 @@
-//! Where files are looked for.
+//! Locates configuration, policy and credentials files.
 
 use std::path::{Path, PathBuf};
 
 use convoke_models::{Credentials, Environment};
 
 use crate::FILE;
-use crate::existence::is_there;
+use crate::existence::may_exist;
 use crate::project::{Project, STORE};
 
 /// The name of the file that says what tools may do.
@@ -13,7 +13,7 @@ const POLICY: &str = "policy.toml";
 
 /// Where files are looked for, and which are there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct FileLocations {
     /// The user's own file, there or not. `None` if this user has no home.
     pub user: Option<PathBuf>,
     /// The file that the user named instead of the folder's.
@@ -33,7 +33,7 @@ pub struct Places {
     pub old_store: Option<PathBuf>,
 }
 
-impl Places {
+impl FileLocations {
     pub(crate) fn find(environment: &Environment, folder: &Path, named: Option<PathBuf>) -> Self {
         let user = environment.configuration_folder().map(|folder| folder.join(FILE));
         let home = environment.get("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
@@ -47,7 +47,7 @@ impl Places {
         let found = found.filter(|found| !is_users(found, FILE));
         let policy = upwards(folder, POLICY, home.as_deref()).filter(|found| !is_users(found, POLICY));
         let old_store = match &found {
-            Some(file) => Some(file.with_file_name(STORE)).filter(|file| is_there(file)),
+            Some(file) => Some(file.with_file_name(STORE)).filter(|file| may_exist(file)),
             None => upwards(folder, STORE, home.as_deref()),
         };
         let project = Project::of(environment, folder, found.as_deref().map(folder_of), home.as_deref());
@@ -90,11 +90,11 @@ fn below_dot(path: PathBuf) -> PathBuf {
 /// into a folder that anybody may write to. In the folder itself, what others have put there for anybody to find does not count.
 fn upwards(folder: &Path, name: &str, home: Option<&Path>) -> Option<PathBuf> {
     let here = folder.join(name);
-    if is_there(&here) && !is_foreign(&here) {
+    if may_exist(&here) && !is_foreign(&here) {
         return Some(here);
     }
     let absolute = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok()?;
-    above(&absolute, home).map(|folder| folder.join(name)).find(|file| is_there(file))
+    above(&absolute, home).map(|folder| folder.join(name)).find(|file| may_exist(file))
 }
 
 /// The folders above one that belong to the same project, as far as anybody can say: up to where `.git` is, up to the user's home,

@@ -1,11 +1,11 @@
-//! Where values come from.
+//! The origin of a value: file, environment variable or flag.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Whose {
+pub enum FileScope {
     /// The user's own, or one that the user named.
     User,
     /// The folder's: it may have come with somebody else's project.
@@ -24,7 +24,7 @@ pub enum Origin {
         /// The line.
         line: usize,
         /// Whose it is.
-        whose: Whose,
+        scope: FileScope,
     },
     /// An environment variable.
     Variable(String),
@@ -39,7 +39,7 @@ impl Origin {
     #[must_use]
     pub fn folder_file(&self) -> Option<&Path> {
         match self {
-            Self::File { path, whose: Whose::Folder, .. } => Some(path),
+            Self::File { path, scope: FileScope::Folder, .. } => Some(path),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Which folder counts as one project, and where its runs are kept.
+//! Determines which folder counts as one project, and where its runs are kept.
 //!
 //! Not in the folder: commands of agents work there, and whoever can write where a store is can write what it says. A folder may
 //! also have come from somebody else, with a store in it. So every project has a folder of its own where this user's data is.
@@ -66,7 +66,7 @@ impl Project {
 
     /// The folder that is for this project alone. `None` for a user without a home.
     #[must_use]
-    pub fn place(&self) -> Option<PathBuf> {
+    pub fn data_folder(&self) -> Option<PathBuf> {
         let name: String = self
             .folder
             .file_name()
@@ -80,18 +80,18 @@ impl Project {
         let name: String = name.chars().map(plain).collect();
         let digest = Digest::of_parts(&[self.folder.as_os_str().as_encoded_bytes()]).to_string();
         let digits: String = digest.chars().take(DIGITS).collect();
-        Some(self.places()?.join(format!("{name}-{digits}")))
+        Some(self.projects_folder()?.join(format!("{name}-{digits}")))
     }
 
     /// Where its runs are kept. `None` for a user without a home.
     #[must_use]
     pub fn store(&self) -> Option<PathBuf> {
-        Some(self.place()?.join(STORE))
+        Some(self.data_folder()?.join(STORE))
     }
 
     /// Where the folders of all projects are.
     #[must_use]
-    pub fn places(&self) -> Option<PathBuf> {
+    pub fn projects_folder(&self) -> Option<PathBuf> {
         Some(self.data.as_ref()?.join("projects"))
     }
 }

@@ -54,9 +54,9 @@ mod tool;
 
 pub use config::{Protocol, ServerConfig, ServerSandbox, Transport};
 pub use error::{DuplicateServer, McpError};
-pub use launch::{Ending, Launch, Launched, Launcher};
+pub use launch::{Launch, LaunchedServer, Launcher, Terminator};
 pub use library::{Prompt, PromptArgument, Resource};
 pub use name::{MAX_NAME_LENGTH, exposed_names};
-pub use server::Condition;
+pub use server::ServerStatus;
 pub use servers::{McpServers, McpServersBuilder, ServerReport};
 pub use tool::ToolInfo;

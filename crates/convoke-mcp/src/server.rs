@@ -35,7 +35,7 @@ const NAMED: usize = 8;
 /// How a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Condition {
+pub enum ServerStatus {
     /// It is there.
     Ready {
         /// The revision of the protocol that is spoken with it.
@@ -109,21 +109,21 @@ impl Server {
     }
 
     /// How it is.
-    pub(crate) fn condition(&self) -> Condition {
+    pub(crate) fn status(&self) -> ServerStatus {
         if self.closed.is_cancelled() {
-            return Condition::Closed;
+            return ServerStatus::Closed;
         }
         match (self.alive(), self.state().problem.clone()) {
             (Some(connection), _) => {
                 let info = connection.info();
                 let identity = info.server_info.as_ref();
-                Condition::Ready {
+                ServerStatus::Ready {
                     protocol: info.protocol_version.to_string(),
                     identity: identity.map_or(String::new(), |us| format!("{} {}", us.name, us.version)),
                 }
             }
-            (None, Some(problem)) => Condition::Down { problem },
-            (None, None) => Condition::Down { problem: self.not_there("it is not connected") },
+            (None, Some(problem)) => ServerStatus::Down { problem },
+            (None, None) => ServerStatus::Down { problem: self.not_there("it is not connected") },
         }
     }
 

@@ -1,4 +1,4 @@
-//! All servers of a program.
+//! All servers of a program: the public API.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::launch::Launcher;
 use crate::library::{LibraryTool, Prompt, Resource, Service};
 use crate::name::exposed_names;
 use crate::prepare::Variables;
-use crate::server::{Condition, Server};
+use crate::server::{Server, ServerStatus};
 use crate::server_environment::ServerEnvironment;
 use crate::tool::{McpTool, ToolInfo};
 
@@ -32,7 +32,7 @@ pub struct ServerReport {
     /// Its name.
     pub name: String,
     /// How it is.
-    pub condition: Condition,
+    pub status: ServerStatus,
     /// How many tools it offers.
     pub tools: usize,
 }
@@ -128,7 +128,7 @@ impl McpServers {
     pub fn reports(&self) -> Vec<ServerReport> {
         let report = |server: &Arc<Server>| ServerReport {
             name: server.name().to_owned(),
-            condition: server.condition(),
+            status: server.status(),
             tools: server.tools().len(),
         };
         self.servers.iter().map(report).collect()
@@ -139,17 +139,19 @@ impl McpServers {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for server in &self.servers {
-            match server.condition() {
-                Condition::Down { problem } => {
+            match server.status() {
+                ServerStatus::Down { problem } => {
                     warnings.push(format!("{problem}. Its tools are missing"));
                 }
-                Condition::Ready { .. } => warnings.extend(server.unknown_tools().into_iter().map(|tool| {
-                    format!(
-                        "MCP server `{}` has no tool `{tool}`, which its configuration names",
-                        server.name()
-                    )
-                })),
-                Condition::Closed => {}
+                ServerStatus::Ready { .. } => {
+                    warnings.extend(server.unknown_tools().into_iter().map(|tool| {
+                        format!(
+                            "MCP server `{}` has no tool `{tool}`, which its configuration names",
+                            server.name()
+                        )
+                    }))
+                }
+                ServerStatus::Closed => {}
             }
         }
         warnings
@@ -266,7 +268,7 @@ impl McpServers {
         }
         let mut rows: Vec<(&Arc<Server>, String, ToolOrigin)> = Vec::new();
         for server in &self.servers {
-            if server.condition() == Condition::Closed {
+            if server.status() == ServerStatus::Closed {
                 continue;
             }
             rows.extend(

@@ -1,9 +1,9 @@
-//! Which paths a package may have in it.
+//! Checks the paths of files in a package.
 //!
 //! They are checked part by part, before anything is done with them. What passes here stays in its folder on every
 //! system, whatever it is joined to.
 
-use convoke_text::is_unseen;
+use convoke_text::is_invisible;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::error::PackageError;
@@ -50,7 +50,7 @@ fn part_is_fit(part: &str) -> Result<(), &'static str> {
     if part.contains(['\\', ':']) {
         return Err("it has characters in it that mean something else elsewhere");
     }
-    if part.contains(is_unseen) {
+    if part.contains(is_invisible) {
         return Err("it has characters in it that cannot be seen, or turn the direction of writing");
     }
     if part.ends_with(['.', ' ']) {

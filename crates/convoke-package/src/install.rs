@@ -1,4 +1,4 @@
-//! Unpacking a package: all of it or nothing, and never outside of its folder.
+//! Installs a package: all of it or nothing, and never outside of its folder.
 //!
 //! Files are made in a new folder beside their place, each anew and none through a link (there are none: nothing but
 //! files and folders is ever made there). When all are there the folder is moved to its place at once.
@@ -34,7 +34,7 @@ pub struct InstallOptions {
 /// What was installed, or would have been.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Installed {
+pub struct InstalledPackage {
     /// What it is called.
     pub name: String,
     /// Which version.
@@ -56,7 +56,7 @@ impl Package {
         &self,
         home: impl AsRef<Path>,
         options: &InstallOptions,
-    ) -> Result<Installed, PackageError> {
+    ) -> Result<InstalledPackage, PackageError> {
         let verification = self.verify(&options.trust);
         let admitted = match verification {
             Verification::Verified { .. } => true,
@@ -87,7 +87,7 @@ impl Package {
             self.place(&path, exists, concern.as_deref())?;
         }
         let dependencies = manifest.dependencies.iter();
-        Ok(Installed {
+        Ok(InstalledPackage {
             name: manifest.name.clone(),
             version: manifest.version.clone(),
             path,

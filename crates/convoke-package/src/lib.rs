@@ -46,12 +46,12 @@ mod pem;
 mod trust;
 
 pub use error::{KeyError, PackageError};
-pub use install::{InstallOptions, Installed};
+pub use install::{InstallOptions, InstalledPackage};
 pub use key::{Fingerprint, PublicKey, SigningKey};
 pub use library::{InstalledVersion, installed, versions};
 pub use limits::Limits;
-pub use loader::{PackageFiles, WithPackages};
+pub use loader::{PackageFiles, PackageLoader};
 pub use manifest::{Author, InputInfo, Manifest, OutputInfo, Requires};
-pub use pack::{LeftOut, PackOptions, Packed};
+pub use pack::{ExcludedFile, PackOptions, PackResult};
 pub use package::{FileInfo, Package};
 pub use trust::{TrustStore, Verification};

@@ -1,4 +1,4 @@
-//! Agentfiles that are read out of packages.
+//! Loads Agentfiles out of packages.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,14 +98,14 @@ fn inside(path: &str) -> Option<String> {
 /// What is in a package sees nothing but the package. One with a wrong signature cannot be read at all; one without, or
 /// with one that nobody knows, can, like any other file beside an Agentfile.
 #[derive(Debug)]
-pub struct WithPackages {
+pub struct PackageLoader {
     files: FileLoader,
     trust: TrustStore,
     /// What has been opened, by path.
     opened: Mutex<BTreeMap<String, Option<PackageFiles>>>,
 }
 
-impl WithPackages {
+impl PackageLoader {
     /// These files.
     #[must_use]
     pub fn new(files: FileLoader, trust: TrustStore) -> Self {
@@ -147,7 +147,7 @@ impl WithPackages {
     }
 }
 
-impl Loader for WithPackages {
+impl Loader for PackageLoader {
     fn find(&self, path: &str) -> Result<Found, LoadError> {
         match self.package(path)? {
             Some((files, rest)) => files.find(rest),

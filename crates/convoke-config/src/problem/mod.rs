@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, where, and what to write instead.
+//! Problems with a configuration: the message, the location, and what to write instead.
 
 mod source;
 
@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use convoke_text::diagnostic::{self, Advice, Finding};
+use convoke_text::diagnostic::{self, Advice, Diagnostic};
 pub use convoke_text::diagnostic::{Severity, Style};
 
 pub(crate) use source::Source;
@@ -78,8 +78,8 @@ impl Problem {
         self
     }
 
-    fn finding(&self) -> Finding<'_> {
-        let place = self.place.as_ref().map(|place| diagnostic::Place {
+    fn diagnostic(&self) -> Diagnostic<'_> {
+        let place = self.place.as_ref().map(|place| diagnostic::SourceSpan {
             name: place.source.name(),
             text: place.source.shown(),
             span: place.span.clone(),
@@ -87,7 +87,7 @@ impl Problem {
         let help = self.help.iter();
         let help =
             help.map(|help| Advice { text: &help.text, replacement: help.replacement.as_deref() }).collect();
-        Finding { severity: self.severity, message: &self.message, place, label: &self.label, help }
+        Diagnostic { severity: self.severity, message: &self.message, place, label: &self.label, help }
     }
 
     /// The file and the line, if it is in a file.
@@ -135,7 +135,7 @@ impl Problems {
     /// For people: each with the lines it is about.
     #[must_use]
     pub fn render(&self, style: Style) -> String {
-        style.render(self.iter().map(|problem| problem.finding().report()))
+        style.render(self.iter().map(|problem| problem.diagnostic().report()))
     }
 
     pub(crate) fn sort(&mut self) {

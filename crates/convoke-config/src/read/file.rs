@@ -1,4 +1,4 @@
-//! One file.
+//! Reads one configuration file into settings.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -11,7 +11,7 @@ use toml::de::DeTable;
 use super::text::Base;
 use super::walk::{FileProblem, Walk, strings};
 use crate::problem::{Problem, Problems, Source, SourceLocation};
-use crate::{Origin, Setting, Whose};
+use crate::{FileScope, Origin, Setting};
 
 /// Larger files are not read: nobody wrote them.
 const LARGEST: u64 = 1024 * 1024;
@@ -20,7 +20,12 @@ const LARGEST: u64 = 1024 * 1024;
 const MOST_SHOWN: usize = 50;
 
 /// What a file says.
-pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mut Problems) -> Vec<Setting> {
+pub(crate) fn file(
+    path: &Path,
+    scope: FileScope,
+    home: Option<&Path>,
+    problems: &mut Problems,
+) -> Vec<Setting> {
     let name = path.display().to_string();
     let text = match text(path) {
         Ok(text) => text,
@@ -72,7 +77,7 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
         name: found.name,
         key: found.key,
         value: found.value,
-        origin: Origin::File { path: path.to_owned(), line: source.line(found.span.start), whose },
+        origin: Origin::File { path: path.to_owned(), line: source.line(found.span.start), scope },
         place: place(found.span),
     });
     settings.collect()

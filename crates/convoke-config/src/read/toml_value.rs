@@ -1,4 +1,4 @@
-//! Values out of TOML.
+//! Parses values out of TOML.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use toml::de::DeValue;
 use super::resolved;
 use super::text::{Base, ValueProblem, from_string, host, model, number, whole};
 use crate::Value;
-use crate::schema::Kind;
+use crate::schema::ValueKind;
 
 /// What is wrong with a part of a value.
 pub(super) struct SpannedProblem {
@@ -22,42 +22,44 @@ pub(super) struct SpannedProblem {
 
 /// The value, or everything that is wrong with it.
 pub(super) fn value(
-    kind: Kind,
+    kind: ValueKind,
     written: &Spanned<DeValue<'_>>,
     base: Base<'_>,
 ) -> Result<Value, Vec<SpannedProblem>> {
     let one = |problem: ValueProblem| vec![SpannedProblem { span: written.span(), problem, advice: None }];
     match (kind, written.get_ref()) {
-        (Kind::Models, DeValue::Array(_)) => list(kind, written, &|text| model(text, base)).map(Value::Texts),
-        (Kind::Hosts, DeValue::Array(_)) => list(kind, written, &host).map(Value::Texts),
-        (Kind::Texts, DeValue::Array(_)) => list(kind, written, &filled).map(Value::Texts),
-        (Kind::Paths, DeValue::Array(_)) => {
+        (ValueKind::Models, DeValue::Array(_)) => {
+            list(kind, written, &|text| model(text, base)).map(Value::Texts)
+        }
+        (ValueKind::Hosts, DeValue::Array(_)) => list(kind, written, &host).map(Value::Texts),
+        (ValueKind::Texts, DeValue::Array(_)) => list(kind, written, &filled).map(Value::Texts),
+        (ValueKind::Paths, DeValue::Array(_)) => {
             let paths = list(kind, written, &filled)?;
             Ok(Value::Paths(paths.iter().map(|path| resolved(path, base.folder, base.home)).collect()))
         }
-        (Kind::Headers, DeValue::Table(_)) => headers(written),
-        (Kind::Variables, DeValue::Table(_)) => variables(written),
-        (Kind::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
-        (Kind::Whole { .. }, DeValue::Integer(integer)) => {
+        (ValueKind::Headers, DeValue::Table(_)) => headers(written),
+        (ValueKind::Variables, DeValue::Table(_)) => variables(written),
+        (ValueKind::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
+        (ValueKind::Whole { .. }, DeValue::Integer(integer)) => {
             let number = u64::from_str_radix(integer.as_str(), integer.radix());
             number.map_err(|_| one(expected(kind))).and_then(|number| whole(kind, number).map_err(one))
         }
-        (Kind::Number { .. } | Kind::Positive | Kind::Dollars, DeValue::Integer(integer)) => {
+        (ValueKind::Number { .. } | ValueKind::Positive | ValueKind::Dollars, DeValue::Integer(integer)) => {
             let whole = i64::from_str_radix(integer.as_str(), integer.radix());
             whole.map_err(|_| one(expected(kind))).and_then(|whole| number(kind, whole as f64).map_err(one))
         }
-        (Kind::Number { .. } | Kind::Positive | Kind::Dollars, DeValue::Float(float)) => {
+        (ValueKind::Number { .. } | ValueKind::Positive | ValueKind::Dollars, DeValue::Float(float)) => {
             let float = float.as_str().parse::<f64>();
             float.map_err(|_| one(expected(kind))).and_then(|float| number(kind, float).map_err(one))
         }
         (
-            Kind::Model
-            | Kind::Profile
-            | Kind::Text
-            | Kind::Path
-            | Kind::Address
-            | Kind::Time
-            | Kind::OneOf(_),
+            ValueKind::Model
+            | ValueKind::Profile
+            | ValueKind::Text
+            | ValueKind::Path
+            | ValueKind::Address
+            | ValueKind::Time
+            | ValueKind::OneOf(_),
             DeValue::String(text),
         ) => from_string(kind, text, base).map_err(one),
         (_, other) => Err(vec![SpannedProblem {
@@ -68,7 +70,7 @@ pub(super) fn value(
     }
 }
 
-fn expected(kind: Kind) -> ValueProblem {
+fn expected(kind: ValueKind) -> ValueProblem {
     ValueProblem::new(format!("expected {}", kind.expected()))
 }
 
@@ -82,7 +84,7 @@ fn filled(text: &str) -> Result<String, ValueProblem> {
 
 /// Texts of a list, each checked.
 fn list(
-    kind: Kind,
+    kind: ValueKind,
     written: &Spanned<DeValue<'_>>,
     check: &dyn Fn(&str) -> Result<String, ValueProblem>,
 ) -> Result<Vec<String>, Vec<SpannedProblem>> {
@@ -166,19 +168,23 @@ pub(super) fn called(value: &DeValue<'_>) -> &'static str {
 }
 
 /// What to write, where it is only a matter of notation.
-fn advice(kind: Kind, found: &DeValue<'_>) -> Option<String> {
+fn advice(kind: ValueKind, found: &DeValue<'_>) -> Option<String> {
     match (kind, found) {
         (
-            Kind::Whole { .. } | Kind::Number { .. } | Kind::Positive | Kind::Dollars | Kind::Flag,
+            ValueKind::Whole { .. }
+            | ValueKind::Number { .. }
+            | ValueKind::Positive
+            | ValueKind::Dollars
+            | ValueKind::Flag,
             DeValue::String(_),
         ) => Some("write it without quotes".to_owned()),
-        (Kind::Time, DeValue::Integer(number)) => {
+        (ValueKind::Time, DeValue::Integer(number)) => {
             Some(format!("a time has a unit: write \"{number}s\" for seconds"))
         }
-        (Kind::Models | Kind::Texts | Kind::Hosts | Kind::Paths, DeValue::String(_)) => {
+        (ValueKind::Models | ValueKind::Texts | ValueKind::Hosts | ValueKind::Paths, DeValue::String(_)) => {
             Some("a list stands between [ and ], also if there is only one".to_owned())
         }
-        (Kind::Whole { .. }, DeValue::Float(_)) => Some("write it without a fraction".to_owned()),
+        (ValueKind::Whole { .. }, DeValue::Float(_)) => Some("write it without a fraction".to_owned()),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Through the tables of a file, along the schema.
+//! Walks the tables of a file along the schema.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use url::Url;
 use super::text::Base;
 use super::toml_value::{called, value};
 use crate::Value;
-use crate::schema::{KEYS, KNOWN_ELSEWHERE, Key, Kind};
+use crate::schema::{KEYS, KNOWN_ELSEWHERE, Key, ValueKind};
 
 /// Something that was found, before anybody knows whose it is.
 pub(super) struct ParsedSetting {
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
 
     fn leaf(&mut self, key: &'static Key, name: String, written: &Spanned<DeValue<'_>>) {
         let may_show = match key.kind {
-            Kind::Address => written.get_ref().as_str().is_some_and(is_harmless),
+            ValueKind::Address => written.get_ref().as_str().is_some_and(is_harmless),
             kind => !kind.is_secret(),
         };
         if may_show {

@@ -54,4 +54,4 @@ mod tape;
 mod transport;
 
 pub use error::CassetteError;
-pub use transport::{Cassette, Missing};
+pub use transport::{Cassette, OnUnrecorded};

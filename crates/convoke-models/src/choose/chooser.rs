@@ -1,4 +1,4 @@
-//! Finding the model to use, and saying why.
+//! Chooses the model to use, and explains the choice.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use http::{HeaderMap, Method};
 use serde::Deserialize;
 
-use super::{Credentials, Environment, KeyPlace, ModelConfig, ModelName, Service, UnknownModel, address};
+use super::{Credentials, Environment, KeySource, ModelConfig, ModelName, Service, UnknownModel, address};
 use crate::http::{HttpRequest, HttpTransport, Transport};
 
 /// Names the model to use.
@@ -32,7 +32,7 @@ pub struct Chooser {
 
 /// The model to use, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ModelChoice {
     /// The model, if there is one.
     pub model: Option<ModelName>,
     /// Everything that was looked at, in order; the one that decided is the last.
@@ -58,7 +58,7 @@ pub enum LookupResult {
         /// The service.
         service: &'static str,
         /// Where the key is.
-        place: KeyPlace,
+        place: KeySource,
     },
     /// A server is there and has this model.
     Running(String),
@@ -137,33 +137,33 @@ impl Chooser {
     ///
     /// # Errors
     /// A model that is named and makes no sense: what is asked for by name is used or is an error.
-    pub async fn choose(&self) -> Result<Choice, UnknownModel> {
+    pub async fn choose(&self) -> Result<ModelChoice, UnknownModel> {
         if let Some((place, model)) = self.named() {
             let name: ModelName = model.parse()?;
             let findings = vec![LookupStep { place, found: LookupResult::Named(name.to_string()) }];
-            return Ok(Choice { model: Some(name), findings });
+            return Ok(ModelChoice { model: Some(name), findings });
         }
         let mut findings = Vec::new();
         findings.push(nothing("--model, files, CONVOKE_MODEL", "no model is named"));
         let (finding, model) = self.by_key();
         findings.push(finding);
         if model.is_some() {
-            return Ok(Choice { model, findings });
+            return Ok(ModelChoice { model, findings });
         }
         let (finding, model) = self.by_ollama().await;
         findings.push(finding);
         if model.is_some() {
-            return Ok(Choice { model, findings });
+            return Ok(ModelChoice { model, findings });
         }
         let place = "local model".to_owned();
         let Some(local) = &self.local else {
             let why = "this program was built without one (cargo feature `local`)";
             findings.push(nothing(&place, why));
-            return Ok(Choice { model: None, findings });
+            return Ok(ModelChoice { model: None, findings });
         };
         let name = ModelName::Local { model: local.clone() };
         findings.push(LookupStep { place, found: LookupResult::Local(name.to_string()) });
-        Ok(Choice { model: Some(name), findings })
+        Ok(ModelChoice { model: Some(name), findings })
     }
 
     /// The model that somebody names, and where.
@@ -179,7 +179,7 @@ impl Chooser {
             let model = service.default_model?;
             let (_, place) = self.credentials.key(service, &self.environment)?;
             // A key for everybody says nothing about whom to ask.
-            let is_own = matches!(place, KeyPlace::Variable(_)) || self.credentials.own(service).is_some();
+            let is_own = matches!(place, KeySource::Variable(_)) || self.credentials.own(service).is_some();
             is_own.then_some((service, model, place))
         });
         let place = "keys".to_owned();

@@ -1,8 +1,8 @@
-//! What the status and the headers of a reply say about pace, in the words of all providers.
+//! Reads rate limits from the status and headers of a reply, in the forms of all providers.
 
 use std::time::{Duration, SystemTime};
 
-use convoke_http::wait::{self, count, retry_after, server_clock, text};
+use convoke_http::header_time::{count, parse_wait, retry_after, server_clock, text};
 use http::{HeaderMap, StatusCode};
 
 /// How many kinds of quota there are.
@@ -119,7 +119,7 @@ impl RateLimitInfo {
                 unit: *unit,
                 limit: count(headers, limit),
                 remaining: count(headers, remaining)?,
-                full_in: wait::read(text(headers, reset)?, now)?,
+                full_in: parse_wait(text(headers, reset)?, now)?,
             })
         });
         Self { readings: readings.collect(), outcome: outcome(status, headers, now) }

@@ -1,4 +1,4 @@
-//! Which files of a folder go into its package.
+//! Gathers the files of a folder that go into its package.
 //!
 //! Hidden files, keys, credentials, databases and other packages stay where they are. A link is followed if it leads to a
 //! file of the folder, and refused otherwise.
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::LeftOut;
+use super::ExcludedFile;
 use crate::archive_path;
 use crate::content::PackedFile;
 use crate::error::PackageError;
@@ -19,7 +19,7 @@ use crate::package::Package;
 /// What goes in, and what does not.
 pub(super) struct PackContents {
     pub(super) files: BTreeMap<String, PackedFile>,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) excluded: Vec<ExcludedFile>,
 }
 
 pub(super) fn gather(folder: &Path, limits: &Limits) -> Result<PackContents, PackageError> {
@@ -27,10 +27,10 @@ pub(super) fn gather(folder: &Path, limits: &Limits) -> Result<PackContents, Pac
     if !root.is_dir() {
         return Err(refused(folder, "it is not a folder".to_owned()));
     }
-    let gathered = PackContents { files: BTreeMap::new(), left_out: Vec::new() };
+    let gathered = PackContents { files: BTreeMap::new(), excluded: Vec::new() };
     let mut gathering = PackWalk { folder, root, limits, bytes: 0, gathered };
     gathering.folder(&gathering.root.clone(), "")?;
-    gathering.gathered.left_out.sort_by(|one, other| one.path.cmp(&other.path));
+    gathering.gathered.excluded.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(gathering.gathered)
 }
 
@@ -53,7 +53,7 @@ impl PackWalk<'_> {
             };
             let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
             if let Some(why) = by_name(name) {
-                self.gathered.left_out.push(LeftOut { path, why });
+                self.gathered.excluded.push(ExcludedFile { path, why });
                 continue;
             }
             let kind = entry.file_type().map_err(PackageError::files("read", entry.path()))?;
@@ -95,7 +95,7 @@ impl PackWalk<'_> {
         let mut bytes = Vec::new();
         file.take(left + 1).read_to_end(&mut bytes).map_err(PackageError::files("read", real))?;
         if let Some(why) = by_content(&path, &bytes) {
-            self.gathered.left_out.push(LeftOut { path, why });
+            self.gathered.excluded.push(ExcludedFile { path, why });
             return Ok(());
         }
         self.bytes += bytes.len() as u64;

@@ -1,4 +1,4 @@
-//! From a folder to a package.
+//! Packs a folder into a package.
 
 mod describe;
 mod gather;
@@ -52,17 +52,17 @@ impl PackOptions {
 /// A package that was made.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Packed {
+pub struct PackResult {
     /// The package.
     pub package: Package,
     /// What is in the folder and not in the package.
-    pub left_out: Vec<LeftOut>,
+    pub excluded: Vec<ExcludedFile>,
 }
 
 /// What is in a folder and not in its package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct LeftOut {
+pub struct ExcludedFile {
     /// Its path in the folder.
     pub path: String,
     /// Why.
@@ -78,7 +78,7 @@ impl Package {
     /// # Errors
     /// [`PackageError::Agentfile`] if it has errors; [`PackageError::Folder`] if there is something in the folder that
     /// cannot be packed; and if it is too large.
-    pub fn pack(folder: impl AsRef<Path>, options: &PackOptions) -> Result<Packed, PackageError> {
+    pub fn pack(folder: impl AsRef<Path>, options: &PackOptions) -> Result<PackResult, PackageError> {
         let folder = folder.as_ref();
         if let Some(version) = &options.version {
             archive_path::segment(version)
@@ -98,7 +98,7 @@ impl Package {
         let package = Self::assemble(manifest, content, options.key.as_ref(), options.limits)?;
         // What we could not unpack ourselves is not given to others.
         package.list()?;
-        Ok(Packed { package, left_out: gathered.left_out })
+        Ok(PackResult { package, excluded: gathered.excluded })
     }
 }
 
@@ -110,7 +110,7 @@ fn agentfile(folder: &Path, gathered: &PackContents) -> Result<Agentfile, Packag
             files.insert(path.clone(), bytes.clone());
         }
     }
-    let loader = PackedFilesLoader { files, left_out: &gathered.left_out };
+    let loader = PackedFilesLoader { files, excluded: &gathered.excluded };
     let Some(bytes) = loader.files.get("Agentfile") else {
         let reason = "there is no file Agentfile in it".to_owned();
         return Err(PackageError::Folder { folder: folder.to_owned(), reason });
@@ -129,15 +129,15 @@ fn agentfile(folder: &Path, gathered: &PackContents) -> Result<Agentfile, Packag
 /// The files of a package to be, which knows what is missing.
 struct PackedFilesLoader<'g> {
     files: PackageFiles,
-    left_out: &'g [LeftOut],
+    excluded: &'g [ExcludedFile],
 }
 
 impl Loader for PackedFilesLoader<'_> {
     fn find(&self, path: &str) -> Result<Found, LoadError> {
         let found = self.files.find(path)?;
         let plain = path.strip_prefix("./").unwrap_or(path);
-        match self.left_out.iter().find(|left_out| left_out.path == plain) {
-            Some(LeftOut { why, .. }) if found == Found::Nothing => {
+        match self.excluded.iter().find(|excluded| excluded.path == plain) {
+            Some(ExcludedFile { why, .. }) if found == Found::Nothing => {
                 Err(LoadError::Failed { path: path.to_owned(), reason: format!("it is not packed: {why}") })
             }
             _ => Ok(found),

@@ -1,4 +1,4 @@
-//! A model from an address.
+//! Pulls a model from an address.
 
 use convoke_http::address::shown;
 use url::Url;
@@ -7,8 +7,8 @@ use super::fetch::Fetch;
 use super::file::check_gguf;
 use super::job::{ProgressLabel, PullJob};
 use super::partial::Partial;
-use super::wanted::file_name;
-use crate::{Digest, Installed, WeightsError};
+use super::source::file_name;
+use crate::{Digest, InstalledModel, WeightsError};
 
 impl PullJob<'_> {
     /// Downloads the GGUF file at this address.
@@ -16,9 +16,9 @@ impl PullJob<'_> {
         &mut self,
         url: &Url,
         sha256: Option<Digest>,
-    ) -> Result<Installed, WeightsError> {
+    ) -> Result<InstalledModel, WeightsError> {
         let name = format!("{}.gguf", self.name);
-        if let Some(installed) = Installed::load(&self.place)? {
+        if let Some(installed) = InstalledModel::load(&self.place)? {
             let is_from_there = installed.origin == shown(url);
             return self.already(installed, |files| match sha256 {
                 Some(sha256) => files.iter().any(|file| file.sha256 == sha256),

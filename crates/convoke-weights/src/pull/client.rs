@@ -1,4 +1,4 @@
-//! Asking servers, and trying again where that makes sense.
+//! The HTTP client of downloads, with retries.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use convoke_core::Backoff;
 use convoke_http::address::shown;
-use convoke_http::wait::retry_after;
+use convoke_http::header_time::retry_after;
 use convoke_http::{Body, HttpReply, HttpRequest, Transport, TransportError, TransportFailure};
 use futures_util::StreamExt;
 use http::{HeaderMap, Method, StatusCode};

@@ -1,4 +1,4 @@
-//! One pull at work.
+//! A pull under way.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use super::client::Client;
 use super::partial::Partial;
 use super::{Progress, PullOptions, Stage};
 use crate::library::Lock;
-use crate::{Digest, Installed, InstalledFile, Kind, Library, PackageIndex, WeightsError};
+use crate::{Digest, InstalledFile, InstalledModel, Library, ModelKind, PackageIndex, WeightsError};
 
 /// What a pull needs all the time.
 pub(super) struct PullJob<'a> {
@@ -52,9 +52,9 @@ impl<'a> PullJob<'a> {
     /// What is here under this name already, if it is what is wanted. Something else with the name is an error.
     pub(super) fn already(
         &self,
-        installed: Installed,
+        installed: InstalledModel,
         is_wanted: impl FnOnce(&[InstalledFile]) -> bool,
-    ) -> Result<Installed, WeightsError> {
+    ) -> Result<InstalledModel, WeightsError> {
         if is_wanted(&installed.files) {
             return Ok(installed);
         }
@@ -115,9 +115,9 @@ impl<'a> PullJob<'a> {
     }
 
     /// Writes down that a model of one file is here, of which no more is known.
-    pub(super) fn keep(&self, origin: String, file: InstalledFile) -> Result<Installed, WeightsError> {
+    pub(super) fn keep(&self, origin: String, file: InstalledFile) -> Result<InstalledModel, WeightsError> {
         let (place, name) = (self.place.clone(), self.name.clone());
-        let installed = Installed::new(place, name.clone(), name, Kind::Chat, origin, vec![file]);
+        let installed = InstalledModel::new(place, name.clone(), name, ModelKind::Chat, origin, vec![file]);
         installed.save()?;
         Ok(installed)
     }

@@ -1,4 +1,4 @@
-//! Getting models.
+//! Pulls models into the library.
 
 mod address;
 mod blocking;
@@ -11,19 +11,19 @@ mod packages;
 mod partial;
 mod progress;
 mod redirect;
+mod source;
 mod unpack;
-mod wanted;
 mod writer;
 
 use std::time::Duration;
 
-use crate::{Installed, Library, WeightsError};
+use crate::{InstalledModel, Library, WeightsError};
 
 pub(crate) use client::Client;
 use job::PullJob;
 pub use progress::{Progress, Stage};
-use wanted::SourceKind;
-pub use wanted::Wanted;
+pub use source::PullSource;
+use source::SourceKind;
 
 /// How to pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,19 +81,19 @@ impl Library {
     /// # Errors
     /// [`WeightsError::Unknown`] if it is none of these, [`WeightsError::BadAddress`] if it is an address that cannot be
     /// pulled from.
-    pub fn wanted(&self, text: &str) -> Result<Wanted, WeightsError> {
+    pub fn pull_source(&self, text: &str) -> Result<PullSource, WeightsError> {
         if let Some(entry) = self.catalogue.get(text) {
-            return Ok(Wanted(SourceKind::Entry(Box::new(entry.clone()))));
+            return Ok(PullSource(SourceKind::Entry(Box::new(entry.clone()))));
         }
         if text.contains("://") {
-            return Wanted::address(text);
+            return PullSource::address(text);
         }
         let path = std::path::Path::new(text);
         if path.is_file()
             || text.contains(std::path::is_separator)
             || text.to_ascii_lowercase().ends_with(".gguf")
         {
-            return Ok(Wanted::file(path));
+            return Ok(PullSource::file(path));
         }
         Err(self.unknown(text))
     }
@@ -105,10 +105,10 @@ impl Library {
     /// [`WeightsError`]; nothing but whole and checked files ever counts as here.
     pub async fn pull(
         &self,
-        wanted: &Wanted,
+        wanted: &PullSource,
         options: PullOptions,
         mut progress: impl FnMut(Progress) + Send,
-    ) -> Result<Installed, WeightsError> {
+    ) -> Result<InstalledModel, WeightsError> {
         let name = wanted.name(options.name.as_deref())?;
         let mut job = PullJob::begin(self, name, &options, &mut progress).await?;
         match &wanted.0 {

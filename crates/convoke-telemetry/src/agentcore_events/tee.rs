@@ -1,4 +1,4 @@
-//! A sink that tells several.
+//! A sink that forwards events to several sinks.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Letters that are not seen as what they are.
+//! Recognizes invisible and control characters.
 //!
 //! A terminal takes some for commands, some turn the direction of writing, and some are there and cannot be seen. Whatever shows a
 //! text or takes a name from somebody else asks here.
@@ -6,7 +6,7 @@
 /// Whether a letter controls a terminal, turns the direction of writing, or is there and cannot be seen. Line breaks and tabs are
 /// among them; what joins other letters (as in 👩\u{200d}🔬) is not, because it is seen in those.
 #[must_use]
-pub fn is_unseen(letter: char) -> bool {
+pub fn is_invisible(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'

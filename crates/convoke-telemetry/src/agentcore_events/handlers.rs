@@ -1,4 +1,4 @@
-//! A sink that hands events to functions, by their type, on a thread of its own.
+//! A sink that dispatches events to handlers by their type, on a thread of its own.
 
 use std::any::{Any, TypeId};
 use std::fmt;

@@ -1,7 +1,7 @@
-//! The original's events, as a view of ours, and its sinks.
+//! The events of the Go `agentcore` library as a view of ours, and its sinks.
 //!
 //! Programs that were written for agentcore's events find them here, with the same names, levels and attributes:
-//! [`OriginalView`] listens to runs and tells a [`Sink`] what the original would have told. Our own events say more.
+//! [`AgentcoreEventView`] listens to runs and tells a [`Sink`] what agentcore would have told. Our own events say more.
 //!
 //! | event | name | level | attributes |
 //! |---|---|---|---|
@@ -18,7 +18,7 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use convoke_telemetry::original::{GoalEnded, Handlers, Sink};
+//! use convoke_telemetry::agentcore_events::{GoalEnded, Handlers, Sink};
 //!
 //! let handlers = Handlers::new(0);
 //! handlers.on(|ended: &GoalEnded| println!("{} is done", ended.goal));
@@ -47,7 +47,7 @@ pub use events::{
 pub use handlers::Handlers;
 pub use logger::Logger;
 pub use tee::Tee;
-pub use view::OriginalView;
+pub use view::AgentcoreEventView;
 
 /// How much an event matters. There are no levels in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +75,7 @@ impl Level {
     }
 }
 
-/// An event: one of the original's, or one of your own.
+/// An event: one of agentcore's, or one of your own.
 pub trait Notice: Any + Send + Sync {
     /// Its name.
     fn name(&self) -> &str;

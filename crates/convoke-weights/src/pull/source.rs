@@ -1,4 +1,4 @@
-//! What is to be pulled.
+//! The source of a pull: a catalogue entry, a file or an address.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use convoke_http::address::{is_local, shown};
 use url::Url;
 
-use crate::{Digest, Entry, WeightsError, name};
+use crate::{CatalogueEntry, Digest, WeightsError, name};
 
-/// What is to be pulled; see [`Library::wanted`](crate::Library::wanted).
+/// What is to be pulled; see [`Library::pull_source`](crate::Library::pull_source).
 #[derive(Clone)]
-pub struct Wanted(pub(super) SourceKind);
+pub struct PullSource(pub(super) SourceKind);
 
 #[derive(Clone)]
 pub(super) enum SourceKind {
-    Entry(Box<Entry>),
+    Entry(Box<CatalogueEntry>),
     File(PathBuf),
     Address { url: Url, sha256: Option<Digest> },
 }
 
-impl Wanted {
+impl PullSource {
     /// This file, which is copied into the library.
     #[must_use]
     pub fn file(path: impl AsRef<Path>) -> Self {
@@ -80,12 +80,12 @@ impl Wanted {
     }
 }
 
-impl fmt::Debug for Wanted {
+impl fmt::Debug for PullSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            SourceKind::Entry(entry) => write!(formatter, "Wanted({})", entry.name),
-            SourceKind::File(path) => write!(formatter, "Wanted({})", path.display()),
-            SourceKind::Address { url, .. } => write!(formatter, "Wanted({})", shown(url)),
+            SourceKind::Entry(entry) => write!(formatter, "PullSource({})", entry.name),
+            SourceKind::File(path) => write!(formatter, "PullSource({})", path.display()),
+            SourceKind::Address { url, .. } => write!(formatter, "PullSource({})", shown(url)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The original's eight events.
+//! The eight events of the Go `agentcore` library.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A sink that counts.
+//! A sink that counts events.
 
 use std::collections::HashMap;
 use std::fmt;

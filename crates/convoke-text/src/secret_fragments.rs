@@ -1,4 +1,4 @@
-//! Pieces of secrets: what is left of one in a text that was cut before anybody hid the secret in it.
+//! Finds fragments of secrets: what is left of one in a text that was cut before the secret was hidden.
 //!
 //! Texts are cut in many places: an error quotes the beginning of a body, a tool leaves out the middle of an output. A cut
 //! may go through a secret, and half of one is not found any more by whoever looks for the whole. So more than half of a
@@ -17,7 +17,7 @@ const ANCHOR: usize = 4;
 
 /// More than half of a secret, in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct SecretFragment {
     /// Where it stands in the text, in bytes.
     pub place: Range<usize>,
     /// Which part of the secret it is, in bytes.
@@ -28,14 +28,14 @@ pub struct Piece {
 /// where the text ends, or says that something was left out). It is as long as it can be.
 ///
 /// ```
-/// use convoke_text::pieces::first_piece;
+/// use convoke_text::secret_fragments::first_fragment;
 ///
-/// let piece = first_piece("correct-horse-battery", "it said: rect-horse-battery!", 0);
+/// let piece = first_fragment("correct-horse-battery", "it said: rect-horse-battery!", 0);
 /// assert_eq!(piece.map(|piece| piece.place), Some(9..27));
-/// assert_eq!(first_piece("correct-horse-battery", "-battery", 0), None);
+/// assert_eq!(first_fragment("correct-horse-battery", "-battery", 0), None);
 /// ```
 #[must_use]
-pub fn first_piece(secret: &str, text: &str, from: usize) -> Option<Piece> {
+pub fn first_fragment(secret: &str, text: &str, from: usize) -> Option<SecretFragment> {
     let length = secret.chars().count();
     if length <= SHORTEST_AT_CUT {
         return None;
@@ -65,10 +65,10 @@ pub fn first_piece(secret: &str, text: &str, from: usize) -> Option<Piece> {
 
 /// The text with something else in the place of every piece of a secret.
 #[must_use]
-pub fn without_pieces(secret: &str, text: &str, instead: &str) -> String {
+pub fn without_fragments(secret: &str, text: &str, instead: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut from = 0;
-    while let Some(piece) = first_piece(secret, text, from) {
+    while let Some(piece) = first_fragment(secret, text, from) {
         clean.push_str(&text[from..piece.place.start]);
         clean.push_str(instead);
         from = piece.place.end;
@@ -78,7 +78,7 @@ pub fn without_pieces(secret: &str, text: &str, instead: &str) -> String {
 }
 
 /// What the text and the secret have in common around a place where both have the same.
-fn extended(secret: &str, text: &str, from: usize, anchor: &Range<usize>, at: usize) -> Piece {
+fn extended(secret: &str, text: &str, from: usize, anchor: &Range<usize>, at: usize) -> SecretFragment {
     let same = |pair: &(char, char)| pair.0 == pair.1;
     let bytes = |(character, _): (char, char)| character.len_utf8();
     let before = text[from..at].chars().rev().zip(secret[..anchor.start].chars().rev());
@@ -86,10 +86,10 @@ fn extended(secret: &str, text: &str, from: usize, anchor: &Range<usize>, at: us
     let end = at + anchor.len();
     let after = text[end..].chars().zip(secret[anchor.end..].chars());
     let after: usize = after.take_while(same).map(bytes).sum();
-    Piece { place: at - before..end + after, part: anchor.start - before..anchor.end + after }
+    SecretFragment { place: at - before..end + after, part: anchor.start - before..anchor.end + after }
 }
 
-fn is_enough(secret: &str, text: &str, length: usize, piece: &Piece) -> bool {
+fn is_enough(secret: &str, text: &str, length: usize, piece: &SecretFragment) -> bool {
     let characters = text[piece.place.clone()].chars().count();
     let is_cut_before = || is_cut(text[..piece.place.start].trim_end_matches(' ').chars().next_back());
     let is_cut_after = || is_cut(text[piece.place.end..].trim_start_matches(' ').chars().next());
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn pieces(secret: &str, text: &str) -> String {
-        without_pieces(secret, text, "#")
+        without_fragments(secret, text, "#")
     }
 
     #[test]
@@ -148,6 +148,6 @@ mod tests {
         let secret = "über-älter-größer";
         assert_eq!(pieces(secret, "ber-älter-gr\u{fffd}"), "#\u{fffd}");
         assert_eq!(pieces(secret, "…älter-größe!"), "…#!");
-        assert_eq!(first_piece("", "", 0), None);
+        assert_eq!(first_fragment("", "", 0), None);
     }
 }

@@ -9,7 +9,7 @@ use tracing::dispatcher::with_default;
 use super::{Level, Notice, Sink};
 
 /// Writes one record per event: the event's name as the message, its level, and its attributes; `err` if there is an
-/// error. Attributes that the original's events do not have are together in `attributes`, as JSON.
+/// error. Attributes that agentcore's events do not have are together in `attributes`, as JSON.
 #[derive(Debug, Clone, Default)]
 pub struct Logger {
     dispatch: Option<Dispatch>,

@@ -1,4 +1,4 @@
-//! Times in headers, in all forms that servers give them: how long from now?
+//! Parses waits and points in time in headers (`retry-after`, rate-limit resets) into durations from now.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,13 +10,13 @@ const SECONDS_SINCE_1970: f64 = 1e9;
 const MILLISECONDS_SINCE_1970: f64 = 1e11;
 
 /// Nothing is further away than this: times stay within what a clock can show.
-pub const FURTHEST: Duration = Duration::from_hours(365 * 24);
+pub const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
-/// How long the server asks to wait, if at all: `retry-after-ms`, or `retry-after` in every form that [`read`] knows.
+/// How long the server asks to wait, if at all: `retry-after-ms`, or `retry-after` in every form that [`parse_wait`] knows.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let milliseconds = count(headers, "retry-after-ms").map(Duration::from_millis);
-    milliseconds.or_else(|| read(text(headers, "retry-after")?, server_clock(headers, now)))
+    milliseconds.or_else(|| parse_wait(text(headers, "retry-after")?, server_clock(headers, now)))
 }
 
 /// What the server's clock shows, if it says so, and otherwise what ours does.
@@ -42,8 +42,8 @@ pub fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 /// How long it is until then: a number of seconds, a span like `6m0s`, a point in time as a number, in RFC 3339 or as
 /// HTTP writes dates. What is past is no time at all.
 #[must_use]
-pub fn read(text: &str, now: SystemTime) -> Option<Duration> {
-    any_form(text, now).map(|wait| wait.min(FURTHEST))
+pub fn parse_wait(text: &str, now: SystemTime) -> Option<Duration> {
+    any_form(text, now).map(|wait| wait.min(LONGEST_WAIT))
 }
 
 fn any_form(text: &str, now: SystemTime) -> Option<Duration> {
@@ -77,7 +77,7 @@ mod tests {
 
     fn seconds(text: &str) -> Option<f64> {
         let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
-        read(text, now).map(|wait| wait.as_secs_f64())
+        parse_wait(text, now).map(|wait| wait.as_secs_f64())
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Our events, told as the original would have told them.
+//! An observer that translates our events into those of agentcore.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,15 +11,15 @@ use super::{
     SubagentSpawned, WorkflowEnded, WorkflowStarted,
 };
 
-/// Listens to runs, and tells a sink what the original would have told. An observer for
+/// Listens to runs, and tells a sink what agentcore would have told. An observer for
 /// [`RuntimeBuilder::observer`](convoke_core::RuntimeBuilder::observer).
-pub struct OriginalView<S> {
+pub struct AgentcoreEventView<S> {
     sink: S,
     /// The workflows of runs whose end has not been told.
     runs: Mutex<HashMap<RunId, String>>,
 }
 
-impl<S: Sink> OriginalView<S> {
+impl<S: Sink> AgentcoreEventView<S> {
     /// Tells this sink.
     pub fn new(sink: S) -> Self {
         Self { sink, runs: Mutex::default() }
@@ -75,7 +75,7 @@ fn told(name: &str, value: &Value) -> Option<Arc<dyn Notice>> {
     })
 }
 
-impl<S: Sink> Observer for OriginalView<S> {
+impl<S: Sink> Observer for AgentcoreEventView<S> {
     fn observe(&self, event: &Event) {
         // Told without holding the lock: a sink may do anything.
         let notice = self.view(event);
@@ -85,8 +85,8 @@ impl<S: Sink> Observer for OriginalView<S> {
     }
 }
 
-impl<S> std::fmt::Debug for OriginalView<S> {
+impl<S> std::fmt::Debug for AgentcoreEventView<S> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("OriginalView")
+        formatter.write_str("AgentcoreEventView")
     }
 }

@@ -1,9 +1,9 @@
-//! What values are.
+//! The kinds of values that keys take.
 
 /// What the values of a key are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ValueKind {
     /// A model's name: `service/model`.
     Model,
     /// Several models' names.
@@ -52,7 +52,7 @@ pub enum Kind {
     Variables,
 }
 
-impl Kind {
+impl ValueKind {
     /// What to write, in words.
     #[must_use]
     pub fn expected(self) -> String {

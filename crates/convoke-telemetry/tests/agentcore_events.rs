@@ -1,4 +1,4 @@
-//! The original's events and sinks: conformance cases 195 to 200.
+//! Tests of agentcore's events and sinks: conformance cases 195 to 200.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::io;
@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier, Mutex};
 
 use convoke_core::{BoxFuture, Error, EventKind, RunId, Runtime, Scope, Step, Workflow};
-use convoke_telemetry::original::{
-    ConvergenceCapReached, Counter, GoalEnded, GoalStarted, Handlers, Level, Logger, Notice, OriginalView,
-    PreflightFailed, Sink, SubagentCompleted, SubagentSpawned, Tee, WorkflowEnded, WorkflowStarted,
+use convoke_telemetry::agentcore_events::{
+    AgentcoreEventView, ConvergenceCapReached, Counter, GoalEnded, GoalStarted, Handlers, Level, Logger,
+    Notice, PreflightFailed, Sink, SubagentCompleted, SubagentSpawned, Tee, WorkflowEnded, WorkflowStarted,
 };
 use opentelemetry::metrics::MeterProvider;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
@@ -197,7 +197,7 @@ fn agentcore_198_the_counter_counts_by_name_level_and_error() {
     assert_eq!(names.count(), 8);
     Counter::new(None).fire(&all()[0]);
 
-    // Events of others are counted like the original's.
+    // Events of others are counted like agentcore's.
     let exporter = InMemoryMetricExporter::default();
     let provider = SdkMeterProvider::builder().with_periodic_exporter(exporter.clone()).build();
     Counter::new(Some(provider.meter("test"))).fire(&(Arc::new(Mine) as Arc<dyn Notice>));
@@ -355,7 +355,7 @@ impl Sink for Lines {
 #[tokio::test]
 async fn agentcore_105_runs_tell_the_originals_events_and_one_that_is_refused_says_why() {
     let heard = Arc::<Mutex<Vec<String>>>::default();
-    let runtime = Runtime::builder().observer(OriginalView::new(Lines(Arc::clone(&heard)))).build();
+    let runtime = Runtime::builder().observer(AgentcoreEventView::new(Lines(Arc::clone(&heard)))).build();
     let _ = runtime.start(&Workflow::new(Goal(true)), 0).await.unwrap();
     let expected = [
         r#"workflow.started workflow="story""#,
@@ -403,7 +403,7 @@ async fn a_run_that_is_refused_to_somebody_else_goes_on() {
     let heard = Arc::<Mutex<Vec<String>>>::default();
     let runtime = Runtime::builder()
         .store(convoke_store::MemoryStore::new())
-        .observer(OriginalView::new(Lines(Arc::clone(&heard))))
+        .observer(AgentcoreEventView::new(Lines(Arc::clone(&heard))))
         .build();
     let (begun, go_on) = (Arc::<Notify>::default(), Arc::<Notify>::default());
     let workflow = Workflow::new(Waits { begun: Arc::clone(&begun), go_on: Arc::clone(&go_on) });
