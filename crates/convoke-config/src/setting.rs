@@ -1,4 +1,4 @@
-//! One value, whose it is and where it comes from.
+//! A setting: one value with its key, origin and location.
 
 use crate::problem::SourceLocation;
 use crate::schema::Key;

@@ -1,4 +1,4 @@
-//! Addresses: whose they are, and how to show them.
+//! Classifies addresses (same origin, on this machine) and shows them without secrets.
 
 use convoke_text::redaction::HIDDEN;
 use url::{Host, Url};

@@ -1,4 +1,4 @@
-//! Why nothing came back.
+//! Errors of transports.
 
 use convoke_core::{ModelError, ModelErrorKind};
 

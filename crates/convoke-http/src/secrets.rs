@@ -1,4 +1,4 @@
-//! The secrets of a request.
+//! Collects the secrets that a request carries.
 //!
 //! What it must never do: take for harmless what nobody marked. Headers and parameters whose names give them away are
 //! secret too.

@@ -1,4 +1,4 @@
-//! Why a local model cannot be opened.
+//! Errors of opening a local model.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How a local model is run.
+//! Settings of a local model.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The calls that a connection has in flight, so that what a server says meanwhile finds the call it belongs to.
+//! The calls in flight on a connection, so that progress and questions of a server find the call they belong to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What a server is: how to reach it, what it may see of this process, how far it is believed.
+//! The configuration of a server: how to reach it, what it may see of this process, how far it is trusted.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! One connection to a server.
+//! A connection to a server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A server's form, as questions for a person: one a field, in the form's order.
+//! Elicitation: a server's form as questions for a person, one a field, in the form's order.
 //!
 //! Who rejects a question declines the whole form. A form without fields is a question for yes or no.
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a server.
+//! Errors of servers.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a server says and asks of its own accord.
+//! Handles notifications and requests of servers.
 
 // Roots and sampling are on their way out of the protocol; servers in use still ask.
 #![expect(deprecated, reason = "older servers ask for roots and samples")]

@@ -1,4 +1,4 @@
-//! A server that is somewhere else.
+//! The HTTP transport to remote servers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;

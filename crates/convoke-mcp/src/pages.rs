@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Reads paginated lists.
 
 use std::future::Future;
 use std::io;

@@ -1,4 +1,4 @@
-//! A server's configuration with everything looked up, and what of it must not be shown.
+//! Resolves a server's configuration: variables expanded, the program found, secrets collected.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a server's command line names: its program, and what of it lies in the workspace.
+//! Resolves a server's command line: its program, and what of it lies in the workspace.
 //!
 //! Agents change files in the workspace, and a server runs outside of what confines them. So no program is looked up there: what
 //! `python3` means must not depend on what an agent has put into a folder of the path. A program or script that is named there by

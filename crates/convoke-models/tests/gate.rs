@@ -1,4 +1,4 @@
-//! The gate by itself: order, cancellation, what it makes of replies.
+//! Tests of the gate by itself: order, cancellation, rate limits.
 
 use std::sync::Arc;
 use std::time::Duration;

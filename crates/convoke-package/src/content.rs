@@ -1,4 +1,4 @@
-//! The files of a package: a tar archive, compressed.
+//! The files of a package: a compressed tar archive.
 //!
 //! It is read as a stream that stops when a limit is reached. Only files and folders are understood; whatever else a tar
 //! archive can have in it is refused, not skipped.

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of packages and keys.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Names that are in no package.
+//! Names of files that are never packed.
 //!
 //! Whoever packs a folder does not mean to give these away, and whoever installs a package does not mean to take them: Convoke would
 //! go by settings, policies, credentials and stores that it finds. So the list is one, for both.

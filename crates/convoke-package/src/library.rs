@@ -1,4 +1,4 @@
-//! The packages that are installed: found, compared by version, removed.
+//! Lists, compares and removes installed packages.
 //!
 //! It only looks at names of folders: what is in a package was checked when it was installed.
 

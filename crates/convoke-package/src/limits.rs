@@ -1,4 +1,4 @@
-//! How large a package may be.
+//! Size limits of packages.
 
 /// How large a package may be. They hold while it is read, not afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a package says about itself.
+//! The manifest of a package.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A package: what it says, what is in it, who vouches for it.
+//! A package: its manifest, files and signature.
 
 use std::fs;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! Whose packages are trusted, and what a signature is worth.
+//! The trust store, and verification of signatures.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Where telemetry goes, and how much of it.
+//! Telemetry configuration: where it goes, and how much of it.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What the standard environment variables say.
+//! Reads the standard `OTEL_…` environment variables.
 
 use std::time::Duration;
 

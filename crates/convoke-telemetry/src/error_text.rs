@@ -1,4 +1,4 @@
-//! Errors without what people and models said in them.
+//! Strips quoted words of people and models from error texts.
 
 /// What stands in the text of an error before somebody's words: a supervisor's or a person's reason, why something is
 /// forbidden, the titles of questions.

@@ -1,4 +1,4 @@
-//! A model's name, taken apart as the conventions want it.
+//! Splits a model's name into provider and model, as the conventions want it.
 
 use convoke_core::FinishReason;
 

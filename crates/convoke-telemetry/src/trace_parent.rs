@@ -1,4 +1,4 @@
-//! The caller's span, as W3C Trace Context writes it.
+//! Parses and writes `traceparent`, the caller's span in W3C Trace Context.
 
 use std::fmt;
 use std::str::FromStr;

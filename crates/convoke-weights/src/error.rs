@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of model files: downloads, digests, the library.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What becomes of each section.
+//! Translates each section of an `agent.toml`.
 
 use std::path::{Component, Path};
 

@@ -1,4 +1,4 @@
-//! The text of a file, and what of it may be shown.
+//! The text of a file, with hidden what must not be shown of it.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The environment and the command line.
+//! Reads settings from the environment and the command line.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How models in the process are run.
+//! The `local` section: settings of models in the process.
 
 use crate::schema::path;
 use crate::{Setting, Value};

@@ -1,4 +1,4 @@
-//! MCP servers.
+//! The `mcp.servers` section.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Profiles: what an Agentfile's `REQUIRES "fast"` asks for.
+//! The `profiles` section: what an Agentfile's `REQUIRES "fast"` asks for.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who supervises, and how far that goes.
+//! The `supervision` section: the supervisor and its limits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is sent elsewhere about runs, and what is logged.
+//! The `telemetry` and `log` sections.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A look at a model's file before the engine sees it.
+//! Checks an ONNX file before the engine sees it.
 //!
 //! ONNX files have no mark to know them by, and the engine believes every length it finds in one: a file of another kind
 //! can make it ask for more memory than there is, or read on for ever. So lengths are checked here, as far down as the

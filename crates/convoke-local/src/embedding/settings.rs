@@ -1,4 +1,4 @@
-//! How a local embedder is run.
+//! Settings of a local embedder.
 
 use std::path::Path;
 use std::thread::available_parallelism;

@@ -1,4 +1,4 @@
-//! The embedder's thread, and what it is asked.
+//! The embedder's worker thread and its jobs.
 //!
 //! It does one thing after the other, each short enough for whoever comes next to wait for.
 

@@ -1,4 +1,4 @@
-//! A request as the engine works on it.
+//! A request prepared for the engine.
 
 use convoke_core::{ModelError, ModelErrorKind, ModelRequest, ReplyDelta};
 use llama_cpp_2::token::LlamaToken;

@@ -1,4 +1,4 @@
-//! A model out of its file.
+//! Loads a model from its file.
 
 use std::num::NonZeroU32;
 use std::path::Path;

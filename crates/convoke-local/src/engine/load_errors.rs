@@ -1,4 +1,4 @@
-//! What the engine complains about while it loads a model.
+//! Captures the errors that llama.cpp logs while it loads a model.
 //!
 //! llama.cpp reports a failure as nothing but a failure, and writes the reason to its log.
 

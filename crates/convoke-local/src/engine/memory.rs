@@ -1,4 +1,4 @@
-//! Whether a model fits into memory.
+//! Estimates whether a model fits into memory.
 //!
 //! Asked before it is tried: on most systems memory is promised to whoever asks, and whoever then uses it is killed.
 

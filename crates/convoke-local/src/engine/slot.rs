@@ -1,4 +1,4 @@
-//! Room for one conversation, and the work on it.
+//! A slot of the engine: room for one conversation, and the work on it.
 
 use convoke_core::{FinishReason, ModelError, ModelErrorKind, Money, ReplyDelta, Usage};
 use llama_cpp_2::token::LlamaToken;

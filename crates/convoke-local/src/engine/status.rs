@@ -1,4 +1,4 @@
-//! What a local model is doing.
+//! The status of a local model.
 
 use std::sync::Arc;
 

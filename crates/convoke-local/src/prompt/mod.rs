@@ -1,4 +1,4 @@
-//! Requests as the text a model reads.
+//! Renders requests as the prompt a model reads.
 
 mod control;
 mod conversation;

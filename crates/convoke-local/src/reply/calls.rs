@@ -1,4 +1,4 @@
-//! Tool calls in what a model writes.
+//! Parses tool calls in what a model writes.
 //!
 //! Three forms are understood: between `<tool_call>` tags, as models with a tool template are told to write; as a fenced
 //! block of JSON, and as bare JSON, as some of them write nevertheless. In each the call is

@@ -1,4 +1,4 @@
-//! Reading text that may not be complete yet.
+//! A cursor over text that may not be complete yet.
 
 /// Why a text is not what was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A reply's body on its way: the bytes that come in, as they will be kept.
+//! Collects a reply's body for recording while it comes in.
 
 use bytes::Bytes;
 use http::HeaderMap;

@@ -1,4 +1,4 @@
-//! How two requests differ, said so that a person sees it at once.
+//! Describes how two requests differ.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a cassette's file.
+//! Errors of cassette files.
 
 use std::io;
 use std::path::PathBuf;

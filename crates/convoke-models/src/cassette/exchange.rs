@@ -1,4 +1,4 @@
-//! A request and its reply, as they are kept.
+//! A recorded exchange: a request and its reply.
 
 use convoke_http::address::shown_query;
 use http::{HeaderMap, Method, StatusCode, Uri};

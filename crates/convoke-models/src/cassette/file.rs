@@ -1,4 +1,4 @@
-//! Reading and writing a cassette's file.
+//! Reads and writes a cassette's file.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! How a cassette looks: JSON laid out for people, so that a diff shows what changed.
+//! Lays out a cassette's JSON for people, so that a diff shows what changed.
 //!
 //! JSON is laid out as text and never taken apart and put together again: keys keep their order and numbers their
 //! digits.

@@ -1,4 +1,4 @@
-//! A kept reply, as it is given back.
+//! Plays back a recorded reply.
 
 use bytes::Bytes;
 use futures_util::stream;

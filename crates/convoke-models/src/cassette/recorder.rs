@@ -1,4 +1,4 @@
-//! A reply that is kept while it passes through.
+//! Records a reply while it passes through.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Keeping secrets out of the file.
+//! Redacts secrets before they reach the file.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is recorded, and what of it has been used.
+//! The recorded exchanges, and which of them have been used.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};

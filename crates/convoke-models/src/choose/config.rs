@@ -1,4 +1,4 @@
-//! What the configuration says about models.
+//! The configuration of models and services.
 //!
 //! Files are no business of this module: `convoke-config` reads them and makes this of them. What a file in the working
 //! folder says may have come with somebody else's project, so it cannot send keys or conversations to places its user

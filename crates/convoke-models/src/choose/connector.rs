@@ -1,4 +1,4 @@
-//! A model out of its name.
+//! Connects to a model by its name.
 
 use std::path::PathBuf;
 use std::sync::Arc;

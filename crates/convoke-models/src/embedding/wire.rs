@@ -1,4 +1,4 @@
-//! What each provider is asked, and what it answers.
+//! Embedding requests and replies of each provider.
 
 use convoke_core::{EmbeddingPurpose, ModelError, ModelErrorKind};
 use http::HeaderMap;

@@ -1,4 +1,4 @@
-//! What the user allows at most.
+//! Ceilings: limits that the user sets on requests.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Admission: one gate per provider and key, shared by everything in the process.
+//! The rate limiter: one gate per provider and key, shared by everything in the process.
 //!
 //! **What it is for.** A provider counts what a key sends, whoever sends it. So everything in a process that uses the same
 //! key at the same place passes the same [`Gate`], in the order it came, at the pace the provider allows. The gate learns

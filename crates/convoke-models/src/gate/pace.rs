@@ -1,4 +1,4 @@
-//! How fast requests follow one another where the provider does not say how fast they may.
+//! The request rate where the provider does not tell its limits.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a provider says is left, and what has gone since.
+//! A rate-limit quota: what the provider said is left, and what has been used since.
 
 use std::time::Duration;
 

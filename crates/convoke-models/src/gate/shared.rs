@@ -1,4 +1,4 @@
-//! All gates of this process, by place and key.
+//! The registry of all gates of this process, by address and key.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! What a gate knows, and what it makes of it. No waiting here: time is given.
+//! The state of a gate and its decisions. No waiting here: time is given.
 
 use std::time::Duration;
 

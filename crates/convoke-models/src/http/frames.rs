@@ -1,4 +1,4 @@
-//! Bytes into frames: server-sent events, or JSON line by line.
+//! Splits bytes into frames: server-sent events, or JSON line by line.
 //!
 //! A frame may be cut anywhere, also within a character; what is incomplete waits for more.
 

@@ -1,4 +1,4 @@
-//! A provider's key, which is never shown.
+//! An API key, which is never shown.
 
 use std::fmt;
 

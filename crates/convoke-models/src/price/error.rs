@@ -1,4 +1,4 @@
-//! What can be wrong with a table.
+//! Errors of price tables.
 
 /// Why a price table cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Names that stand for several.
+//! Patterns of model names.
 
 /// A model's name, or the beginning of one with a `*` after it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

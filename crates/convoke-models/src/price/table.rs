@@ -1,4 +1,4 @@
-//! The table.
+//! The price table.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Providers: models somewhere else, reached over HTTP.
+//! Providers: remote models, reached over HTTP.
 //!
 //! **What it is for.** [`ProviderModel`] is one model of one provider. All providers share one path: a request is
 //! written down in the provider's `Protocol`, sent through a [`Transport`](crate::Transport) once the

@@ -1,4 +1,4 @@
-//! One model of one provider.
+//! A model of a provider.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A bound on replies: a server that never ends one must not fill the memory and the journal.
+//! Limits the size of replies: a server that never ends one must not fill the memory and the journal.
 
 use convoke_core::{ModelError, ModelErrorKind, ReplyDelta};
 

@@ -1,4 +1,4 @@
-//! Which provider, where it is, and how to talk to it.
+//! Settings of a provider: which one, its address, limits and options.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How a server is asked for an answer of a given shape.
+//! Structured output: how a server is asked for an answer of a given shape.
 //!
 //! Most servers take a JSON Schema and see to the shape themselves. Those that refuse it are asked in words: the schema
 //! stands in the prompt, and whoever reads the answer checks it in any case. That a server refuses schemas is found out by

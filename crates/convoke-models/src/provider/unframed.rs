@@ -1,4 +1,4 @@
-//! Bodies that are not what they should be: a document where events were expected, or the page of somebody else.
+//! Handles bodies without frames: a document where events were expected, or the page of somebody else.
 //!
 //! **What it is for.** A body of events without one event is no reply that was cut off, and asking again will not help. If
 //! it is a JSON document after all, it is read as one; if not, whoever asked is told what came instead.

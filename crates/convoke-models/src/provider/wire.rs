@@ -1,4 +1,4 @@
-//! What a protocol has to say: how a request is written, and what a reply means.
+//! The traits of a protocol: writing requests and decoding replies.
 
 use std::collections::VecDeque;
 

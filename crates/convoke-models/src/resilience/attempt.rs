@@ -1,4 +1,4 @@
-//! One attempt at a reply, and whether it came to a good end.
+//! One attempt at a reply, and whether it succeeded.
 
 use convoke_core::{
     CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelRequest, ReplyDelta, ReplyStream,

@@ -1,4 +1,4 @@
-//! One reply by as many attempts as it takes. Who is asked next, and when, is for a [`AttemptPlan`] to say.
+//! Makes attempts until one succeeds. An [`AttemptPlan`] decides which model is asked next, and when.
 
 use std::time::Duration;
 

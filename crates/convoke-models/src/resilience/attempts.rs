@@ -1,4 +1,4 @@
-//! How often to try, and how long to wait in between.
+//! The retry policy: number of attempts, backoff, limits.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;

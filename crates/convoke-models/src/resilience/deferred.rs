@@ -1,4 +1,4 @@
-//! A model that is opened when it is first asked.
+//! A model that is opened on its first request.
 
 use std::fmt;
 use std::sync::Arc;

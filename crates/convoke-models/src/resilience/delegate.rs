@@ -1,4 +1,4 @@
-//! Passing for the model one is wrapped around.
+//! Delegates the description of a wrapper to the model it wraps.
 
 /// What a wrapper around one `model` tells of itself: all that the model tells. It stands inside `impl Model`, and
 /// leaves nothing but the replies to write.

@@ -1,4 +1,4 @@
-//! Another model when one fails for good.
+//! Falls back to another model when one fails for good.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Models that wrap models: what to do when one fails, and how not to ask twice.
+//! Wrappers around models: retries, fallback, caching, deferred opening.
 //!
 //! | to have | use |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What becomes of a reply that breaks in the middle.
+//! The policy for replies that break in the middle.
 
 /// What becomes of a reply that breaks after some of its text or tool calls were shown.
 ///

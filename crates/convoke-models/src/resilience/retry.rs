@@ -1,4 +1,4 @@
-//! Trying again.
+//! Retries failed calls.
 
 use std::fmt;
 use std::sync::Arc;

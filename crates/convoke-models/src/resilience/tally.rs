@@ -1,4 +1,4 @@
-//! What all attempts at one reply have used.
+//! Sums the usage of all attempts at one reply.
 
 use convoke_core::{Money, Price, Usage};
 

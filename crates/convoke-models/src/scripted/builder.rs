@@ -1,4 +1,4 @@
-//! Writing a script in Rust.
+//! The builder of scripts in Rust.
 
 use convoke_core::Price;
 

@@ -1,4 +1,4 @@
-//! How a reply is cut into pieces.
+//! Chunking: how a reply is cut into pieces.
 
 /// How the text of a reply is cut into the pieces it is streamed in.
 ///

@@ -1,4 +1,4 @@
-//! What requests a rule answers.
+//! Conditions: which requests a rule answers.
 
 use std::fmt;
 use std::ops::Not;

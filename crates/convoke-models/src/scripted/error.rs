@@ -1,4 +1,4 @@
-//! What can be wrong with a script in a file.
+//! Errors of scripts in files.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! What to tell whoever wrote a script that has no answer.
+//! Explains why a script has no answer.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! How a reply breaks.
+//! Faults that break a reply on purpose.
 
 use convoke_core::ModelError;
 

@@ -1,4 +1,4 @@
-//! What a scripted model was asked.
+//! The log of requests that a scripted model was sent.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The scripted model itself.
+//! The scripted model.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Servers that refuse a schema.
+//! Tests with servers that refuse a schema.
 
 use convoke_core::{ModelErrorKind, ModelRequest, OutputSchema};
 use convoke_models::ProviderModel;

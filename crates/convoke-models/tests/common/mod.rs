@@ -1,4 +1,4 @@
-//! What several topics need: asking a scripted model, and what conversations are made of.
+//! Shared helpers: asking a scripted model, and parts of conversations.
 
 use convoke_core::{
     CallContext, IdempotencyKey, Media, MediaSource, Model, ModelError, ModelRequest, Part, Path, ReplyDelta,

@@ -1,4 +1,4 @@
-//! A server that answers as a test wants it to, and remembers what it was asked.
+//! A scripted HTTP server for tests, which records its requests.
 
 #![allow(dead_code, reason = "each program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]

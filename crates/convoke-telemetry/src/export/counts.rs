@@ -1,4 +1,4 @@
-//! What was delivered and what was not, and one line in the log about it.
+//! Counts delivered and dropped spans, and logs changes once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

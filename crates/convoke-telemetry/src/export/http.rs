@@ -1,4 +1,4 @@
-//! Requests to the collector, as `opentelemetry-otlp` wants them made.
+//! The HTTP client that `opentelemetry-otlp` sends with.
 //!
 //! Only the headers that were configured are sent, and they are shown nowhere; redirects are not followed; a collector on
 //! this machine is never looked for behind a proxy; answers are bounded. Blocks its thread, which is the exporter's own.

@@ -1,4 +1,4 @@
-//! Log lines: one `tracing` setup for the process, and an observer that tells what runs do.
+//! Logging: one `tracing` setup for the process, and an observer that logs runs.
 //!
 //! Lines carry the run's id and the path within it. They never carry what people, models or tools say; errors are told as
 //! errors tell themselves, as far as they quote nobody.

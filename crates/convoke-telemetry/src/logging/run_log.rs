@@ -1,4 +1,4 @@
-//! Tells what runs do, as log lines.
+//! An observer that logs what runs do.
 
 use convoke_core::{Event, EventKind, ModelCallEnd, Observer, RunStatus, StepEnd};
 use tracing::{debug, error, info, warn};

@@ -1,4 +1,4 @@
-//! Agents: those that are steps, and those that work within a step or a tool of another kind.
+//! Spans of agents: those that are steps, and those that work within a step or a tool of another kind.
 
 use convoke_core::Timestamp;
 use opentelemetry::trace::SpanKind;

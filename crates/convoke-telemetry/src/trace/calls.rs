@@ -1,4 +1,4 @@
-//! Calls of models.
+//! Spans of model calls.
 
 use convoke_core::{Event, ModelCall, ModelCallEnd, Usage};
 use opentelemetry::KeyValue;

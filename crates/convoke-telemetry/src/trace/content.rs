@@ -1,4 +1,4 @@
-//! What is said, in the form the conventions want it in. Only used if content is recorded.
+//! Messages in the form the conventions want. Only used if content is recorded.
 
 use convoke_core::{MediaSource, Message, Part, Role, Transcript};
 use opentelemetry::KeyValue;

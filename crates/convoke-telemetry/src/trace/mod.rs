@@ -1,4 +1,4 @@
-//! Spans, made from what runs tell.
+//! Makes spans out of the events of runs.
 //!
 //! A run is a trace of its own, or part of the caller's. Its spans mirror its tree: each is a child of the nearest one
 //! above its path. Nothing here waits or fails; a finished span is handed on at once and forgotten.

@@ -1,4 +1,4 @@
-//! One run, as a tree of spans.
+//! The tree of spans of one run.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;

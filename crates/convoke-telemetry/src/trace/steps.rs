@@ -1,4 +1,4 @@
-//! Steps, tools, questions, and what else events tell.
+//! Spans of steps and questions, and span events.
 
 use convoke_core::{Decision, Event, EventKind, QuestionKind, StepEnd, Timestamp};
 use opentelemetry::KeyValue;

@@ -1,4 +1,4 @@
-//! Calls of tools: from when they are made, not from when a model asked for them.
+//! Spans of tool calls: from when they are made, not from when a model asked for them.
 
 use convoke_core::Timestamp;
 use opentelemetry::trace::SpanKind;

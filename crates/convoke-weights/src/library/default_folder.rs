@@ -1,4 +1,4 @@
-//! Where models are kept if nobody says otherwise.
+//! The default folder of the library.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Work that blocks, watched and stopped from outside.
+//! Runs blocking work that reports progress and can be cancelled.
 
 use std::path::{Path, PathBuf};
 

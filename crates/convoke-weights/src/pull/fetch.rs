@@ -1,4 +1,4 @@
-//! Downloading one file, from where the last attempt ended.
+//! Downloads one file, resuming where the last attempt ended.
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};

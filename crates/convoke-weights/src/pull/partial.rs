@@ -1,4 +1,4 @@
-//! Files that are not whole yet, and the notes that say what they are going to be.
+//! Partial files of interrupted downloads, and the notes needed to resume them.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How far a pull is.
+//! Progress of a pull.
 
 use std::fmt;
 

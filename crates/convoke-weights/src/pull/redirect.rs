@@ -1,4 +1,4 @@
-//! Where a server sends us on to.
+//! Follows redirects, as far as they are safe.
 //!
 //! File hosts keep files elsewhere and send everybody there. A password that is part of an address goes along only where
 //! nothing but the path changes; the headers of a pull (what is wanted, and from which byte) are no secrets.

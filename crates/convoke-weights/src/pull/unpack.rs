@@ -1,4 +1,4 @@
-//! One member of a zip archive, piece by piece.
+//! Unpacks one member of a ZIP archive as a stream.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! A server with files, which can be as bad as servers are, and remembers what it was asked.
+//! A file server for tests that can misbehave, and records its requests.
 
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses a part of it")]
 

@@ -1,4 +1,4 @@
-//! A whole request in Anthropic's words.
+//! Writes requests for Anthropic's Messages API.
 
 use convoke_core::{ModelError, ModelRequest, ToolChoice};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! What was used, as Anthropic counts it.
+//! Token usage as Anthropic counts it.
 //!
 //! What is read from the provider's cache or written to it is not part of its input, but of ours. What is written for an
 //! hour costs twice as much as fresh input, where [`Price`] has one price for all writes, that for five minutes. So a

@@ -1,4 +1,4 @@
-//! A reply, event by event.
+//! Decodes a reply, event by event.
 
 use std::collections::{BTreeMap, VecDeque};
 

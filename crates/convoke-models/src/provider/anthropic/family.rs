@@ -1,4 +1,4 @@
-//! What a model's name says about what it accepts.
+//! Capabilities of Claude models by their names.
 //!
 //! Names that are newer than this file count as the newest of their line. Names that are no Claude's (other servers
 //! speak this protocol too) count as what every server understands.

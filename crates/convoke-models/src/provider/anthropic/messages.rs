@@ -1,4 +1,4 @@
-//! A conversation in Anthropic's words.
+//! Translates conversations into Anthropic's messages.
 
 use convoke_core::{Media, MediaSource, Message, ModelError, Part, Role, ToolResult, Transcript};
 use serde_json::{Value, json};

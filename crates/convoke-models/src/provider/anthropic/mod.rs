@@ -1,4 +1,4 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages API.
 //!
 //! **What it is for.** Translating between our messages and `POST /v1/messages`. Models differ in what they accept;
 //! [`family`] knows how, and nothing else here looks at a model's name.

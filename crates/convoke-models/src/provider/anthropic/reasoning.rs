@@ -1,4 +1,4 @@
-//! How much to think, and what may not be asked of a model that does.
+//! Reasoning settings, and what may not be asked of a model that thinks.
 
 use convoke_core::{ModelError, ModelParams, ReasoningEffort};
 use serde_json::{Map, Value, json};

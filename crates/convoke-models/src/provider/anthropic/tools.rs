@@ -1,4 +1,4 @@
-//! The tools of a request, and the one that stands for an answer.
+//! Writes the tools of a request, and the tool that stands for an answer.
 
 use convoke_core::{ModelError, ModelRequest, OutputSchema, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};

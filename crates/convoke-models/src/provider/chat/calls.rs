@@ -1,4 +1,4 @@
-//! Tool calls out of their pieces.
+//! Assembles tool calls from their pieces.
 //!
 //! A call should come with an index, its id and name first and its arguments bit by bit. Servers leave out the index,
 //! use one index for several calls, send calls whole, repeat ids and names with every piece, or give arguments as

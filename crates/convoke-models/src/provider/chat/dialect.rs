@@ -1,4 +1,4 @@
-//! Where servers deviate from what most of them understand.
+//! Dialects: where servers deviate from what most of them understand.
 //!
 //! An exception is made only for what a server is known to refuse, and is told from its address: there is no way to ask.
 

@@ -1,4 +1,4 @@
-//! What OpenAI's error codes mean, and those of the servers that took them over.
+//! Classifies OpenAI's error codes, and those of the servers that took them over.
 
 use convoke_core::{ModelError, ModelErrorKind};
 use http::StatusCode;

@@ -1,4 +1,4 @@
-//! A conversation as chat completions want it. Each message is written by itself, so a longer conversation begins with
+//! Translates conversations into chat-completion messages. Each message is written by itself, so a longer conversation begins with
 //! the bytes of a shorter one.
 
 use convoke_core::{Media, MediaSource, Message, ModelError, Part, Role, ToolCall};

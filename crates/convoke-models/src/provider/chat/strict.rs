@@ -1,4 +1,4 @@
-//! Schemas in OpenAI's strict dialect, which the model cannot but follow.
+//! Translates schemas into OpenAI's strict dialect, which the model cannot but follow.
 //!
 //! The dialect wants every member required and none besides, and knows only some keywords. A schema is rewritten only if
 //! whatever the strict one admits, the original admits too; so a member that may be left out and may not be null, a

@@ -1,4 +1,4 @@
-//! Where a thought came from, and whether it may go back.
+//! Tracks the origin of thoughts, and whether they may go back.
 //!
 //! The signature of a thought is one or more lines, each `chat:FIELD:ORIGIN` with the field it came in and the
 //! fingerprint of the server and model that gave it. The field `reasoning_details` (OpenRouter's) is followed by `:` and

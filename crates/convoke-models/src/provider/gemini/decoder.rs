@@ -1,4 +1,4 @@
-//! A reply out of its frames.
+//! Decodes a reply out of its frames.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! How much a Gemini model thinks: a budget of tokens up to generation 2.5, a level since generation 3.
+//! Thinking settings of Gemini: a budget of tokens up to generation 2.5, a level since generation 3.
 
 use convoke_core::{ModelError, ReasoningEffort};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A reply, line by line.
+//! Decodes a reply, line by line.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Ollama's own chat.
+//! Ollama's own chat API.
 //!
 //! **What it is for.** Translating between our messages and `POST /api/chat`, of which replies come as a JSON object
 //! per line.

@@ -1,4 +1,4 @@
-//! One call for all who ask the same at the same time.
+//! Coalesces identical requests that are made at the same time into one call.
 //!
 //! A flight is a future that looks the reply up or has it made, and notes its pieces. All who wait for it own it together:
 //! whichever of them is awake moves it on, and it is dropped, and the call with it, when the last of them is gone. So no

@@ -1,4 +1,4 @@
-//! Replies kept in memory.
+//! An in-memory reply store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The same answer to the same question.
+//! The response cache.
 
 mod flight;
 mod memory;

@@ -1,4 +1,4 @@
-//! A kept reply as the pieces it could have come in.
+//! Replays a cached reply as deltas.
 
 use convoke_core::{ModelReply, Part, ReplyDelta};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Either language, as one kind of value.
+//! Parses TOML or JSON into one kind of value.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Scripts in files: TOML or JSON, read into the same rules the builder makes.
+//! Reads scripts from TOML or JSON files into the same rules the builder makes.
 
 mod document;
 mod fault;

@@ -1,4 +1,4 @@
-//! One reply of a rule.
+//! Reads one reply of a rule.
 
 use convoke_core::FinishReason;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! One rule of a script.
+//! Reads one rule of a script.
 
 use serde_json::Value;
 
