@@ -6,7 +6,7 @@
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-/// Whether something has this name, even if it is a link that leads nowhere, or cannot be looked at.
+/// Returns whether something has this name, even if it is a link that leads nowhere, or cannot be looked at.
 #[must_use]
 pub fn may_exist(path: &Path) -> bool {
     match path.symlink_metadata() {

@@ -43,14 +43,14 @@ impl Loader {
         self
     }
 
-    /// The command line sets a key: `.flag("--store", "store.path", "runs.db")`.
+    /// Sets a key from the command line: `.flag("--store", "store.path", "runs.db")`.
     #[must_use]
     pub fn flag(mut self, flag: &str, key: &str, text: impl Into<String>) -> Self {
         self.flags.push((flag.to_owned(), key.to_owned(), text.into()));
         self
     }
 
-    /// Where files are looked for.
+    /// Returns where files are looked for.
     #[must_use]
     pub fn locations(&self) -> FileLocations {
         let named = || self.environment.get(CONFIG).map(PathBuf::from);
@@ -98,7 +98,7 @@ impl Loader {
         for (flag, key, text) in &self.flags {
             match Key::of(key) {
                 Some(key) => flags.extend(read::flag(flag, key, text, &mut problems)),
-                None => problems.push(Problem::error(format!("{flag} sets `{key}`, which is no key"))),
+                None => problems.push(Problem::error(format!("{flag} sets `{key}`, which is not a key"))),
             }
         }
         layers.push(flags);

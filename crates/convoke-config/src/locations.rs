@@ -11,7 +11,7 @@ use crate::project::{Project, STORE};
 /// The name of the file that says what tools may do.
 const POLICY: &str = "policy.toml";
 
-/// Where files are looked for, and which are there.
+/// The locations where files are looked for, and which of them exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileLocations {
     /// The user's own file, there or not. `None` if this user has no home.

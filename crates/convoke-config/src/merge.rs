@@ -10,7 +10,7 @@ use crate::schema::path;
 use crate::schema::{KEYS, Key, MergeRule};
 use crate::{Origin, Setting, Value};
 
-/// One after the other; what a later one says goes first.
+/// Merges layers in order; later layers override earlier ones.
 pub(crate) fn merged(layers: Vec<Vec<Setting>>, problems: &mut Problems) -> Vec<Setting> {
     let mut merged: Vec<Setting> = Vec::new();
     // What the user has decided is decided, whatever a folder's file would have.

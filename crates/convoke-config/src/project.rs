@@ -64,7 +64,7 @@ impl Project {
         project(git.or_else(kept).unwrap_or(&working))
     }
 
-    /// The folder that is for this project alone. `None` for a user without a home.
+    /// Returns the folder with the data of this project alone. `None` for a user without a home.
     #[must_use]
     pub fn data_folder(&self) -> Option<PathBuf> {
         let name: String = self
@@ -83,13 +83,13 @@ impl Project {
         Some(self.projects_folder()?.join(format!("{name}-{digits}")))
     }
 
-    /// Where its runs are kept. `None` for a user without a home.
+    /// Returns the file that its runs are kept in. `None` for a user without a home.
     #[must_use]
     pub fn store(&self) -> Option<PathBuf> {
         Some(self.data_folder()?.join(STORE))
     }
 
-    /// Where the folders of all projects are.
+    /// Returns the folder with the data folders of all projects.
     #[must_use]
     pub fn projects_folder(&self) -> Option<PathBuf> {
         Some(self.data.as_ref()?.join("projects"))

@@ -12,14 +12,14 @@ const MILLISECONDS_SINCE_1970: f64 = 1e11;
 /// Nothing is further away than this: times stay within what a clock can show.
 pub const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
-/// How long the server asks to wait, if at all: `retry-after-ms`, or `retry-after` in every form that [`parse_wait`] knows.
+/// Returns how long the server asks to wait, if at all: `retry-after-ms`, or `retry-after` in every form that [`parse_wait`] knows.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let milliseconds = count(headers, "retry-after-ms").map(Duration::from_millis);
     milliseconds.or_else(|| parse_wait(text(headers, "retry-after")?, server_clock(headers, now)))
 }
 
-/// What the server's clock shows, if it says so, and otherwise what ours does.
+/// Returns the server's time by its `date` header, or else ours.
 #[must_use]
 pub fn server_clock(headers: &HeaderMap, now: SystemTime) -> SystemTime {
     text(headers, "date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now)
@@ -33,14 +33,14 @@ pub fn count(headers: &HeaderMap, name: &str) -> Option<u64> {
     text[..end].parse().ok()
 }
 
-/// What a header says, if it is a text.
+/// Returns a header's value, if it is text.
 #[must_use]
 pub fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// How long it is until then: a number of seconds, a span like `6m0s`, a point in time as a number, in RFC 3339 or as
-/// HTTP writes dates. What is past is no time at all.
+/// Parses a wait or a point in time into the duration from now: a number of seconds, a span like `6m0s`, a point in time as a number, in RFC 3339 or as
+/// HTTP writes dates. A point in the past gives zero.
 #[must_use]
 pub fn parse_wait(text: &str, now: SystemTime) -> Option<Duration> {
     any_form(text, now).map(|wait| wait.min(LONGEST_WAIT))

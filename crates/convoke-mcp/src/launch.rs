@@ -66,7 +66,7 @@ pub trait Terminator: Send + Sync {
 }
 
 impl LaunchedServer {
-    /// One with these pipes, and this way to its end.
+    /// Creates one with these pipes, and this way to end it.
     pub fn new(
         stdin: impl AsyncWrite + Send + Sync + Unpin + 'static,
         stdout: impl AsyncRead + Send + Sync + Unpin + 'static,

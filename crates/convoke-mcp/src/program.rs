@@ -93,7 +93,7 @@ impl ServerConfig {
         found.into_iter().collect()
     }
 
-    /// Whether its program, a script, a module or the folder it was told to work in lies in the workspace: then agents have a say
+    /// Returns whether its program, a script, a module or the folder it was told to work in lies in the workspace: then agents have a say
     /// in what it does. Variables are looked up with `look`.
     #[must_use]
     pub fn is_started_from(&self, workspace: &Path, look: &dyn Fn(&str) -> Option<String>) -> bool {

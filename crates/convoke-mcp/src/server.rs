@@ -32,7 +32,7 @@ const PAUSES: Backoff = Backoff::doubling(Duration::from_millis(200), Duration::
 /// How many files are named of those that changed.
 const NAMED: usize = 8;
 
-/// How a server is.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerStatus {

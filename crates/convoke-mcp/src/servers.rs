@@ -25,13 +25,13 @@ pub struct McpServers {
     servers: Vec<Arc<Server>>,
 }
 
-/// How one server is.
+/// A report on one server.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerReport {
     /// Its name.
     pub name: String,
-    /// How it is.
+    /// Its status.
     pub status: ServerStatus,
     /// How many tools it offers.
     pub tools: usize,
@@ -47,7 +47,7 @@ pub struct McpServersBuilder {
 }
 
 impl McpServersBuilder {
-    /// One more server.
+    /// Adds a server.
     pub fn server(mut self, config: ServerConfig) -> Self {
         self.configs.push(config);
         self
@@ -59,7 +59,7 @@ impl McpServersBuilder {
         self
     }
 
-    /// Where variables are looked up; this process's environment unless said otherwise.
+    /// Sets where variables are looked up; the default is this process's environment.
     pub fn variables(mut self, look: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(look);
         self
@@ -72,7 +72,7 @@ impl McpServersBuilder {
         self
     }
 
-    /// What starts servers that run in a [sandbox](ServerConfig::sandbox).
+    /// Sets what starts servers that run in a [sandbox](ServerConfig::sandbox).
     pub fn sandbox(mut self, launcher: Arc<dyn Launcher>) -> Self {
         self.sandbox = Some(launcher);
         self
@@ -123,7 +123,7 @@ impl McpServers {
         McpServersBuilder { configs: Vec::new(), variables, roots: Vec::new(), sandbox: None }
     }
 
-    /// How they are, in their order.
+    /// Returns a report on each server, in their order.
     #[must_use]
     pub fn reports(&self) -> Vec<ServerReport> {
         let report = |server: &Arc<Server>| ServerReport {
@@ -134,7 +134,7 @@ impl McpServers {
         self.servers.iter().map(report).collect()
     }
 
-    /// What a user should know: which servers are not there, and which tools their configuration names in vain.
+    /// Returns warnings for the user: which servers are not there, and which tools their configuration names in vain.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -186,7 +186,7 @@ impl McpServers {
         self.exposed(taken).into_iter().map(|(info, _)| info).collect()
     }
 
-    /// One tool by the names its server has for it and for itself.
+    /// Returns one tool by its server's name and its own.
     ///
     /// # Errors
     /// If there is no such server, it is not there, or it does not offer the tool.
@@ -197,7 +197,7 @@ impl McpServers {
         found.map(|(_, tool)| tool).ok_or_else(|| self.no_such_tool(server, tool))
     }
 
-    /// What a server has to read.
+    /// Lists the resources of a server.
     ///
     /// # Errors
     /// If there is no such server, or it is not there, or it refuses.
@@ -205,7 +205,7 @@ impl McpServers {
         self.find(server)?.resources().await
     }
 
-    /// What is in a resource, as text.
+    /// Reads a resource, as text.
     ///
     /// # Errors
     /// If there is no such server, or it is not there, or it refuses.
@@ -213,7 +213,7 @@ impl McpServers {
         self.find(server)?.read_resource(uri).await
     }
 
-    /// What a server suggests to say.
+    /// Lists the prompts of a server.
     ///
     /// # Errors
     /// If there is no such server, or it is not there, or it refuses.

@@ -336,7 +336,7 @@ async fn a_miss_names_the_closest_exchange_and_the_first_difference() {
     request.method = Method::POST;
     request.body = "no JSON".into();
     let message = miss(&cassette, request).await;
-    assert!(message.contains("in its body: recorded JSON, asked text that is no JSON"), "{message}");
+    assert!(message.contains("in its body: recorded JSON, asked text that is not JSON"), "{message}");
 }
 
 #[tokio::test]
@@ -477,7 +477,7 @@ fn files_that_are_no_cassettes_are_refused_with_the_place_of_the_fault() {
             "unknown field `more`, expected `cassette` or `exchanges` at line 3",
         ),
         (&with(r#"{"status": 200, "text": "a", "json": null}"#), "exchange 1: a reply has one body"),
-        (&with(r#"{"status": 20}"#), "exchange 1: 20 is no status"),
+        (&with(r#"{"status": 20}"#), "exchange 1: invalid status 20"),
         (&with(r#"{"status": 200, "events": [{"event": "x"}]}"#), "exchange 1: an event says one thing"),
         (&with(r#"{"status": 200, "hex": "0g"}"#), "exchange 1: `hex` must be pairs of digits"),
         (&with(r#"{"status": 200, "ending": "sudden"}"#), "unknown variant `sudden`"),

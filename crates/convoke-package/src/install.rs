@@ -16,7 +16,7 @@ use crate::trust::{TrustStore, Verification};
 /// file of a package is hidden, so that none can stand in its place.
 pub(crate) const CONCERN: &str = ".concern";
 
-/// How a package is installed.
+/// Options of installing a package.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct InstallOptions {
@@ -31,7 +31,7 @@ pub struct InstallOptions {
     pub dry_run: bool,
 }
 
-/// What was installed, or would have been.
+/// A package that was installed, or would have been.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstalledPackage {

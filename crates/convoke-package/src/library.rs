@@ -56,7 +56,7 @@ pub fn versions(
 }
 
 impl InstalledVersion {
-    /// What is to be said against it, if nobody vouched for it when it was installed.
+    /// Returns the concern that was noted on installing, if nobody vouched for it.
     #[must_use]
     pub fn concern(&self) -> Option<String> {
         fs::read_to_string(self.path.join(CONCERN)).ok()

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::archive_path;
 use crate::error::PackageError;
 
-/// What a package says about itself: `manifest.json`.
+/// The manifest of a package: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Manifest {
@@ -48,7 +48,7 @@ pub struct Manifest {
     pub created_at: Option<String>,
 }
 
-/// Who made a package.
+/// The author of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Author {
     /// Their name.
@@ -93,7 +93,7 @@ pub struct OutputInfo {
     pub description: String,
 }
 
-/// What a workflow needs.
+/// The requirements of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Requires {
     /// Profiles of models.

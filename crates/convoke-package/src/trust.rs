@@ -16,7 +16,7 @@ pub struct TrustStore {
     keys: Vec<(String, PublicKey)>,
 }
 
-/// What is known of a package's signature.
+/// The result of verifying a package's signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verification {
     /// It was made with a trusted key, over exactly these bytes.
@@ -41,7 +41,7 @@ pub enum Verification {
 }
 
 impl Verification {
-    /// Whether a trusted key vouches for the package.
+    /// Returns whether a trusted key vouches for the package.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         matches!(self, Self::Verified { .. })

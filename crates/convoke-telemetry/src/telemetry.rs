@@ -103,13 +103,13 @@ impl Telemetry {
         Self { working: None, shutdown_timeout: Duration::ZERO }
     }
 
-    /// Whether anything is sent.
+    /// Returns whether anything is sent.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.working.is_some()
     }
 
-    /// Has the runtime's runs watched. If nothing is sent, nobody is told anything.
+    /// Observes the runs of a runtime. If nothing is sent, no observer is added.
     pub fn watch(&self, runtime: RuntimeBuilder) -> RuntimeBuilder {
         match self.observer() {
             Some(observer) => runtime.observer(observer),
@@ -137,13 +137,13 @@ impl Telemetry {
         self.working.as_ref()?.span_of(run)
     }
 
-    /// Where to count more: agentcore's [counter](crate::agentcore_events::Counter), for instance.
+    /// Returns the meter, for metrics of your own: agentcore's [counter](crate::agentcore_events::Counter), for instance.
     #[must_use]
     pub fn meter(&self) -> Option<Meter> {
         Some(self.working.as_ref()?.target().metrics.as_ref()?.meter())
     }
 
-    /// What was delivered so far, and what was not.
+    /// Returns how many spans were delivered and dropped so far.
     #[must_use]
     pub fn delivery(&self) -> Delivery {
         self.working.as_ref().map(|tracer| tracer.target().counts.so_far()).unwrap_or_default()

@@ -27,7 +27,7 @@ pub struct TraceParent {
 /// Text that is no `traceparent`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no traceparent; it must be like `00-<32 hex digits>-<16 hex digits>-01`, and not all zeros"
+    "invalid traceparent `{0}`: it must be like `00-<32 hex digits>-<16 hex digits>-01`, and not all zeros"
 )]
 pub struct InvalidTraceParent(String);
 
@@ -48,20 +48,20 @@ impl TraceParent {
         })
     }
 
-    /// With what goes along as `tracestate`.
+    /// Adds the `tracestate` that goes along.
     #[must_use]
     pub fn with_state(mut self, state: impl Into<String>) -> Self {
         self.state = state.into();
         self
     }
 
-    /// What goes along as `tracestate`; may be empty.
+    /// Returns the `tracestate` that goes along; may be empty.
     #[must_use]
     pub fn state(&self) -> &str {
         &self.state
     }
 
-    /// Whether the caller sends its trace.
+    /// Returns whether the caller sends its trace.
     #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.sampled

@@ -8,7 +8,7 @@ use std::ops::Range;
 use annotate_snippets::renderer::{DecorStyle, Renderer};
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Snippet};
 
-/// What a text is made for.
+/// The style of rendered diagnostics: colours and width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Whether to use colours.
@@ -37,7 +37,7 @@ impl Style {
     }
 }
 
-/// How bad something is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The file cannot be used.
@@ -47,7 +47,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// How it is shown.
+    /// Returns the level it is shown with.
     #[must_use]
     pub fn level(self) -> Level<'static> {
         match self {
@@ -57,7 +57,7 @@ impl Severity {
     }
 }
 
-/// A part of a text.
+/// A span of a source text.
 #[derive(Debug, Clone)]
 pub struct SourceSpan<'a> {
     /// The name of the file.
@@ -77,7 +77,7 @@ pub struct Advice<'a> {
     pub replacement: Option<&'a str>,
 }
 
-/// One thing that is wrong with a text, in one place.
+/// One problem with a text, in one place.
 #[derive(Debug, Clone)]
 pub struct Diagnostic<'a> {
     /// How bad it is.

@@ -3,7 +3,7 @@
 //! A terminal takes some for commands, some turn the direction of writing, and some are there and cannot be seen. Whatever shows a
 //! text or takes a name from somebody else asks here.
 
-/// Whether a letter controls a terminal, turns the direction of writing, or is there and cannot be seen. Line breaks and tabs are
+/// Returns whether a letter controls a terminal, turns the direction of writing, or is there and cannot be seen. Line breaks and tabs are
 /// among them; what joins other letters (as in 👩\u{200d}🔬) is not, because it is seen in those.
 #[must_use]
 pub fn is_invisible(letter: char) -> bool {

@@ -9,13 +9,13 @@ use std::fmt;
 
 use crate::secret_fragments::without_fragments;
 
-/// What stands where a secret stood.
+/// The mark that replaces a secret.
 pub const HIDDEN: &str = "(hidden)";
 
 /// The length from which on a text is taken for a secret. Hiding a shorter one would take half of what is shown with it.
 const SHORTEST: usize = 4;
 
-/// Texts that must not be shown.
+/// A set of secrets to redact.
 ///
 /// ```
 /// use convoke_text::redaction::Secrets;
@@ -40,7 +40,7 @@ impl Secrets {
         }
     }
 
-    /// Whether one of them is in the text.
+    /// Returns whether one of them is in the text.
     #[must_use]
     pub fn are_in(&self, text: &str) -> bool {
         self.texts.iter().any(|secret| text.contains(secret))

@@ -87,7 +87,7 @@ fn profiles(section: &Table, all: &Table, draft: &mut Draft) {
     for (profile, said) in section {
         let name = format!("profiles.{profile}");
         let Some(said) = said.as_table() else {
-            draft.note(&name, "is no table");
+            draft.note(&name, "is not a table");
             continue;
         };
         let ours = ["profiles", profile.as_str()];
@@ -149,7 +149,7 @@ fn servers(section: &Table, all: &Table, draft: &mut Draft) {
         }
         for (server, said) in servers {
             let Some(said) = said.as_table() else {
-                draft.note(&format!("mcp.servers.{server}"), "is no table");
+                draft.note(&format!("mcp.servers.{server}"), "is not a table");
                 continue;
             };
             let ours = ["mcp", "servers", server.as_str()];

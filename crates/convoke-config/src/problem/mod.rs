@@ -34,7 +34,7 @@ pub struct Help {
     pub replacement: Option<String>,
 }
 
-/// One thing that is wrong, or odd.
+/// A problem: something that is wrong, or odd.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// How bad it is.
@@ -120,19 +120,19 @@ impl Problems {
         self.all.iter()
     }
 
-    /// How many make the configuration unusable.
+    /// Returns how many problems make the configuration unusable.
     #[must_use]
     pub fn errors(&self) -> usize {
         self.all.iter().filter(|problem| problem.severity == Severity::Error).count()
     }
 
-    /// Whether there is nothing to say.
+    /// Returns whether there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// For people: each with the lines it is about.
+    /// Renders the problems for people, each with the lines it is about.
     #[must_use]
     pub fn render(&self, style: Style) -> String {
         style.render(self.iter().map(|problem| problem.diagnostic().report()))

@@ -47,7 +47,7 @@ pub(crate) fn file(
             told.push(span.start);
             let place = SourceLocation { source: Arc::clone(&source), span: within(span, &text) };
             problems
-                .push(Problem::error(format!("this is no TOML: {}", fault.message().trim())).at(Some(place)));
+                .push(Problem::error(format!("not valid TOML: {}", fault.message().trim())).at(Some(place)));
         }
         return Vec::new();
     }
@@ -91,12 +91,12 @@ fn text(path: &Path) -> Result<String, String> {
         false => error.to_string(),
     };
     if !path.metadata().map_err(unfollowed)?.is_file() {
-        return Err("it is no regular file; put one in its place".to_owned());
+        return Err("it is not a regular file; put one in its place".to_owned());
     }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if read as u64 > LARGEST {
-        return Err("it is larger than 1 MiB, which is no configuration".to_owned());
+        return Err("it is larger than 1 MiB, the most that is read".to_owned());
     }
     Ok(text)
 }

@@ -115,7 +115,7 @@ fn headers(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<SpannedProblem>>
             found.push(SpannedProblem { span, problem: ValueProblem::new(message), advice: None });
         };
         if name.get_ref().parse::<HeaderName>().is_err() {
-            blame(name.span(), "this is no name for a header");
+            blame(name.span(), "not a valid header name");
         }
         match value.get_ref().as_str() {
             None => blame(value.span(), "a header's value is a text between quotes"),
@@ -139,7 +139,7 @@ fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<SpannedProblem
             found.push(SpannedProblem { span, problem: ValueProblem::new(message), advice: None });
         };
         if name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
-            blame(name.span(), "this is no name for a variable");
+            blame(name.span(), "not a valid variable name");
         }
         match value.get_ref().as_str() {
             None => blame(value.span(), "a variable's value is a text between quotes"),

@@ -15,11 +15,11 @@ pub struct Key {
     pub default: &'static str,
     /// What it means, in a line.
     pub about: &'static str,
-    /// What becomes of it when several layers set it.
+    /// How layers that set it are merged.
     pub merge: MergeRule,
 }
 
-/// What becomes of a key that several layers set.
+/// The rule by which layers that set the same key are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeRule {
     /// The last one holds.
@@ -34,7 +34,7 @@ pub enum MergeRule {
     UserOnly,
     /// Only the user can set it to `true`.
     EnableByUserOnly,
-    /// The environment says what holds if no file does.
+    /// A file overrides the environment variable.
     FileOverridesEnv,
 }
 
@@ -45,7 +45,7 @@ impl Key {
         self.path.split('.').next().unwrap_or(self.path)
     }
 
-    /// Whether it has a name of the user's in it.
+    /// Returns whether it has a name of the user's in it.
     #[must_use]
     pub fn is_named(&self) -> bool {
         self.path.contains('*')

@@ -1,6 +1,6 @@
 //! The kinds of values that keys take.
 
-/// What the values of a key are.
+/// The kind of a key's values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum ValueKind {
@@ -53,7 +53,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// What to write, in words.
+    /// Returns what to write, in words.
     #[must_use]
     pub fn expected(self) -> String {
         match self {
@@ -79,7 +79,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether its values may be shown: headers may carry keys.
+    /// Returns whether its values may be shown: headers may carry keys.
     #[must_use]
     pub fn is_secret(self) -> bool {
         matches!(self, Self::Headers | Self::Variables)

@@ -3,7 +3,7 @@
 use crate::schema::path;
 use crate::{Setting, Value};
 
-/// How models in the process are run; `None` leaves it at the usual.
+/// Settings of models in the process; `None` is the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Local {

@@ -10,7 +10,7 @@ use super::names;
 use crate::schema::path;
 use crate::{Setting, Value};
 
-/// A kind of model by a name of the user's own.
+/// A profile: a model and its parameters under a name of the user's own.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Profile {

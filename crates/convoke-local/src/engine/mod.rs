@@ -98,19 +98,19 @@ impl LocalModel {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// What it is doing, and has done.
+    /// Returns what it is doing, and has done.
     #[must_use]
     pub fn status(&self) -> LocalStatus {
         self.shared.board.now()
     }
 
-    /// Tells whenever the status changes.
+    /// Returns a receiver of status changes.
     #[must_use]
     pub fn status_changes(&self) -> watch::Receiver<LocalStatus> {
         self.shared.board.changes()
     }
 
-    /// How many tokens a conversation may have, prompt and answer together.
+    /// Returns how many tokens a conversation may have, prompt and answer together.
     #[must_use]
     pub fn context_tokens(&self) -> u32 {
         self.shared.loaded.context_tokens

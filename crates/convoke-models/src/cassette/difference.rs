@@ -130,8 +130,8 @@ fn kind(content: &RequestBody) -> &'static str {
     match content {
         RequestBody::Empty => "nothing",
         RequestBody::Json(_) => "JSON",
-        RequestBody::Text(_) => "text that is no JSON",
-        RequestBody::Bytes(_) => "bytes that are no text",
+        RequestBody::Text(_) => "text that is not JSON",
+        RequestBody::Bytes(_) => "bytes that are not text",
     }
 }
 

@@ -142,12 +142,12 @@ fn exchange(stored: StoredExchange) -> Result<Exchange, String> {
 }
 
 fn request(stored: StoredRequest) -> Result<RecordedRequest, String> {
-    let wrong = || format!("`{}` is no address", stored.url);
+    let wrong = || format!("invalid address `{}`", stored.url);
     let uri: Uri = stored.url.parse().map_err(|_| wrong())?;
     let path = uri.path_and_query().ok_or_else(wrong)?.to_string();
     let place = stored.url.strip_suffix(&path).unwrap_or(&stored.url).to_owned();
     let method = Method::from_bytes(stored.method.as_bytes());
-    let method = method.map_err(|_| format!("`{}` is no method", stored.method))?;
+    let method = method.map_err(|_| format!("invalid method `{}`", stored.method))?;
     let body = match (stored.json, stored.text, stored.hex) {
         (None, None, None) => RequestBody::Empty,
         (Some(json), None, None) => RequestBody::Json(json),
@@ -160,11 +160,11 @@ fn request(stored: StoredRequest) -> Result<RecordedRequest, String> {
 
 fn reply(stored: StoredReply) -> Result<RecordedReply, String> {
     let status =
-        StatusCode::from_u16(stored.status).map_err(|_| format!("{} is no status", stored.status))?;
+        StatusCode::from_u16(stored.status).map_err(|_| format!("invalid status {}", stored.status))?;
     let mut headers = HeaderMap::new();
     for (name, value) in stored.headers {
         let parsed = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value));
-        let (Ok(name), Ok(value)) = parsed else { return Err(format!("`{name}` is no header")) };
+        let (Ok(name), Ok(value)) = parsed else { return Err(format!("invalid header `{name}`")) };
         headers.insert(name, value);
     }
     let body = match (stored.events, stored.lines, stored.json, stored.text, stored.hex) {

@@ -15,7 +15,7 @@ use crate::http::{HttpReply, HttpRequest, Transport, TransportError, TransportFa
 /// The environment variable that lets [`Cassette::auto`] record.
 const RECORD: &str = "CONVOKE_RECORD";
 
-/// What happens to a request that is not recorded.
+/// The policy for requests that are not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnUnrecorded {
     /// It is sent, and its exchange added to the cassette.

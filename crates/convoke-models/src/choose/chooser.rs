@@ -39,7 +39,7 @@ pub struct ModelChoice {
     pub findings: Vec<LookupStep>,
 }
 
-/// One thing that was looked at.
+/// One step of the search for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupStep {
     /// Where.
@@ -48,7 +48,7 @@ pub struct LookupStep {
     pub found: LookupResult,
 }
 
-/// What was found in one place.
+/// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookupResult {
     /// A model is named there.
@@ -69,7 +69,7 @@ pub enum LookupResult {
 }
 
 impl LookupResult {
-    /// Whether it decides.
+    /// Returns whether it decides.
     #[must_use]
     pub const fn decides(&self) -> bool {
         !matches!(self, Self::Nothing(_))
@@ -105,7 +105,7 @@ impl Chooser {
         }
     }
 
-    /// Somebody asks for this model, by a flag.
+    /// Sets the model that the user asks for, by a flag.
     #[must_use]
     pub fn asked(mut self, model: Option<String>) -> Self {
         self.asked = model;
@@ -126,7 +126,7 @@ impl Chooser {
         self
     }
 
-    /// Where an Ollama would be.
+    /// Sets where an Ollama would be.
     #[must_use]
     pub fn ollama(mut self, base_url: impl Into<String>) -> Self {
         self.ollama = Some(base_url.into());

@@ -32,7 +32,7 @@ pub struct Credentials {
     keys: BTreeMap<String, ApiKey>,
 }
 
-/// Where a key was found.
+/// The source of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
     /// In this environment variable.
@@ -138,7 +138,7 @@ impl Credentials {
         (read != Some(real)).then_some(file)
     }
 
-    /// Where a user's credentials file belongs.
+    /// Returns where a user's credentials file belongs.
     #[must_use]
     pub fn home(environment: &Environment) -> Option<PathBuf> {
         Some(environment.configuration_folder()?.join(FILE))

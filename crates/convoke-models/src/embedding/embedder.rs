@@ -68,7 +68,7 @@ impl ProviderEmbedder {
         })
     }
 
-    /// Has the provider shorten the vectors to so many numbers, for models that can. They cannot be compared with others
+    /// Asks the provider to shorten the vectors to so many numbers, for models that can. They cannot be compared with others
     /// of the same model, so the name says it.
     #[must_use]
     pub fn shortened_to(mut self, dimensions: usize) -> Self {

@@ -46,7 +46,7 @@ use state::{AdmissionDecision, AdmittedRequest, State, WaitingRequest};
 
 use crate::http::ApiKey;
 
-/// Lets requests to one provider with one key pass at the pace the provider allows, first come, first served.
+/// A rate limiter that admits requests to one provider with one key at the pace the provider allows, first come, first served.
 ///
 /// ```
 /// use std::time::Duration;
@@ -107,13 +107,13 @@ impl Gate {
         }
     }
 
-    /// How many requests are under way.
+    /// Returns how many requests are under way.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.shared.state().under_way()
     }
 
-    /// How many wait for their turn.
+    /// Returns how many requests wait for their turn.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.shared.state().queue.len()
@@ -166,7 +166,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Tells the gate what the provider said.
+    /// Records the provider's response, whose headers may tell rate limits.
     pub fn record_response(&mut self, status: StatusCode, headers: &HeaderMap) {
         let info = RateLimitInfo::read(status, headers, SystemTime::now());
         let mut state = self.shared.state();
@@ -179,7 +179,7 @@ impl Admission {
 }
 
 impl Admission {
-    /// Tells the gate that the provider refused and wants this wait, where it says so in words only and not in the
+    /// Records that the provider refused and wants this wait, where it says so in words only and not in the
     /// headers that [`record_response`](Self::record_response) reads.
     pub fn record_retry_after(&mut self, wait: Duration) {
         let mut state = self.shared.state();

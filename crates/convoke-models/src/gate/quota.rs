@@ -45,7 +45,7 @@ impl Quota {
         }
     }
 
-    /// What the reply to the request at this total says. Replies overtake each other: only what was said to a later
+    /// Takes what the reply to the request at this total says. Replies overtake each other: only what was said to a later
     /// request than before is new.
     pub(super) fn update(&mut self, reading: &QuotaReading, total: AdmittedTotal, now: Instant) {
         if total.requests > self.counted.requests {

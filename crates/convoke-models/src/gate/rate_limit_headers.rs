@@ -79,7 +79,7 @@ const HEADERS: [(Unit, [&str; 3]); 10] = [
     (Unit::Requests, ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"]),
 ];
 
-/// What one reply says.
+/// The rate limits that one reply tells.
 #[derive(Debug, PartialEq)]
 pub(super) struct RateLimitInfo {
     pub(super) outcome: RateLimitOutcome,
@@ -98,7 +98,7 @@ pub(super) enum RateLimitOutcome {
     Neither,
 }
 
-/// What one reply says about one quota. One that does not say when it is full again is of no use, and is left out.
+/// What one reply tells about one quota. One that does not say when it is full again is of no use, and is left out.
 #[derive(Debug, PartialEq)]
 pub(super) struct QuotaReading {
     /// Which of [`HEADERS`] it is.

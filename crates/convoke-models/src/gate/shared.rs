@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 use super::Gate;
 use crate::http::ApiKey;
 
-/// Where, and the fingerprint of the key.
+/// The address, and the fingerprint of the key.
 type GateKey = (String, Option<[u8; 32]>);
 
 /// Gates that somebody holds. The rate limits of a key are the process's, so this is too.

@@ -22,7 +22,7 @@ const LEAST_WIDTH: f64 = 2.0;
 /// How long the gate is closed after a refusal without a word on how long; twice as long after each further one.
 const CLOSURES: Backoff = Backoff::doubling(Duration::from_secs(1), Duration::from_secs(30));
 
-/// What had been let through when a request was, itself included.
+/// The total of requests and tokens admitted when a request was, itself included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct AdmittedTotal {
     pub(super) requests: u64,
@@ -47,7 +47,7 @@ pub(super) struct AdmittedRequest {
     pub(super) has_waited: bool,
 }
 
-/// Whether one who asks may pass.
+/// The decision about a waiting request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AdmissionDecision {
     Admit(AdmittedRequest),
@@ -172,7 +172,7 @@ impl State {
         self.under_way -= 1;
     }
 
-    /// What was said to this request.
+    /// Records the rate limits in the reply to this request.
     pub(super) fn record_response(&mut self, request: AdmittedRequest, info: &RateLimitInfo, now: Instant) {
         for reading in &info.readings {
             match &mut self.quotas[reading.quota] {

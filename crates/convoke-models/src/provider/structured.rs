@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue};
 
 use super::{Provider, ProviderSettings};
 
-/// How a server is asked for an answer of a given shape.
+/// The way in which a server is asked for an answer of a given shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StructuredOutput {

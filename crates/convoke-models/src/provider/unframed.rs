@@ -70,7 +70,7 @@ impl Unframed {
         let kind = if self.kind.is_empty() { "without a type" } else { &self.kind };
         let excerpt = excerpt(text.trim(), SHOWN);
         let what = if excerpt.is_empty() { "nothing" } else { &excerpt };
-        let message = format!("what came is no reply of a model ({kind}): {what}; check base_url");
+        let message = format!("not a model's reply ({kind}): {what}; check base_url");
         ModelError::new(ModelErrorKind::Malformed, message)
     }
 }

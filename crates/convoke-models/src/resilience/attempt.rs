@@ -15,7 +15,7 @@ pub(super) struct Attempt<'a> {
     exhausted: bool,
 }
 
-/// What comes of an attempt.
+/// An event of an attempt.
 pub(super) enum AttemptEvent {
     /// A piece of the reply.
     Piece(ReplyDelta),
@@ -25,7 +25,7 @@ pub(super) enum AttemptEvent {
     Failed(AttemptFailure),
 }
 
-/// A bad end.
+/// The failure of an attempt.
 pub(super) struct AttemptFailure {
     pub(super) error: ModelError,
     /// How the model itself put it, if not as an error: whoever makes nothing of the failure passes this on instead.

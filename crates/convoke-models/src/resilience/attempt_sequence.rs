@@ -8,7 +8,7 @@ use futures_util::stream;
 use super::attempt::{Attempt, AttemptEvent, AttemptFailure};
 use super::tally::Tally;
 
-/// Who is asked, and what follows a failure.
+/// Decides which model is asked, and what follows a failure.
 pub(super) trait AttemptPlan<'a>: Send {
     /// The first attempt.
     fn first(&mut self) -> NextAttempt<'a>;

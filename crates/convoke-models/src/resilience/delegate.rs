@@ -1,6 +1,6 @@
 //! Delegates the description of a wrapper to the model it wraps.
 
-/// What a wrapper around one `model` tells of itself: all that the model tells. It stands inside `impl Model`, and
+/// Delegates the description of a wrapper to its `model`. It stands inside `impl Model`, and
 /// leaves nothing but the replies to write.
 macro_rules! delegate_to_model {
     () => {

@@ -100,7 +100,7 @@ impl Fallback {
         self
     }
 
-    /// Whether another model may succeed where this error came from.
+    /// Returns whether another model may succeed where this error came from.
     ///
     /// Not if the request is wrong, unless the provider says that it is too large or that there is no such model; not if
     /// the provider refused the content: who asks elsewhere what was refused here should have meant to. A conversation
@@ -191,7 +191,7 @@ impl fmt::Debug for Fallback {
     }
 }
 
-/// One model after the other.
+/// Asks one model after the other.
 struct FallbackPlan<'a> {
     fallback: &'a Fallback,
     /// Positions of the models, as they are to be asked. Never empty: there is a first model.

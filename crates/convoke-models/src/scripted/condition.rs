@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const ANY: &str = "any request";
 
-/// What requests a rule answers.
+/// A condition on requests: which of them a rule answers.
 ///
 /// Texts are compared as they are, upper and lower case included. What tools gave back is not a message's text: the
 /// matchers with `tool_result` in their name look at it.
@@ -162,7 +162,7 @@ impl Match {
         Self::new(description, move |asked| self.holds(asked) && other.holds(asked))
     }
 
-    /// At least one holds.
+    /// Matches if at least one holds.
     pub fn or(self, other: Self) -> Self {
         let description = format!("({} or {})", self.description, other.description);
         Self::new(description, move |asked| self.holds(asked) || other.holds(asked))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use convoke_text::duration::DurationError;
 
-/// Why a script cannot be used.
+/// Errors of scripts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -118,7 +118,7 @@ pub enum ScriptError {
     },
 }
 
-/// Where in a script something is. Rules and replies count from 1.
+/// A location in a script. Rules and replies count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ScriptLocation {

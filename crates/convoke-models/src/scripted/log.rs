@@ -33,7 +33,7 @@ impl RequestLog {
         Self { retention, entries: Mutex::default() }
     }
 
-    /// Notes a call and says the how-many-eth it is, counted from 1. A key may be made of that number.
+    /// Notes a call and returns its number, counted from 1. A key may be made of that number.
     pub(super) fn note(
         &self,
         request: &Arc<ModelRequest>,

@@ -104,7 +104,7 @@ impl ScriptedModel {
         builder.finish()
     }
 
-    /// How many calls there have been, failed and abandoned ones included.
+    /// Returns how many calls there have been, failed and abandoned ones included.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.script.log.calls()

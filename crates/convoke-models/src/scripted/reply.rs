@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::{Chunks, fit};
 
-/// What the model answers, and how: text, tool calls, reasoning; in what pieces, how slowly, and whether it breaks.
+/// A scripted reply: text, tool calls, reasoning; in what pieces, how slowly, and whether it breaks.
 ///
 /// A text is a reply, and so is a [`ModelError`]: wherever a reply is expected, `"sunny"` will do.
 ///
@@ -105,7 +105,7 @@ impl Reply {
         Self { computed: Some(computed), ..Self::default() }
     }
 
-    /// Whatever fits: a value of the shape that is asked for, or some text if none is. What is set on it afterwards takes
+    /// Creates a reply that fits the request: a value of the shape that is asked for, or some text if none is. What is set on it afterwards takes
     /// precedence.
     ///
     /// ```

@@ -19,7 +19,7 @@ use crate::manifest::{Author, Manifest};
 use crate::package::Package;
 use gather::PackContents;
 
-/// What a package is made with. What is given here goes before what the folder says.
+/// Options of packing. They take precedence over what the folder says.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PackOptions {
@@ -41,7 +41,7 @@ pub struct PackOptions {
 }
 
 impl PackOptions {
-    /// With a signature.
+    /// Signs the package with this key.
     #[must_use]
     pub fn key(mut self, key: SigningKey) -> Self {
         self.key = Some(key);
@@ -59,7 +59,7 @@ pub struct PackResult {
     pub excluded: Vec<ExcludedFile>,
 }
 
-/// What is in a folder and not in its package.
+/// A file of a folder that is not in its package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExcludedFile {

@@ -28,7 +28,7 @@ pub struct Handlers {
 }
 
 impl Handlers {
-    /// With room for so many events to wait; 0 means 1,024.
+    /// Creates a sink whose queue holds this many events; 0 means 1,024.
     #[must_use]
     pub fn new(queue: usize) -> Self {
         let (sender, receiver) = sync_channel(if queue == 0 { DEFAULT_QUEUE } else { queue });
@@ -43,7 +43,7 @@ impl Handlers {
         }
     }
 
-    /// Has a function called with every event of its type that comes from now on.
+    /// Registers a handler for every event of its type that comes from now on.
     pub fn on<E: Notice>(&self, handler: impl Fn(&E) + Send + Sync + 'static) {
         let handler: Handler = Arc::new(move |notice: &dyn Notice| {
             if let Some(event) = (notice as &dyn Any).downcast_ref::<E>() {
@@ -53,7 +53,7 @@ impl Handlers {
         locked(&self.handlers).push((TypeId::of::<E>(), handler));
     }
 
-    /// How many events were dropped.
+    /// Returns how many events were dropped.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }

@@ -49,7 +49,7 @@ pub use logger::Logger;
 pub use tee::Tee;
 pub use view::AgentcoreEventView;
 
-/// How much an event matters. There are no levels in between.
+/// The level of an event. There are no levels in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// For whoever looks for a mistake.
@@ -96,7 +96,7 @@ pub trait Notice: Any + Send + Sync {
     }
 }
 
-/// Somebody who is told of events. Told in the middle of a run: a slow one holds it up.
+/// A receiver of events. It is called in the middle of a run: a slow one holds it up.
 pub trait Sink: Send + Sync {
     /// Takes notice.
     fn fire(&self, notice: &Arc<dyn Notice>);

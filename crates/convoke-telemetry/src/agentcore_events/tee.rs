@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::{Notice, Sink};
 
-/// Tells several sinks, in this order. None is fine too.
+/// Forwards events to several sinks, in this order. None is fine too.
 #[derive(Clone, Default)]
 pub struct Tee(Vec<Arc<dyn Sink>>);
 
 impl Tee {
-    /// Tells these.
+    /// Creates a sink that forwards to these.
     #[must_use]
     pub fn new(sinks: impl IntoIterator<Item = Arc<dyn Sink>>) -> Self {
         Self(sinks.into_iter().collect())

@@ -20,7 +20,7 @@ pub struct AgentcoreEventView<S> {
 }
 
 impl<S: Sink> AgentcoreEventView<S> {
-    /// Tells this sink.
+    /// Creates an observer that feeds this sink.
     pub fn new(sink: S) -> Self {
         Self { sink, runs: Mutex::default() }
     }

@@ -66,7 +66,7 @@ impl Observer for RunLog {
                 line!(warn, event, error = without_quotes(error), "going on without a failed step");
             }
             EventKind::MessageRestarted { model, reason, .. } => {
-                line!(warn, event, model, reason, "a reply begins anew");
+                line!(warn, event, model, reason, "reply restarted");
             }
             EventKind::ToolCallRejected { id, .. } => line!(info, event, call = id, "tool call rejected"),
             EventKind::ToolCallExecuting { id } => line!(debug, event, call = id, "tool called"),
@@ -78,7 +78,7 @@ impl Observer for RunLog {
                 line!(info, event, question = %id, "a person answered");
             }
             EventKind::RouteSelected { route } => line!(debug, event, route, "route selected"),
-            EventKind::LoopIteration { iteration } => line!(debug, event, iteration, "loop goes round"),
+            EventKind::LoopIteration { iteration } => line!(debug, event, iteration, "loop iteration"),
             EventKind::RetryScheduled { attempt, delay } => {
                 line!(warn, event, attempt, ?delay, "trying again");
             }
@@ -100,7 +100,7 @@ impl Observer for RunLog {
                     _ => line!(debug, event, call = id, "model call dropped"),
                 }
             }
-            EventKind::Custom { name, .. } => line!(debug, event, name, "told"),
+            EventKind::Custom { name, .. } => line!(debug, event, name, "custom event"),
             _ => {}
         }
     }

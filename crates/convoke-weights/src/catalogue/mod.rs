@@ -14,7 +14,7 @@ pub struct Catalogue {
     entries: Vec<CatalogueEntry>,
 }
 
-/// What a model does.
+/// The kinds of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -25,7 +25,7 @@ pub enum ModelKind {
     Embedding,
 }
 
-/// One model.
+/// A model in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CatalogueEntry {
@@ -49,7 +49,7 @@ pub struct CatalogueEntry {
     pub files: Vec<CatalogueFile>,
 }
 
-/// How a chat model's words are chosen.
+/// Recommended sampling parameters of a chat model.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -87,7 +87,7 @@ pub struct CatalogueFile {
     pub sources: Vec<FileSource>,
 }
 
-/// Where a file can be had.
+/// The source of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileSource {

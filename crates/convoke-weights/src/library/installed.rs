@@ -69,7 +69,7 @@ impl InstalledModel {
         self.files.first().map_or_else(|| self.folder.clone(), |file| self.folder.join(&file.name))
     }
 
-    /// One of its files, by name.
+    /// Returns the path of one of its files, by name.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         self.files.iter().find(|file| file.name == name).map(|file| self.folder.join(&file.name))

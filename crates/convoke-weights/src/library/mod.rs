@@ -25,7 +25,7 @@ pub struct Library {
     pub(crate) index: Option<PackageIndex>,
 }
 
-/// What is known of a model.
+/// Information about a model.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ModelInfo {
@@ -73,7 +73,7 @@ impl Library {
         &self.folder
     }
 
-    /// What can be pulled by name.
+    /// Returns the catalogue of models that can be pulled by name.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
@@ -104,7 +104,7 @@ impl Library {
         Ok(found)
     }
 
-    /// What is known of the model of this name.
+    /// Returns what is known of the model of this name.
     ///
     /// # Errors
     /// [`WeightsError::Unknown`] if it is neither here nor in the catalogue.
@@ -117,7 +117,7 @@ impl Library {
         Ok(ModelInfo { entry, installed })
     }
 
-    /// Where the model of this name is: its first file, which is the model itself.
+    /// Returns the path of the model of this name: its first file, which is the model itself.
     ///
     /// # Errors
     /// [`WeightsError::NotInstalled`] if it is not here.

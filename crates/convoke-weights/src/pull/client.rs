@@ -31,7 +31,7 @@ pub(crate) struct Client {
     retries: u32,
 }
 
-/// Something went wrong.
+/// An error of a request, and whether it is worth trying again.
 pub(super) enum FetchError {
     /// It may go better next time.
     Transient {

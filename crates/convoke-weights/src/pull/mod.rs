@@ -25,7 +25,7 @@ pub use progress::{Progress, Stage};
 pub use source::PullSource;
 use source::SourceKind;
 
-/// How to pull.
+/// Options of a pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PullOptions {
@@ -76,7 +76,7 @@ impl PullOptions {
 }
 
 impl Library {
-    /// What somebody means who writes this: a name of the catalogue, an address, or a file.
+    /// Resolves what a user names: a name of the catalogue, an address, or a file.
     ///
     /// # Errors
     /// [`WeightsError::Unknown`] if it is none of these, [`WeightsError::BadAddress`] if it is an address that cannot be

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::{CatalogueEntry, Digest, WeightsError, name};
 
-/// What is to be pulled; see [`Library::pull_source`](crate::Library::pull_source).
+/// The source of a pull; see [`Library::pull_source`](crate::Library::pull_source).
 #[derive(Clone)]
 pub struct PullSource(pub(super) SourceKind);
 

@@ -53,7 +53,9 @@ pub(super) fn member(
         CompressionMethod::STORE => Box::new(entry.verifying_reader(stored)),
         CompressionMethod::DEFLATE => Box::new(entry.verifying_reader(DeflateDecoder::new(stored))),
         other => {
-            return Err(UnpackError::Archive(format!("`{name}` is packed in a way nobody uses: {other:?}")));
+            return Err(UnpackError::Archive(format!(
+                "`{name}` is compressed in an unsupported way: {other:?}"
+            )));
         }
     };
     // One more, to see that there is more.

@@ -34,7 +34,7 @@ impl AnswerShape {
             wanted.name, wanted.description
         );
         let schema = object_schema(&wanted.schema).ok_or_else(|| {
-            invalid(format!("the shape of `{}` is no object; put it into a field of one", wanted.name))
+            invalid(format!("the shape of `{}` is not an object; put it into a field of one", wanted.name))
         })?;
         let definition =
             json!({"name": ANSWER, "description": description.trim_end(), "input_schema": schema});

@@ -33,7 +33,7 @@ impl Decoder for GeminiDecoder {
             // Not streamed, or streamed as an array rather than as events.
             Ok(Value::Array(chunks)) => chunks.iter().try_for_each(|chunk| self.chunk(chunk, pieces)),
             Ok(chunk @ Value::Object(_)) => self.chunk(&chunk, pieces),
-            Ok(_) => Err(senseless("is no object", &frame.data)),
+            Ok(_) => Err(senseless("is not an object", &frame.data)),
             // Gateways that speak several protocols end all of them so.
             Err(_) if frame.data.trim() == "[DONE]" => Ok(()),
             Err(error) => Err(senseless(&format!("is not JSON ({error})"), &frame.data)),

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::ReplyStore;
 
-/// Keeps replies for as long as the process lives, within bounds: what was not used for longest goes first.
+/// An LRU store that keeps replies for as long as the process lives, within bounds: the least recently used is dropped first.
 ///
 /// ```
 /// use std::time::Duration;
@@ -63,13 +63,13 @@ impl MemoryReplies {
         self
     }
 
-    /// How many replies are kept.
+    /// Returns how many replies are kept.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kept().entries.len()
     }
 
-    /// Whether none is.
+    /// Returns whether none is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -82,7 +82,7 @@ impl ResponseCache {
         self
     }
 
-    /// Whether a reply that used this came from a cache, or from another's call.
+    /// Returns whether a reply that used this came from a cache, or from another's call.
     #[must_use]
     pub fn is_hit(usage: &Usage) -> bool {
         *usage == Self::NOTHING
