@@ -19,7 +19,7 @@ const LOOP_WINDOW: i32 = 2048;
 /// By how much each further token of a loop is less likely than the one before it.
 const LOOP_GROWTH: f32 = 1.75;
 
-/// What a reply's tokens are chosen by. Values of 0 (of 1 for `repeat_penalty` and `top_p`) switch a part off.
+/// Sampling parameters of a reply. Values of 0 (of 1 for `repeat_penalty` and `top_p`) switch a part off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sampling {
     pub(crate) temperature: f32,

@@ -27,7 +27,7 @@ const MAX_ROUNDS: usize = 10;
 /// How long to leave a server alone that wants to be asked again, and nothing else.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a call has no result.
+/// The failure of a call.
 pub(crate) enum CallFailure {
     /// The connection was lost: nobody knows what the call did. How it was lost, if that is known.
     Lost(String),

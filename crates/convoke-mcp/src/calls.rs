@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 /// How much of what a server says waits for a call that is busy. Progress beyond it is dropped.
 const WAITING: usize = 16;
 
-/// What a server says during a call.
+/// A message of a server during a call.
 pub(crate) enum CallEvent {
     /// How far it is.
     Progress(Value),
@@ -18,7 +18,7 @@ pub(crate) enum CallEvent {
     Question { asked: ElicitRequestParams, reply: oneshot::Sender<ElicitResult> },
 }
 
-/// Why a question has no call it belongs to.
+/// The reason why a question belongs to no call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum UnmatchedQuestion {
     NoCall,

@@ -38,7 +38,7 @@ pub struct ServerConfig {
     pub sandbox: ServerSandbox,
 }
 
-/// Whether a server's command runs in the [sandbox](crate::McpServersBuilder::sandbox).
+/// The choice whether a server's command runs in the [sandbox](crate::McpServersBuilder::sandbox).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ServerSandbox {

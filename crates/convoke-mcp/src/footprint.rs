@@ -14,7 +14,7 @@ const MOST: usize = 20_000;
 /// Larger files beside a script count by their times.
 const LONGEST: u64 = 8 << 20;
 
-/// What there was, by its path.
+/// Files and folders of a workspace at one moment, by path.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
     entries: BTreeMap<PathBuf, Entry>,

@@ -44,11 +44,11 @@ pub(crate) struct RedactingClient {
     secrets: Arc<Secrets>,
 }
 
-type Problem = StreamableHttpError<reqwest::Error>;
+type HttpError = StreamableHttpError<reqwest::Error>;
 
 /// Why nobody could be talked to, if that is what happened: what the system says about it, and not what was asked for.
 pub(crate) fn unreached(error: &(dyn Error + Send + Sync + 'static)) -> Option<String> {
-    let Problem::Client(problem) = error.downcast_ref::<Problem>()? else { return None };
+    let HttpError::Client(problem) = error.downcast_ref::<HttpError>()? else { return None };
     let mut cause = problem.source().filter(|_| problem.is_connect())?;
     while let Some(deeper) = cause.source() {
         cause = deeper;
@@ -57,12 +57,12 @@ pub(crate) fn unreached(error: &(dyn Error + Send + Sync + 'static)) -> Option<S
 }
 
 impl RedactingClient {
-    fn hide(&self, problem: Problem) -> Problem {
+    fn hide(&self, problem: HttpError) -> HttpError {
         match problem {
-            Problem::Client(error) => Problem::Client(error.without_url()),
+            HttpError::Client(error) => HttpError::Client(error.without_url()),
             // It quotes what the server said, which may quote what it was given.
-            Problem::UnexpectedServerResponse(said) => {
-                Problem::UnexpectedServerResponse(self.secrets.hide(&said).into())
+            HttpError::UnexpectedServerResponse(said) => {
+                HttpError::UnexpectedServerResponse(self.secrets.hide(&said).into())
             }
             other => other,
         }
@@ -81,7 +81,7 @@ impl StreamableHttpClient for RedactingClient {
         session: Option<Arc<str>>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Problem> {
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let posted = self.client.post_message(uri, message, session, token, headers).await;
         posted.map_err(|problem| self.hide(problem))
     }
@@ -94,7 +94,7 @@ impl StreamableHttpClient for RedactingClient {
         token: Option<String>,
         headers: Headers,
         limit: usize,
-    ) -> Result<StreamableHttpPostResponse, Problem> {
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let client = &self.client;
         let posted =
             client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit).await;
@@ -107,7 +107,7 @@ impl StreamableHttpClient for RedactingClient {
         session: Arc<str>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), HttpError> {
         let deleted = self.client.delete_session(uri, session, token, headers).await;
         deleted.map_err(|problem| self.hide(problem))
     }
@@ -119,7 +119,7 @@ impl StreamableHttpClient for RedactingClient {
         last_event: Option<String>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<BoxedSseResponse, Problem> {
+    ) -> Result<BoxedSseResponse, HttpError> {
         let got = self.client.get_stream(uri, session, last_event, token, headers).await;
         got.map_err(|problem| self.hide(problem))
     }
@@ -132,7 +132,7 @@ impl StreamableHttpClient for RedactingClient {
         token: Option<String>,
         headers: Headers,
         limit: usize,
-    ) -> Result<BoxedSseResponse, Problem> {
+    ) -> Result<BoxedSseResponse, HttpError> {
         let client = &self.client;
         let got =
             client.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit).await;

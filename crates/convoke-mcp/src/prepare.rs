@@ -23,7 +23,7 @@ const USUAL: [&str; 10] =
 /// The shortest word of a header that counts as a secret by itself: `Bearer` and `Basic` do not.
 const SHORTEST_WORD: usize = 8;
 
-/// How to reach a server, with everything looked up.
+/// The transport to a server, with everything looked up.
 pub(crate) enum PreparedTransport {
     Process(Launch),
     Address { url: String, headers: BTreeMap<String, String> },

@@ -18,9 +18,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How much is kept of what a server writes to its standard error.
 const TAIL: usize = 2048;
 
-/// What a server writes.
+/// The output of a server's process.
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Sync + Unpin>;
-/// What a server reads.
+/// The input of a server's process.
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 
 /// A running server. Dropping it ends it and everything it started.

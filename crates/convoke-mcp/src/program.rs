@@ -20,7 +20,7 @@ use crate::prepare::path;
 const SCRIPTS: [&str; 14] =
     ["bash", "cjs", "jar", "js", "jsx", "lua", "mjs", "php", "pl", "py", "rb", "sh", "ts", "wasm"];
 
-/// Why a program was not found.
+/// The reason why a program was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProgramNotFound {
     /// It is nowhere.

@@ -52,7 +52,7 @@ pub enum ServerStatus {
     Closed,
 }
 
-/// One server.
+/// A server.
 pub(crate) struct Server {
     pub(crate) config: ServerConfig,
     environment: Arc<ServerEnvironment>,

@@ -8,7 +8,7 @@ use crate::error::McpError;
 use crate::launch::{Launcher, Unconfined};
 use crate::prepare::Variables;
 
-/// What servers are told, and how they are started.
+/// The environment of servers: what they are told, and how they are started.
 pub(crate) struct ServerEnvironment {
     /// Where variables are looked up.
     pub(crate) variables: Variables,

@@ -17,7 +17,7 @@ use crate::limits::Limits;
 /// The time of everything in a package: the first second of 2020, UTC.
 pub(crate) const EPOCH: u64 = 1_577_836_800;
 
-/// One entry.
+/// An entry of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArchiveEntry {
     /// Checked: see [`archive_path::checked`].

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::PackageError;
 use crate::install::CONCERN;
 
-/// One version of a package that is installed.
+/// An installed version of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstalledVersion {

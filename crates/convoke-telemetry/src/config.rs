@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{InvalidVariable, TraceParent};
 
-/// Where telemetry goes, and how much of it.
+/// Telemetry configuration: where it goes, and how much of it.
 ///
 /// The default sends nothing, because it has no [`endpoint`](Self::endpoint).
 /// [`from_environment`](Self::from_environment) reads the standard `OTEL_*` variables.

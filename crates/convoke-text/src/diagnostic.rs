@@ -77,7 +77,7 @@ pub struct Advice<'a> {
     pub replacement: Option<&'a str>,
 }
 
-/// One problem with a text, in one place.
+/// A problem with a text, in one place.
 #[derive(Debug, Clone)]
 pub struct Diagnostic<'a> {
     /// How bad it is.

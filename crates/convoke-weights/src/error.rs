@@ -102,7 +102,7 @@ pub enum WeightsError {
         /// The HTTP status.
         status: u16,
     },
-    /// A server sends on to where it should not.
+    /// A server redirects to where it should not.
     #[error("{what}: the server redirects, but {reason}; pull from the right address")]
     Redirected {
         /// What was asked for.

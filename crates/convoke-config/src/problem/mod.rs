@@ -9,12 +9,12 @@ use std::sync::Arc;
 use convoke_text::diagnostic::{self, Advice, Diagnostic};
 pub use convoke_text::diagnostic::{Severity, Style};
 
-pub(crate) use source::Source;
+pub(crate) use source::SourceText;
 
 /// A part of a file.
 #[derive(Clone, PartialEq)]
 pub(crate) struct SourceLocation {
-    pub(crate) source: Arc<Source>,
+    pub(crate) source: Arc<SourceText>,
     pub(crate) span: Range<usize>,
 }
 

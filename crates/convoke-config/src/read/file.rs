@@ -10,7 +10,7 @@ use toml::de::DeTable;
 
 use super::text::Base;
 use super::walk::{FileProblem, Walk, strings};
-use crate::problem::{Problem, Problems, Source, SourceLocation};
+use crate::problem::{Problem, Problems, SourceLocation, SourceText};
 use crate::{FileScope, Origin, Setting};
 
 /// Larger files are not read: nobody wrote them.
@@ -36,7 +36,7 @@ pub(crate) fn file(
     };
     let (table, faults) = DeTable::parse_recoverable(&text);
     if !faults.is_empty() {
-        let source = Arc::new(Source::hiding_values(&name, &text));
+        let source = Arc::new(SourceText::hiding_values(&name, &text));
         let mut told = Vec::new();
         for fault in faults {
             let span = fault.span().unwrap_or(0..0);
@@ -58,7 +58,7 @@ pub(crate) fn file(
     table.get_ref().values().for_each(|value| strings(value, &mut secrets));
     let harmless: HashSet<usize> = walk.harmless.iter().map(|place| place.start).collect();
     secrets.retain(|place| !harmless.contains(&place.start));
-    let source = Arc::new(Source::hiding(&name, &text, &secrets));
+    let source = Arc::new(SourceText::hiding(&name, &text, &secrets));
     let place = |span| Some(SourceLocation { source: Arc::clone(&source), span });
     let more = walk.problems.len().saturating_sub(MOST_SHOWN);
     if more > 0 {

@@ -12,7 +12,7 @@ use super::resolved;
 use crate::Value;
 use crate::schema::ValueKind;
 
-/// Why a text is not what is needed.
+/// The problem with a text that is not what is needed.
 pub(crate) struct ValueProblem {
     /// What is wrong with it, to go on after the key's name.
     pub(crate) message: String,
@@ -26,7 +26,7 @@ impl ValueProblem {
     }
 }
 
-/// Where relative paths begin.
+/// The base of relative paths.
 #[derive(Clone, Copy)]
 pub(crate) struct Base<'a> {
     pub(crate) folder: &'a Path,

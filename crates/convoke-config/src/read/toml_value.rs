@@ -12,7 +12,7 @@ use super::text::{Base, ValueProblem, from_string, host, model, number, whole};
 use crate::Value;
 use crate::schema::ValueKind;
 
-/// What is wrong with a part of a value.
+/// A problem with a part of a value, with its span.
 pub(super) struct SpannedProblem {
     pub(super) span: Range<usize>,
     pub(super) problem: ValueProblem,

@@ -14,7 +14,7 @@ use super::toml_value::{called, value};
 use crate::Value;
 use crate::schema::{KEYS, KNOWN_ELSEWHERE, Key, ValueKind};
 
-/// Something that was found, before anybody knows whose it is.
+/// A setting as it was parsed, before its origin is known.
 pub(super) struct ParsedSetting {
     pub(super) name: String,
     pub(super) key: &'static Key,
@@ -22,7 +22,7 @@ pub(super) struct ParsedSetting {
     pub(super) span: Range<usize>,
 }
 
-/// Something that is wrong, before there is a text to point into.
+/// A problem in a file, before there is a text to point into.
 pub(super) struct FileProblem {
     pub(super) span: Range<usize>,
     pub(super) message: String,
@@ -32,7 +32,7 @@ pub(super) struct FileProblem {
     pub(super) replacement: Option<String>,
 }
 
-/// What a file has in it.
+/// The walk through a file: the settings and problems found so far.
 pub(super) struct Walk<'a> {
     base: Base<'a>,
     pub(super) found: Vec<ParsedSetting>,

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::settings::LongTexts;
 use super::tokenizer::Token;
 
-/// What does the work. It never leaves the thread it was made in.
+/// The embedding engine. It never leaves the thread it was made in.
 pub(super) trait Engine {
     /// How many numbers a vector has.
     fn dimensions(&self) -> usize;
@@ -20,7 +20,7 @@ pub(super) trait Engine {
     fn vectors(&self, batch: &[Vec<Token>]) -> Result<Vec<Vec<f32>>, String>;
 }
 
-/// What the thread is asked. Whoever no longer waits for the answer gets no work done.
+/// A job for the worker thread. Whoever no longer waits for the answer gets no work done.
 pub(super) enum EmbedderJob {
     /// Turn texts into tokens.
     Read {
@@ -32,7 +32,7 @@ pub(super) enum EmbedderJob {
     Compute { batch: Vec<Vec<Token>>, answer: oneshot::Sender<Result<Vec<Vec<f32>>, ModelError>> },
 }
 
-/// Where in a request texts are, to name one that is wrong.
+/// The position of texts in a request, to name one that is wrong.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextPosition {
     /// How many are before them.
@@ -48,7 +48,7 @@ pub(super) struct TokenizedTexts {
     pub(super) cut: usize,
 }
 
-/// How long a text may be, and what becomes of a longer one.
+/// The limit on a text's length, and the policy for longer ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TokenLimit {
     pub(super) tokens: usize,

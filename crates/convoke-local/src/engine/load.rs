@@ -35,7 +35,7 @@ pub(super) struct LoadedModel {
     pub(super) context_tokens: u32,
 }
 
-/// How much the engine can hold.
+/// The capacity of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EngineCapacity {
     /// Tokens of a conversation.

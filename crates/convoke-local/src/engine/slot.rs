@@ -31,7 +31,7 @@ pub(super) struct ActiveJob {
     reused: usize,
 }
 
-/// What becomes of work after a step.
+/// The progress of a job after a step.
 pub(super) enum JobProgress {
     /// There is more to do.
     Continues,

@@ -20,7 +20,7 @@ use crate::LocalSettings;
 /// Taking over what another conversation begins with costs a copy of its room: worth it from this many tokens on.
 const WORTH_COPYING: usize = 64;
 
-/// What the engine's thread has.
+/// The state of the engine's thread.
 pub(super) struct Worker<'a> {
     loaded: &'a LoadedModel,
     settings: &'a LocalSettings,

@@ -57,7 +57,7 @@ pub(super) enum ReplyBody {
     Bytes(Vec<u8>),
 }
 
-/// One event or line.
+/// An event or line of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) name: Option<String>,
@@ -66,7 +66,7 @@ pub(super) struct Event {
     pub(super) joined: bool,
 }
 
-/// What an event says.
+/// The data of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EventData {
     /// JSON on one line, exactly as it came.
@@ -82,7 +82,7 @@ impl EventData {
     }
 }
 
-/// How a body ended.
+/// The end of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyEnding {
     Whole,
@@ -113,7 +113,7 @@ impl RecordedRequest {
         })
     }
 
-    /// Whether they are the same question.
+    /// Whether they are the same request.
     pub(super) fn equals(&self, other: &Self) -> bool {
         self.method == other.method && self.path == other.path && self.body == other.body
     }

@@ -19,9 +19,9 @@ pub(super) fn play(reply: RecordedReply) -> HttpReply {
     match reply.ending {
         BodyEnding::Whole => {}
         BodyEnding::Cut => pieces.push(broken("the reply broke off here when it was recorded")),
-        BodyEnding::Dropped => pieces.push(broken(
-            "the recording ends here: whoever read the reply then stopped reading; record anew",
-        )),
+        BodyEnding::Dropped => {
+            pieces.push(broken("the recording ends here: the reader stopped there; record it again"))
+        }
     }
     HttpReply { status: reply.status, headers: reply.headers, body: Box::pin(stream::iter(pieces)) }
 }

@@ -25,7 +25,7 @@ const KEPT_HEADERS: [&str; 7] = [
 
 type Rule = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
-/// What the user wants hidden.
+/// The redaction that the user configured.
 #[derive(Clone, Default)]
 pub(super) struct Redaction {
     texts: Vec<String>,

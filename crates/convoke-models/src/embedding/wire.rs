@@ -12,7 +12,7 @@ use crate::provider::{WireRequest, excerpt, gemini_resource};
 /// How much of an answer that makes no sense is shown.
 const SHOWN: usize = 120;
 
-/// What is written before a text to say what it is for.
+/// Prefixes of texts that say what they are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefixes {
     pub(super) document: String,
@@ -44,7 +44,7 @@ fn has_task_types(model: &str) -> bool {
     name == "gemini-embedding-001" || name.starts_with("text-embedding-") || name.starts_with("embedding-")
 }
 
-/// What is asked for.
+/// An embedding request.
 pub(super) struct EmbeddingCall<'a> {
     pub(super) provider: Provider,
     pub(super) model: &'a str,

@@ -11,7 +11,7 @@ use super::state::AdmittedTotal;
 /// minute, which many quotas are for, and what rounding adds to it.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(75);
 
-/// One quota of a provider.
+/// A quota of a provider.
 #[derive(Debug)]
 pub(super) struct Quota {
     unit: Unit,
@@ -23,7 +23,7 @@ pub(super) struct Quota {
     full_at: Option<Instant>,
 }
 
-/// Whether a quota has room.
+/// The room that is left in a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuotaRoom {
     Enough,

@@ -8,7 +8,7 @@ use http::{HeaderMap, StatusCode};
 /// How many kinds of quota there are.
 pub(super) const QUOTAS: usize = HEADERS.len();
 
-/// What a quota counts.
+/// The unit that a quota counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Requests,
@@ -86,7 +86,7 @@ pub(super) struct RateLimitInfo {
     pub(super) readings: Vec<QuotaReading>,
 }
 
-/// Whether the provider took the request.
+/// The provider's decision about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RateLimitOutcome {
     Accepted,
@@ -98,7 +98,7 @@ pub(super) enum RateLimitOutcome {
     Neither,
 }
 
-/// What one reply tells about one quota. One that does not say when it is full again is of no use, and is left out.
+/// The reading of one quota in a reply. One that does not say when it is full again is of no use, and is left out.
 #[derive(Debug, PartialEq)]
 pub(super) struct QuotaReading {
     /// Which of [`HEADERS`] it is.

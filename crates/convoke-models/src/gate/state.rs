@@ -115,7 +115,7 @@ impl State {
         self.latest.tokens = self.latest.tokens.saturating_add(asked.tokens);
         self.under_way += 1;
         self.unanswered += 1;
-        self.pace.went(now, self.ceilings.interval);
+        self.pace.record_request(now, self.ceilings.interval);
         self.queue.leave(asked.number);
         AdmissionDecision::Admit(AdmittedRequest {
             total: self.latest,

@@ -21,7 +21,7 @@ pub(super) struct Layer {
     pub(super) costs: Vec<(Pattern, Cost)>,
 }
 
-/// What a table says of a model.
+/// The cost of a model, as far as a table says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cost {
     Known(Price),

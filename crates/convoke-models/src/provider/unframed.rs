@@ -15,7 +15,7 @@ const LARGEST: usize = 16 * 1024 * 1024;
 /// How much of it is shown.
 const SHOWN: usize = 120;
 
-/// What came of a body in which there was no frame yet.
+/// The beginning of a body in which there was no frame yet.
 #[derive(Debug)]
 pub(super) struct Unframed {
     /// The type the server says it has.

@@ -20,7 +20,7 @@ pub(crate) struct WireRequest {
     pub(crate) body: Value,
 }
 
-/// How one family of servers is talked to. Pure translation.
+/// The protocol of one family of servers. Pure translation.
 pub(crate) trait Protocol: Send + Sync {
     /// The header the key goes into, and what stands before it.
     fn key_header(&self) -> (&'static str, &'static str);

@@ -5,7 +5,7 @@ use convoke_core::{
 };
 use futures_util::StreamExt;
 
-/// One call of one model.
+/// A call of one model.
 pub(super) struct Attempt<'a> {
     pub(super) model: &'a dyn Model,
     pieces: ReplyStream<'a>,

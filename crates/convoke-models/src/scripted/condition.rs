@@ -140,7 +140,7 @@ impl Match {
         })
     }
 
-    /// It is this model's so-many-eth call, counted from 1.
+    /// Matches this model's n-th call, counted from 1.
     pub fn call(number: usize) -> Self {
         Self::new(format!("it is call {number}"), move |asked| asked.call == number)
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use convoke_core::{IdempotencyKey, ModelRequest};
 
-/// How long the log keeps what it is told.
+/// The retention of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Retention {
     /// Requests and keys, for ever.

@@ -40,7 +40,7 @@ pub struct ScriptedModel {
     script: Arc<Script>,
 }
 
-/// What all clones share.
+/// The script that all clones share.
 pub(super) struct Script {
     pub(super) name: String,
     pub(super) origin: ScriptOrigin,
@@ -59,7 +59,7 @@ impl Script {
     }
 }
 
-/// Where a script comes from: it decides in which language its user is told what to add.
+/// The origin of a script: it decides in which language its user is told what to add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ScriptOrigin {
     /// The builder.

@@ -8,7 +8,7 @@ use convoke_models::ScriptedModel;
 use futures_util::StreamExt;
 use serde_json::json;
 
-/// The context of the so-many-eth call of one run.
+/// The context of the n-th call of one run.
 pub(crate) fn context(ordinal: u32) -> CallContext {
     let run: RunId = "test".parse().unwrap();
     CallContext { key: IdempotencyKey::derive(&run, &Path::from("main"), ordinal) }

@@ -16,7 +16,7 @@ use crate::excluded::by_name;
 use crate::limits::Limits;
 use crate::package::Package;
 
-/// What goes in, and what does not.
+/// The contents of a package to be, and what is excluded.
 pub(super) struct PackContents {
     pub(super) files: BTreeMap<String, PackedFile>,
     pub(super) excluded: Vec<ExcludedFile>,

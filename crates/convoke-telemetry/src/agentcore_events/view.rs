@@ -43,7 +43,7 @@ impl<S: Sink> AgentcoreEventView<S> {
                     _ => Some(Arc::new(WorkflowEnded { workflow, failure: Some(failure()) })),
                 }
             }
-            EventKind::Custom { name, value } => told(name, value),
+            EventKind::Custom { name, value } => translated(name, value),
             _ => None,
         }
     }
@@ -54,7 +54,7 @@ impl<S: Sink> AgentcoreEventView<S> {
 }
 
 /// An event of a goal workflow.
-fn told(name: &str, value: &Value) -> Option<Arc<dyn Notice>> {
+fn translated(name: &str, value: &Value) -> Option<Arc<dyn Notice>> {
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let number = |field: &str| value.get(field).and_then(Value::as_u64).unwrap_or_default();
     let failure = || value.get("error").and_then(Value::as_str).map(str::to_owned);

@@ -8,14 +8,14 @@ use super::open::{OpenSpan, SpanEnd, SpanSubject};
 use super::run::RunTrace;
 use super::{ExportTarget, content};
 use crate::metrics::{MeasuredCall, dollars};
-use crate::provider::{finish_reason, taken_apart};
+use crate::provider::{finish_reason, split_name};
 use crate::{attribute, convention};
 
 impl RunTrace {
     pub(super) fn call_started(&mut self, event: &Event, call: &ModelCall, target: &ExportTarget) {
         let path = event.path.as_str();
         self.note_work(path, false);
-        let (provider, model) = taken_apart(&call.model);
+        let (provider, model) = split_name(&call.model);
         let mut attributes = vec![
             attribute::text(convention::OPERATION, "chat"),
             attribute::text(convention::PROVIDER, provider),
@@ -46,7 +46,7 @@ impl RunTrace {
         let mut response_model = None;
         let ending = match end {
             ModelCallEnd::Replied { model, finish, request_id, message } => {
-                let (_, model) = taken_apart(model);
+                let (_, model) = split_name(model);
                 response_model = Some(model);
                 let reason = finish_reason(*finish);
                 span.attributes.push(attribute::text(convention::RESPONSE_MODEL, model));

@@ -30,7 +30,7 @@ const MOST_PARENTS: usize = 4_096;
 /// How many ended runs are remembered, so that going on with them refers to them.
 const MOST_PAST: usize = 1_024;
 
-/// Where finished spans and measurements go, and what may be in them.
+/// The destination of finished spans and measurements, and what may be in them.
 pub(crate) struct ExportTarget {
     /// If spans are exported at all.
     pub(crate) spans: Option<SpanQueue>,

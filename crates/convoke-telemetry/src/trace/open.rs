@@ -12,7 +12,7 @@ use opentelemetry::trace::{Event, Link, SpanKind};
 /// How many events a span may have; the rest is counted.
 const MOST_EVENTS: usize = 128;
 
-/// What a span stands for.
+/// The subject of a span: what it stands for.
 pub(super) enum SpanSubject {
     Run,
     Step {
@@ -109,11 +109,11 @@ impl OpenSpan {
     }
 }
 
-/// How a span ended.
+/// The end of a span.
 pub(super) enum SpanEnd {
-    /// Well, or in a way that is no error.
+    /// It ended well, or in a way that is no error.
     Normal,
-    /// Badly: the kind of failure, and what is said about it.
+    /// It failed: the kind of failure, and its message.
     Failed { kind: Cow<'static, str>, message: String },
 }
 
@@ -131,7 +131,7 @@ impl SpanEnd {
     }
 }
 
-/// Why something ends that nobody ended.
+/// The reason why a span is closed without an event of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interruption {
     /// What is around it has ended.

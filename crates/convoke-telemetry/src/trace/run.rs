@@ -17,7 +17,7 @@ use crate::{TraceParent, convention};
 /// How much of an error's text is sent.
 const LONGEST_ERROR: usize = 1_024;
 
-/// Which trace a run is, and whether it is sent.
+/// The trace of a run, and whether it is sent.
 pub(super) struct Identity {
     trace_id: [u8; 16],
     parent: Option<[u8; 8]>,

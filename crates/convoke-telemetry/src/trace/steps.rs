@@ -20,7 +20,7 @@ impl RunTrace {
             EventKind::StepStarted { kind } => self.step_started(path, at, kind),
             EventKind::StepEnded(end) => self.step_ended(path, at, end, target),
             EventKind::StepSkipped { error } => {
-                self.tell(
+                self.add_event(
                     path,
                     at,
                     "step_skipped",
@@ -97,17 +97,17 @@ impl RunTrace {
                 }
             }
             EventKind::RouteSelected { route } => {
-                self.tell(path, at, "route_selected", vec![attribute::text("route", route)]);
+                self.add_event(path, at, "route_selected", vec![attribute::text("route", route)]);
             }
             EventKind::LoopIteration { iteration } => {
-                self.tell(path, at, "iteration", vec![attribute::integer("iteration", *iteration)]);
+                self.add_event(path, at, "iteration", vec![attribute::integer("iteration", *iteration)]);
             }
             EventKind::RetryScheduled { attempt, delay } => {
                 let told = vec![
                     attribute::integer("attempt", u64::from(*attempt)),
                     attribute::number("delay_seconds", delay.as_secs_f64()),
                 ];
-                self.tell(path, at, "retry", told);
+                self.add_event(path, at, "retry", told);
                 if !event.replayed {
                     retried(target, "step");
                 }
@@ -116,14 +116,14 @@ impl RunTrace {
                 if name == "agent_ended" {
                     self.agent_ended(path, at, value, target);
                 } else {
-                    self.tell(path, at, name, custom::attributes(name, value, target.content));
+                    self.add_event(path, at, name, custom::attributes(name, value, target.content));
                 }
             }
             _ => {}
         }
     }
 
-    fn tell(&mut self, path: &str, at: Timestamp, name: &str, attributes: Vec<KeyValue>) {
+    fn add_event(&mut self, path: &str, at: Timestamp, name: &str, attributes: Vec<KeyValue>) {
         self.nearest(path).add_event(at, name, attributes);
     }
 

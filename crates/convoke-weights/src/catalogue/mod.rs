@@ -73,7 +73,7 @@ fn no_penalty() -> f64 {
     1.0
 }
 
-/// One file of a model.
+/// A file of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CatalogueFile {

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use crate::WeightsError;
 use crate::library::Lock;
 
-/// By which work tells how far it is.
+/// Reports the progress of blocking work.
 pub(super) struct Reporter {
     done: watch::Sender<u64>,
     place: PathBuf,

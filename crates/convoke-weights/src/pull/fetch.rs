@@ -14,7 +14,7 @@ use super::writer::Writer;
 use crate::digest::Hasher;
 use crate::{Digest, WeightsError};
 
-/// What is to be downloaded, and where to.
+/// A download: what, and where to.
 pub(super) struct Fetch<'a> {
     pub(super) url: &'a Url,
     pub(super) sha256: Option<Digest>,

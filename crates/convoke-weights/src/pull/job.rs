@@ -9,7 +9,7 @@ use super::{Progress, PullOptions, Stage};
 use crate::library::Lock;
 use crate::{Digest, InstalledFile, InstalledModel, Library, ModelKind, PackageIndex, WeightsError};
 
-/// What a pull needs all the time.
+/// The state of a pull.
 pub(super) struct PullJob<'a> {
     pub(super) name: String,
     /// The model's folder.
@@ -21,7 +21,7 @@ pub(super) struct PullJob<'a> {
     progress: &'a mut (dyn FnMut(Progress) + Send),
 }
 
-/// What is being worked on, as progress shows it.
+/// The label of the file in progress reports.
 #[derive(Debug, Clone)]
 pub(super) struct ProgressLabel {
     pub(super) file: String,
@@ -88,7 +88,7 @@ impl<'a> PullJob<'a> {
         .await
     }
 
-    /// That there is so much room.
+    /// Checks that there is enough disk space.
     pub(super) fn room(&self, needed: u64) -> Result<(), WeightsError> {
         let free = rustix::fs::statvfs(&self.place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
         match free {

@@ -14,7 +14,7 @@ pub(super) struct Partial {
     note: PathBuf,
 }
 
-/// What a partial file is going to be. Only what comes from the same origin may be added to it.
+/// The note on a partial file: what it is going to be. Only what comes from the same origin may be added to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PartialNote {
     /// Where it comes from, without secrets.

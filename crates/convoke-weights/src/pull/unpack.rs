@@ -11,7 +11,7 @@ use super::blocking::Reporter;
 use super::file::pump;
 use crate::WeightsError;
 
-/// Why a member cannot be had.
+/// Errors of unpacking a member.
 pub(super) enum UnpackError {
     /// Something is wrong with the archive.
     Archive(String),

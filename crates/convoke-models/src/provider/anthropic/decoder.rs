@@ -69,7 +69,7 @@ impl Decoder for AnthropicDecoder {
         }
         let mut fresh = Pieces::new();
         let read = self.event(frame, &mut fresh);
-        self.give(fresh, pieces);
+        self.emit(fresh, pieces);
         read
     }
 
@@ -85,7 +85,7 @@ impl AnthropicDecoder {
 
     /// Gives pieces out. A model that is to answer by a tool may say a few words before: they wait, with what follows
     /// them, until it is known whether the answer comes. What was used is never held back.
-    fn give(&mut self, fresh: Pieces, pieces: &mut Pieces) {
+    fn emit(&mut self, fresh: Pieces, pieces: &mut Pieces) {
         let is_open = self.by_tool && !self.answered && !self.finished;
         if !is_open {
             pieces.append(&mut self.held);
@@ -115,7 +115,7 @@ impl AnthropicDecoder {
             "content_block_delta" => {
                 let at = event["index"].as_u64().unwrap_or_default();
                 let mut block = self.blocks.get(&at).copied().unwrap_or(Block::Other);
-                self.more(&mut block, &event["delta"], pieces);
+                self.block_delta(&mut block, &event["delta"], pieces);
                 self.blocks.insert(at, block);
             }
             "message_delta" => {
@@ -135,7 +135,7 @@ impl AnthropicDecoder {
     fn begin(&mut self, block: &Value, pieces: &mut Pieces) -> Block {
         match block["type"].as_str().unwrap_or_default() {
             "text" => {
-                self.say(&block["text"], pieces);
+                self.push_text(&block["text"], pieces);
                 Block::Text
             }
             // One answer is enough.
@@ -158,12 +158,12 @@ impl AnthropicDecoder {
             }
             "thinking" => {
                 let mut thought = Block::Thought { has_text: false, has_proof: false };
-                self.more(&mut thought, block, pieces);
+                self.block_delta(&mut thought, block, pieces);
                 thought
             }
             "redacted_thinking" => {
                 let data = block["data"].as_str().unwrap_or_default();
-                self.prove(thoughts::HIDDEN, data, pieces);
+                self.push_signature(thoughts::HIDDEN, data, pieces);
                 Block::Other
             }
             _ => Block::Other,
@@ -171,22 +171,22 @@ impl AnthropicDecoder {
     }
 
     /// More of a block: every kind of content has a name of its own.
-    fn more(&mut self, block: &mut Block, delta: &Value, pieces: &mut Pieces) {
+    fn block_delta(&mut self, block: &mut Block, delta: &Value, pieces: &mut Pieces) {
         match block {
-            Block::Text => self.say(&delta["text"], pieces),
+            Block::Text => self.push_text(&delta["text"], pieces),
             Block::Answer => self.answer(&delta["partial_json"], pieces),
             Block::Call { index } => {
-                if let Some(more) = some(&delta["partial_json"]) {
+                if let Some(more) = non_empty(&delta["partial_json"]) {
                     pieces.push_back(ReplyDelta::ToolCallArguments { index: *index, delta: more.to_owned() });
                 }
             }
             Block::Thought { has_text, has_proof } => {
-                if let Some(more) = some(&delta["thinking"]) {
+                if let Some(more) = non_empty(&delta["thinking"]) {
                     *has_text = true;
                     self.thought_last = true;
                     pieces.push_back(ReplyDelta::Reasoning(more.to_owned()));
                 }
-                match some(&delta["signature"]) {
+                match non_empty(&delta["signature"]) {
                     Some(more) if *has_proof => {
                         pieces.push_back(ReplyDelta::ReasoningSignature(more.to_owned()));
                     }
@@ -194,7 +194,7 @@ impl AnthropicDecoder {
                         *has_proof = true;
                         // A thought with text has a part of its own by now.
                         self.thought_last &= !*has_text;
-                        self.prove(thoughts::SIGNED, proof, pieces);
+                        self.push_signature(thoughts::SIGNED, proof, pieces);
                     }
                     None => {}
                 }
@@ -204,7 +204,7 @@ impl AnthropicDecoder {
     }
 
     /// Words. Beside an answer that is a tool's arguments they are no part of it.
-    fn say(&mut self, text: &Value, pieces: &mut Pieces) {
+    fn push_text(&mut self, text: &Value, pieces: &mut Pieces) {
         if self.answered {
             return;
         }
@@ -217,14 +217,14 @@ impl AnthropicDecoder {
     }
 
     fn answer(&mut self, text: &Value, pieces: &mut Pieces) {
-        if let Some(text) = some(text) {
+        if let Some(text) = non_empty(text) {
             self.thought_last = false;
             pieces.push_back(ReplyDelta::Text(text.to_owned()));
         }
     }
 
     /// The beginning of a thought's proof, told apart from the one before it.
-    fn prove(&mut self, mark: &str, proof: &str, pieces: &mut Pieces) {
+    fn push_signature(&mut self, mark: &str, proof: &str, pieces: &mut Pieces) {
         let mut line = String::new();
         if self.thought_last {
             line.push(thoughts::NEXT);
@@ -281,7 +281,7 @@ impl AnthropicDecoder {
 }
 
 /// The text, if there is any.
-fn some(text: &Value) -> Option<&str> {
+fn non_empty(text: &Value) -> Option<&str> {
     text.as_str().filter(|text| !text.is_empty())
 }
 

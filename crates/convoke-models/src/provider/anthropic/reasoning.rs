@@ -9,7 +9,7 @@ use crate::provider::json::invalid;
 /// The least that can be thought, in tokens.
 const SMALLEST_BUDGET: u32 = 1_024;
 
-/// What a request says about thinking.
+/// The reasoning settings of a request.
 #[derive(Debug, Default)]
 pub(super) struct Reasoning {
     /// The `thinking` of the request.

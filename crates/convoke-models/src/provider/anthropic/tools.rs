@@ -10,7 +10,7 @@ use crate::provider::json::invalid;
 /// The tool whose arguments are the answer. A reply that calls it has answered.
 pub(super) const ANSWER: &str = "convoke_final_answer";
 
-/// How an answer gets its shape.
+/// The way an answer gets its shape.
 pub(super) enum AnswerShape {
     /// The provider holds the text to this schema.
     Text { schema: Value },

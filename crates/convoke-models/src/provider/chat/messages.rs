@@ -112,7 +112,7 @@ impl AssistantMessage {
         let mut message = Map::new();
         put(&mut message, "role", Some("assistant"));
         put(&mut message, "content", Some(content));
-        put(&mut message, "tool_calls", some(self.calls));
+        put(&mut message, "tool_calls", non_empty(self.calls));
         if self.details.is_empty() {
             put(
                 &mut message,
@@ -128,7 +128,7 @@ impl AssistantMessage {
     }
 }
 
-fn some(list: Vec<Value>) -> Option<Vec<Value>> {
+fn non_empty(list: Vec<Value>) -> Option<Vec<Value>> {
     (!list.is_empty()).then_some(list)
 }
 

@@ -43,7 +43,7 @@ impl Field {
     }
 }
 
-/// What a signature says about a thought that came from here.
+/// The mark in the signature of a thought that came from here.
 #[derive(Debug, Default)]
 pub(super) struct Mark {
     /// The field the thought came in.

@@ -14,7 +14,7 @@
 
 const PREFIX: &str = "gemini:";
 
-/// One mark.
+/// A mark in a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark<'a> {
     /// The thought's own signature.

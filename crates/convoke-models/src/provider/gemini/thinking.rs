@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::provider::json::invalid;
 
-/// What a generation of models can do, as far as requests depend on it.
+/// A generation of models, as far as requests depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Generation {
     /// Before 2.5: does not think.
