@@ -17,7 +17,7 @@
 //! | `package` | a package, read and written; its signature |
 //! | `pack` | from a folder to a package: what goes in, what is left out |
 //! | `content` | the files of a package, read within [`Limits`] |
-//! | `place` | which paths a package may have in it |
+//! | `archive_path` | which paths a package may have in it |
 //! | `install` | unpacking: all or nothing, never outside |
 //! | `library` | what is installed, by name and version |
 //! | `loader` | Agentfiles that are read out of packages |

@@ -2,9 +2,9 @@
 //!
 //! | to have | use |
 //! |---|---|
-//! | another try after a failure that may pass | [`Retrying`] |
-//! | another model after a failure that will not | [`Fallback`] |
-//! | the same answer to the same question | [`ResponseCache`] |
+//! | a retry after a transient failure | [`Retrying`] |
+//! | another model after a permanent failure | [`Fallback`] |
+//! | a cached reply to the same request | [`ResponseCache`] |
 //! | a model that is opened only if it is needed | [`Deferred`] |
 //!
 //! Each is a [`Model`](convoke_core::Model) around others, so they nest. The usual order, from the outside: a cache
