@@ -428,7 +428,7 @@ async fn a_reply_that_is_not_read_to_the_end_is_kept_as_far_as_it_was_read() {
     let mut body = cassette.send(ask(NOWHERE, "x")).await.unwrap().body;
     assert_eq!(body.next().await, Some(Ok("data: one\n\n".into())));
     let error = body.next().await.unwrap().unwrap_err();
-    assert!(error.message.contains("stopped reading"), "{error}");
+    assert!(error.message.contains("the reader stopped there; record it again"), "{error}");
 }
 
 #[tokio::test]
