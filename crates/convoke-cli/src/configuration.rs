@@ -26,7 +26,7 @@ pub(crate) fn loader(arguments: &Arguments) -> Loader {
 
 /// What to say of an `agent.toml` that nobody reads, if it is here and no convoke.toml is.
 pub(crate) fn overlooked(config: &Config) -> Option<String> {
-    let places = config.places();
+    let places = config.locations();
     let is_alone = places.folder.is_none() && places.named.is_none();
     (is_alone && Path::new(AGENT_FILE).exists()).then(|| {
         format!("{AGENT_FILE} is not read: it is of the Go `agent` program; `convoke config import` makes a convoke.toml of it")

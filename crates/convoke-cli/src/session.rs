@@ -41,7 +41,8 @@ impl<'a> Session<'a> {
         output: &'a mut Output,
     ) -> Result<Self, Failure> {
         let path = &*arguments.store;
-        let is_projects = configuration::loader(arguments).places().project.store().as_deref() == Some(path);
+        let is_projects =
+            configuration::loader(arguments).locations().project.store().as_deref() == Some(path);
         must_exist(path, &path.display().to_string()).map_err(|failure| match is_projects {
             true => near(arguments).fold(failure, Failure::hint),
             false => failure,
@@ -57,7 +58,7 @@ impl<'a> Session<'a> {
 
     /// Opens the store the command line names, and makes it if it is not there.
     pub(crate) fn open_or_make(arguments: &Arguments, output: &'a mut Output) -> Result<Self, Failure> {
-        make_place(&configuration::loader(arguments).places().project, &arguments.store)?;
+        make_place(&configuration::loader(arguments).locations().project, &arguments.store)?;
         let store =
             SqliteStore::open(&arguments.store).map_err(|error| Failure::from(error).hint(NAME_ONE))?;
         Ok(Self::of(Arc::new(store), arguments, output))
@@ -166,7 +167,7 @@ pub(crate) fn secret_options(kept: &Manifest) -> String {
 
 /// Where runs are kept that the user may mean: a folder can become part of another project, or one of its own.
 fn near(arguments: &Arguments) -> impl Iterator<Item = String> {
-    let project = configuration::loader(arguments).places().project;
+    let project = configuration::loader(arguments).locations().project;
     let is_near = |kept: &KeptProject| {
         project.folder.starts_with(&kept.folder) || kept.folder.starts_with(&project.folder)
     };

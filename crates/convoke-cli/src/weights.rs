@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use convoke_host::models::{Download, DownloadObserver};
-use convoke_weights::{Installed, Library, Progress, PullOptions, Stage, Wanted, WeightsError};
+use convoke_weights::{InstalledModel, Library, Progress, PullOptions, PullSource, Stage, WeightsError};
 
 use crate::failure::Failure;
 use crate::human;
@@ -52,9 +52,9 @@ pub(crate) fn bar() -> DownloadObserver {
 /// Pulls a model, with a bar if somebody watches.
 pub(crate) async fn pull(
     library: &Library,
-    wanted: &Wanted,
+    wanted: &PullSource,
     options: PullOptions,
-) -> Result<Installed, Failure> {
+) -> Result<InstalledModel, Failure> {
     let bar = bar();
     let pulled = library.pull(wanted, options, |progress| bar(Download::Progress(&progress))).await;
     bar(Download::Ended);

@@ -1,4 +1,4 @@
-//! What no key is wrong about alone.
+//! Checks that involve several keys.
 
 use std::collections::BTreeMap;
 

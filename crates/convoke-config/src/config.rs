@@ -1,4 +1,4 @@
-//! The whole configuration.
+//! The loaded configuration.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::schema::path;
 use crate::section::{
     self, Local, Log, McpServer, Profile, Supervision, Telemetry, TelemetryError, UnknownProfile, Workspace,
 };
-use crate::{Loader, Origin, Places, Problems, Setting, Value, merge};
+use crate::{FileLocations, Loader, Origin, Problems, Setting, Value, merge};
 
 /// Everything that is configured.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub(crate) environment: Environment,
     pub(crate) folder: PathBuf,
-    pub(crate) places: Places,
+    pub(crate) places: FileLocations,
     pub(crate) settings: Vec<Setting>,
     pub(crate) warnings: Problems,
     pub(crate) models: ModelConfig,
@@ -41,22 +41,22 @@ impl Config {
         &self.settings
     }
 
-    /// Where a key's value comes from.
+    /// Returns the origin of a key's value.
     #[must_use]
     pub fn origin(&self, name: &str) -> Origin {
         let setting = self.settings.iter().find(|setting| setting.name == name);
         setting.map_or(Origin::Default, |setting| setting.origin.clone())
     }
 
-    /// What may not be as it was meant.
+    /// Returns the warnings: what may not be as it was meant.
     #[must_use]
     pub fn warnings(&self) -> &Problems {
         &self.warnings
     }
 
-    /// Where files were looked for.
+    /// Returns where files were looked for.
     #[must_use]
-    pub fn places(&self) -> &Places {
+    pub fn locations(&self) -> &FileLocations {
         &self.places
     }
 
@@ -66,7 +66,7 @@ impl Config {
         &self.environment
     }
 
-    /// What is said about models, for [`Chooser`](convoke_models::Chooser) and [`Connector`].
+    /// Returns the configuration of models, for [`Chooser`](convoke_models::Chooser) and [`Connector`].
     #[must_use]
     pub fn models(&self) -> &ModelConfig {
         &self.models
@@ -109,19 +109,19 @@ impl Config {
         self.profiles.get(name).ok_or_else(|| UnknownProfile::new(name, known))
     }
 
-    /// Who supervises, and how far that goes.
+    /// Returns the `supervision` section.
     #[must_use]
     pub fn supervision(&self) -> Supervision {
         section::supervision(&self.settings, &self.profiles)
     }
 
-    /// What a run may use.
+    /// Returns the limits of a run.
     #[must_use]
     pub fn limits(&self) -> Limits {
         section::limits(&self.settings)
     }
 
-    /// How many turns one goal or agent may take, if that is said.
+    /// Returns how many turns one goal or agent may take, if that is said.
     #[must_use]
     pub fn turns_per_goal(&self) -> Option<u32> {
         match self.value(path::BUDGETS_TURNS_PER_GOAL) {
@@ -130,7 +130,7 @@ impl Config {
         }
     }
 
-    /// How long a run may take.
+    /// Returns how long a run may take.
     #[must_use]
     pub fn wall_time(&self) -> Option<Duration> {
         section::wall_time(&self.settings)
@@ -151,7 +151,7 @@ impl Config {
         }
     }
 
-    /// Whether a file is in the folder that agents work in, where their commands could write it, and the user has not said that it
+    /// Returns whether a file is in the folder that agents work in, where their commands could write it, and the user has not said that it
     /// may be there.
     #[must_use]
     pub fn is_within_reach(&self, file: &Path) -> bool {
@@ -160,7 +160,7 @@ impl Config {
         !may_be && file.zip(workspace).is_none_or(|(file, workspace)| file.starts_with(workspace))
     }
 
-    /// How models in the process are run.
+    /// Returns the settings of models in the process.
     #[must_use]
     pub fn local(&self) -> Local {
         section::local(&self.settings)
@@ -172,7 +172,7 @@ impl Config {
         section::workspace(&self.settings, &self.folder)
     }
 
-    /// What is sent elsewhere about runs.
+    /// Returns the `telemetry` section.
     ///
     /// # Errors
     /// If it would go where the user has not agreed to, or a header's variable is not set.
@@ -180,7 +180,7 @@ impl Config {
         section::telemetry(&self.settings, &self.models.trusted_hosts, &self.environment)
     }
 
-    /// What is logged.
+    /// Returns the `log` section.
     #[must_use]
     pub fn log(&self) -> Log {
         section::log(&self.settings)

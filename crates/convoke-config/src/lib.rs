@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! **What it is for.** [`Config::load`] reads what there is, in layers; what comes later goes first:
+//! **What it is for.** [`Config::load`] reads what there is, in layers; later layers override earlier ones:
 //!
 //! 1. the built-in defaults: no file needs to be there;
 //! 2. the user's own file, `~/.config/convoke/convoke.toml`;
@@ -23,39 +23,40 @@
 //! | module | what it is for |
 //! |---|---|
 //! | [`schema`] | every key: its kind, its variables, its default, who may set it |
-//! | `place` | where files are looked for |
+//! | `locations` | where files are looked for |
 //! | `project` | which folder counts as one project, and where its runs are kept |
-//! | `there` | whether a file is there at all |
+//! | `existence` | whether a file is there at all |
 //! | `read` | a file, a variable or a flag into settings, and what is wrong with them |
 //! | `merge` | layers into one, and what a folder's file may not do |
-//! | `check` | what no key is wrong about alone |
+//! | `check` | checks that involve several keys |
 //! | `section` | what the rest of the program gets: typed views of sections |
 //! | `problem` | what is wrong, where, and what to write instead |
 //! | [`import`] | the `agent.toml` of the Go `agent` program, translated |
 
 mod check;
 mod config;
+mod existence;
 pub mod import;
 mod loader;
+mod locations;
 mod merge;
 mod open;
 mod origin;
-mod place;
 mod problem;
 mod project;
 mod read;
 pub mod schema;
 mod section;
 mod setting;
-mod there;
 mod value;
 
 pub use config::Config;
 pub use convoke_models::Environment;
+pub use existence::may_exist;
 pub use loader::Loader;
+pub use locations::FileLocations;
 pub use open::{OpenError, connect};
-pub use origin::{Origin, Whose};
-pub use place::Places;
+pub use origin::{FileScope, Origin};
 pub use problem::{Help, Problem, Problems, Severity, Style};
 pub use project::{Project, STORE};
 pub use section::{
@@ -63,7 +64,6 @@ pub use section::{
     TelemetryError, UnknownProfile, UntrustedServer, Workspace,
 };
 pub use setting::Setting;
-pub use there::is_there;
 pub use value::Value;
 
 /// The file's name.

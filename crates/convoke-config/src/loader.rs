@@ -1,14 +1,14 @@
-//! Reading everything there is.
+//! The loader: reads every layer and merges them.
 
 use std::path::PathBuf;
 
 use convoke_models::{Credentials, Environment};
 
-use crate::place::Places;
+use crate::existence::may_exist;
+use crate::locations::FileLocations;
 use crate::problem::{Problem, Problems};
 use crate::schema::Key;
-use crate::there::is_there;
-use crate::{Config, Whose, check, merge, read, section};
+use crate::{Config, FileScope, check, merge, read, section};
 
 /// Names the file to use instead of the folder's.
 const CONFIG: &str = "CONVOKE_CONFIG";
@@ -43,18 +43,18 @@ impl Loader {
         self
     }
 
-    /// The command line sets a key: `.flag("--store", "store.path", "runs.db")`.
+    /// Sets a key from the command line: `.flag("--store", "store.path", "runs.db")`.
     #[must_use]
     pub fn flag(mut self, flag: &str, key: &str, text: impl Into<String>) -> Self {
         self.flags.push((flag.to_owned(), key.to_owned(), text.into()));
         self
     }
 
-    /// Where files are looked for.
+    /// Returns where files are looked for.
     #[must_use]
-    pub fn places(&self) -> Places {
+    pub fn locations(&self) -> FileLocations {
         let named = || self.environment.get(CONFIG).map(PathBuf::from);
-        Places::find(&self.environment, &self.folder, self.named.clone().or_else(named))
+        FileLocations::find(&self.environment, &self.folder, self.named.clone().or_else(named))
     }
 
     /// Reads what there is.
@@ -63,16 +63,16 @@ impl Loader {
     /// Everything that is wrong with it, at once. Files that are not there are no mistake, unless they were named.
     pub fn load(self) -> Result<Config, Problems> {
         let mut problems = Problems::default();
-        let places = self.places();
+        let places = self.locations();
         let home = self.environment.get("HOME").map(PathBuf::from);
         let mut paths = Vec::new();
         let mut layers = Vec::new();
-        let user = places.user.as_deref().filter(|path| is_there(path)).map(|path| (path, Whose::User));
-        let named = places.named.as_deref().map(|path| (path, Whose::User));
-        let folder = places.folder.as_deref().map(|path| (path, Whose::Folder));
-        for (path, whose) in [user, named, folder].into_iter().flatten() {
+        let user = places.user.as_deref().filter(|path| may_exist(path)).map(|path| (path, FileScope::User));
+        let named = places.named.as_deref().map(|path| (path, FileScope::User));
+        let folder = places.folder.as_deref().map(|path| (path, FileScope::Folder));
+        for (path, scope) in [user, named, folder].into_iter().flatten() {
             paths.push(path.to_owned());
-            layers.push(read::file(path, whose, home.as_deref(), &mut problems));
+            layers.push(read::file(path, scope, home.as_deref(), &mut problems));
         }
         if let Some(foreign) = &places.foreign {
             let name = foreign.display();
@@ -98,7 +98,7 @@ impl Loader {
         for (flag, key, text) in &self.flags {
             match Key::of(key) {
                 Some(key) => flags.extend(read::flag(flag, key, text, &mut problems)),
-                None => problems.push(Problem::error(format!("{flag} sets `{key}`, which is no key"))),
+                None => problems.push(Problem::error(format!("{flag} sets `{key}`, which is not a key"))),
             }
         }
         layers.push(flags);

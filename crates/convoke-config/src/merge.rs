@@ -1,4 +1,4 @@
-//! Layers into one.
+//! Merges layers; later layers override earlier ones.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -7,10 +7,10 @@ use convoke_models::choose::header;
 
 use crate::problem::{Problem, Problems};
 use crate::schema::path;
-use crate::schema::{Across, KEYS, Key};
+use crate::schema::{KEYS, Key, MergeRule};
 use crate::{Origin, Setting, Value};
 
-/// One after the other; what a later one says goes first.
+/// Merges layers in order; later layers override earlier ones.
 pub(crate) fn merged(layers: Vec<Vec<Setting>>, problems: &mut Problems) -> Vec<Setting> {
     let mut merged: Vec<Setting> = Vec::new();
     // What the user has decided is decided, whatever a folder's file would have.
@@ -47,7 +47,7 @@ fn order(setting: &Setting) -> (Option<usize>, Option<String>, Option<usize>) {
 /// Whether a new setting takes an old one of another name with it.
 fn displaces(new: &Setting, old: &Setting) -> bool {
     let same_section = || new.key.section() == old.key.section() && new.own_name() == old.own_name();
-    if new.key.across == Across::ReplaceSection && old.key.across == Across::ReplaceSection {
+    if new.key.merge == MergeRule::ReplaceSection && old.key.merge == MergeRule::ReplaceSection {
         return same_section();
     }
     match (new.key.path, old.key.path) {
@@ -61,8 +61,8 @@ fn displaces(new: &Setting, old: &Setting) -> bool {
 
 /// Two layers set the same.
 fn joined(old: Setting, new: Setting, problems: &mut Problems) -> Setting {
-    match new.key.across {
-        Across::Add | Across::User => {
+    match new.key.merge {
+        MergeRule::Append | MergeRule::UserOnly => {
             let value = match (&new.value, &old.value) {
                 (Value::Paths(new), Value::Paths(old)) => Value::Paths(united(new, old)),
                 (Value::Texts(new), Value::Texts(old)) => Value::Texts(united(new, old)),
@@ -71,8 +71,10 @@ fn joined(old: Setting, new: Setting, problems: &mut Problems) -> Setting {
             };
             Setting { value, origin: new.origin.and(old.origin), ..new }
         }
-        Across::VariableLast if old.origin.is_file() && matches!(new.origin, Origin::Variable(_)) => old,
-        Across::Narrow
+        MergeRule::FileOverridesEnv if old.origin.is_file() && matches!(new.origin, Origin::Variable(_)) => {
+            old
+        }
+        MergeRule::Narrow
             if new.origin.folder_file().is_some()
                 && old.origin.is_file()
                 && !new.value.is_within(&old.value) =>
@@ -105,11 +107,11 @@ fn may(setting: &Setting, decided: &HashSet<String>, problems: &mut Problems) ->
     let Some(file) = setting.origin.folder_file() else { return true };
     let name = &setting.name;
     let variable = setting.key.variables.first().copied().unwrap_or_default();
-    let refused = match setting.key.across {
-        Across::User => {
+    let refused = match setting.key.merge {
+        MergeRule::UserOnly => {
             Some(format!("`{name}` counts only in your own file; this one may have come with the project"))
         }
-        Across::UserTurnsOn if setting.value == Value::Flag(true) => {
+        MergeRule::EnableByUserOnly if setting.value == Value::Flag(true) => {
             Some(format!("only you can turn `{name}` on; this file may have come with the project"))
         }
         _ if name == path::WORKSPACE_PATH && !is_inside(&setting.value, file) => {

@@ -1,4 +1,4 @@
-//! Models, with the configuration and the keys there are.
+//! Connects to models with the configuration and the keys there are.
 
 use std::sync::Arc;
 

@@ -1,18 +1,18 @@
-//! Where values come from.
+//! The origin of a value: file, environment variable or flag.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Whose file it is.
+/// The scope of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Whose {
+pub enum FileScope {
     /// The user's own, or one that the user named.
     User,
     /// The folder's: it may have come with somebody else's project.
     Folder,
 }
 
-/// Where a value comes from. The later ones go first.
+/// The origin of a value, in order of precedence: later variants override earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// Nobody set it.
@@ -23,14 +23,14 @@ pub enum Origin {
         path: PathBuf,
         /// The line.
         line: usize,
-        /// Whose it is.
-        whose: Whose,
+        /// The file's scope.
+        scope: FileScope,
     },
     /// An environment variable.
     Variable(String),
     /// The command line.
     Flag(String),
-    /// Several of these, all of which count; the first goes first.
+    /// Several of these, all of which count; the first takes precedence.
     Several(Vec<Self>),
 }
 
@@ -39,7 +39,7 @@ impl Origin {
     #[must_use]
     pub fn folder_file(&self) -> Option<&Path> {
         match self {
-            Self::File { path, whose: Whose::Folder, .. } => Some(path),
+            Self::File { path, scope: FileScope::Folder, .. } => Some(path),
             _ => None,
         }
     }
@@ -53,7 +53,7 @@ impl Origin {
         Self::Several(parts(self).into_iter().chain(parts(other)).collect())
     }
 
-    /// Whether a file says so.
+    /// Returns whether a file says so.
     #[must_use]
     pub fn is_file(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Which folder counts as one project, and where its runs are kept.
+//! Determines which folder counts as one project, and where its runs are kept.
 //!
 //! Not in the folder: commands of agents work there, and whoever can write where a store is can write what it says. A folder may
 //! also have come from somebody else, with a store in it. So every project has a folder of its own where this user's data is.
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use convoke_core::Digest;
 use convoke_models::Environment;
 
-use crate::place::above;
+use crate::locations::above;
 
 /// The name of the file that holds the runs.
 pub const STORE: &str = "convoke.db";
@@ -64,9 +64,9 @@ impl Project {
         project(git.or_else(kept).unwrap_or(&working))
     }
 
-    /// The folder that is for this project alone. `None` for a user without a home.
+    /// Returns the folder with the data of this project alone. `None` for a user without a home.
     #[must_use]
-    pub fn place(&self) -> Option<PathBuf> {
+    pub fn data_folder(&self) -> Option<PathBuf> {
         let name: String = self
             .folder
             .file_name()
@@ -80,18 +80,18 @@ impl Project {
         let name: String = name.chars().map(plain).collect();
         let digest = Digest::of_parts(&[self.folder.as_os_str().as_encoded_bytes()]).to_string();
         let digits: String = digest.chars().take(DIGITS).collect();
-        Some(self.places()?.join(format!("{name}-{digits}")))
+        Some(self.projects_folder()?.join(format!("{name}-{digits}")))
     }
 
-    /// Where its runs are kept. `None` for a user without a home.
+    /// Returns the file that its runs are kept in. `None` for a user without a home.
     #[must_use]
     pub fn store(&self) -> Option<PathBuf> {
-        Some(self.place()?.join(STORE))
+        Some(self.data_folder()?.join(STORE))
     }
 
-    /// Where the folders of all projects are.
+    /// Returns the folder with the data folders of all projects.
     #[must_use]
-    pub fn places(&self) -> Option<PathBuf> {
+    pub fn projects_folder(&self) -> Option<PathBuf> {
         Some(self.data.as_ref()?.join("projects"))
     }
 }

@@ -1,6 +1,6 @@
-//! One value, whose it is and where it comes from.
+//! A setting: one value with its key, origin and location.
 
-use crate::problem::Place;
+use crate::problem::SourceLocation;
 use crate::schema::Key;
 use crate::{Origin, Value};
 
@@ -16,7 +16,7 @@ pub struct Setting {
     /// Where it comes from.
     pub origin: Origin,
     /// Its place in a file, to point at.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SourceLocation>,
 }
 
 impl Setting {

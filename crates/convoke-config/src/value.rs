@@ -39,7 +39,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// As JSON, without secrets.
+    /// Returns the value as JSON, without secrets.
     #[must_use]
     pub fn to_json(&self) -> serde_json::Value {
         match self {

@@ -1,4 +1,4 @@
-//! Layers: which value holds, and where it comes from.
+//! Tests of layers: precedence and origins of values.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
@@ -333,15 +333,15 @@ fn a_link_that_leads_nowhere_is_a_file_that_cannot_be_read_and_not_none() {
     symlink("absent.toml", home.path().join("project/policy.toml")).unwrap();
     let sub = home.project().join("sub");
     std::fs::create_dir(&sub).unwrap();
-    let places = home.loader([]).folder(sub).places();
+    let places = home.loader([]).folder(sub).locations();
     assert!(places.policy.is_some_and(|policy| policy.ends_with("project/policy.toml")));
     // Two links that lead nowhere are not one file.
     let home = Home::with("", "");
     symlink("absent.toml", home.path().join(".config/convoke/policy.toml")).unwrap();
     symlink("absent.toml", home.path().join("project/policy.toml")).unwrap();
-    let policy = home.loader([]).places().policy;
+    let policy = home.loader([]).locations().policy;
     assert_eq!(policy, Some(home.project().join("policy.toml")));
-    let within = home.loader([]).folder(home.path().join(".config/convoke")).places();
+    let within = home.loader([]).folder(home.path().join(".config/convoke")).locations();
     assert_eq!(within.policy, None, "whoever works there has one file, not two");
 }
 
@@ -380,7 +380,7 @@ fn what_others_put_into_a_folder_that_anybody_may_write_to_is_not_used() {
 fn the_store_of_a_subfolder_is_that_of_its_project() {
     let home = Home::with("", "");
     home.write("project/deep/down/file", "");
-    let places = |folder: &str| home.loader([]).folder(home.path().join(folder)).places();
+    let places = |folder: &str| home.loader([]).folder(home.path().join(folder)).locations();
     let project = |folder: &str| {
         let folder = places(folder).project.folder;
         folder.strip_prefix(home.path().canonicalize().unwrap()).unwrap().to_owned()
@@ -409,7 +409,7 @@ fn the_store_of_a_subfolder_is_that_of_its_project() {
 fn a_home_that_is_kept_in_git_is_not_the_project_of_everything_below_it() {
     let home = Home::new();
     home.write(".git/HEAD", "");
-    let folder = home.loader([]).places().project.folder;
+    let folder = home.loader([]).locations().project.folder;
     assert_eq!(folder, home.project().canonicalize().unwrap());
 }
 
@@ -418,8 +418,9 @@ fn folders_of_the_same_name_have_places_of_their_own() {
     let home = Home::new();
     home.write("one/same/file", "");
     home.write("two/same/file", "");
-    let place =
-        |folder: &str| home.loader([]).folder(home.path().join(folder)).places().project.place().unwrap();
+    let place = |folder: &str| {
+        home.loader([]).folder(home.path().join(folder)).locations().project.data_folder().unwrap()
+    };
     assert_ne!(place("one/same"), place("two/same"));
     let name = place("one/same").file_name().unwrap().to_string_lossy().into_owned();
     assert!(name.starts_with("same-"), "{name}");

@@ -1,4 +1,4 @@
-//! What is wrong, where, and what to write instead.
+//! Tests of problem reports: messages, locations, suggestions.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 

@@ -1,4 +1,4 @@
-//! Models: what the file says about them, and what comes of it.
+//! Tests of the sections about models.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 

@@ -1,4 +1,4 @@
-//! What a file that came with a project cannot do.
+//! Tests of the restrictions on a file that came with a project.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 

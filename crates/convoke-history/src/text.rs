@@ -10,7 +10,7 @@
 //! assert_eq!(text::one_line("  two\n lines "), "two lines");
 //! ```
 
-use convoke_text::is_unseen;
+use convoke_text::is_invisible;
 
 /// The text with everything that could control a terminal made visible. Lines stay lines; tabs become spaces.
 #[must_use]
@@ -25,7 +25,7 @@ pub fn visible(text: &str) -> String {
     for character in text.replace("\r\n", "\n").chars() {
         match character {
             '\n' | '\t' => visible.push(character),
-            other if is_unseen(other) => visible.extend(other.escape_unicode()),
+            other if is_invisible(other) => visible.extend(other.escape_unicode()),
             other => visible.push(other),
         }
     }

@@ -1,6 +1,6 @@
 //! What agents would have to work with here: the workspace, the policy, the sandbox, MCP servers.
 
-use convoke_mcp::Condition;
+use convoke_mcp::ServerStatus;
 use convoke_tools::policy::PolicySet;
 use serde_json::{Value, json};
 
@@ -148,12 +148,12 @@ async fn servers(setting: Setting<'_>, policies: Result<&PolicySet, &String>) ->
     match mcp::start(setting, policies, configured.trusted).await {
         Ok(servers) => {
             for report in servers.reports() {
-                let state = match report.condition {
-                    Condition::Ready { identity, .. } => {
+                let state = match report.status {
+                    ServerStatus::Ready { identity, .. } => {
                         let plural = if report.tools == 1 { "" } else { "s" };
                         Found::Works(format!("{identity}, {} tool{plural}", report.tools))
                     }
-                    Condition::Down { problem } => Found::Missing(problem.to_string()),
+                    ServerStatus::Down { problem } => Found::Missing(problem.to_string()),
                     _ => Found::Missing("closed".to_owned()),
                 };
                 found.push((name(&report.name), state));

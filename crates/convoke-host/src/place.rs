@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use convoke_config::{Config, is_there};
+use convoke_config::{Config, may_exist};
 use serde::{Deserialize, Serialize};
 
 /// Where a run was begun.
@@ -30,7 +30,7 @@ impl Place {
         Self {
             here: real(&here),
             workspace: real(&config.workspace().path),
-            policy: config.places().policy.as_deref().map(real),
+            policy: config.locations().policy.as_deref().map(real),
         }
     }
 
@@ -40,7 +40,7 @@ impl Place {
     pub fn is_like(&self, other: &Self, names_policy: bool) -> bool {
         // One that cannot be looked at is not gone.
         let holds =
-            |policy: &PathBuf| names_policy || other.policy.as_ref() == Some(policy) || !is_there(policy);
+            |policy: &PathBuf| names_policy || other.policy.as_ref() == Some(policy) || !may_exist(policy);
         self.workspace == other.workspace && self.policy.as_ref().is_none_or(holds)
     }
 

@@ -1,4 +1,4 @@
-//! Addresses: whose they are, and how to show them.
+//! Classifies addresses (same origin, on this machine) and shows them without secrets.
 
 use convoke_text::redaction::HIDDEN;
 use url::{Host, Url};
@@ -13,7 +13,7 @@ pub fn host(address: &str) -> Option<String> {
     Some(Url::parse(address).ok()?.host_str()?.to_ascii_lowercase())
 }
 
-/// Whether two addresses are of one server, reached in the same way: scheme, host and port.
+/// Returns whether two addresses are of one server, reached in the same way: scheme, host and port.
 #[must_use]
 pub fn same_origin(first: &str, second: &str) -> bool {
     match (Url::parse(first), Url::parse(second)) {
@@ -22,7 +22,7 @@ pub fn same_origin(first: &str, second: &str) -> bool {
     }
 }
 
-/// Whether an address is on this machine: loopback, `localhost`, and the names under it, which are nobody else's
+/// Returns whether an address is on this machine: loopback, `localhost`, and the names under it, which are nobody else's
 /// (RFC 6761).
 ///
 /// ```

@@ -54,7 +54,7 @@ impl HttpTransport {
         Arc::clone(&SHARED)
     }
 
-    /// One whose connections must come about within this time.
+    /// Returns a transport whose connections must come about within this time.
     #[must_use]
     pub fn connecting_within(limit: Duration) -> Self {
         let builder = || client_builder().connect_timeout(limit);

@@ -1,8 +1,8 @@
-//! Why nothing came back.
+//! Errors of transports.
 
 use convoke_core::{ModelError, ModelErrorKind};
 
-/// What kind of failure it was.
+/// The kinds of transport failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportFailure {

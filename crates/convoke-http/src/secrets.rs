@@ -1,4 +1,4 @@
-//! The secrets of a request.
+//! Collects the secrets that a request carries.
 //!
 //! What it must never do: take for harmless what nobody marked. Headers and parameters whose names give them away are
 //! secret too.
@@ -14,7 +14,7 @@ use crate::address::Parts;
 /// Headers whose values are secrets even if nobody marked them.
 const SECRET_HEADERS: [&str; 4] = ["x-api-key", "x-goog-api-key", "api-key", "x-auth-token"];
 
-/// What a request with these headers to this address carries in secret.
+/// Returns the secrets in these headers and this address.
 #[must_use]
 pub fn secrets_of(headers: &HeaderMap, url: &str) -> Secrets {
     let mut secrets = Secrets::default();

@@ -1,4 +1,4 @@
-//! Requests, replies, and who carries them.
+//! The `Transport` trait, HTTP requests and replies.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! How close texts are to a question: `embed FOLDER [TEXT...]`.
+//! Ranks texts by similarity to a question: `embed FOLDER [TEXT...]`.
 //!
 //! The folder has `model.onnx` and `tokenizer.json`, as `convoke-weights` pulls them for `all-minilm-l6-v2`. The first text
 //! is the question. Also says how fast the embedder is here.

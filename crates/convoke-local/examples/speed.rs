@@ -1,4 +1,4 @@
-//! How fast a local model is here: `speed MODEL.gguf [THREADS]`.
+//! Measures how fast a local model is here: `speed MODEL.gguf [THREADS]`.
 //!
 //! Prints the time to load, tokens a second for reading a prompt of 512 words and writing 128 tokens, alone, four at
 //! once, and under a grammar; to be compared with `llama-bench -p 512 -n 128`.

@@ -1,9 +1,9 @@
-//! Why a local model cannot be opened.
+//! Errors of opening a local model.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a local model cannot be opened. What goes wrong with a request is a [`ModelError`](convoke_core::ModelError).
+/// Errors of opening a local model. What goes wrong with a request is a [`ModelError`](convoke_core::ModelError).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalError {

@@ -1,4 +1,4 @@
-//! Grammars for what a reply must look like.
+//! Grammars that constrain replies.
 //!
 //! A reply that must have a shape, or may call tools, is decoded under a grammar, so that what it says is always valid:
 //!

@@ -1,4 +1,4 @@
-//! Choosing a token, with llama.cpp's own samplers.
+//! Samples tokens, with llama.cpp's own samplers.
 //!
 //! What a reply has said so far counts against saying it again: small models fall into loops otherwise. The prompt does not
 //! count: quoting a file or a conversation is no repetition. Answers under a grammar are not penalised word by word, because
@@ -19,7 +19,7 @@ const LOOP_WINDOW: i32 = 2048;
 /// By how much each further token of a loop is less likely than the one before it.
 const LOOP_GROWTH: f32 = 1.75;
 
-/// What a reply's tokens are chosen by. Values of 0 (of 1 for `repeat_penalty` and `top_p`) switch a part off.
+/// Sampling parameters of a reply. Values of 0 (of 1 for `repeat_penalty` and `top_p`) switch a part off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sampling {
     pub(crate) temperature: f32,

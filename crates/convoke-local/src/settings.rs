@@ -1,10 +1,10 @@
-//! How a local model is run.
+//! Settings of a local model.
 
 use serde::{Deserialize, Serialize};
 
 use crate::LocalError;
 
-/// How a local model is run. Every setting has a default that suits a small model on a small machine.
+/// Settings of a local model. Every setting has a default that suits a small model on a small machine.
 ///
 /// ```
 /// use convoke_local::LocalSettings;

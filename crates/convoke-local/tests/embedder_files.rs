@@ -1,4 +1,4 @@
-//! Files and settings an embedder cannot use: clear errors, and the process lives on.
+//! Tests of files and settings an embedder cannot use: clear errors, and the process lives on.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Texts as vectors, with the real model.
+//! Tests of embeddings with the real model.
 
 use std::path::PathBuf;
 

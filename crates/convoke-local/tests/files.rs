@@ -1,4 +1,4 @@
-//! Files and settings that cannot be used: clear errors, and the process lives on.
+//! Tests of files and settings that cannot be used: clear errors, and the process lives on.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Chat templates: conversations, tools and schemas as the text a model reads.
+//! Tests of chat templates: conversations, tools and schemas as the text a model reads.
 
 use convoke_core::{
     Media, MediaSource, Message, ModelErrorKind, ModelRequest, OutputSchema, Part, Role, ToolCall,

@@ -1,4 +1,4 @@
-//! Replies of a real model: text, length, seeds, stop words, usage.
+//! Tests of a real model's replies: text, length, seeds, stop words, usage.
 
 mod common;
 

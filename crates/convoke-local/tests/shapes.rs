@@ -1,4 +1,4 @@
-//! Structured output and tool calls of a real model: always valid, however small the model is.
+//! Tests of structured output and tool calls of a real model: always valid, however small the model is.
 
 mod common;
 

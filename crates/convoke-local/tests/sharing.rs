@@ -1,4 +1,4 @@
-//! Several requests on one loaded model: at once, in turn, abandoned.
+//! Tests of several requests on one loaded model: at once, in turn, abandoned.
 
 mod common;
 

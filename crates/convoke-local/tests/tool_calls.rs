@@ -1,4 +1,4 @@
-//! Tool calls in replies, whole and in pieces of every size.
+//! Tests of tool calls in replies, whole and in pieces of every size.
 
 use convoke_core::{FinishReason, ReplyBuilder, ReplyDelta};
 use convoke_local::ToolCallReader;

@@ -14,7 +14,7 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, ServiceError};
 
-use crate::calls::{Interjection, OpenCall};
+use crate::calls::{CallEvent, OpenCall};
 use crate::connection::Connection;
 use crate::elicit;
 
@@ -27,8 +27,8 @@ const MAX_ROUNDS: usize = 10;
 /// How long to leave a server alone that wants to be asked again, and nothing else.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a call has no result.
-pub(crate) enum Failure {
+/// The failure of a call.
+pub(crate) enum CallFailure {
     /// The connection was lost: nobody knows what the call did. How it was lost, if that is known.
     Lost(String),
     /// The server refused it, or did not keep to the protocol.
@@ -37,7 +37,7 @@ pub(crate) enum Failure {
     Stop(Error),
 }
 
-impl From<ServiceError> for Failure {
+impl From<ServiceError> for CallFailure {
     fn from(error: ServiceError) -> Self {
         match error {
             ServiceError::TransportClosed => Self::Lost(String::new()),
@@ -48,14 +48,17 @@ impl From<ServiceError> for Failure {
 }
 
 /// A call on a connection, within the scope of whoever makes it.
-pub(crate) struct Call<'a> {
+pub(crate) struct McpCall<'a> {
     pub(crate) connection: &'a Connection,
     pub(crate) scope: &'a Scope,
 }
 
-impl Call<'_> {
+impl McpCall<'_> {
     /// Makes it. A server that wants to know something first is answered, and asked again.
-    pub(crate) async fn make(&self, mut params: CallToolRequestParams) -> Result<CallToolResult, Failure> {
+    pub(crate) async fn make(
+        &self,
+        mut params: CallToolRequestParams,
+    ) -> Result<CallToolResult, CallFailure> {
         for _ in 0..MAX_ROUNDS {
             match self.round(params.clone()).await? {
                 ServerResult::CallToolResult(result) => return Ok(result),
@@ -63,13 +66,13 @@ impl Call<'_> {
                     params.request_state.clone_from(&wanted.request_state);
                     params.input_responses = self.provide(wanted).await?;
                 }
-                _ => return Err(Failure::Service(ServiceError::UnexpectedResponse)),
+                _ => return Err(CallFailure::Service(ServiceError::UnexpectedResponse)),
             }
         }
-        Err(Failure::Service(ServiceError::InputRequiredRoundsExceeded { max_rounds: MAX_ROUNDS }))
+        Err(CallFailure::Service(ServiceError::InputRequiredRoundsExceeded { max_rounds: MAX_ROUNDS }))
     }
 
-    async fn round(&self, params: CallToolRequestParams) -> Result<ServerResult, Failure> {
+    async fn round(&self, params: CallToolRequestParams) -> Result<ServerResult, CallFailure> {
         let mut open = self.connection.calls().open();
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let handle = self
@@ -85,13 +88,13 @@ impl Call<'_> {
                 response = pending.response() => {
                     pending.0 = None;
                     // What it said before it answered comes before the answer.
-                    while let Some(Interjection::Progress(value)) = open.waiting() {
+                    while let Some(CallEvent::Progress(value)) = open.waiting() {
                         self.progress(value).await;
                     }
                     return Ok(response?);
                 }
-                () = self.connection.gone().cancelled() => return Err(Failure::Lost(String::new())),
-                interjection = OpenCall::next(&mut open) => self.attend(interjection).await?,
+                () = self.connection.gone().cancelled() => return Err(CallFailure::Lost(String::new())),
+                event = OpenCall::next(&mut open) => self.attend(event).await?,
             }
         }
     }
@@ -101,35 +104,35 @@ impl Call<'_> {
         self.scope.emit(EventKind::Custom { name: PROGRESS.to_owned(), value }).await;
     }
 
-    async fn attend(&self, interjection: Interjection) -> Result<(), Failure> {
-        match interjection {
-            Interjection::Progress(value) => self.progress(value).await,
-            Interjection::Question { asked, mut reply } => {
+    async fn attend(&self, event: CallEvent) -> Result<(), CallFailure> {
+        match event {
+            CallEvent::Progress(value) => self.progress(value).await,
+            CallEvent::Question { asked, mut reply } => {
                 let answer = tokio::select! {
                     answer = elicit::ask(self.scope, self.connection, asked) => answer,
-                    () = self.connection.gone().cancelled() => return Err(Failure::Lost(String::new())),
+                    () = self.connection.gone().cancelled() => return Err(CallFailure::Lost(String::new())),
                     // It no longer wants to know.
                     () = reply.closed() => return Ok(()),
                 };
                 // It may not want to know any more by now.
-                let _ = reply.send(answer.map_err(Failure::Stop)?);
+                let _ = reply.send(answer.map_err(CallFailure::Stop)?);
             }
         }
         Ok(())
     }
 
     /// Answers what a stateless server wants to know before it goes on.
-    async fn provide(&self, wanted: InputRequiredResult) -> Result<Option<InputResponses>, Failure> {
+    async fn provide(&self, wanted: InputRequiredResult) -> Result<Option<InputResponses>, CallFailure> {
         let mut responses = InputResponses::new();
         for (key, request) in wanted.input_requests.unwrap_or_default() {
             let response = match request {
                 InputRequest::Elicitation(request) => {
                     let asked = elicit::ask(self.scope, self.connection, request.params).await;
-                    written::<ElicitResult>(&asked.map_err(Failure::Stop)?)?
+                    written::<ElicitResult>(&asked.map_err(CallFailure::Stop)?)?
                 }
                 InputRequest::ListRoots(_) => written(&self.connection.handler().root_list())?,
                 _ => {
-                    return Err(Failure::Service(ServiceError::McpError(crate::handler::no_sampling())));
+                    return Err(CallFailure::Service(ServiceError::McpError(crate::handler::no_sampling())));
                 }
             };
             responses.insert(key, response);
@@ -143,8 +146,8 @@ impl Call<'_> {
     }
 }
 
-fn written<T: serde::Serialize>(response: &T) -> Result<serde_json::Value, Failure> {
-    serde_json::to_value(response).map_err(|error| Failure::Stop(error.into()))
+fn written<T: serde::Serialize>(response: &T) -> Result<serde_json::Value, CallFailure> {
+    serde_json::to_value(response).map_err(|error| CallFailure::Stop(error.into()))
 }
 
 /// A request that the server is told to forget if nobody waits for it any more.

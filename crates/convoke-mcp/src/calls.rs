@@ -1,4 +1,4 @@
-//! The calls that a connection has in flight, so that what a server says meanwhile finds the call it belongs to.
+//! The calls in flight on a connection, so that progress and questions of a server find the call they belong to.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,17 +10,17 @@ use tokio::sync::{mpsc, oneshot};
 /// How much of what a server says waits for a call that is busy. Progress beyond it is dropped.
 const WAITING: usize = 16;
 
-/// What a server says during a call.
-pub(crate) enum Interjection {
+/// A message of a server during a call.
+pub(crate) enum CallEvent {
     /// How far it is.
     Progress(Value),
     /// What it wants to know from a person.
     Question { asked: ElicitRequestParams, reply: oneshot::Sender<ElicitResult> },
 }
 
-/// Why a question has no call it belongs to.
+/// The reason why a question belongs to no call.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Stray {
+pub(crate) enum UnmatchedQuestion {
     NoCall,
     SeveralCalls,
 }
@@ -38,7 +38,7 @@ struct State {
 }
 
 struct Entry {
-    sender: mpsc::Sender<Interjection>,
+    sender: mpsc::Sender<CallEvent>,
     identity: Option<(RequestId, ProgressToken)>,
 }
 
@@ -46,18 +46,18 @@ struct Entry {
 pub(crate) struct OpenCall {
     calls: Arc<Calls>,
     number: u64,
-    interjections: mpsc::Receiver<Interjection>,
+    events: mpsc::Receiver<CallEvent>,
 }
 
 impl Calls {
     /// Enters a call. Must come before its request is sent.
     pub(crate) fn open(self: &Arc<Self>) -> OpenCall {
-        let (sender, interjections) = mpsc::channel(WAITING);
+        let (sender, events) = mpsc::channel(WAITING);
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
         state.open.insert(number, Entry { sender, identity: None });
-        OpenCall { calls: Arc::clone(self), number, interjections }
+        OpenCall { calls: Arc::clone(self), number, events }
     }
 
     /// Tells a call how far it is.
@@ -66,12 +66,15 @@ impl Calls {
         let matches = |entry: &&Entry| entry.identity.as_ref().is_some_and(|(_, own)| own == token);
         if let Some(entry) = state.open.values().find(matches) {
             // A call that does not keep up misses some: the next one says more anyway.
-            let _ = entry.sender.try_send(Interjection::Progress(progress));
+            let _ = entry.sender.try_send(CallEvent::Progress(progress));
         }
     }
 
     /// Where a question goes: to the call whose request it came with, or, if nobody says, to the only one there is.
-    pub(crate) fn asking(&self, request: Option<&RequestId>) -> Result<mpsc::Sender<Interjection>, Stray> {
+    pub(crate) fn asking(
+        &self,
+        request: Option<&RequestId>,
+    ) -> Result<mpsc::Sender<CallEvent>, UnmatchedQuestion> {
         let state = self.state();
         let of = |entry: &&Entry| entry.identity.as_ref().is_some_and(|(own, _)| Some(own) == request);
         if let Some(entry) = state.open.values().find(of) {
@@ -80,8 +83,8 @@ impl Calls {
         let mut open = state.open.values();
         match (open.next(), open.next()) {
             (Some(only), None) => Ok(only.sender.clone()),
-            (None, _) => Err(Stray::NoCall),
-            _ => Err(Stray::SeveralCalls),
+            (None, _) => Err(UnmatchedQuestion::NoCall),
+            _ => Err(UnmatchedQuestion::SeveralCalls),
         }
     }
 
@@ -99,14 +102,14 @@ impl OpenCall {
     }
 
     /// What the server has said already.
-    pub(crate) fn waiting(&mut self) -> Option<Interjection> {
-        self.interjections.try_recv().ok()
+    pub(crate) fn waiting(&mut self) -> Option<CallEvent> {
+        self.events.try_recv().ok()
     }
 
     /// What the server says next.
-    pub(crate) async fn next(&mut self) -> Interjection {
-        match self.interjections.recv().await {
-            Some(interjection) => interjection,
+    pub(crate) async fn next(&mut self) -> CallEvent {
+        match self.events.recv().await {
+            Some(event) => event,
             // Cannot be: the table holds a sender as long as this call is open.
             None => std::future::pending().await,
         }

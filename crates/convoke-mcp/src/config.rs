@@ -1,11 +1,11 @@
-//! What a server is: how to reach it, what it may see of this process, how far it is believed.
+//! The configuration of a server: how to reach it, what it may see of this process, how far it is trusted.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One server.
+/// The configuration of one server.
 ///
 /// Values of variables and headers may name variables of this process as `${NAME}`; `$$` is a dollar. They are looked up
 /// when the server is started, and shown nowhere.
@@ -38,7 +38,7 @@ pub struct ServerConfig {
     pub sandbox: ServerSandbox,
 }
 
-/// Whether a server's command runs in the [sandbox](crate::McpServersBuilder::sandbox).
+/// The choice whether a server's command runs in the [sandbox](crate::McpServersBuilder::sandbox).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ServerSandbox {
@@ -54,7 +54,7 @@ pub enum ServerSandbox {
     Required,
 }
 
-/// How to reach a server.
+/// The transport to a server.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Transport {
@@ -80,7 +80,7 @@ pub enum Transport {
     },
 }
 
-/// Which revision of the protocol to speak.
+/// The revision of the protocol to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -94,11 +94,11 @@ pub enum Protocol {
 }
 
 impl ServerConfig {
-    /// How long a server may take to be ready, unless said otherwise.
+    /// The default time a server may take to be ready.
     pub const STARTUP: Duration = Duration::from_secs(30);
-    /// How long a call may take, unless said otherwise.
+    /// The default time limit of a call.
     pub const TIMEOUT: Duration = Duration::from_secs(60);
-    /// How often in a row a server is started again, unless said otherwise.
+    /// The default number of restarts in a row.
     pub const RESTARTS: u32 = 5;
 
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -146,7 +146,7 @@ impl ServerConfig {
         self
     }
 
-    /// Where its command works. Says nothing to a server without one.
+    /// Sets the folder its command works in. Has no effect on a server without a command.
     #[must_use]
     pub fn folder(mut self, path: impl Into<PathBuf>) -> Self {
         if let Transport::Stdio { folder, .. } = &mut self.transport {
@@ -155,7 +155,7 @@ impl ServerConfig {
         self
     }
 
-    /// Lets its command see a variable of this process. Says nothing to a server without one.
+    /// Passes a variable of this process to its command. Has no effect on a server without a command.
     #[must_use]
     pub fn inherit(mut self, variable: impl Into<String>) -> Self {
         if let Transport::Stdio { inherit, .. } = &mut self.transport {
@@ -164,7 +164,7 @@ impl ServerConfig {
         self
     }
 
-    /// Gives its command a variable. Says nothing to a server without one.
+    /// Sets a variable of its command. Has no effect on a server without a command.
     #[must_use]
     pub fn variable(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         if let Transport::Stdio { variables, .. } = &mut self.transport {
@@ -182,28 +182,28 @@ impl ServerConfig {
         self
     }
 
-    /// Which revision of the protocol to speak.
+    /// Sets the revision of the protocol to speak.
     #[must_use]
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = protocol;
         self
     }
 
-    /// How long it may take to be ready.
+    /// Sets how long it may take to be ready.
     #[must_use]
     pub fn startup(mut self, limit: Duration) -> Self {
         self.startup = limit;
         self
     }
 
-    /// How long a call may take.
+    /// Sets how long a call may take.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
         self
     }
 
-    /// How often in a row it is started again.
+    /// Sets how often in a row it is restarted.
     #[must_use]
     pub fn restarts(mut self, times: u32) -> Self {
         self.restarts = times;
@@ -260,7 +260,7 @@ impl ServerConfig {
         self
     }
 
-    /// Whether this tool is offered.
+    /// Returns whether this tool is offered.
     #[must_use]
     pub fn offers(&self, tool: &str) -> bool {
         let is = |name: &String| name == tool;

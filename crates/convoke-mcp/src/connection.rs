@@ -1,4 +1,4 @@
-//! One connection to a server.
+//! A connection to a server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::calls::Calls;
 use crate::config::{Protocol, ServerConfig};
 use crate::error::McpError;
 use crate::handler::Handler;
-use crate::prepare::{Means, prepare};
+use crate::prepare::{PreparedTransport, prepare};
 use crate::process::Process;
 use crate::secret::Secrets;
-use crate::surroundings::Surroundings;
+use crate::server_environment::ServerEnvironment;
 use crate::{http, pages};
 
 /// How long closing may take before it is done the hard way.
@@ -47,7 +47,7 @@ impl Connection {
     /// Connects, within the time the configuration gives.
     pub(crate) async fn open(
         config: &ServerConfig,
-        surroundings: &Surroundings,
+        environment: &ServerEnvironment,
         handler: &Handler,
     ) -> Result<Self, McpError> {
         let connecting = async {
@@ -60,12 +60,12 @@ impl Connection {
                     legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
                 },
             };
-            match Self::attempt(config, surroundings, handler, lifecycle).await {
+            match Self::attempt(config, environment, handler, lifecycle).await {
                 Ok(connection) => Ok(connection),
                 // Some older servers hang up on a question they do not know, instead of refusing it.
                 Err(Attempt { may_be_older: true, .. }) if config.protocol == Protocol::Auto => {
                     let lifecycle = ClientLifecycleMode::Initialize;
-                    Self::attempt(config, surroundings, handler, lifecycle)
+                    Self::attempt(config, environment, handler, lifecycle)
                         .await
                         .map_err(|attempt| attempt.error)
                 }
@@ -79,18 +79,18 @@ impl Connection {
 
     async fn attempt(
         config: &ServerConfig,
-        surroundings: &Surroundings,
+        environment: &ServerEnvironment,
         handler: &Handler,
         lifecycle: ClientLifecycleMode,
     ) -> Result<Self, Attempt> {
         let final_error = |error| Attempt { error, may_be_older: false };
         let server = &config.name;
         let (means, secrets) =
-            prepare(config, &surroundings.variables, &surroundings.workspaces).map_err(final_error)?;
+            prepare(config, &environment.variables, &environment.workspaces).map_err(final_error)?;
         let secrets = Arc::new(secrets);
         let (running, process) = match means {
-            Means::Process(launch) => {
-                let launcher = surroundings.launcher(config).map_err(final_error)?;
+            PreparedTransport::Process(launch) => {
+                let launcher = environment.launcher(config).map_err(final_error)?;
                 let command = config.command().to_owned();
                 let launched = launcher.launch(launch).await.map_err(|error| {
                     let (server, reason) = (server.clone(), secrets.hide(&error.to_string()));
@@ -101,7 +101,7 @@ impl Connection {
                 let running = handler.clone().serve_with_lifecycle(transport, lifecycle).await;
                 (running, Some(process))
             }
-            Means::Address { url, headers } => {
+            PreparedTransport::Address { url, headers } => {
                 let transport = http::transport(&url, &headers, Arc::clone(&secrets))
                     .map_err(|reason| final_error(McpError::BadConfig { server: server.clone(), reason }))?;
                 (handler.clone().serve_with_lifecycle(transport, lifecycle).await, None)

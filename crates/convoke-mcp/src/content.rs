@@ -1,4 +1,4 @@
-//! What a server gives back, as text.
+//! Renders the results of servers as text.
 //!
 //! A tool's result is a text. Pictures, sounds and other bytes are described in it, and their data is left out: it says so,
 //! and a model that needs it must ask for it in another way.

@@ -1,4 +1,4 @@
-//! What a server says about its tools, as declared effects.
+//! Translates a server's annotations of its tools into declared effects.
 
 use convoke_core::{Repeat, ToolEffect, ToolEffects};
 use rmcp::model::ToolAnnotations;

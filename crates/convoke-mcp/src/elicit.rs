@@ -1,4 +1,4 @@
-//! A server's form, as questions for a person: one a field, in the form's order.
+//! Elicitation: a server's form as questions for a person, one a field, in the form's order.
 //!
 //! Who rejects a question declines the whole form. A form without fields is a question for yes or no.
 
@@ -43,7 +43,7 @@ struct Form<'a> {
 }
 
 /// What became of a field.
-enum Filled {
+enum FieldAnswer {
     With(Value),
     LeftOut,
     Declined,
@@ -74,10 +74,10 @@ impl Form<'_> {
             let Some(definition) = fields.get(&name) else { continue };
             let field = Field { name: &name, definition, required: required.contains(&json!(name)) };
             match self.field(&field).await? {
-                Filled::With(value) => drop(content.insert(name.clone(), value)),
-                Filled::LeftOut => {}
-                Filled::Declined => return Ok(ElicitResult::new(ElicitationAction::Decline)),
-                Filled::GivenUp => return Ok(ElicitResult::new(ElicitationAction::Cancel)),
+                FieldAnswer::With(value) => drop(content.insert(name.clone(), value)),
+                FieldAnswer::LeftOut => {}
+                FieldAnswer::Declined => return Ok(ElicitResult::new(ElicitationAction::Decline)),
+                FieldAnswer::GivenUp => return Ok(ElicitResult::new(ElicitationAction::Cancel)),
             }
         }
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)))
@@ -90,7 +90,7 @@ impl Form<'_> {
         self.scope.ask(question).await
     }
 
-    async fn field(&self, field: &Field<'_>) -> Result<Filled, Error> {
+    async fn field(&self, field: &Field<'_>) -> Result<FieldAnswer, Error> {
         let mut problem = None;
         for _ in 0..PATIENCE {
             let answer = self.ask(field.question(&self.title, problem.as_deref())).await?;
@@ -99,7 +99,7 @@ impl Form<'_> {
                 Err(unfit) => problem = Some(unfit),
             }
         }
-        Ok(Filled::GivenUp)
+        Ok(FieldAnswer::GivenUp)
     }
 }
 
@@ -139,21 +139,21 @@ impl Field<'_> {
     }
 
     /// What an answer means, or what is wrong with it.
-    fn read(&self, answer: &Answer) -> Result<Filled, String> {
+    fn read(&self, answer: &Answer) -> Result<FieldAnswer, String> {
         match &answer.decision {
             Decision::Choose { option } if option == NOTHING => Ok(self.default()),
-            Decision::Choose { option } => self.chosen(option).map(Filled::With),
+            Decision::Choose { option } => self.chosen(option).map(FieldAnswer::With),
             Decision::Text { text } if text.trim().is_empty() => match self.default() {
-                Filled::LeftOut if self.required => Err("it is needed".to_owned()),
+                FieldAnswer::LeftOut if self.required => Err("it is needed".to_owned()),
                 default => Ok(default),
             },
-            Decision::Text { text } => self.typed(text.trim()).map(Filled::With),
-            _ => Ok(Filled::Declined),
+            Decision::Text { text } => self.typed(text.trim()).map(FieldAnswer::With),
+            _ => Ok(FieldAnswer::Declined),
         }
     }
 
-    fn default(&self) -> Filled {
-        self.definition.get("default").map_or(Filled::LeftOut, |value| Filled::With(value.clone()))
+    fn default(&self) -> FieldAnswer {
+        self.definition.get("default").map_or(FieldAnswer::LeftOut, |value| FieldAnswer::With(value.clone()))
     }
 
     fn kind(&self) -> &str {

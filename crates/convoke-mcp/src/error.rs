@@ -1,11 +1,11 @@
-//! What can go wrong with a server.
+//! Errors of servers.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use convoke_core::{CategorisedError, Category, Error};
 
-/// What went wrong with a server, or with a call of one of its tools.
+/// Errors of servers, and of calls of their tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpError {
@@ -169,7 +169,7 @@ pub enum McpError {
 }
 
 impl McpError {
-    /// Whether trying again may help: a server that is not ready may be so later. One that went away during a call may
+    /// Returns whether trying again may help: a server that is not ready may be so later. One that went away during a call may
     /// have acted, so the call is not for everybody to repeat.
     #[must_use]
     pub fn category(&self) -> Category {

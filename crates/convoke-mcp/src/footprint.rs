@@ -1,4 +1,4 @@
-//! What a server that nothing confines may load from a workspace, as it is at one moment.
+//! Snapshots of what a server that nothing confines may load from a workspace.
 //!
 //! Interpreters load what lies beside a script and below its folder: modules, packages, what was compiled of them. So everything
 //! there counts, by its content where it is beside the script and by the times that nobody can set back below. It must never
@@ -14,7 +14,7 @@ const MOST: usize = 20_000;
 /// Larger files beside a script count by their times.
 const LONGEST: u64 = 8 << 20;
 
-/// What there was, by its path.
+/// Files and folders of a workspace at one moment, by path.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Footprint {
     entries: BTreeMap<PathBuf, Entry>,

@@ -1,4 +1,4 @@
-//! What a server says and asks of its own accord.
+//! Handles notifications and requests of servers.
 
 // Roots and sampling are on their way out of the protocol; servers in use still ask.
 #![expect(deprecated, reason = "older servers ask for roots and samples")]
@@ -17,7 +17,7 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::calls::{Calls, Interjection};
+use crate::calls::{CallEvent, Calls};
 
 /// Our side of a connection.
 #[derive(Clone)]
@@ -92,7 +92,7 @@ impl ClientHandler for Handler {
         };
         let (reply, answer) = oneshot::channel();
         let asking = async {
-            call.send(Interjection::Question { asked, reply }).await.ok()?;
+            call.send(CallEvent::Question { asked, reply }).await.ok()?;
             answer.await.ok()
         };
         let answer = tokio::select! {

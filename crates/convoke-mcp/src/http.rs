@@ -1,4 +1,4 @@
-//! A server that is somewhere else.
+//! The HTTP transport to remote servers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -23,7 +23,7 @@ pub(crate) fn transport(
     url: &str,
     headers: &BTreeMap<String, String>,
     secrets: Arc<Secrets>,
-) -> Result<StreamableHttpClientTransport<Discreet>, String> {
+) -> Result<StreamableHttpClientTransport<RedactingClient>, String> {
     let address = Url::parse(url).map_err(|error| format!("`{}` is not an address: {error}", shown(url)))?;
     if !matches!(address.scheme(), "http" | "https") {
         return Err(format!("`{}` begins with neither http:// nor https://", shown(url)));
@@ -34,21 +34,21 @@ pub(crate) fn transport(
     let builder = if is_local(&address) { client_builder().no_proxy() } else { client_builder() };
     let client = builder.build().map_err(|error| error.without_url().to_string())?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(headers);
-    Ok(StreamableHttpClientTransport::with_client(Discreet { client, secrets }, config))
+    Ok(StreamableHttpClientTransport::with_client(RedactingClient { client, secrets }, config))
 }
 
 /// A client whose errors do not say what must not be shown: they end up in logs before they come to us.
 #[derive(Clone)]
-pub(crate) struct Discreet {
+pub(crate) struct RedactingClient {
     client: Client,
     secrets: Arc<Secrets>,
 }
 
-type Problem = StreamableHttpError<reqwest::Error>;
+type HttpError = StreamableHttpError<reqwest::Error>;
 
 /// Why nobody could be talked to, if that is what happened: what the system says about it, and not what was asked for.
 pub(crate) fn unreached(error: &(dyn Error + Send + Sync + 'static)) -> Option<String> {
-    let Problem::Client(problem) = error.downcast_ref::<Problem>()? else { return None };
+    let HttpError::Client(problem) = error.downcast_ref::<HttpError>()? else { return None };
     let mut cause = problem.source().filter(|_| problem.is_connect())?;
     while let Some(deeper) = cause.source() {
         cause = deeper;
@@ -56,13 +56,13 @@ pub(crate) fn unreached(error: &(dyn Error + Send + Sync + 'static)) -> Option<S
     Some(format!("it cannot be reached: {cause}"))
 }
 
-impl Discreet {
-    fn hide(&self, problem: Problem) -> Problem {
+impl RedactingClient {
+    fn hide(&self, problem: HttpError) -> HttpError {
         match problem {
-            Problem::Client(error) => Problem::Client(error.without_url()),
+            HttpError::Client(error) => HttpError::Client(error.without_url()),
             // It quotes what the server said, which may quote what it was given.
-            Problem::UnexpectedServerResponse(said) => {
-                Problem::UnexpectedServerResponse(self.secrets.hide(&said).into())
+            HttpError::UnexpectedServerResponse(said) => {
+                HttpError::UnexpectedServerResponse(self.secrets.hide(&said).into())
             }
             other => other,
         }
@@ -71,7 +71,7 @@ impl Discreet {
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-impl StreamableHttpClient for Discreet {
+impl StreamableHttpClient for RedactingClient {
     type Error = reqwest::Error;
 
     async fn post_message(
@@ -81,7 +81,7 @@ impl StreamableHttpClient for Discreet {
         session: Option<Arc<str>>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Problem> {
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let posted = self.client.post_message(uri, message, session, token, headers).await;
         posted.map_err(|problem| self.hide(problem))
     }
@@ -94,7 +94,7 @@ impl StreamableHttpClient for Discreet {
         token: Option<String>,
         headers: Headers,
         limit: usize,
-    ) -> Result<StreamableHttpPostResponse, Problem> {
+    ) -> Result<StreamableHttpPostResponse, HttpError> {
         let client = &self.client;
         let posted =
             client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit).await;
@@ -107,7 +107,7 @@ impl StreamableHttpClient for Discreet {
         session: Arc<str>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), HttpError> {
         let deleted = self.client.delete_session(uri, session, token, headers).await;
         deleted.map_err(|problem| self.hide(problem))
     }
@@ -119,7 +119,7 @@ impl StreamableHttpClient for Discreet {
         last_event: Option<String>,
         token: Option<String>,
         headers: Headers,
-    ) -> Result<BoxedSseResponse, Problem> {
+    ) -> Result<BoxedSseResponse, HttpError> {
         let got = self.client.get_stream(uri, session, last_event, token, headers).await;
         got.map_err(|problem| self.hide(problem))
     }
@@ -132,7 +132,7 @@ impl StreamableHttpClient for Discreet {
         token: Option<String>,
         headers: Headers,
         limit: usize,
-    ) -> Result<BoxedSseResponse, Problem> {
+    ) -> Result<BoxedSseResponse, HttpError> {
         let client = &self.client;
         let got =
             client.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, limit).await;

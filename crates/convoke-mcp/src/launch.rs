@@ -1,4 +1,4 @@
-//! How a server's process comes about.
+//! Launches the processes of servers.
 //!
 //! A [`Launcher`] starts it: unconfined, as every program of the user's, or however whoever embeds this wants it, in a sandbox
 //! above all ([`McpServersBuilder::sandbox`](crate::McpServersBuilder::sandbox)). What talks to the process and looks after it is
@@ -22,7 +22,7 @@ pub trait Launcher: Send + Sync + 'static {
     ///
     /// # Errors
     /// If it cannot be started as it is to be.
-    fn launch(&self, launch: Launch) -> BoxFuture<'_, io::Result<Launched>>;
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, io::Result<LaunchedServer>>;
 }
 
 /// A server to be started.
@@ -43,7 +43,7 @@ pub struct Launch {
 
 /// A server that has been started.
 #[non_exhaustive]
-pub struct Launched {
+pub struct LaunchedServer {
     /// What it reads.
     pub stdin: Box<dyn AsyncWrite + Send + Sync + Unpin>,
     /// What it writes.
@@ -53,11 +53,11 @@ pub struct Launched {
     /// Is over when it has ended. Dropping it ends the process.
     pub ended: BoxFuture<'static, ()>,
     /// Ends it.
-    pub ending: Arc<dyn Ending>,
+    pub ending: Arc<dyn Terminator>,
 }
 
 /// Ends a server, with everything it has started.
-pub trait Ending: Send + Sync {
+pub trait Terminator: Send + Sync {
     /// Asks it to end.
     fn ask(&self);
 
@@ -65,14 +65,14 @@ pub trait Ending: Send + Sync {
     fn kill(&self);
 }
 
-impl Launched {
-    /// One with these pipes, and this way to its end.
+impl LaunchedServer {
+    /// Creates one with these pipes, and this way to end it.
     pub fn new(
         stdin: impl AsyncWrite + Send + Sync + Unpin + 'static,
         stdout: impl AsyncRead + Send + Sync + Unpin + 'static,
         stderr: impl AsyncRead + Send + Sync + Unpin + 'static,
         ended: BoxFuture<'static, ()>,
-        ending: Arc<dyn Ending>,
+        ending: Arc<dyn Terminator>,
     ) -> Self {
         Self { stdin: Box::new(stdin), stdout: Box::new(stdout), stderr: Box::new(stderr), ended, ending }
     }
@@ -82,7 +82,7 @@ impl Launched {
 pub(crate) struct Unconfined;
 
 impl Launcher for Unconfined {
-    fn launch(&self, launch: Launch) -> BoxFuture<'_, io::Result<Launched>> {
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, io::Result<LaunchedServer>> {
         Box::pin(async move {
             let mut command = Command::new(&launch.program);
             command.args(&launch.arguments).env_clear().envs(&launch.environment);
@@ -101,7 +101,7 @@ impl Launcher for Unconfined {
                 // Whatever the answer is, it is not there any more.
                 let _ = child.wait().await;
             });
-            Ok(Launched::new(stdin, stdout, stderr, ended, Arc::new(group)))
+            Ok(LaunchedServer::new(stdin, stdout, stderr, ended, Arc::new(group)))
         })
     }
 }
@@ -118,7 +118,7 @@ impl Group {
     }
 }
 
-impl Ending for Group {
+impl Terminator for Group {
     fn ask(&self) {
         self.signal(Signal::TERM);
     }

@@ -17,7 +17,7 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `config` | what a server is: how to reach it, what it may see, what it may do |
-//! | `surroundings` | what all servers have around them |
+//! | `server_environment` | what all servers of a program share: variables, folders, the sandbox |
 //! | `prepare`, `secret` | what is looked up for it, and what of that nobody may see |
 //! | `name` | the table of exposed names |
 //! | `servers`, `server` | all servers; one server, with its restarts |
@@ -48,15 +48,15 @@ mod process;
 mod program;
 mod secret;
 mod server;
+mod server_environment;
 mod servers;
-mod surroundings;
 mod tool;
 
 pub use config::{Protocol, ServerConfig, ServerSandbox, Transport};
 pub use error::{DuplicateServer, McpError};
-pub use launch::{Ending, Launch, Launched, Launcher};
+pub use launch::{Launch, LaunchedServer, Launcher, Terminator};
 pub use library::{Prompt, PromptArgument, Resource};
 pub use name::{MAX_NAME_LENGTH, exposed_names};
-pub use server::Condition;
+pub use server::ServerStatus;
 pub use servers::{McpServers, McpServersBuilder, ServerReport};
 pub use tool::ToolInfo;

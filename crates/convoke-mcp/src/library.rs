@@ -142,7 +142,7 @@ impl Server {
     }
 }
 
-/// What a tool of the library does.
+/// A service that a library tool gives.
 #[derive(Clone, Copy)]
 pub(crate) enum Service {
     ListResources,

@@ -1,4 +1,4 @@
-//! The table of exposed names.
+//! The table of exposed tool names.
 //!
 //! A model knows a tool by one name of at most 64 letters, digits, `_` and `-`. Nothing is ever read back out of such a
 //! name: who called it is looked up.

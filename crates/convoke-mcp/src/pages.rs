@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Reads paginated lists.
 
 use std::future::Future;
 use std::io;
@@ -23,7 +23,7 @@ where
 {
     let mut everything = Vec::new();
     let mut cursor: Option<String> = None;
-    let mut left = Room(MAX_BYTES);
+    let mut left = ByteBudget(MAX_BYTES);
     for _ in 0..MAX_PAGES {
         let params = cursor.take().map(|at| PaginatedRequestParams::default().with_cursor(Some(at)));
         let (items, next) = page(params).await?;
@@ -38,9 +38,9 @@ where
 }
 
 /// Room for so many bytes, which are not kept.
-struct Room(usize);
+struct ByteBudget(usize);
 
-impl io::Write for Room {
+impl io::Write for ByteBudget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
         Ok(bytes.len())

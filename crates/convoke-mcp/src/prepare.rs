@@ -1,4 +1,4 @@
-//! A server's configuration with everything looked up, and what of it must not be shown.
+//! Resolves a server's configuration: variables expanded, the program found, secrets collected.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use convoke_text::template::{TemplateError, expand};
 use crate::config::{ServerConfig, Transport};
 use crate::error::McpError;
 use crate::launch::Launch;
-use crate::program::{NotFound, find, without_workspaces};
+use crate::program::{ProgramNotFound, find, without_workspaces};
 use crate::secret::Secrets;
 
 /// Looks variables up.
@@ -23,8 +23,8 @@ const USUAL: [&str; 10] =
 /// The shortest word of a header that counts as a secret by itself: `Bearer` and `Basic` do not.
 const SHORTEST_WORD: usize = 8;
 
-/// How to reach a server, with everything looked up.
-pub(crate) enum Means {
+/// The transport to a server, with everything looked up.
+pub(crate) enum PreparedTransport {
     Process(Launch),
     Address { url: String, headers: BTreeMap<String, String> },
 }
@@ -49,7 +49,7 @@ pub(crate) fn prepare(
     config: &ServerConfig,
     variables: &Variables,
     workspaces: &[PathBuf],
-) -> Result<(Means, Secrets), McpError> {
+) -> Result<(PreparedTransport, Secrets), McpError> {
     let given = RefCell::new(Vec::new());
     let give = |name: &str| {
         let value = variables(name)?;
@@ -79,7 +79,7 @@ pub(crate) fn prepare(
                 environment.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
             }
             environment.extend(own);
-            Means::Process(Launch {
+            PreparedTransport::Process(Launch {
                 server: config.name.clone(),
                 program: program(
                     config,
@@ -98,7 +98,7 @@ pub(crate) fn prepare(
             let words = headers.values().flat_map(|value| value.split_whitespace());
             let words = words.filter(|word| word.len() >= SHORTEST_WORD).map(str::to_owned);
             given.borrow_mut().extend(headers.values().cloned().chain(words));
-            Means::Address { url: fill("url", url)?, headers }
+            PreparedTransport::Address { url: fill("url", url)?, headers }
         }
     };
     Ok((means, Secrets::new(given.take())))
@@ -120,8 +120,8 @@ fn program(
     let here = std::env::current_dir().map_err(not_started)?;
     let folder = folder.map_or(here.clone(), |folder| here.join(folder));
     find(command, path, &folder, workspaces).map_err(|missing| match missing {
-        NotFound::Nowhere => not_started(rustix::io::Errno::NOENT.into()),
-        NotFound::OnlyInside(found) => {
+        ProgramNotFound::Nowhere => not_started(rustix::io::Errno::NOENT.into()),
+        ProgramNotFound::OnlyInside(found) => {
             McpError::OnlyInWorkspace { server: server(), command: command.to_owned(), found }
         }
     })

@@ -1,4 +1,4 @@
-//! A server that is a process of ours, for as long as it lives.
+//! Supervises a server's process.
 //!
 //! Whatever it starts ends with it, and what it writes to its standard error is kept, as much of it as somebody will read.
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::launch::{Ending, Launched};
+use crate::launch::{LaunchedServer, Terminator};
 use crate::secret::Secrets;
 
 /// How long a server may take to end by itself once its input is closed, and again after being asked to.
@@ -18,14 +18,14 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How much is kept of what a server writes to its standard error.
 const TAIL: usize = 2048;
 
-/// What a server writes.
+/// The output of a server's process.
 pub(crate) type Reader = Box<dyn AsyncRead + Send + Sync + Unpin>;
-/// What a server reads.
+/// The input of a server's process.
 pub(crate) type Writer = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 
 /// A running server. Dropping it ends it and everything it started.
 pub(crate) struct Process {
-    ending: Arc<dyn Ending>,
+    ending: Arc<dyn Terminator>,
     /// Says that it must end.
     end: CancellationToken,
     /// Is told that it has ended.
@@ -36,8 +36,8 @@ pub(crate) struct Process {
 
 impl Process {
     /// Looks after a server that was started.
-    pub(crate) fn keep(launched: Launched, secrets: Arc<Secrets>) -> (Self, Reader, Writer) {
-        let Launched { stdin, stdout, stderr, ended: over, ending } = launched;
+    pub(crate) fn keep(launched: LaunchedServer, secrets: Arc<Secrets>) -> (Self, Reader, Writer) {
+        let LaunchedServer { stdin, stdout, stderr, ended: over, ending } = launched;
         let (end, ended) = (CancellationToken::new(), CancellationToken::new());
         let output = Arc::new(Tail { bytes: Mutex::default(), secrets });
         let keeper = Keeper {
@@ -98,7 +98,7 @@ impl Drop for Process {
 struct Keeper {
     over: convoke_core::BoxFuture<'static, ()>,
     stderr: Reader,
-    ending: Arc<dyn Ending>,
+    ending: Arc<dyn Terminator>,
     end: CancellationToken,
     ended: CancellationToken,
     output: Arc<Tail>,

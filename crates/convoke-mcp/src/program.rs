@@ -1,4 +1,4 @@
-//! What a server's command line names: its program, and what of it lies in the workspace.
+//! Resolves a server's command line: its program, and what of it lies in the workspace.
 //!
 //! Agents change files in the workspace, and a server runs outside of what confines them. So no program is looked up there: what
 //! `python3` means must not depend on what an agent has put into a folder of the path. A program or script that is named there by
@@ -20,9 +20,9 @@ use crate::prepare::path;
 const SCRIPTS: [&str; 14] =
     ["bash", "cjs", "jar", "js", "jsx", "lua", "mjs", "php", "pl", "py", "rb", "sh", "ts", "wasm"];
 
-/// Why a program was not found.
+/// The reason why a program was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NotFound {
+pub(crate) enum ProgramNotFound {
     /// It is nowhere.
     Nowhere,
     /// It is only where it is not looked for.
@@ -35,7 +35,7 @@ pub(crate) fn find(
     path: &str,
     folder: &Path,
     workspaces: &[PathBuf],
-) -> Result<PathBuf, NotFound> {
+) -> Result<PathBuf, ProgramNotFound> {
     if command.contains('/') {
         return Ok(folder.join(command));
     }
@@ -50,7 +50,7 @@ pub(crate) fn find(
         }
         inside.get_or_insert(program);
     }
-    Err(inside.map_or(NotFound::Nowhere, NotFound::OnlyInside))
+    Err(inside.map_or(ProgramNotFound::Nowhere, ProgramNotFound::OnlyInside))
 }
 
 /// A path without the folders that programs are not looked up in.
@@ -93,7 +93,7 @@ impl ServerConfig {
         found.into_iter().collect()
     }
 
-    /// Whether its program, a script, a module or the folder it was told to work in lies in the workspace: then agents have a say
+    /// Returns whether its program, a script, a module or the folder it was told to work in lies in the workspace: then agents have a say
     /// in what it does. Variables are looked up with `look`.
     #[must_use]
     pub fn is_started_from(&self, workspace: &Path, look: &dyn Fn(&str) -> Option<String>) -> bool {
@@ -249,9 +249,9 @@ mod tests {
         let path = format!("{}/.venv/bin", workspace.display());
         assert_eq!(
             find("only", &path, &workspace, &workspaces),
-            Err(NotFound::OnlyInside(workspace.join(".venv/bin/only")))
+            Err(ProgramNotFound::OnlyInside(workspace.join(".venv/bin/only")))
         );
-        assert_eq!(find("none", &path, &workspace, &workspaces), Err(NotFound::Nowhere));
+        assert_eq!(find("none", &path, &workspace, &workspaces), Err(ProgramNotFound::Nowhere));
         // One that is named by its path is meant.
         assert_eq!(find("./tools/x", &path, &workspace, &workspaces), Ok(workspace.join("./tools/x")));
     }

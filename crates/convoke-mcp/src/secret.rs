@@ -1,4 +1,4 @@
-//! What a server was given and nobody else may see, so that it can be taken out of texts that are shown or written down.
+//! The secrets given to a server, redacted in texts that are shown or written down.
 
 use std::path::Path;
 

@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{Call, Failure};
+use crate::call::{CallFailure, McpCall};
 use crate::calls::Calls;
 use crate::config::ServerConfig;
 use crate::connection::Connection;
@@ -24,7 +24,7 @@ use crate::error::McpError;
 use crate::footprint::Footprint;
 use crate::handler::Handler;
 use crate::secret::Secrets;
-use crate::surroundings::Surroundings;
+use crate::server_environment::ServerEnvironment;
 
 /// The pauses from the second restart in a row on. The first comes at once.
 const PAUSES: Backoff = Backoff::doubling(Duration::from_millis(200), Duration::from_secs(10));
@@ -32,10 +32,10 @@ const PAUSES: Backoff = Backoff::doubling(Duration::from_millis(200), Duration::
 /// How many files are named of those that changed.
 const NAMED: usize = 8;
 
-/// How a server is.
+/// The status of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Condition {
+pub enum ServerStatus {
     /// It is there.
     Ready {
         /// The revision of the protocol that is spoken with it.
@@ -52,10 +52,10 @@ pub enum Condition {
     Closed,
 }
 
-/// One server.
+/// A server.
 pub(crate) struct Server {
     pub(crate) config: ServerConfig,
-    surroundings: Arc<Surroundings>,
+    environment: Arc<ServerEnvironment>,
     changed: Arc<AtomicBool>,
     /// One connects at a time.
     turnstile: Semaphore,
@@ -93,10 +93,10 @@ fn pause_after(failures: u32) -> Duration {
 }
 
 impl Server {
-    pub(crate) fn new(config: ServerConfig, surroundings: Arc<Surroundings>) -> Self {
+    pub(crate) fn new(config: ServerConfig, environment: Arc<ServerEnvironment>) -> Self {
         Self {
             config,
-            surroundings,
+            environment,
             changed: Arc::default(),
             turnstile: Semaphore::new(1),
             state: Mutex::default(),
@@ -109,21 +109,21 @@ impl Server {
     }
 
     /// How it is.
-    pub(crate) fn condition(&self) -> Condition {
+    pub(crate) fn status(&self) -> ServerStatus {
         if self.closed.is_cancelled() {
-            return Condition::Closed;
+            return ServerStatus::Closed;
         }
         match (self.alive(), self.state().problem.clone()) {
             (Some(connection), _) => {
                 let info = connection.info();
                 let identity = info.server_info.as_ref();
-                Condition::Ready {
+                ServerStatus::Ready {
                     protocol: info.protocol_version.to_string(),
                     identity: identity.map_or(String::new(), |us| format!("{} {}", us.name, us.version)),
                 }
             }
-            (None, Some(problem)) => Condition::Down { problem },
-            (None, None) => Condition::Down { problem: self.not_there("it is not connected") },
+            (None, Some(problem)) => ServerStatus::Down { problem },
+            (None, None) => ServerStatus::Down { problem: self.not_there("it is not connected") },
         }
     }
 
@@ -171,7 +171,7 @@ impl Server {
         let mut may_repeat = repeat == Repeat::Safe;
         loop {
             let connection = self.connection().await?;
-            let call = Call { connection: &connection, scope };
+            let call = McpCall { connection: &connection, scope };
             let failure = match call.make(params.clone()).await {
                 Ok(result) => {
                     self.answered();
@@ -180,12 +180,12 @@ impl Server {
                 Err(failure) => failure,
             };
             match failure {
-                Failure::Stop(stop) => return Err(stop),
-                Failure::Service(error) => {
+                CallFailure::Stop(stop) => return Err(stop),
+                CallFailure::Service(error) => {
                     self.answered();
                     return Err(self.refused(&format!("`{tool}`"), error).into());
                 }
-                Failure::Lost(reason) => {
+                CallFailure::Lost(reason) => {
                     let output = connection.last_words().await;
                     if self.closed.is_cancelled() {
                         return Err(McpError::Closed { server: self.name().to_owned() }.into());
@@ -262,13 +262,13 @@ impl Server {
         let handler = Handler {
             server: self.name().to_owned(),
             calls: Arc::new(Calls::default()),
-            roots: Arc::clone(&self.surroundings.roots),
+            roots: Arc::clone(&self.environment.roots),
             changed: Arc::clone(&self.changed),
         };
         self.look_at_programs().await?;
         // Being ready and having listed its tools are one thing, with one limit.
         let begun = Instant::now();
-        let connection = Arc::new(Connection::open(&self.config, &self.surroundings, &handler).await?);
+        let connection = Arc::new(Connection::open(&self.config, &self.environment, &handler).await?);
         self.state().secrets = Arc::clone(connection.secrets());
         self.changed.store(false, Ordering::Relaxed);
         let left = self.config.startup.saturating_sub(begun.elapsed());
@@ -278,11 +278,11 @@ impl Server {
 
     /// Starts nothing again that is not what was started first: agents work in the folders that it may be in.
     async fn look_at_programs(&self) -> Result<(), McpError> {
-        let (config, surroundings) = (self.config.clone(), Arc::clone(&self.surroundings));
+        let (config, environment) = (self.config.clone(), Arc::clone(&self.environment));
         let looking = tokio::task::spawn_blocking(move || {
             // In a sandbox it can do no more than who changes it.
-            let workspaces = if surroundings.confines(&config) { &[][..] } else { &surroundings.workspaces };
-            config.footprints(workspaces, &*surroundings.variables)
+            let workspaces = if environment.confines(&config) { &[][..] } else { &environment.workspaces };
+            config.footprints(workspaces, &*environment.variables)
         });
         let now = looking.await.map_err(|lost| self.not_there(&lost.to_string()))?;
         let mut state = self.state();

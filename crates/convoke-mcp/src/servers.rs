@@ -1,4 +1,4 @@
-//! All servers of a program.
+//! All servers of a program: the public API.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use crate::launch::Launcher;
 use crate::library::{LibraryTool, Prompt, Resource, Service};
 use crate::name::exposed_names;
 use crate::prepare::Variables;
-use crate::server::{Condition, Server};
-use crate::surroundings::Surroundings;
+use crate::server::{Server, ServerStatus};
+use crate::server_environment::ServerEnvironment;
 use crate::tool::{McpTool, ToolInfo};
 
 /// The servers there are. Dropping them ends them at once; [`close`](Self::close) gives them a moment.
@@ -25,14 +25,14 @@ pub struct McpServers {
     servers: Vec<Arc<Server>>,
 }
 
-/// How one server is.
+/// A report on one server.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ServerReport {
     /// Its name.
     pub name: String,
-    /// How it is.
-    pub condition: Condition,
+    /// Its status.
+    pub status: ServerStatus,
     /// How many tools it offers.
     pub tools: usize,
 }
@@ -47,7 +47,7 @@ pub struct McpServersBuilder {
 }
 
 impl McpServersBuilder {
-    /// One more server.
+    /// Adds a server.
     pub fn server(mut self, config: ServerConfig) -> Self {
         self.configs.push(config);
         self
@@ -59,7 +59,7 @@ impl McpServersBuilder {
         self
     }
 
-    /// Where variables are looked up; this process's environment unless said otherwise.
+    /// Sets where variables are looked up; the default is this process's environment.
     pub fn variables(mut self, look: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.variables = Arc::new(look);
         self
@@ -72,7 +72,7 @@ impl McpServersBuilder {
         self
     }
 
-    /// What starts servers that run in a [sandbox](ServerConfig::sandbox).
+    /// Sets what starts servers that run in a [sandbox](ServerConfig::sandbox).
     pub fn sandbox(mut self, launcher: Arc<dyn Launcher>) -> Self {
         self.sandbox = Some(launcher);
         self
@@ -95,7 +95,7 @@ impl McpServersBuilder {
     /// If two have the same name.
     pub fn prepare(self) -> Result<McpServers, DuplicateServer> {
         let mut names = BTreeSet::new();
-        let surroundings = Arc::new(Surroundings {
+        let environment = Arc::new(ServerEnvironment {
             variables: self.variables,
             workspaces: self
                 .roots
@@ -110,7 +110,7 @@ impl McpServersBuilder {
             if !names.insert(config.name.clone()) {
                 return Err(DuplicateServer { name: config.name });
             }
-            servers.push(Arc::new(Server::new(config, Arc::clone(&surroundings))));
+            servers.push(Arc::new(Server::new(config, Arc::clone(&environment))));
         }
         Ok(McpServers { servers })
     }
@@ -123,33 +123,35 @@ impl McpServers {
         McpServersBuilder { configs: Vec::new(), variables, roots: Vec::new(), sandbox: None }
     }
 
-    /// How they are, in their order.
+    /// Returns a report on each server, in their order.
     #[must_use]
     pub fn reports(&self) -> Vec<ServerReport> {
         let report = |server: &Arc<Server>| ServerReport {
             name: server.name().to_owned(),
-            condition: server.condition(),
+            status: server.status(),
             tools: server.tools().len(),
         };
         self.servers.iter().map(report).collect()
     }
 
-    /// What a user should know: which servers are not there, and which tools their configuration names in vain.
+    /// Returns warnings for the user: which servers are not there, and which tools their configuration names in vain.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         for server in &self.servers {
-            match server.condition() {
-                Condition::Down { problem } => {
+            match server.status() {
+                ServerStatus::Down { problem } => {
                     warnings.push(format!("{problem}. Its tools are missing"));
                 }
-                Condition::Ready { .. } => warnings.extend(server.unknown_tools().into_iter().map(|tool| {
-                    format!(
-                        "MCP server `{}` has no tool `{tool}`, which its configuration names",
-                        server.name()
-                    )
-                })),
-                Condition::Closed => {}
+                ServerStatus::Ready { .. } => {
+                    warnings.extend(server.unknown_tools().into_iter().map(|tool| {
+                        format!(
+                            "MCP server `{}` has no tool `{tool}`, which its configuration names",
+                            server.name()
+                        )
+                    }))
+                }
+                ServerStatus::Closed => {}
             }
         }
         warnings
@@ -184,7 +186,7 @@ impl McpServers {
         self.exposed(taken).into_iter().map(|(info, _)| info).collect()
     }
 
-    /// One tool by the names its server has for it and for itself.
+    /// Returns one tool by its server's name and its own.
     ///
     /// # Errors
     /// If there is no such server, it is not there, or it does not offer the tool.
@@ -195,7 +197,7 @@ impl McpServers {
         found.map(|(_, tool)| tool).ok_or_else(|| self.no_such_tool(server, tool))
     }
 
-    /// What a server has to read.
+    /// Lists the resources of a server.
     ///
     /// # Errors
     /// If there is no such server, or it is not there, or it refuses.
@@ -203,7 +205,7 @@ impl McpServers {
         self.find(server)?.resources().await
     }
 
-    /// What is in a resource, as text.
+    /// Reads a resource, as text.
     ///
     /// # Errors
     /// If there is no such server, or it is not there, or it refuses.
@@ -211,7 +213,7 @@ impl McpServers {
         self.find(server)?.read_resource(uri).await
     }
 
-    /// What a server suggests to say.
+    /// Lists the prompts of a server.
     ///
     /// # Errors
     /// If there is no such server, or it is not there, or it refuses.
@@ -260,34 +262,36 @@ impl McpServers {
     }
 
     fn exposed<T: Into<String>>(&self, taken: impl IntoIterator<Item = T>) -> Vec<(ToolInfo, Arc<dyn Tool>)> {
-        enum What {
+        enum ToolOrigin {
             Own(Box<rmcp::model::Tool>),
             Library(Service),
         }
-        let mut rows: Vec<(&Arc<Server>, String, What)> = Vec::new();
+        let mut rows: Vec<(&Arc<Server>, String, ToolOrigin)> = Vec::new();
         for server in &self.servers {
-            if server.condition() == Condition::Closed {
+            if server.status() == ServerStatus::Closed {
                 continue;
             }
             rows.extend(
                 server
                     .tools()
                     .into_iter()
-                    .map(|tool| (server, tool.name.to_string(), What::Own(Box::new(tool)))),
+                    .map(|tool| (server, tool.name.to_string(), ToolOrigin::Own(Box::new(tool)))),
             );
             let library = Service::of(server).into_iter();
-            rows.extend(library.map(|service| (server, service.name().to_owned(), What::Library(service))));
+            rows.extend(
+                library.map(|service| (server, service.name().to_owned(), ToolOrigin::Library(service))),
+            );
         }
         let taken = taken.into_iter().map(Into::into).collect();
         let names =
             exposed_names(rows.iter().map(|(server, tool, _)| (server.name(), tool.as_str())), &taken);
         let made = rows.iter().zip(names).map(|((server, tool, what), exposed)| {
             let (description, made): (String, Arc<dyn Tool>) = match what {
-                What::Own(own) => (
+                ToolOrigin::Own(own) => (
                     own.description.as_deref().unwrap_or_default().to_owned(),
                     Arc::new(McpTool::new(server, own, &exposed)),
                 ),
-                What::Library(service) => {
+                ToolOrigin::Library(service) => {
                     (service.description().to_owned(), Arc::new(LibraryTool::new(server, *service, &exposed)))
                 }
             };

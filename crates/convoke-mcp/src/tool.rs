@@ -1,4 +1,4 @@
-//! A tool of a server, as one of ours.
+//! A server's tool as one of ours.
 
 use std::sync::Arc;
 

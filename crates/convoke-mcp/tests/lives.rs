@@ -1,4 +1,4 @@
-//! Servers that die, hang, ask, and are somewhere else.
+//! Tests of servers that die, hang, ask, and are remote.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod common;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{Log, Person, Web, call, call_in, calling, fake, started, until_gone};
 use convoke_core::{Answer, Canceller, Question, RunId, Runtime, Store};
-use convoke_mcp::{Condition, McpError, McpServers, Protocol, ServerConfig};
+use convoke_mcp::{McpError, McpServers, Protocol, ServerConfig, ServerStatus};
 use convoke_store::MemoryStore;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn a_call_fails_at_once_when_its_server_dies_and_is_not_made_again() {
     );
     let calls = log.methods().iter().filter(|method| *method == "tools/call").count();
     assert_eq!(calls, 1);
-    assert!(matches!(servers.reports()[0].condition, Condition::Down { .. }));
+    assert!(matches!(servers.reports()[0].status, ServerStatus::Down { .. }));
     assert_eq!(call(&servers, "srv", "echo", json!({"text": "back"})).await, ("back".into(), false));
 }
 
@@ -196,7 +196,7 @@ async fn servers_somewhere_else_are_spoken_to_over_http() {
         let variables = |name: &str| (name == "TOKEN").then(|| "the-token".to_owned());
         let servers = McpServers::builder().server(config).variables(variables).start().await.unwrap();
         assert_eq!(servers.warnings(), Vec::<String>::new());
-        let Condition::Ready { protocol, .. } = servers.reports()[0].condition.clone() else {
+        let ServerStatus::Ready { protocol, .. } = servers.reports()[0].status.clone() else {
             panic!("not ready")
         };
         assert_eq!(protocol, expected);

@@ -1,11 +1,11 @@
-//! The tools of servers: what they are called, what they say of themselves, what they give.
+//! Tests of tools: names, descriptions, annotations, results.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod common;
 
 use common::{Log, call, fake, started, told};
 use convoke_core::{EventKind, Origin, Repeat, ToolEffect, ToolEffects};
-use convoke_mcp::{Condition, McpError, McpServers, Protocol, ServerConfig};
+use convoke_mcp::{McpError, McpServers, Protocol, ServerConfig, ServerStatus};
 use serde_json::json;
 
 #[tokio::test]
@@ -180,12 +180,12 @@ async fn agentcore_246_denied_tools_are_hidden_and_closed_servers_say_so() {
         arguments: json!({}),
     });
     servers.disconnect("srv").await.unwrap();
-    assert_eq!(servers.reports()[0].condition, Condition::Closed);
+    assert_eq!(servers.reports()[0].status, ServerStatus::Closed);
     assert!(names(&servers).iter().all(|name| name.starts_with("mcp_other_")));
     let given = convoke_core::Runtime::new().start(&hello, None).await.unwrap().completed().unwrap();
     assert_eq!(given, Some(("MCP server `srv` is closed".into(), true)));
     servers.close().await;
-    assert_eq!(servers.reports()[1].condition, Condition::Closed);
+    assert_eq!(servers.reports()[1].status, ServerStatus::Closed);
 
     let twice = McpServers::builder().server(fake("srv")).server(fake("srv")).start().await;
     assert_eq!(
@@ -252,7 +252,7 @@ async fn both_revisions_are_spoken() {
     {
         let config = fake("srv").args(options.clone()).protocol(Protocol::Auto);
         let servers = started([config]).await;
-        let Condition::Ready { protocol, identity } = servers.reports()[0].condition.clone() else {
+        let ServerStatus::Ready { protocol, identity } = servers.reports()[0].status.clone() else {
             panic!("not ready")
         };
         assert_eq!((protocol.as_str(), identity.as_str()), (expected, "fake 1"), "{options:?}");

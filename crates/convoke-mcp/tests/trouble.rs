@@ -1,4 +1,4 @@
-//! Servers that talk nonsense, say too much, hear nothing, change in the middle, are called alike, or are let go of.
+//! Tests of servers that misbehave: nonsense, too much output, no reaction, changes, equal names, dropped connections.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod common;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{Log, call, calling, fake, started, until_gone};
 use convoke_core::{Canceller, Runtime};
-use convoke_mcp::{Condition, McpServers, Protocol};
+use convoke_mcp::{McpServers, Protocol, ServerStatus};
 use serde_json::json;
 
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn a_server_that_talks_nonsense_in_between_is_understood() {
             let given = call(&servers, "srv", "echo", json!({"text": "hi"})).await;
             assert_eq!(given, ("hi".into(), false), "{options:?}");
         }
-        assert!(matches!(servers.reports()[0].condition, Condition::Ready { .. }), "{options:?}");
+        assert!(matches!(servers.reports()[0].status, ServerStatus::Ready { .. }), "{options:?}");
     }
 }
 
@@ -37,7 +37,7 @@ async fn a_result_that_is_too_long_is_a_failure_and_not_kept() {
     assert!(failed && content.contains("3s"), "{content:.200}");
     // What comes after it is heard, when that has been passed over.
     while call(&servers, "srv", "echo", json!({"text": "hi"})).await != ("hi".into(), false) {}
-    assert!(matches!(servers.reports()[0].condition, Condition::Ready { .. }));
+    assert!(matches!(servers.reports()[0].status, ServerStatus::Ready { .. }));
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn what_a_server_was_given_is_not_repeated_in_what_goes_wrong() {
         let (content, _) = call(&servers, "srv", "die_saying", json!({"name": name})).await;
         assert!(content.contains("It wrote: dying of (hidden)"), "{name}: {content}");
     }
-    let Condition::Down { problem } = servers.reports()[0].condition.clone() else { panic!("it died") };
+    let ServerStatus::Down { problem } = servers.reports()[0].status.clone() else { panic!("it died") };
     assert!(problem.to_string().contains("it went away. It wrote: dying of (hidden)"), "{problem}");
 }
 

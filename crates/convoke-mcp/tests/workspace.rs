@@ -1,4 +1,4 @@
-//! Servers whose programs are in the workspace, where agents change files.
+//! Tests of servers whose programs are in the workspace, where agents change files.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod common;
@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use common::{SCRIPT, call, fake};
 use convoke_core::BoxFuture;
-use convoke_mcp::{Launch, Launched, Launcher, McpError, McpServers, Protocol, ServerConfig, ServerSandbox};
+use convoke_mcp::{
+    Launch, LaunchedServer, Launcher, McpError, McpServers, Protocol, ServerConfig, ServerSandbox,
+};
 use serde_json::json;
 
 /// A workspace with the small server in it.
@@ -180,7 +182,7 @@ async fn a_program_of_the_workspace_is_not_started_for_one_of_that_name() {
 struct Recorder(Mutex<Vec<Launch>>);
 
 impl Launcher for Recorder {
-    fn launch(&self, launch: Launch) -> BoxFuture<'_, std::io::Result<Launched>> {
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, std::io::Result<LaunchedServer>> {
         self.0.lock().unwrap().push(launch);
         Box::pin(async { Err(std::io::Error::other("the sandbox is full")) })
     }

@@ -9,9 +9,9 @@
 //! | [`provider`] | models somewhere else, over HTTP: one module per protocol |
 //! | [`http`] | what goes over the wire |
 //! | [`cassette`] | real traffic, recorded once and played back for ever |
-//! | [`gate`] | keeps the whole process within what a provider allows |
-//! | [`resilience`] | models that wrap models: try again, fall back, remember |
-//! | [`choose`] | which model? names, keys, configuration |
+//! | [`gate`] | the rate limiter: keeps the whole process within a provider's limits |
+//! | [`resilience`] | models that wrap models: retry, fallback, response cache |
+//! | [`choose`] | chooses a model: names, keys, configuration |
 //! | [`price`] | what models cost |
 //! | [`embedding`] | texts as vectors |
 //!

@@ -1,4 +1,4 @@
-//! Cassettes against a server that answers as told.
+//! Tests of cassettes against a scripted server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::server::{Answer, Server};
 use bytes::Bytes;
 use convoke_core::Reality;
-use convoke_models::cassette::{Cassette, CassetteError, Missing};
+use convoke_models::cassette::{Cassette, CassetteError, OnUnrecorded};
 use convoke_models::http::{HttpReply, HttpRequest, HttpTransport, TransportError, TransportFailure};
 use convoke_models::{ApiKey, Provider, ProviderModel, ProviderSettings, Transport};
 use futures_util::StreamExt;
@@ -336,7 +336,7 @@ async fn a_miss_names_the_closest_exchange_and_the_first_difference() {
     request.method = Method::POST;
     request.body = "no JSON".into();
     let message = miss(&cassette, request).await;
-    assert!(message.contains("in its body: recorded JSON, asked text that is no JSON"), "{message}");
+    assert!(message.contains("in its body: recorded JSON, asked text that is not JSON"), "{message}");
 }
 
 #[tokio::test]
@@ -344,8 +344,8 @@ async fn only_a_cassette_that_may_ask_somebody_is_live() {
     let (_folder, path) = place();
     let open = |missing| Cassette::open(&path, live(), missing).unwrap();
     assert_eq!(Cassette::record(&path, live()).reality(), Reality::Live);
-    assert_eq!(open(Missing::Record).reality(), Reality::Live);
-    assert_eq!(open(Missing::Refuse).reality(), Reality::Simulated);
+    assert_eq!(open(OnUnrecorded::Record).reality(), Reality::Live);
+    assert_eq!(open(OnUnrecorded::Refuse).reality(), Reality::Simulated);
     assert!(!path.exists(), "opening writes nothing");
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, r#"{"cassette": 1, "exchanges": []}"#).unwrap();
@@ -362,12 +362,12 @@ async fn what_is_missing_is_added_if_that_is_wanted() {
     let (_folder, path) = place();
     let server = Server::start((1..=3).map(|n| Answer::json(200, json!(n)))).await;
     whole(&Cassette::record(&path, live()), ask(&server.url, "one")).await;
-    let cassette = Cassette::open(&path, live(), Missing::Record).unwrap();
+    let cassette = Cassette::open(&path, live(), OnUnrecorded::Record).unwrap();
     assert_eq!(whole(&cassette, ask(&server.url, "one")).await, ["1"]);
     assert_eq!(whole(&cassette, ask(&server.url, "two")).await, ["2"]);
     // What has just been recorded is not played back to its recorder.
     assert_eq!(whole(&cassette, ask(&server.url, "two")).await, ["3"]);
-    let cassette = Cassette::open(&path, live(), Missing::Refuse).unwrap();
+    let cassette = Cassette::open(&path, live(), OnUnrecorded::Refuse).unwrap();
     for (text, answer) in [("two", "2"), ("one", "1"), ("two", "3")] {
         assert_eq!(whole(&cassette, ask(NOWHERE, text)).await, [answer]);
     }
@@ -428,7 +428,7 @@ async fn a_reply_that_is_not_read_to_the_end_is_kept_as_far_as_it_was_read() {
     let mut body = cassette.send(ask(NOWHERE, "x")).await.unwrap().body;
     assert_eq!(body.next().await, Some(Ok("data: one\n\n".into())));
     let error = body.next().await.unwrap().unwrap_err();
-    assert!(error.message.contains("stopped reading"), "{error}");
+    assert!(error.message.contains("the reader stopped there; record it again"), "{error}");
 }
 
 #[tokio::test]
@@ -477,7 +477,7 @@ fn files_that_are_no_cassettes_are_refused_with_the_place_of_the_fault() {
             "unknown field `more`, expected `cassette` or `exchanges` at line 3",
         ),
         (&with(r#"{"status": 200, "text": "a", "json": null}"#), "exchange 1: a reply has one body"),
-        (&with(r#"{"status": 20}"#), "exchange 1: 20 is no status"),
+        (&with(r#"{"status": 20}"#), "exchange 1: invalid status 20"),
         (&with(r#"{"status": 200, "events": [{"event": "x"}]}"#), "exchange 1: an event says one thing"),
         (&with(r#"{"status": 200, "hex": "0g"}"#), "exchange 1: `hex` must be pairs of digits"),
         (&with(r#"{"status": 200, "ending": "sudden"}"#), "unknown variant `sudden`"),
@@ -489,7 +489,7 @@ fn files_that_are_no_cassettes_are_refused_with_the_place_of_the_fault() {
     }
     std::fs::write(&path, r#"{"cassette": 2, "tracks": []}"#).unwrap();
     assert!(matches!(Cassette::replay(&path), Err(CassetteError::Newer { found: 2, known: 1, .. })));
-    assert!(matches!(Cassette::open(&path, live(), Missing::Record), Err(CassetteError::Newer { .. })));
+    assert!(matches!(Cassette::open(&path, live(), OnUnrecorded::Record), Err(CassetteError::Newer { .. })));
     std::fs::remove_file(&path).unwrap();
     assert!(Cassette::replay(&path).unwrap_err().to_string().contains("Record it first"));
 }
@@ -515,7 +515,10 @@ async fn an_event_may_be_spread_over_lines_by_hand() {
 #[test]
 #[ignore = "run by the test below, with an environment of its own"]
 fn says_what_the_environment_wants() {
-    assert_eq!(Missing::from_environment() == Missing::Record, std::env::var_os("EXPECT_RECORD").is_some());
+    assert_eq!(
+        OnUnrecorded::from_environment() == OnUnrecorded::Record,
+        std::env::var_os("EXPECT_RECORD").is_some()
+    );
 }
 
 #[test]

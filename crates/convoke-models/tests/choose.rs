@@ -1,10 +1,10 @@
-//! Which model is used, and why.
+//! Tests of choosing a model.
 
 use std::path::PathBuf;
 
 use crate::server::{Answer, Server};
 use convoke_models::choose::{
-    Choice, CredentialsError, KeyPlace, ModelConfig, Reason, Service, ServiceConfig,
+    CredentialsError, KeySource, LookupResult, ModelChoice, ModelConfig, Service, ServiceConfig,
 };
 use convoke_models::{Chooser, Connector, Credentials, Environment, ModelName};
 use serde_json::json;
@@ -28,7 +28,7 @@ fn chooser(environment: Environment) -> Chooser {
     Chooser::new(environment, Credentials::default()).ollama(nobody()).local(Some("smollm2".into()))
 }
 
-fn named(choice: &Choice) -> String {
+fn named(choice: &ModelChoice) -> String {
     choice.model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
 }
 
@@ -45,8 +45,8 @@ async fn the_order_is_flag_file_environment_key_ollama_local() {
     let by_key = chooser(Environment::of([("OPENAI_API_KEY", "sk-1")])).choose().await.unwrap();
     assert_eq!(named(&by_key), "openai/gpt-5.4-mini");
     let last = by_key.findings.last().unwrap();
-    let place = KeyPlace::Variable("OPENAI_API_KEY".into());
-    assert_eq!(last.found, Reason::Key { service: "openai", place });
+    let place = KeySource::Variable("OPENAI_API_KEY".into());
+    assert_eq!(last.found, LookupResult::Key { service: "openai", place });
 
     let tags = json!({"models": [{"name": "nomic-embed-text"}, {"name": "qwen3:4b"}]});
     let ollama = Server::start([Answer::json(200, tags)]).await;
@@ -138,18 +138,18 @@ fn agent_183_credentials_must_be_the_owners_alone_and_a_services_key_beats_the_g
             credentials.key(Service::named(service).unwrap(), environment).map(|(_, place)| place)
         };
         let empty = Environment::of([]);
-        assert_eq!(place("anthropic", &empty), Some(KeyPlace::File(path.clone())));
-        assert_eq!(place("openai", &empty), Some(KeyPlace::File(path.clone())), "the general key serves");
+        assert_eq!(place("anthropic", &empty), Some(KeySource::File(path.clone())));
+        assert_eq!(place("openai", &empty), Some(KeySource::File(path.clone())), "the general key serves");
         assert_eq!(place("ollama", &empty), None, "who needs no key gets none");
         let set = Environment::of([("ANTHROPIC_API_KEY", "k")]);
-        assert_eq!(place("anthropic", &set), Some(KeyPlace::Variable("ANTHROPIC_API_KEY".into())));
+        assert_eq!(place("anthropic", &set), Some(KeySource::Variable("ANTHROPIC_API_KEY".into())));
         assert!(!format!("{credentials:?}").contains("own-key"));
     }
     // Without any file, the environment alone does.
     let set = Environment::of([("OPENAI_API_KEY", "k")]);
     let service = Service::named("openai").unwrap();
     let (_, place) = Credentials::load(&set).unwrap().key(service, &set).unwrap();
-    assert_eq!(place, KeyPlace::Variable("OPENAI_API_KEY".into()));
+    assert_eq!(place, KeySource::Variable("OPENAI_API_KEY".into()));
     let missing = Environment::of([("CONVOKE_CREDENTIALS", "/nowhere/credentials.toml")]);
     assert!(matches!(Credentials::load(&missing), Err(CredentialsError::Unreadable { .. })));
 }

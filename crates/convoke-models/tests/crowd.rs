@@ -159,7 +159,7 @@ impl Client {
                 body: "{}".into(),
             };
             let reply = HttpTransport::shared().send(request).await.unwrap();
-            admission.heard(reply.status, &reply.headers);
+            admission.record_response(reply.status, &reply.headers);
             let body: Vec<_> = reply.body.try_collect().await.unwrap();
             if reply.status.is_success() {
                 assert_eq!(body.concat(), b"yes");

@@ -1,4 +1,4 @@
-//! A model that is opened when it is first asked.
+//! Tests of a model that is opened on its first request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Embeddings by providers: what is asked, what is made of the answers, and how they fail.
+//! Tests of embeddings by providers: requests, replies, errors.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

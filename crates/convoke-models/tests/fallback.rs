@@ -1,4 +1,4 @@
-//! Another model when one fails for good.
+//! Tests of falling back to another model.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Faults on demand.
+//! Tests of faults on demand.
 
 use std::time::Duration;
 

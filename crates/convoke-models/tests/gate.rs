@@ -1,4 +1,4 @@
-//! The gate by itself: order, cancellation, what it makes of replies.
+//! Tests of the gate by itself: order, cancellation, rate limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ async fn wait(gate: &Gate, tokens: u64) -> Duration {
 
 /// Sends one request that is answered like this.
 async fn answered(gate: &Gate, status: u16, headers: &HeaderMap) {
-    gate.admit(1).await.heard(StatusCode::from_u16(status).unwrap(), headers);
+    gate.admit(1).await.record_response(StatusCode::from_u16(status).unwrap(), headers);
 }
 
 #[test]
@@ -120,7 +120,7 @@ async fn a_request_that_is_given_up_at_any_time_leaves_room() {
     for _ in 0..100 {
         let unanswered = at_once(&gate, 1).expect("there is room");
         let mut answered = at_once(&gate, 1).expect("there is room");
-        answered.heard(StatusCode::OK, &HeaderMap::new());
+        answered.record_response(StatusCode::OK, &HeaderMap::new());
         assert!(at_once(&gate, 1).is_none());
         drop((unanswered, answered));
     }
@@ -135,7 +135,7 @@ async fn few_are_sent_before_the_first_answer_and_more_after_it() {
     assert!(at_first < 20, "{at_first} requests went before anything was known");
     let mut waiting: Vec<_> = (0..50).map(|_| Box::pin(gate.admit(1))).collect();
     waiting.iter_mut().for_each(|waits| assert!(waits.now_or_never().is_none()));
-    sent.iter_mut().for_each(|sent| sent.heard(StatusCode::OK, &HeaderMap::new()));
+    sent.iter_mut().for_each(|sent| sent.record_response(StatusCode::OK, &HeaderMap::new()));
     let more = waiting.iter_mut().filter_map(|waits| waits.now_or_never()).collect::<Vec<_>>().len();
     assert!(more > at_first, "{more} after {at_first}");
 }
@@ -184,7 +184,7 @@ async fn refusals_of_requests_that_were_on_their_way_count_as_one() {
     let gate = Gate::new();
     let mut sent: Vec<_> = std::iter::from_fn(|| at_once(&gate, 1)).collect();
     for sent in &mut sent {
-        sent.heard(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new());
+        sent.record_response(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new());
     }
     drop(sent);
     assert_eq!(wait(&gate, 1).await, Duration::from_secs(1));
@@ -227,8 +227,8 @@ async fn at_the_end_of_a_quota_everybody_waits_until_it_is_full_again() {
 async fn what_an_earlier_request_is_told_late_is_no_news() {
     let gate = Gate::new();
     let (mut earlier, mut later) = (gate.admit(1).await, gate.admit(1).await);
-    later.heard(StatusCode::OK, &left(50, 0, "2s"));
-    earlier.heard(StatusCode::OK, &left(50, 1, "2s"));
+    later.record_response(StatusCode::OK, &left(50, 0, "2s"));
+    earlier.record_response(StatusCode::OK, &left(50, 1, "2s"));
     assert_eq!(wait(&gate, 1).await, Duration::from_secs(2));
 }
 

@@ -1,4 +1,4 @@
-//! Everything that is promised of models, topic by topic.
+//! Tests of everything that is promised of models, topic by topic.
 //!
 //! One program: one per file would take minutes to link. A new file is named here.
 

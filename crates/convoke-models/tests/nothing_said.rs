@@ -1,4 +1,4 @@
-//! Servers that send pieces with nothing in them, and replies that do not say what they used.
+//! Tests with servers that send empty pieces, and replies without usage.
 
 use std::sync::Arc;
 

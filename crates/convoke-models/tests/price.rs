@@ -1,4 +1,4 @@
-//! What models cost.
+//! Tests of prices.
 
 use convoke_core::{Money, Price, Usage};
 use convoke_models::PriceTable;

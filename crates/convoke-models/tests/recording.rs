@@ -1,4 +1,4 @@
-//! What a model was asked.
+//! Tests of the log of a scripted model's requests.
 
 use crate::common::{context, deltas};
 use convoke_core::{Model, ModelRequest};

@@ -1,4 +1,4 @@
-//! What is said of a wait after a refusal, and how long is waited.
+//! Tests of waits after a refusal: what is reported, and how long is waited.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! The same answer to the same question.
+//! Tests of the response cache.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Trying again.
+//! Tests of retries.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Which rule answers, and how often.
+//! Tests of which rule answers, and how often.
 
 use convoke_core::{
     Message, Model, ModelRequest, OutputSchema, Part, Reality, Role, ToolCall, ToolChoice, ToolDefinition,

@@ -1,4 +1,4 @@
-//! What is said about scripts that are wrong.
+//! Tests of errors about scripts.
 
 use convoke_models::ScriptedModel;
 

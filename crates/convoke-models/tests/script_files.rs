@@ -1,4 +1,4 @@
-//! Scripts in files.
+//! Tests of scripts in files.
 
 use std::time::Duration;
 

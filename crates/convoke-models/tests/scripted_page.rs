@@ -1,4 +1,4 @@
-//! What `docs/scripted-model.md` shows can be written.
+//! Tests of the examples in `docs/scripted-model.md`.
 use convoke_models::ScriptedModel;
 
 const PAGE: &str = include_str!("../../../docs/scripted-model.md");

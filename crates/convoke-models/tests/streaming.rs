@@ -1,4 +1,4 @@
-//! In what pieces a reply comes, and when.
+//! Tests of streaming: in what pieces a reply comes, and when.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The real transport against a real server.
+//! Tests of the real transport against a real server.
 
 use crate::server::{Answer, Server};
 use convoke_models::Transport;

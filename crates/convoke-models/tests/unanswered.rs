@@ -1,4 +1,4 @@
-//! What a user is told whose script has no answer.
+//! Tests of the explanation when a script has no answer.
 
 use convoke_core::{Category, Message, ModelErrorKind, ModelRequest, OutputSchema, ToolResult, Transcript};
 use convoke_models::{Match, Reply, ScriptedModel};

@@ -1,4 +1,4 @@
-//! What all providers have in common: where requests go, what is told of failures, and how long a reply is waited for.
+//! Tests of what all providers have in common: addresses, errors, and time limits of replies.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

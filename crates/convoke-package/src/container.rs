@@ -1,4 +1,4 @@
-//! The ZIP archive around everything.
+//! The ZIP archive around a package's manifest, content and signature.
 
 use std::io::{Read, Write};
 

@@ -1,4 +1,4 @@
-//! The files of a package: a tar archive, compressed.
+//! The files of a package: a compressed tar archive.
 //!
 //! It is read as a stream that stops when a limit is reached. Only files and folders are understood; whatever else a tar
 //! archive can have in it is refused, not skipped.
@@ -10,17 +10,17 @@ use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use tar::{Archive, Builder, EntryType, Header};
 
+use crate::archive_path;
 use crate::error::PackageError;
 use crate::limits::Limits;
-use crate::place;
 
 /// The time of everything in a package: the first second of 2020, UTC.
 pub(crate) const EPOCH: u64 = 1_577_836_800;
 
-/// One entry.
+/// An entry of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Checked: see [`place::checked`].
+pub(crate) struct ArchiveEntry {
+    /// Checked: see [`archive_path::checked`].
     pub(crate) path: String,
     pub(crate) is_folder: bool,
     /// Whether its owner may run it.
@@ -32,13 +32,13 @@ pub(crate) struct Entry {
 pub(crate) fn read(
     content: &[u8],
     limits: &Limits,
-    mut take: impl FnMut(&Entry, &mut dyn Read) -> Result<(), PackageError>,
+    mut take: impl FnMut(&ArchiveEntry, &mut dyn Read) -> Result<(), PackageError>,
 ) -> Result<(), PackageError> {
     let most = limits.unpacked_from(content.len());
     let mut rest = content;
     let unpacked = Bounded { inner: GzDecoder::new(&mut rest), left: most };
     let mut archive = Archive::new(unpacked);
-    let mut seen = Seen::default();
+    let mut seen = SeenPaths::default();
     for entry in archive.entries().map_err(|error| broken(&error, most))? {
         let mut entry = entry.map_err(|error| broken(&error, most))?;
         let header = entry.header();
@@ -60,9 +60,9 @@ pub(crate) fn read(
             path: String::from_utf8_lossy(&bytes).escape_debug().to_string(),
             reason: "it is not UTF-8",
         })?;
-        let path = place::checked(path)?;
+        let path = archive_path::checked(path)?;
         seen.note(&path, is_folder, limits)?;
-        let entry_of = Entry { path, is_folder, executable, size: entry.size() };
+        let entry_of = ArchiveEntry { path, is_folder, executable, size: entry.size() };
         take(&entry_of, &mut entry)?;
         // What was left unread counts, too.
         io::copy(&mut entry, &mut io::sink()).map_err(|error| broken(&error, most))?;
@@ -98,34 +98,34 @@ fn kind(kind: EntryType) -> &'static str {
 
 /// What has been seen, so that nothing comes twice, on systems either that take different spellings of a name for one.
 #[derive(Default)]
-struct Seen {
+struct SeenPaths {
     /// Whether it is a folder that has been named itself.
-    paths: BTreeMap<String, Place>,
+    paths: BTreeMap<String, PathKind>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PathKind {
     File,
     /// Something is in it.
     Implied,
     Folder,
 }
 
-impl Seen {
+impl SeenPaths {
     fn note(&mut self, path: &str, is_folder: bool, limits: &Limits) -> Result<(), PackageError> {
         let refused = |reason| PackageError::Path { path: path.to_owned(), reason };
-        let path = place::folded(path);
+        let path = archive_path::folded(path);
         for (end, _) in path.match_indices('/') {
-            let above = self.paths.entry(path[..end].to_owned()).or_insert(Place::Implied);
-            if *above == Place::File {
+            let above = self.paths.entry(path[..end].to_owned()).or_insert(PathKind::Implied);
+            if *above == PathKind::File {
                 return Err(refused("it is below a file"));
             }
         }
         match (self.paths.get(&path), is_folder) {
-            (None, _) | (Some(Place::Implied), true) => {}
+            (None, _) | (Some(PathKind::Implied), true) => {}
             _ => return Err(refused("it is there twice")),
         }
-        self.paths.insert(path.clone(), if is_folder { Place::Folder } else { Place::File });
+        self.paths.insert(path.clone(), if is_folder { PathKind::Folder } else { PathKind::File });
         if self.paths.len() > limits.files {
             let what = format!("it has more than {} files and folders", limits.files);
             return Err(PackageError::TooLarge { what });
@@ -143,12 +143,12 @@ struct Bounded<R> {
 /// What [`Bounded`] fails with.
 #[derive(Debug, thiserror::Error)]
 #[error("more than it may unpack to")]
-struct TooMuch;
+struct UnpackedTooLarge;
 
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        self.left = self.left.checked_sub(read as u64).ok_or_else(|| io::Error::other(TooMuch))?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| io::Error::other(UnpackedTooLarge))?;
         Ok(read)
     }
 }
@@ -158,7 +158,7 @@ pub(crate) fn broken(error: &io::Error, most: u64) -> PackageError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        if error.is::<TooMuch>() || inner.is_some_and(|inner| inner.is::<TooMuch>()) {
+        if error.is::<UnpackedTooLarge>() || inner.is_some_and(|inner| inner.is::<UnpackedTooLarge>()) {
             let what = format!("its content unpacks to more than {most} bytes");
             return PackageError::TooLarge { what };
         }
@@ -168,14 +168,14 @@ pub(crate) fn broken(error: &io::Error, most: u64) -> PackageError {
 }
 
 /// A file or a folder to be packed.
-pub(crate) struct Packing {
+pub(crate) struct PackedFile {
     pub(crate) executable: bool,
     /// `None`: it is a folder.
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
 /// Packs files in the order of their paths, with nothing of this machine or this day.
-pub(crate) fn write(files: &BTreeMap<String, Packing>) -> io::Result<Vec<u8>> {
+pub(crate) fn write(files: &BTreeMap<String, PackedFile>) -> io::Result<Vec<u8>> {
     // 255: made on no system in particular.
     let encoder = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
     let mut archive = Builder::new(encoder);

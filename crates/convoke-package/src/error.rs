@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of packages and keys.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::trust::Verification;
 
-/// Why a package cannot be made, read or installed.
+/// Errors of making, reading and installing packages.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PackageError {
@@ -122,7 +122,7 @@ pub(crate) fn refusal(verification: &Verification) -> String {
     }
 }
 
-/// Why a key cannot be used. Never says what is in it.
+/// Errors of keys. They never show what is in one.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum KeyError {

@@ -1,4 +1,4 @@
-//! Unpacking a package: all of it or nothing, and never outside of its folder.
+//! Installs a package: all of it or nothing, and never outside of its folder.
 //!
 //! Files are made in a new folder beside their place, each anew and none through a link (there are none: nothing but
 //! files and folders is ever made there). When all are there the folder is moved to its place at once.
@@ -16,7 +16,7 @@ use crate::trust::{TrustStore, Verification};
 /// file of a package is hidden, so that none can stand in its place.
 pub(crate) const CONCERN: &str = ".concern";
 
-/// How a package is installed.
+/// Options of installing a package.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct InstallOptions {
@@ -31,10 +31,10 @@ pub struct InstallOptions {
     pub dry_run: bool,
 }
 
-/// What was installed, or would have been.
+/// A package that was installed, or would have been.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Installed {
+pub struct InstalledPackage {
     /// What it is called.
     pub name: String,
     /// Which version.
@@ -56,7 +56,7 @@ impl Package {
         &self,
         home: impl AsRef<Path>,
         options: &InstallOptions,
-    ) -> Result<Installed, PackageError> {
+    ) -> Result<InstalledPackage, PackageError> {
         let verification = self.verify(&options.trust);
         let admitted = match verification {
             Verification::Verified { .. } => true,
@@ -87,7 +87,7 @@ impl Package {
             self.place(&path, exists, concern.as_deref())?;
         }
         let dependencies = manifest.dependencies.iter();
-        Ok(Installed {
+        Ok(InstalledPackage {
             name: manifest.name.clone(),
             version: manifest.version.clone(),
             path,

@@ -20,7 +20,7 @@ const PUBLIC: &str = "ED25519 PUBLIC KEY";
 /// No key file is longer.
 const LONGEST: u64 = 16 * 1024;
 
-/// Which key it is, in 16 hexadecimal digits: the first 8 bytes of SHA-256 of the public key.
+/// The fingerprint of a key, in 16 hexadecimal digits: the first 8 bytes of SHA-256 of the public key.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(String);
 
@@ -130,7 +130,7 @@ impl PublicKey {
             .map_err(|_| invalid(format!("it has {} bytes instead of 32", bytes.len())))?;
         ed25519_dalek::VerifyingKey::from_bytes(&bytes)
             .map(Self)
-            .map_err(|_| invalid("its bytes are no key".to_owned()))
+            .map_err(|_| invalid("its bytes are not a valid key".to_owned()))
     }
 
     /// Writes it to a new file that anybody may read.
@@ -141,7 +141,7 @@ impl PublicKey {
         write_new(path.as_ref(), &pem::encode(PUBLIC, self.0.as_bytes()), 0o644)
     }
 
-    /// Which key it is.
+    /// Returns the fingerprint of the key.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let digest = Sha256::digest(self.0.as_bytes());

@@ -17,7 +17,7 @@
 //! | `package` | a package, read and written; its signature |
 //! | `pack` | from a folder to a package: what goes in, what is left out |
 //! | `content` | the files of a package, read within [`Limits`] |
-//! | `place` | which paths a package may have in it |
+//! | `archive_path` | which paths a package may have in it |
 //! | `install` | unpacking: all or nothing, never outside |
 //! | `library` | what is installed, by name and version |
 //! | `loader` | Agentfiles that are read out of packages |
@@ -29,9 +29,11 @@
 //! outside of the folder it was given; follow or make links; unpack more than its limits; hash anything but bytes as they
 //! are stored.
 
+mod archive_path;
 mod container;
 mod content;
 mod error;
+mod excluded;
 mod install;
 mod key;
 mod library;
@@ -41,17 +43,15 @@ mod manifest;
 mod pack;
 mod package;
 mod pem;
-mod place;
 mod trust;
-mod withheld;
 
 pub use error::{KeyError, PackageError};
-pub use install::{InstallOptions, Installed};
+pub use install::{InstallOptions, InstalledPackage};
 pub use key::{Fingerprint, PublicKey, SigningKey};
 pub use library::{InstalledVersion, installed, versions};
 pub use limits::Limits;
-pub use loader::{PackageFiles, WithPackages};
+pub use loader::{PackageFiles, PackageLoader};
 pub use manifest::{Author, InputInfo, Manifest, OutputInfo, Requires};
-pub use pack::{LeftOut, PackOptions, Packed};
+pub use pack::{ExcludedFile, PackOptions, PackResult};
 pub use package::{FileInfo, Package};
 pub use trust::{TrustStore, Verification};

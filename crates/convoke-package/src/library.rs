@@ -1,4 +1,4 @@
-//! The packages that are installed: found, compared by version, removed.
+//! Lists, compares and removes installed packages.
 //!
 //! It only looks at names of folders: what is in a package was checked when it was installed.
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::PackageError;
 use crate::install::CONCERN;
 
-/// One version of a package that is installed.
+/// An installed version of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstalledVersion {
@@ -56,7 +56,7 @@ pub fn versions(
 }
 
 impl InstalledVersion {
-    /// What is to be said against it, if nobody vouched for it when it was installed.
+    /// Returns the concern that was noted on installing, if nobody vouched for it.
     #[must_use]
     pub fn concern(&self) -> Option<String> {
         fs::read_to_string(self.path.join(CONCERN)).ok()

@@ -1,6 +1,6 @@
-//! How large a package may be.
+//! Size limits of packages.
 
-/// How large a package may be. They hold while it is read, not afterwards.
+/// Size limits of a package. They hold while it is read, not afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {

@@ -1,11 +1,11 @@
-//! Agentfiles that are read out of packages.
+//! Loads Agentfiles out of packages.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader};
 
-use crate::content::Entry;
+use crate::content::ArchiveEntry;
 use crate::limits::Limits;
 use crate::package::Package;
 use crate::trust::{TrustStore, Verification};
@@ -20,7 +20,7 @@ pub struct PackageFiles {
 }
 
 impl PackageFiles {
-    pub(crate) fn add(&mut self, entry: &Entry, bytes: Vec<u8>) {
+    pub(crate) fn add(&mut self, entry: &ArchiveEntry, bytes: Vec<u8>) {
         if !entry.is_folder {
             self.insert(entry.path.clone(), bytes);
         }
@@ -98,14 +98,14 @@ fn inside(path: &str) -> Option<String> {
 /// What is in a package sees nothing but the package. One with a wrong signature cannot be read at all; one without, or
 /// with one that nobody knows, can, like any other file beside an Agentfile.
 #[derive(Debug)]
-pub struct WithPackages {
+pub struct PackageLoader {
     files: FileLoader,
     trust: TrustStore,
     /// What has been opened, by path.
     opened: Mutex<BTreeMap<String, Option<PackageFiles>>>,
 }
 
-impl WithPackages {
+impl PackageLoader {
     /// These files.
     #[must_use]
     pub fn new(files: FileLoader, trust: TrustStore) -> Self {
@@ -147,7 +147,7 @@ impl WithPackages {
     }
 }
 
-impl Loader for WithPackages {
+impl Loader for PackageLoader {
     fn find(&self, path: &str) -> Result<Found, LoadError> {
         match self.package(path)? {
             Some((files, rest)) => files.find(rest),

@@ -1,4 +1,4 @@
-//! What a package says about itself.
+//! The manifest of a package.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use convoke_text::nearest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::archive_path;
 use crate::error::PackageError;
-use crate::place;
 
-/// What a package says about itself: `manifest.json`.
+/// The manifest of a package: `manifest.json`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Manifest {
@@ -48,7 +48,7 @@ pub struct Manifest {
     pub created_at: Option<String>,
 }
 
-/// Who made a package.
+/// The author of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Author {
     /// Their name.
@@ -93,7 +93,7 @@ pub struct OutputInfo {
     pub description: String,
 }
 
-/// What a workflow needs.
+/// The requirements of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Requires {
     /// Profiles of models.
@@ -147,7 +147,7 @@ impl Manifest {
     /// Names and versions become folders: they must be fit for that.
     pub(crate) fn check(&self) -> Result<(), PackageError> {
         for (what, text) in [("name", &self.name), ("version", &self.version)] {
-            place::segment(text).map_err(|reason| PackageError::Manifest {
+            archive_path::segment(text).map_err(|reason| PackageError::Manifest {
                 reason: format!("its {what} {text:?} cannot be used: {reason}"),
             })?;
         }

@@ -1,4 +1,4 @@
-//! A package: what it says, what is in it, who vouches for it.
+//! A package: its manifest, files and signature.
 
 use std::fs;
 use std::io::Read;
@@ -39,7 +39,7 @@ pub struct FileInfo {
 }
 
 impl Package {
-    /// Whether bytes look like a package: they begin like a ZIP archive.
+    /// Returns whether bytes look like a package: they begin like a ZIP archive.
     #[must_use]
     pub fn is_package(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
@@ -93,7 +93,7 @@ impl Package {
         self.container.write()
     }
 
-    /// What it says about itself. Nobody has checked that it is true.
+    /// Returns its manifest, which nobody has checked.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -105,7 +105,7 @@ impl Package {
         self.container.signature.as_deref()
     }
 
-    /// What the signature is worth, given whom one trusts.
+    /// Verifies the signature against the trusted keys.
     #[must_use]
     pub fn verify(&self, trust: &TrustStore) -> Verification {
         let author = self.manifest.author.as_ref();

@@ -1,4 +1,4 @@
-//! Bytes between `-----BEGIN KIND-----` and `-----END KIND-----`.
+//! Reads and writes PEM: bytes between `-----BEGIN KIND-----` and `-----END KIND-----`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

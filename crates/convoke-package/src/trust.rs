@@ -1,12 +1,12 @@
-//! Whose packages are trusted, and what a signature is worth.
+//! The trust store, and verification of signatures.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::archive_path;
 use crate::error::KeyError;
 use crate::key::{Fingerprint, PublicKey};
-use crate::place;
 
 /// The keys that are trusted, each with the name of whoever it belongs to.
 ///
@@ -16,7 +16,7 @@ pub struct TrustStore {
     keys: Vec<(String, PublicKey)>,
 }
 
-/// What is known of a package's signature.
+/// The result of verifying a package's signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verification {
     /// It was made with a trusted key, over exactly these bytes.
@@ -41,7 +41,7 @@ pub enum Verification {
 }
 
 impl Verification {
-    /// Whether a trusted key vouches for the package.
+    /// Returns whether a trusted key vouches for the package.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         matches!(self, Self::Verified { .. })
@@ -92,7 +92,7 @@ impl TrustStore {
     /// If the name is not fit for a file, or taken.
     pub fn add(folder: impl AsRef<Path>, name: &str, key: &PublicKey) -> Result<(), KeyError> {
         let folder = folder.as_ref();
-        if place::segment(name).is_err() {
+        if archive_path::segment(name).is_err() {
             return Err(KeyError::Name { name: name.to_owned() });
         }
         fs::create_dir_all(folder).map_err(|source| KeyError::Files {

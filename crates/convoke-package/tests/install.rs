@@ -1,4 +1,4 @@
-//! Unpacking, and archives that nobody should have made.
+//! Tests of installing, also of malicious archives.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
 mod common;

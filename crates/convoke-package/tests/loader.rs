@@ -1,4 +1,4 @@
-//! Agentfiles that are read out of packages.
+//! Tests of loading Agentfiles out of packages.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
 mod common;
@@ -7,13 +7,13 @@ use common::{file, folder, key, pack, package_of, plan, tar_gz, write, zip};
 use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader};
 use convoke_goals::agentfile::model::Persona;
 use convoke_goals::agentfile::{Source, read};
-use convoke_package::{PackOptions, Package, TrustStore, WithPackages};
+use convoke_package::{PackOptions, Package, PackageLoader, TrustStore};
 
 const OUTER: &str =
     "NAME outer\nAGENT helper FROM lib/plan.agent\nGOAL g \"Do it\" USING helper\nRUN main USING g\n";
 
 fn problems(folder: &tempfile::TempDir, trust: TrustStore) -> Vec<String> {
-    let loader = WithPackages::new(FileLoader::new(folder.path()).unwrap(), trust);
+    let loader = PackageLoader::new(FileLoader::new(folder.path()).unwrap(), trust);
     let (_, diagnostics) = read(&Source::new("Agentfile", OUTER), &loader);
     diagnostics.iter().map(|problem| format!("{} {:?}", problem.message, problem.notes)).collect()
 }
@@ -22,7 +22,7 @@ fn problems(folder: &tempfile::TempDir, trust: TrustStore) -> Vec<String> {
 fn a_package_is_an_agent() {
     let outer = folder(&[("Agentfile", OUTER)]);
     write(outer.path(), "lib/plan.agent", pack(&plan()).to_bytes());
-    let loader = WithPackages::new(FileLoader::new(outer.path()).unwrap(), TrustStore::default());
+    let loader = PackageLoader::new(FileLoader::new(outer.path()).unwrap(), TrustStore::default());
     let (file, diagnostics) = read(&Source::new("Agentfile", OUTER), &loader);
     let file = file.unwrap_or_else(|| panic!("{:?}", diagnostics.iter().collect::<Vec<_>>()));
     let Persona::Workflow { file: inner, task, .. } = &file.agents[0].persona else {

@@ -1,4 +1,4 @@
-//! From a folder to a package: what goes in, what is left out, what it says.
+//! Tests of packing: what goes in, what is excluded, the manifest.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
 mod common;
@@ -114,7 +114,7 @@ fn agent_196_secrets_are_left_out_and_modes_kept() {
     let files = packed.package.list().unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(names, ["Agentfile", "agents/critic.md", "notes/deep/er.md", "scripts/run.sh"]);
-    let left_out: Vec<&str> = packed.left_out.iter().map(|file| file.path.as_str()).collect();
+    let left_out: Vec<&str> = packed.excluded.iter().map(|file| file.path.as_str()).collect();
     let expected = [
         "cache.bin",
         "convoke.toml",

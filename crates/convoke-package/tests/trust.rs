@@ -1,4 +1,4 @@
-//! Signatures, keys, and whom one trusts.
+//! Tests of signatures, keys and trust.
 #![allow(clippy::unwrap_used, reason = "what a test unwraps it asserts")]
 
 mod common;

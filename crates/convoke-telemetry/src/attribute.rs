@@ -1,4 +1,4 @@
-//! Attributes of spans.
+//! Builds attributes of spans.
 
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 

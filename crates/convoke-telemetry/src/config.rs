@@ -1,4 +1,4 @@
-//! Where telemetry goes, and how much of it.
+//! Telemetry configuration: where it goes, and how much of it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{InvalidVariable, TraceParent};
 
-/// Where telemetry goes, and how much of it.
+/// Telemetry configuration: where it goes, and how much of it.
 ///
 /// The default sends nothing, because it has no [`endpoint`](Self::endpoint).
 /// [`from_environment`](Self::from_environment) reads the standard `OTEL_*` variables.
@@ -33,7 +33,7 @@ pub struct TelemetryConfig {
     pub resource_attributes: BTreeMap<String, String>,
     /// Which share of traces is sent, from 0 to 1. Metrics count all runs.
     pub sample_ratio: f64,
-    /// Whether a caller's decision to send its trace or not goes before the share.
+    /// Whether a caller's decision to send its trace takes precedence over the share.
     pub follow_parent: bool,
     /// The caller's span that all runs are part of, unless they have [one of their own](crate::Telemetry::continues).
     pub parent: Option<TraceParent>,
@@ -95,7 +95,7 @@ impl TelemetryConfig {
         Self { endpoint: Some(endpoint.into()), ..Self::default() }
     }
 
-    /// What the process's environment says: the standard `OTEL_*` variables, and `TRACEPARENT` with `TRACESTATE`.
+    /// Reads the configuration from the process's environment: the standard `OTEL_*` variables, and `TRACEPARENT` with `TRACESTATE`.
     ///
     /// # Errors
     /// If a variable cannot be understood.
@@ -159,9 +159,7 @@ impl fmt::Debug for Headers {
 #[non_exhaustive]
 pub enum TelemetryError {
     /// An address cannot be used.
-    #[error(
-        "`{address}` is no address of a collector: {problem}. Write something like `http://localhost:4318`"
-    )]
+    #[error("invalid collector address `{address}`: {problem}. Write something like `http://localhost:4318`")]
     Address {
         /// The address, without what may be secret in it.
         address: String,

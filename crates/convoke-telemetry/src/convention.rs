@@ -1,4 +1,4 @@
-//! The names we use. `gen_ai.*` and `error.type` are those of OpenTelemetry's conventions for generative AI (of autumn
+//! Names of spans, metrics and attributes. `gen_ai.*` and `error.type` are those of OpenTelemetry's conventions for generative AI (of autumn
 //! 2026, still called "development" by their authors); `convoke.*` are our own.
 
 /// What is done: `invoke_workflow`, `invoke_agent`, `chat` or `execute_tool`.

@@ -1,4 +1,4 @@
-//! What the standard environment variables say.
+//! Reads the standard `OTEL_…` environment variables.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::{TelemetryConfig, TraceParent};
 
 /// A variable that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the environment variable {name} cannot be understood: {problem}")]
+#[error("invalid environment variable {name}: {problem}")]
 pub struct InvalidVariable {
     /// The variable.
     pub name: &'static str,
@@ -115,7 +115,7 @@ fn parsed<T: std::str::FromStr>(
         .map_err(|_| InvalidVariable { name, problem: format!("`{value}` is not {wanted}") })
 }
 
-/// Which share of traces is sent, and whether the caller's decision goes before it.
+/// Which share of traces is sent, and whether the caller's decision takes precedence.
 fn sampling(
     sampler: &str,
     share: impl Fn() -> Result<Option<f64>, InvalidVariable>,

@@ -8,28 +8,28 @@
 //! | send traces and metrics to a collector | [`Telemetry`], with a [`TelemetryConfig`] |
 //! | be part of the caller's trace | [`TraceParent`] |
 //! | write log lines | [`logging`] |
-//! | have the original's events and sinks | [`original`] |
+//! | have the events and sinks of the Go `agentcore` library | [`agentcore_events`] |
 //!
 //! # What this crate must never do
 //! Hold up a run, or fail it: what cannot be sent is dropped and counted. Send what people, models and tools say, unless
 //! asked for ([`TelemetryConfig::record_content`]). Show what is in a header.
 
+pub mod agentcore_events;
 mod attribute;
 mod config;
 pub mod convention;
 mod environment;
+mod error_text;
 mod export;
 pub mod logging;
 mod metrics;
-pub mod original;
-mod parent;
 mod provider;
 mod telemetry;
 mod trace;
-mod words;
+mod trace_parent;
 
 pub use config::{Headers, TelemetryConfig, TelemetryError};
 pub use environment::InvalidVariable;
 pub use export::Delivery;
-pub use parent::{InvalidTraceParent, TraceParent};
 pub use telemetry::{Telemetry, TelemetryObserver};
+pub use trace_parent::{InvalidTraceParent, TraceParent};

@@ -1,4 +1,4 @@
-//! Metrics: what is counted and measured.
+//! The metrics: counters and histograms.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

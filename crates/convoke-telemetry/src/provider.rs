@@ -1,11 +1,11 @@
-//! A model's name, taken apart as the conventions want it.
+//! Splits a model's name into provider and model, as the conventions want it.
 
 use convoke_core::FinishReason;
 
 /// The provider and the model's own name in `service/model`.
 ///
 /// A name without a service stands for itself: a scripted model is provided by nobody else.
-pub(crate) fn taken_apart(name: &str) -> (&str, &str) {
+pub(crate) fn split_name(name: &str) -> (&str, &str) {
     match name.split_once('/') {
         Some((service, model)) if !service.is_empty() && !model.is_empty() => (provider(service), model),
         _ => (name, name),
@@ -39,8 +39,8 @@ mod tests {
 
     #[test]
     fn services_are_called_what_the_conventions_call_them() {
-        assert_eq!(taken_apart("gemini/gemini-3.5-flash"), ("gcp.gemini", "gemini-3.5-flash"));
-        assert_eq!(taken_apart("openrouter/meta/llama"), ("openrouter", "meta/llama"));
-        assert_eq!(taken_apart("scripted"), ("scripted", "scripted"));
+        assert_eq!(split_name("gemini/gemini-3.5-flash"), ("gcp.gemini", "gemini-3.5-flash"));
+        assert_eq!(split_name("openrouter/meta/llama"), ("openrouter", "meta/llama"));
+        assert_eq!(split_name("scripted"), ("scripted", "scripted"));
     }
 }

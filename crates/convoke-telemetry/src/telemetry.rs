@@ -1,4 +1,4 @@
-//! The whole: started once a process, put on a runtime, and shut down at the end.
+//! The `Telemetry` handle: started once a process, put on a runtime, and shut down at the end.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use opentelemetry_sdk::trace::SpanExporter;
 
 use crate::export::{self, Counts, SpanQueue};
 use crate::metrics::Metrics;
-use crate::trace::{Outlet, Tracer};
+use crate::trace::{ExportTarget, Tracer};
 use crate::{Delivery, TelemetryConfig, TelemetryError, TraceParent};
 
 /// Sends what runs do to a collector. Made once a process; [`shutdown`](Self::shutdown) is the last thing.
@@ -92,8 +92,8 @@ impl Telemetry {
         }
         let content = config.record_content.then_some(config.content_limit);
         let scope = InstrumentationScope::builder("convoke").with_version(env!("CARGO_PKG_VERSION")).build();
-        let outlet = Outlet { spans, metrics, counts, scope, content };
-        let working = Some(Arc::new(Tracer::new(config, outlet)));
+        let target = ExportTarget { spans, metrics, counts, scope, content };
+        let working = Some(Arc::new(Tracer::new(config, target)));
         Ok(Self { working, shutdown_timeout: config.shutdown_timeout })
     }
 
@@ -103,13 +103,13 @@ impl Telemetry {
         Self { working: None, shutdown_timeout: Duration::ZERO }
     }
 
-    /// Whether anything is sent.
+    /// Returns whether anything is sent.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.working.is_some()
     }
 
-    /// Has the runtime's runs watched. If nothing is sent, nobody is told anything.
+    /// Observes the runs of a runtime. If nothing is sent, no observer is added.
     pub fn watch(&self, runtime: RuntimeBuilder) -> RuntimeBuilder {
         match self.observer() {
             Some(observer) => runtime.observer(observer),
@@ -137,16 +137,16 @@ impl Telemetry {
         self.working.as_ref()?.span_of(run)
     }
 
-    /// Where to count more: the original's [counter](crate::original::Counter), for instance.
+    /// Returns the meter, for metrics of your own: agentcore's [counter](crate::agentcore_events::Counter), for instance.
     #[must_use]
     pub fn meter(&self) -> Option<Meter> {
-        Some(self.working.as_ref()?.outlet().metrics.as_ref()?.meter())
+        Some(self.working.as_ref()?.target().metrics.as_ref()?.meter())
     }
 
-    /// What was delivered so far, and what was not.
+    /// Returns how many spans were delivered and dropped so far.
     #[must_use]
     pub fn delivery(&self) -> Delivery {
-        self.working.as_ref().map(|tracer| tracer.outlet().counts.so_far()).unwrap_or_default()
+        self.working.as_ref().map(|tracer| tracer.target().counts.so_far()).unwrap_or_default()
     }
 
     /// Delivers what is left and stops, waiting at most [as long as configured](TelemetryConfig::shutdown_timeout).
@@ -179,17 +179,17 @@ impl Telemetry {
 
 fn shut_down(tracer: &Tracer, timeout: Duration) {
     let until = Instant::now() + timeout;
-    let outlet = tracer.outlet();
-    if let Some(spans) = &outlet.spans {
+    let target = tracer.target();
+    if let Some(spans) = &target.spans {
         spans.close();
     }
-    if let Some(metrics) = &outlet.metrics {
+    if let Some(metrics) = &target.metrics {
         metrics.shutdown(until);
     }
-    if let Some(spans) = &outlet.spans {
+    if let Some(spans) = &target.spans {
         spans.wait(until);
     }
-    let Delivery { delivered, dropped, .. } = outlet.counts.so_far();
+    let Delivery { delivered, dropped, .. } = target.counts.so_far();
     if dropped > 0 {
         tracing::warn!(target: "convoke::telemetry", dropped, delivered, "spans were lost");
     }

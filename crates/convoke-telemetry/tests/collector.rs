@@ -1,4 +1,4 @@
-//! A collector that is slow, refuses, or dies: runs do not notice, and what is lost is counted and said once.
+//! Tests with a collector that is slow, refuses, or dies: runs do not notice, and losses are counted and logged once.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! The standard variables, and what a traceparent is.
+//! Tests of the standard variables and of `traceparent`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::time::Duration;

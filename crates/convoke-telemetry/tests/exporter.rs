@@ -1,4 +1,4 @@
-//! Exporters: those of others in place of ours, and what ours does as OTLP wants it.
+//! Tests of exporters: those of others in place of ours, and OTLP.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Log lines: filters, formats, and what is in them.
+//! Tests of log lines: filters, formats, content.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What is counted and measured.
+//! Tests of metrics.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! The tree of spans: complete, nested, ended on every way out.
+//! Tests of the tree of spans: complete, nested, ended on every way out.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Nobody listens at the collector's address.
+//! Tests with an unreachable collector.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Points in time as RFC 3339 writes them. Days that no calendar has are refused.
+//! Parses and formats RFC 3339 timestamps. Days that no calendar has are refused.
 //!
 //! Only reads: what is written is written by `convoke_core::Timestamp`, for every year a journal can hold.
 

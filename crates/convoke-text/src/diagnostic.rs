@@ -1,4 +1,4 @@
-//! What is wrong with a file, shown to people: the message, the lines it is about, and what to write instead.
+//! Renders diagnostics about files: the message, the lines it is about, and what to write instead.
 //!
 //! **What it must never do.** Let anything in a file reach the terminal as a command. Whether something in a text is secret
 //! is known to its owner, who gives the text as it may be shown.
@@ -8,7 +8,7 @@ use std::ops::Range;
 use annotate_snippets::renderer::{DecorStyle, Renderer};
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Snippet};
 
-/// What a text is made for.
+/// The style of rendered diagnostics: colours and width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Whether to use colours.
@@ -37,7 +37,7 @@ impl Style {
     }
 }
 
-/// How bad something is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The file cannot be used.
@@ -47,7 +47,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// How it is shown.
+    /// Returns the level it is shown with.
     #[must_use]
     pub fn level(self) -> Level<'static> {
         match self {
@@ -57,9 +57,9 @@ impl Severity {
     }
 }
 
-/// A part of a text.
+/// A span of a source text.
 #[derive(Debug, Clone)]
-pub struct Place<'a> {
+pub struct SourceSpan<'a> {
     /// The name of the file.
     pub name: &'a str,
     /// The whole text, as it may be shown.
@@ -77,27 +77,27 @@ pub struct Advice<'a> {
     pub replacement: Option<&'a str>,
 }
 
-/// One thing that is wrong with a text, in one place.
+/// A problem with a text, in one place.
 #[derive(Debug, Clone)]
-pub struct Finding<'a> {
+pub struct Diagnostic<'a> {
     /// How bad it is.
     pub severity: Severity,
     /// What happened, in one line.
     pub message: &'a str,
     /// Where.
-    pub place: Option<Place<'a>>,
+    pub place: Option<SourceSpan<'a>>,
     /// What to say at the place; may be empty.
     pub label: &'a str,
     /// What to do.
     pub help: Vec<Advice<'a>>,
 }
 
-impl<'a> Finding<'a> {
+impl<'a> Diagnostic<'a> {
     /// The report for [`Style::render`].
     #[must_use]
     pub fn report(self) -> Vec<Group<'a>> {
         let mut main = Group::with_title(self.severity.level().primary_title(self.message));
-        if let Some(Place { name, text, span }) = self.place.clone() {
+        if let Some(SourceSpan { name, text, span }) = self.place.clone() {
             let annotation = AnnotationKind::Primary.span(span);
             let annotation = if self.label.is_empty() { annotation } else { annotation.label(self.label) };
             main = main.element(Snippet::source(text).path(name).annotation(annotation));
@@ -105,7 +105,7 @@ impl<'a> Finding<'a> {
         let mut patches = Vec::new();
         for Advice { text: help, replacement } in self.help {
             match (replacement, &self.place) {
-                (Some(replacement), Some(Place { text, span, .. })) => {
+                (Some(replacement), Some(SourceSpan { text, span, .. })) => {
                     let patch = Snippet::source(*text).patch(Patch::new(span.clone(), replacement));
                     patches.push(Level::HELP.secondary_title(help).element(patch));
                 }
@@ -130,11 +130,11 @@ mod tests {
     #[test]
     fn nothing_in_a_file_or_a_message_controls_a_terminal() {
         let text = "key = \"\u{1b}[31m\u{7}\"";
-        let place = Place { name: "a\u{9b}.toml", text, span: within(6..99, text) };
+        let place = SourceSpan { name: "a\u{9b}.toml", text, span: within(6..99, text) };
         let help = vec![Advice { text: "so", replacement: Some("\"x\"") }];
-        let finding =
-            Finding { severity: Severity::Error, message: "no\u{7}", place: Some(place), label: "", help };
-        let plain = Style::default().render([finding.clone().report(), finding.report()]);
+        let diagnostic =
+            Diagnostic { severity: Severity::Error, message: "no\u{7}", place: Some(place), label: "", help };
+        let plain = Style::default().render([diagnostic.clone().report(), diagnostic.report()]);
         assert!(!plain.contains(|letter: char| letter.is_control() && letter != '\n'), "{plain:?}");
         assert!(plain.contains("error: no") && plain.contains("help: so"), "{plain}");
     }

@@ -1,11 +1,11 @@
-//! Durations as people write them: `250ms`, `1.5s`, `90 s`, `5m`, `1h30m`, `2d`, `4w`.
+//! Parses and formats durations as people write them: `250ms`, `1.5s`, `90 s`, `5m`, `1h30m`, `2d`, `4w`.
 //!
 //! The one grammar of the command line, of configuration files, Agentfiles, scripts of models and headers: the same text
 //! means the same everywhere. A number always has a unit; a place that takes numbers without one reads them itself.
 
 use std::time::Duration;
 
-use crate::{is_unseen, one_line_of};
+use crate::{is_invisible, one_line_of};
 
 /// Units and their length in nanoseconds; those up to `d` are written, the longest first.
 const UNITS: [(&str, u128); 11] = [
@@ -120,7 +120,7 @@ pub fn rounded(duration: Duration) -> String {
 
 /// A text as an error quotes it: in one short line, and nothing in it commands a terminal.
 fn quoted(text: &str) -> String {
-    one_line_of(text, LONGEST_QUOTE).replace(is_unseen, "\u{fffd}")
+    one_line_of(text, LONGEST_QUOTE).replace(is_invisible, "\u{fffd}")
 }
 
 /// The sum of the numbers with units that a text begins with, and what follows them.

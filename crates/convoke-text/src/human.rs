@@ -1,4 +1,4 @@
-//! Numbers for people to read: durations, tokens, money, bytes, counts.
+//! Formats numbers for people: durations, tokens, money, bytes, counts.
 //!
 //! ```
 //! use std::time::Duration;

@@ -6,13 +6,13 @@ pub mod date;
 pub mod diagnostic;
 pub mod duration;
 pub mod human;
-pub mod pieces;
+mod invisible;
 pub mod redaction;
+pub mod secret_fragments;
 mod shorten;
 mod suggest;
 pub mod template;
-mod unseen;
 
+pub use invisible::is_invisible;
 pub use shorten::one_line_of;
 pub use suggest::nearest;
-pub use unseen::is_unseen;

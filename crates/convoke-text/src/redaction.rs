@@ -1,4 +1,4 @@
-//! Texts without the secrets in them.
+//! Redacts secrets in texts.
 //!
 //! **What it is for.** Servers and programs repeat what they were given, in errors and elsewhere. Whatever is shown or
 //! written down of that goes through [`Secrets`], so that everything hides alike, and under one mark.
@@ -7,15 +7,15 @@
 
 use std::fmt;
 
-use crate::pieces::without_pieces;
+use crate::secret_fragments::without_fragments;
 
-/// What stands where a secret stood.
+/// The mark that replaces a secret.
 pub const HIDDEN: &str = "(hidden)";
 
 /// The length from which on a text is taken for a secret. Hiding a shorter one would take half of what is shown with it.
 const SHORTEST: usize = 4;
 
-/// Texts that must not be shown.
+/// A set of secrets to redact.
 ///
 /// ```
 /// use convoke_text::redaction::Secrets;
@@ -40,7 +40,7 @@ impl Secrets {
         }
     }
 
-    /// Whether one of them is in the text.
+    /// Returns whether one of them is in the text.
     #[must_use]
     pub fn are_in(&self, text: &str) -> bool {
         self.texts.iter().any(|secret| text.contains(secret))
@@ -56,7 +56,7 @@ impl Secrets {
     #[must_use]
     pub fn hide_cut(&self, text: &str) -> String {
         let whole = self.hide(text);
-        self.texts.iter().fold(whole, |text, secret| without_pieces(secret, &text, HIDDEN))
+        self.texts.iter().fold(whole, |text, secret| without_fragments(secret, &text, HIDDEN))
     }
 
     /// A text whose beginning is missing without them, and without what may be the rest of one.

@@ -1,4 +1,4 @@
-//! Texts that are too long to be shown, cut in the middle.
+//! Shortens texts for display by cutting out the middle.
 //!
 //! Whoever wrote the text may want its end not to be read. So both ends are always there.
 

@@ -1,4 +1,4 @@
-//! `${NAME}` in configured values.
+//! Expands `${NAME}` in configured values.
 
 /// A value that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

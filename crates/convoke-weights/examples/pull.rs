@@ -13,7 +13,7 @@ async fn main() -> Result<(), WeightsError> {
         return Ok(());
     };
     let library = Library::open(arguments.next().map_or_else(default_folder, |folder| Ok(folder.into()))?)?;
-    let wanted = library.wanted(&what)?;
+    let wanted = library.pull_source(&what)?;
     let begin = Instant::now();
     let mut last = String::new();
     let installed = library

@@ -1,4 +1,4 @@
-//! SHA-256, by which files are told apart.
+//! SHA-256 digests, which identify files.
 
 use std::fmt;
 use std::str::FromStr;

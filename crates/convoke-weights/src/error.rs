@@ -1,11 +1,11 @@
-//! What can go wrong.
+//! Errors of model files: downloads, digests, the library.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Digest;
 
-/// Why the library cannot do what it was asked to.
+/// Errors of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WeightsError {
@@ -47,7 +47,7 @@ pub enum WeightsError {
         name: String,
     },
     /// This cannot be an address.
-    #[error("`{address}` is no address to pull from: {reason}")]
+    #[error("invalid address `{address}`: {reason}")]
     BadAddress {
         /// What it was, without a password.
         address: String,
@@ -89,7 +89,7 @@ pub enum WeightsError {
         free: u64,
     },
     /// Somebody else works on it.
-    #[error("model `{name}` is being pulled or removed by somebody else; wait until that has ended")]
+    #[error("model `{name}` is being pulled or removed by another process; wait until that has ended")]
     Busy {
         /// Which model.
         name: String,
@@ -102,8 +102,8 @@ pub enum WeightsError {
         /// The HTTP status.
         status: u16,
     },
-    /// A server sends on to where it should not.
-    #[error("{what}: the server sends on to another place, but {reason}; pull from the right address")]
+    /// A server redirects to where it should not.
+    #[error("{what}: the server redirects, but {reason}; pull from the right address")]
     Redirected {
         /// What was asked for.
         what: String,

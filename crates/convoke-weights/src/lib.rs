@@ -22,9 +22,9 @@ mod library;
 mod name;
 mod pull;
 
-pub use catalogue::{Catalogue, Entry, EntryFile, Kind, Packages, Sampling, Source};
+pub use catalogue::{Catalogue, CatalogueEntry, CatalogueFile, FileSource, ModelKind, Sampling, WheelSource};
 pub use digest::Digest;
 pub use error::WeightsError;
 pub use index::PackageIndex;
-pub use library::{Info, Installed, InstalledFile, Library, default_folder};
-pub use pull::{Progress, PullOptions, Stage, Wanted};
+pub use library::{InstalledFile, InstalledModel, Library, ModelInfo, default_folder};
+pub use pull::{Progress, PullOptions, PullSource, Stage};

@@ -1,4 +1,4 @@
-//! Names of models, which are names of folders too.
+//! Checks names of models, which are names of folders too.
 
 use crate::WeightsError;
 

@@ -1,4 +1,4 @@
-//! Downloads: broken, resumed, checked, locked.
+//! Tests of downloads: broken, resumed, checked, locked.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod server;
@@ -6,7 +6,7 @@ mod server;
 use std::time::Duration;
 
 use convoke_weights::{
-    Catalogue, Digest, Installed, Library, Progress, PullOptions, Stage, Wanted, WeightsError,
+    Catalogue, Digest, InstalledModel, Library, Progress, PullOptions, PullSource, Stage, WeightsError,
 };
 use server::{Fault, Served, Server, model};
 use tempfile::TempDir;
@@ -24,8 +24,12 @@ fn options() -> PullOptions {
     PullOptions::default().pause(Duration::from_millis(1))
 }
 
-async fn pull(library: &Library, address: &str, options: PullOptions) -> Result<Installed, WeightsError> {
-    library.pull(&Wanted::address(address).unwrap(), options, |_| {}).await
+async fn pull(
+    library: &Library,
+    address: &str,
+    options: PullOptions,
+) -> Result<InstalledModel, WeightsError> {
+    library.pull(&PullSource::address(address).unwrap(), options, |_| {}).await
 }
 
 /// The names in a model's folder.
@@ -46,7 +50,7 @@ async fn a_file_is_downloaded_and_checked() {
     server.put("/x.gguf", Served::new(content.clone()));
     let address = format!("{}/x.gguf#sha256={}", server.url, Digest::of(&content));
     let mut seen: Vec<Progress> = Vec::new();
-    let wanted = library.wanted(&address).unwrap();
+    let wanted = library.pull_source(&address).unwrap();
     let installed = library.pull(&wanted, options(), |progress| seen.push(progress)).await.unwrap();
     assert_eq!(std::fs::read(installed.path()).unwrap(), content);
     assert_eq!(installed.origin, format!("{}/x.gguf", server.url));
@@ -261,7 +265,7 @@ async fn a_cancelled_pull_can_be_gone_on_with() {
     let address = format!("{}/x.gguf#sha256={}", server.url, Digest::of(&content));
     server.put("/x.gguf", Served::new(content.clone()).first(Fault::Hang(50_000)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let wanted = Wanted::address(&address).unwrap();
+    let wanted = PullSource::address(&address).unwrap();
     {
         let pulling = library.pull(&wanted, options(), |progress| {
             let _ = sender.send(progress.bytes);
@@ -284,7 +288,7 @@ async fn only_one_at_a_time_works_on_a_model() {
     server.put("/x.gguf", Served::new(model(LENGTH)).first(Fault::Hang(50_000)));
     server.put("/y.gguf", Served::new(model(LENGTH)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let wanted = Wanted::address(&format!("{}/x.gguf", server.url)).unwrap();
+    let wanted = PullSource::address(&format!("{}/x.gguf", server.url)).unwrap();
     let pulling = library.pull(&wanted, options(), move |progress| {
         let _ = sender.send(progress.bytes);
     });
@@ -327,15 +331,15 @@ async fn a_full_disk_is_told_before_anything_is_downloaded() {
          address = 'http://127.0.0.1:1/f.gguf'"
     ));
     let library = library.with_catalogue(catalogue.unwrap());
-    let error = library.pull(&library.wanted("huge").unwrap(), options(), |_| {}).await.unwrap_err();
+    let error = library.pull(&library.pull_source("huge").unwrap(), options(), |_| {}).await.unwrap_err();
     assert!(matches!(error, WeightsError::NoSpace { needed: 9_000_000_000_000_000_000, .. }), "{error}");
     assert!(error.to_string().contains("set CONVOKE_MODELS"), "{error}");
 }
 
 #[test]
 fn a_pull_can_be_spawned() {
-    fn spawned(library: &'static Library, wanted: &'static Wanted) {
-        fn is_send(_: impl Future<Output = Result<Installed, WeightsError>> + Send) {}
+    fn spawned(library: &'static Library, wanted: &'static PullSource) {
+        fn is_send(_: impl Future<Output = Result<InstalledModel, WeightsError>> + Send) {}
         is_send(library.pull(wanted, PullOptions::default(), |_| {}));
     }
     let _ = spawned;

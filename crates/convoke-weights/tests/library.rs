@@ -1,9 +1,11 @@
-//! The folder of models and the catalogue.
+//! Tests of the library and the catalogue.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod server;
 
-use convoke_weights::{Catalogue, Digest, Kind, Library, PullOptions, Source, Wanted, WeightsError};
+use convoke_weights::{
+    Catalogue, Digest, FileSource, Library, ModelKind, PullOptions, PullSource, WeightsError,
+};
 use server::model;
 
 fn library() -> (tempfile::TempDir, Library) {
@@ -15,7 +17,7 @@ fn library() -> (tempfile::TempDir, Library) {
 #[test]
 fn the_catalogue_has_sizes_licences_and_one_default_of_each_kind() {
     let catalogue = Catalogue::builtin();
-    for kind in [Kind::Chat, Kind::Embedding] {
+    for kind in [ModelKind::Chat, ModelKind::Embedding] {
         let defaults = catalogue.entries().iter().filter(|entry| entry.kind == kind && entry.is_default);
         assert_eq!(defaults.count(), 1);
         assert!(catalogue.default_of(kind).unwrap().bytes() < 2_000_000_000, "it must fit a laptop");
@@ -24,10 +26,10 @@ fn the_catalogue_has_sizes_licences_and_one_default_of_each_kind() {
         assert_eq!(entry.licence, "Apache-2.0");
         assert!(entry.context_tokens > 0 && entry.bytes() > 1_000_000, "{entry:?}");
         for file in &entry.files {
-            let offline = file.sources.iter().any(|source| matches!(source, Source::Packages(_)));
+            let offline = file.sources.iter().any(|source| matches!(source, FileSource::Wheels(_)));
             assert!(offline, "{} cannot be had where only packages are", file.name);
             for source in &file.sources {
-                if let Source::Address(address) = source {
+                if let FileSource::Address(address) = source {
                     assert!(address.starts_with("https://") && address.ends_with(&file.name), "{address}");
                 }
             }
@@ -64,7 +66,7 @@ async fn a_file_is_copied_checked_listed_and_removed() {
     let file = folder.path().join("My Model.gguf");
     std::fs::write(&file, &content).unwrap();
     let mut seen = Vec::new();
-    let wanted = library.wanted(file.to_str().unwrap()).unwrap();
+    let wanted = library.pull_source(file.to_str().unwrap()).unwrap();
     let installed =
         library.pull(&wanted, PullOptions::default(), |progress| seen.push(progress)).await.unwrap();
     assert_eq!((installed.name.as_str(), installed.bytes()), ("my-model", 700_000));
@@ -100,11 +102,11 @@ async fn what_is_no_model_is_not_taken() {
     for (name, content) in [("text.gguf", &b"hello"[..]), ("short.gguf", b"GG"), ("empty.gguf", b"")] {
         let file = folder.path().join(name);
         std::fs::write(&file, content).unwrap();
-        let error = library.pull(&Wanted::file(&file), PullOptions::default(), |_| {}).await.unwrap_err();
+        let error = library.pull(&PullSource::file(&file), PullOptions::default(), |_| {}).await.unwrap_err();
         assert!(matches!(error, WeightsError::NotGguf { .. }), "{name}: {error}");
     }
     let error =
-        library.pull(&Wanted::file("/no/such.gguf"), PullOptions::default(), |_| {}).await.unwrap_err();
+        library.pull(&PullSource::file("/no/such.gguf"), PullOptions::default(), |_| {}).await.unwrap_err();
     assert!(error.to_string().starts_with("cannot read `/no/such.gguf`"), "{error}");
     assert_eq!(library.list().unwrap(), []);
 }
@@ -122,14 +124,14 @@ fn names_that_lead_elsewhere_are_none() {
 fn what_is_meant_is_told_from_what_is_written() {
     let (_folder, library) = library();
     let debug = |text: &str| {
-        library.wanted(text).map(|wanted| format!("{wanted:?}")).map_err(|error| error.to_string())
+        library.pull_source(text).map(|wanted| format!("{wanted:?}")).map_err(|error| error.to_string())
     };
-    assert_eq!(debug("smollm2").unwrap(), "Wanted(smollm2-135m)");
-    assert_eq!(debug("./x").unwrap(), "Wanted(./x)");
-    assert_eq!(debug("x.gguf").unwrap(), "Wanted(x.gguf)");
+    assert_eq!(debug("smollm2").unwrap(), "PullSource(smollm2-135m)");
+    assert_eq!(debug("./x").unwrap(), "PullSource(./x)");
+    assert_eq!(debug("x.gguf").unwrap(), "PullSource(x.gguf)");
     assert_eq!(
         debug("https://me:secret@h.example/a/x.gguf?token=secret").unwrap(),
-        "Wanted(https://h.example/a/x.gguf)"
+        "PullSource(https://h.example/a/x.gguf)"
     );
     let error = debug("smollm3").unwrap_err();
     assert!(error.contains("no model `smollm3`") && error.contains("smollm2-135m"), "{error}");
@@ -164,9 +166,9 @@ async fn a_model_whose_file_has_gone_is_not_here() {
     let (folder, library) = library();
     let file = folder.path().join("a.gguf");
     std::fs::write(&file, model(10)).unwrap();
-    let installed = library.pull(&Wanted::file(&file), PullOptions::default(), |_| {}).await.unwrap();
+    let installed = library.pull(&PullSource::file(&file), PullOptions::default(), |_| {}).await.unwrap();
     std::fs::remove_file(installed.path()).unwrap();
     assert_eq!(library.list().unwrap(), []);
-    library.pull(&Wanted::file(&file), PullOptions::default(), |_| {}).await.unwrap();
+    library.pull(&PullSource::file(&file), PullOptions::default(), |_| {}).await.unwrap();
     assert_eq!(library.list().unwrap().len(), 1);
 }

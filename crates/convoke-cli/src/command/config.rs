@@ -4,10 +4,10 @@ use std::path::Path;
 
 use convoke_config::import;
 use convoke_config::schema::{self, KEYS, Key};
-use convoke_config::{Config, Origin, Places, Setting, Whose};
+use convoke_config::{Config, FileLocations, FileScope, Origin, Setting};
 use convoke_host::HostError;
 use convoke_models::choose::Service;
-use convoke_models::{Credentials, choose::KeyPlace};
+use convoke_models::{Credentials, choose::KeySource};
 use convoke_text::nearest;
 use serde_json::{Value, json};
 
@@ -130,13 +130,13 @@ fn must_be_known(section: &str) -> Result<(), Failure> {
 }
 
 /// The keys of services: what is said of each, and where it is from.
-fn services(config: &Config, credentials: &Credentials) -> Vec<(&'static str, Option<KeyPlace>, String)> {
+fn services(config: &Config, credentials: &Credentials) -> Vec<(&'static str, Option<KeySource>, String)> {
     let all = Service::ALL.iter().filter(|service| !service.key_variables.is_empty());
     all.map(|service| match credentials.key(service, config.environment()) {
         Some((_, place)) => {
             let from = match &place {
-                KeyPlace::Variable(name) => name.clone(),
-                KeyPlace::File(path) => path.display().to_string(),
+                KeySource::Variable(name) => name.clone(),
+                KeySource::File(path) => path.display().to_string(),
             };
             (service.name, Some(place), format!("set, from {from}"))
         }
@@ -147,7 +147,7 @@ fn services(config: &Config, credentials: &Credentials) -> Vec<(&'static str, Op
 
 fn print(
     rows: &[Row],
-    services: Option<&[(&'static str, Option<KeyPlace>, String)]>,
+    services: Option<&[(&'static str, Option<KeySource>, String)]>,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let names = rows.iter().map(|row| row.name.len());
@@ -183,7 +183,7 @@ fn print(
 fn as_json(
     config: &Config,
     rows: &[Row],
-    services: Option<&[(&'static str, Option<KeyPlace>, String)]>,
+    services: Option<&[(&'static str, Option<KeySource>, String)]>,
 ) -> Value {
     let settings: Vec<Value> = rows
         .iter()
@@ -209,8 +209,8 @@ fn as_json(
     if let Some(services) = services {
         let keys = services.iter().map(|(name, place, _)| {
             let place = match place {
-                Some(KeyPlace::Variable(name)) => json!({"set": true, "variable": name}),
-                Some(KeyPlace::File(path)) => json!({"set": true, "file": path}),
+                Some(KeySource::Variable(name)) => json!({"set": true, "variable": name}),
+                Some(KeySource::File(path)) => json!({"set": true, "file": path}),
                 None => json!({"set": false}),
             };
             ((*name).to_owned(), place)
@@ -223,8 +223,8 @@ fn as_json(
 fn origin(origin: &Origin) -> Value {
     match origin {
         Origin::Default => json!({"kind": "default"}),
-        Origin::File { path, line, whose } => {
-            let kind = if *whose == Whose::User { "user_file" } else { "folder_file" };
+        Origin::File { path, line, scope } => {
+            let kind = if *scope == FileScope::User { "user_file" } else { "folder_file" };
             json!({"kind": kind, "file": path, "line": line})
         }
         Origin::Variable(name) => json!({"kind": "variable", "name": name}),
@@ -234,11 +234,11 @@ fn origin(origin: &Origin) -> Value {
 }
 
 fn path(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let places = configuration::loader(arguments).places();
+    let places = configuration::loader(arguments).locations();
     let store = Some(&*arguments.store).filter(|store| !store.as_os_str().is_empty());
     if arguments.json {
         let file = |path: Option<&Path>| path.map(|path| json!({"path": path, "exists": path.exists()}));
-        let Places { user, named, folder, credentials, .. } = &places;
+        let FileLocations { user, named, folder, credentials, .. } = &places;
         return output.json(&json!({
             "user": file(user.as_deref()),
             "named": file(named.as_deref()),

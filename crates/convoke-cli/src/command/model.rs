@@ -1,7 +1,7 @@
 //! `convoke model`
 
 use convoke_host::models::library;
-use convoke_weights::{Entry, Info, Installed, Kind, PullOptions, WeightsError};
+use convoke_weights::{CatalogueEntry, InstalledModel, ModelInfo, ModelKind, PullOptions, WeightsError};
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, ModelCommand};
@@ -27,7 +27,7 @@ pub(crate) async fn run(
             }
         }
         ModelCommand::Pull { what, name } => {
-            let wanted = library.wanted(what)?;
+            let wanted = library.pull_source(what)?;
             let options = PullOptions::default();
             let options = match name {
                 Some(name) => options.name(name),
@@ -72,7 +72,11 @@ pub(crate) async fn run(
     }
 }
 
-fn list(installed: &[Installed], catalogue: &[Entry], output: &mut Output) -> Result<(), Failure> {
+fn list(
+    installed: &[InstalledModel],
+    catalogue: &[CatalogueEntry],
+    output: &mut Output,
+) -> Result<(), Failure> {
     let mut table = Table::new([
         Column::new("name", Align::Left),
         Column::new("kind", Align::Left),
@@ -106,22 +110,26 @@ fn list(installed: &[Installed], catalogue: &[Entry], output: &mut Output) -> Re
     Ok(())
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: ModelKind) -> &'static str {
     match kind {
-        Kind::Chat => "chat",
-        Kind::Embedding => "embedding",
+        ModelKind::Chat => "chat",
+        ModelKind::Embedding => "embedding",
         _ => human::UNKNOWN,
     }
 }
 
-fn list_json(installed: &[Installed], catalogue: &[Entry], output: &mut Output) -> Result<(), Failure> {
+fn list_json(
+    installed: &[InstalledModel],
+    catalogue: &[CatalogueEntry],
+    output: &mut Output,
+) -> Result<(), Failure> {
     output.json(&json!({
         "catalogue": catalogue.iter().map(entry_json).collect::<Vec<_>>(),
         "installed": installed.iter().map(installed_json).collect::<Vec<_>>(),
     }))
 }
 
-fn entry_json(entry: &Entry) -> Value {
+fn entry_json(entry: &CatalogueEntry) -> Value {
     json!({
         "name": entry.name,
         "aliases": entry.aliases,
@@ -134,7 +142,7 @@ fn entry_json(entry: &Entry) -> Value {
     })
 }
 
-fn installed_json(installed: &Installed) -> Value {
+fn installed_json(installed: &InstalledModel) -> Value {
     json!({
         "name": installed.name,
         "title": installed.title,
@@ -147,7 +155,7 @@ fn installed_json(installed: &Installed) -> Value {
     })
 }
 
-fn tell(info: &Info, output: &mut Output) -> Result<(), Failure> {
+fn tell(info: &ModelInfo, output: &mut Output) -> Result<(), Failure> {
     let mut rows: Vec<(&str, String)> = Vec::new();
     if let Some(entry) = &info.entry {
         rows.push(("name", entry.name.clone()));

@@ -63,7 +63,8 @@ pub(crate) async fn run(
     }
     // Last of all: it may have a gigabyte to fetch.
     prompt.unless_interrupted(load(&mut prepared, output)).await?;
-    if let Some(earlier) = host.config().places().old_store.as_ref().filter(|_| !arguments.store.exists()) {
+    if let Some(earlier) = host.config().locations().old_store.as_ref().filter(|_| !arguments.store.exists())
+    {
         let shown = text::clean(&earlier.display().to_string());
         output.note(&format!(
             "earlier versions kept runs in {shown}; `convoke store move` takes them along only before there are new ones, \

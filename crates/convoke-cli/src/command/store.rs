@@ -40,7 +40,7 @@ pub(crate) async fn run(
         StoreCommand::List => list(arguments, output),
         StoreCommand::Move { from, to } => {
             let config = configuration::load(arguments)?;
-            let places = config.places();
+            let places = config.locations();
             // Runs that are where they are kept now can be taken elsewhere too.
             let kept = Some(&arguments.store).filter(|store| to.is_some() && store.exists()).cloned();
             let from = from.clone().or_else(|| places.old_store.clone()).or(kept).ok_or_else(|| {
@@ -64,7 +64,7 @@ fn tell(arguments: &Arguments, moved: &Moved, output: &mut Output) -> Result<(),
 }
 
 fn list(arguments: &Arguments, output: &mut Output) -> Result<(), Failure> {
-    let projects = projects(&configuration::loader(arguments).places().project);
+    let projects = projects(&configuration::loader(arguments).locations().project);
     let size = |store: &PathBuf| store.metadata().map_or(0, |metadata| metadata.len());
     if arguments.json {
         let all = projects.iter().map(|kept| {

@@ -25,8 +25,8 @@ pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> 
     let path = wanted.output.clone().unwrap_or_else(name);
     let bytes = package.to_bytes();
     write(&path, &bytes)?;
-    for left_out in &packed.left_out {
-        output.note(&format!("left out {}: {}", left_out.path, left_out.why));
+    for excluded in &packed.excluded {
+        output.note(&format!("left out {}: {}", excluded.path, excluded.why));
     }
     let trust = options
         .key
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Arguments, wanted: &Pack, output: &mut Output) -> 
     let files = package.list()?;
     if arguments.json {
         let left_out: Vec<_> =
-            packed.left_out.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
+            packed.excluded.iter().map(|left| json!({"path": left.path, "why": left.why})).collect();
         return output.json(&json!({
             "path": path,
             "bytes": bytes.len(),

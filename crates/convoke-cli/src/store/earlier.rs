@@ -22,7 +22,8 @@ pub(crate) async fn turn_to_earlier(
     config: &Config,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let Some(earlier) = config.places().old_store.clone().filter(|_| config.named_store().is_none()) else {
+    let Some(earlier) = config.locations().old_store.clone().filter(|_| config.named_store().is_none())
+    else {
         return Ok(());
     };
     let Some(wanted) = Wanted::by(&arguments.command) else { return Ok(()) };
@@ -82,7 +83,7 @@ impl Wanted {
 
 /// Whether a store has such runs. One that is not there, or was never made, has none.
 async fn has(store: &Path, wanted: &Wanted) -> Result<bool, Failure> {
-    if !convoke_config::is_there(store) || SqliteStore::is_uninitialized(store)? {
+    if !convoke_config::may_exist(store) || SqliteStore::is_uninitialized(store)? {
         return Ok(false);
     }
     let id_prefix = match wanted {

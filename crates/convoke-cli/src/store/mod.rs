@@ -18,7 +18,7 @@ pub(crate) use earlier::turn_to_earlier;
 pub(crate) fn settle(arguments: &mut Arguments, config: &Config) -> Result<(), Failure> {
     match config.store() {
         Some(store) => {
-            must_be_own(&config.places().project, &store)?;
+            must_be_own(&config.locations().project, &store)?;
             arguments.store = store;
             Ok(())
         }

@@ -4,7 +4,7 @@
 //! the line is shown as what it is, never sent to the terminal.
 
 pub(crate) use convoke_history::text::{beginning, clean, one_line, visible};
-use convoke_text::is_unseen;
+use convoke_text::is_invisible;
 
 /// No character, however it is put together, takes more bytes for each of its columns.
 const LONGEST_CHARACTER: usize = 32;
@@ -14,7 +14,7 @@ pub(crate) fn visible_json(json: &str) -> String {
     let mut visible = String::with_capacity(json.len());
     for character in json.chars() {
         // What is not in a string of it is no letter of this kind.
-        if is_unseen(character) && !matches!(character, '\n' | '\t') {
+        if is_invisible(character) && !matches!(character, '\n' | '\t') {
             let mut units = [0; 2];
             visible.extend(character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
         } else {

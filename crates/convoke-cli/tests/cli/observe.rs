@@ -104,7 +104,7 @@ fn a_filter_that_makes_no_sense_is_a_mistake_of_the_command_line() {
     let place = workshop(&unwatched());
     let output = place.convoke(&[&RUN[..], &["--log", "convoke=loud"]].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("is no log filter"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("invalid log filter"), "{}", stderr(&output));
     assert!(!place.file().exists());
     assert_eq!(place.convoke(&["runs", "--log-format", "xml"]).status.code(), Some(2));
 }

@@ -72,7 +72,7 @@ impl Place {
     /// Where the runs of a folder in it are kept, if it is a project of its own.
     pub(crate) fn file_of(&self, folder: &str) -> PathBuf {
         let environment = Environment::of([("XDG_DATA_HOME", self.data())]);
-        let places = Loader::new(environment).folder(self.folder.path().join(folder)).places();
+        let places = Loader::new(environment).folder(self.folder.path().join(folder)).locations();
         let file = places.project.store().unwrap();
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         file

@@ -21,7 +21,7 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Why a text cannot be translated.
+/// The error of a text that cannot be translated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name} is not valid TOML: {why}")]
 pub struct ImportError {

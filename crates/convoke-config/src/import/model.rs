@@ -1,4 +1,4 @@
-//! Models and where they are: `[llm]` and the profiles.
+//! Translates models and their addresses: `[llm]` and the profiles.
 
 use convoke_models::ModelName;
 use toml::{Table, Value};

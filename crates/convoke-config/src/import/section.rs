@@ -1,4 +1,4 @@
-//! What becomes of each section.
+//! Translates each section of an `agent.toml`.
 
 use std::path::{Component, Path};
 
@@ -87,7 +87,7 @@ fn profiles(section: &Table, all: &Table, draft: &mut Draft) {
     for (profile, said) in section {
         let name = format!("profiles.{profile}");
         let Some(said) = said.as_table() else {
-            draft.note(&name, "is no table");
+            draft.note(&name, "is not a table");
             continue;
         };
         let ours = ["profiles", profile.as_str()];
@@ -149,7 +149,7 @@ fn servers(section: &Table, all: &Table, draft: &mut Draft) {
         }
         for (server, said) in servers {
             let Some(said) = said.as_table() else {
-                draft.note(&format!("mcp.servers.{server}"), "is no table");
+                draft.note(&format!("mcp.servers.{server}"), "is not a table");
                 continue;
             };
             let ours = ["mcp", "servers", server.as_str()];

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, where, and what to write instead.
+//! Problems with a configuration: the message, the location, and what to write instead.
 
 mod source;
 
@@ -6,19 +6,19 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use convoke_text::diagnostic::{self, Advice, Finding};
+use convoke_text::diagnostic::{self, Advice, Diagnostic};
 pub use convoke_text::diagnostic::{Severity, Style};
 
-pub(crate) use source::Source;
+pub(crate) use source::SourceText;
 
 /// A part of a file.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Place {
-    pub(crate) source: Arc<Source>,
+pub(crate) struct SourceLocation {
+    pub(crate) source: Arc<SourceText>,
     pub(crate) span: Range<usize>,
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for SourceLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never the text: there may be secrets in it.
         write!(formatter, "{}:{}", self.source.name(), self.source.line(self.span.start))
@@ -34,7 +34,7 @@ pub struct Help {
     pub replacement: Option<String>,
 }
 
-/// One thing that is wrong, or odd.
+/// A problem: something that is wrong, or odd.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// How bad it is.
@@ -45,7 +45,7 @@ pub struct Problem {
     pub label: String,
     /// What to do.
     pub help: Vec<Help>,
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SourceLocation>,
 }
 
 impl Problem {
@@ -58,7 +58,7 @@ impl Problem {
         Self { severity: Severity::Warning, ..Self::error(message) }
     }
 
-    pub(crate) fn at(mut self, place: Option<Place>) -> Self {
+    pub(crate) fn at(mut self, place: Option<SourceLocation>) -> Self {
         self.place = place;
         self
     }
@@ -78,8 +78,8 @@ impl Problem {
         self
     }
 
-    fn finding(&self) -> Finding<'_> {
-        let place = self.place.as_ref().map(|place| diagnostic::Place {
+    fn diagnostic(&self) -> Diagnostic<'_> {
+        let place = self.place.as_ref().map(|place| diagnostic::SourceSpan {
             name: place.source.name(),
             text: place.source.shown(),
             span: place.span.clone(),
@@ -87,7 +87,7 @@ impl Problem {
         let help = self.help.iter();
         let help =
             help.map(|help| Advice { text: &help.text, replacement: help.replacement.as_deref() }).collect();
-        Finding { severity: self.severity, message: &self.message, place, label: &self.label, help }
+        Diagnostic { severity: self.severity, message: &self.message, place, label: &self.label, help }
     }
 
     /// The file and the line, if it is in a file.
@@ -120,22 +120,22 @@ impl Problems {
         self.all.iter()
     }
 
-    /// How many make the configuration unusable.
+    /// Returns how many problems make the configuration unusable.
     #[must_use]
     pub fn errors(&self) -> usize {
         self.all.iter().filter(|problem| problem.severity == Severity::Error).count()
     }
 
-    /// Whether there is nothing to say.
+    /// Returns whether there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// For people: each with the lines it is about.
+    /// Renders the problems for people, each with the lines it is about.
     #[must_use]
     pub fn render(&self, style: Style) -> String {
-        style.render(self.iter().map(|problem| problem.finding().report()))
+        style.render(self.iter().map(|problem| problem.diagnostic().report()))
     }
 
     pub(crate) fn sort(&mut self) {

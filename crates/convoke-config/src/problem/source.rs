@@ -1,4 +1,4 @@
-//! The text of a file, and what of it may be shown.
+//! The text of a file, with hidden what must not be shown of it.
 
 use std::ops::Range;
 
@@ -6,14 +6,14 @@ use crate::schema::KEYS;
 
 /// A file's text with everything that may be secret made unreadable. What it was before is not kept.
 #[derive(PartialEq)]
-pub(crate) struct Source {
+pub(crate) struct SourceText {
     name: String,
     shown: String,
     /// Where lines after the first begin.
     lines: Vec<usize>,
 }
 
-impl Source {
+impl SourceText {
     /// A text in which these parts may be secret.
     pub(crate) fn hiding(name: &str, text: &str, secrets: &[Range<usize>]) -> Self {
         let mut shown = text.to_owned();
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_is_hidden_keeps_its_length_and_its_lines() {
         let text = "[x]\nmodel = \"sé-cret\"\nopen = \"se\ncret==\n";
-        let source = Source::hiding_values("f", text);
+        let source = SourceText::hiding_values("f", text);
         assert_eq!(source.shown().len(), text.len());
         assert!(!source.shown().contains("cret"), "{}", source.shown());
         assert!(source.shown().starts_with("[x]\nmodel = \"*"), "{}", source.shown());

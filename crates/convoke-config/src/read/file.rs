@@ -1,4 +1,4 @@
-//! One file.
+//! Reads one configuration file into settings.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -9,18 +9,23 @@ use convoke_text::diagnostic::within;
 use toml::de::DeTable;
 
 use super::text::Base;
-use super::walk::{Mistake, Walk, strings};
-use crate::problem::{Place, Problem, Problems, Source};
-use crate::{Origin, Setting, Whose};
+use super::walk::{FileProblem, Walk, strings};
+use crate::problem::{Problem, Problems, SourceLocation, SourceText};
+use crate::{FileScope, Origin, Setting};
 
 /// Larger files are not read: nobody wrote them.
 const LARGEST: u64 = 1024 * 1024;
 
-/// So many mistakes of one file are told; of the others only their number.
-const TOLD: usize = 50;
+/// So many problems of one file are told; of the others only their number.
+const MOST_SHOWN: usize = 50;
 
 /// What a file says.
-pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mut Problems) -> Vec<Setting> {
+pub(crate) fn file(
+    path: &Path,
+    scope: FileScope,
+    home: Option<&Path>,
+    problems: &mut Problems,
+) -> Vec<Setting> {
     let name = path.display().to_string();
     let text = match text(path) {
         Ok(text) => text,
@@ -31,18 +36,18 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
     };
     let (table, faults) = DeTable::parse_recoverable(&text);
     if !faults.is_empty() {
-        let source = Arc::new(Source::hiding_values(&name, &text));
+        let source = Arc::new(SourceText::hiding_values(&name, &text));
         let mut told = Vec::new();
         for fault in faults {
             let span = fault.span().unwrap_or(0..0);
             // One slip may be stumbled over twice.
-            if told.contains(&span.start) || told.len() >= TOLD {
+            if told.contains(&span.start) || told.len() >= MOST_SHOWN {
                 continue;
             }
             told.push(span.start);
-            let place = Place { source: Arc::clone(&source), span: within(span, &text) };
+            let place = SourceLocation { source: Arc::clone(&source), span: within(span, &text) };
             problems
-                .push(Problem::error(format!("this is no TOML: {}", fault.message().trim())).at(Some(place)));
+                .push(Problem::error(format!("not valid TOML: {}", fault.message().trim())).at(Some(place)));
         }
         return Vec::new();
     }
@@ -53,14 +58,14 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
     table.get_ref().values().for_each(|value| strings(value, &mut secrets));
     let harmless: HashSet<usize> = walk.harmless.iter().map(|place| place.start).collect();
     secrets.retain(|place| !harmless.contains(&place.start));
-    let source = Arc::new(Source::hiding(&name, &text, &secrets));
-    let place = |span| Some(Place { source: Arc::clone(&source), span });
-    let more = walk.mistakes.len().saturating_sub(TOLD);
+    let source = Arc::new(SourceText::hiding(&name, &text, &secrets));
+    let place = |span| Some(SourceLocation { source: Arc::clone(&source), span });
+    let more = walk.problems.len().saturating_sub(MOST_SHOWN);
     if more > 0 {
         problems.push(Problem::error(format!("{name}: there are {more} more mistakes")));
     }
-    for mistake in walk.mistakes.into_iter().take(TOLD) {
-        let Mistake { span, message, label, advice, replacement } = mistake;
+    for problem in walk.problems.into_iter().take(MOST_SHOWN) {
+        let FileProblem { span, message, label, advice, replacement } = problem;
         let mut problem = Problem::error(message).at(place(span)).label(label);
         if let Some(replacement) = replacement {
             problem =
@@ -72,7 +77,7 @@ pub(crate) fn file(path: &Path, whose: Whose, home: Option<&Path>, problems: &mu
         name: found.name,
         key: found.key,
         value: found.value,
-        origin: Origin::File { path: path.to_owned(), line: source.line(found.span.start), whose },
+        origin: Origin::File { path: path.to_owned(), line: source.line(found.span.start), scope },
         place: place(found.span),
     });
     settings.collect()
@@ -86,12 +91,12 @@ fn text(path: &Path) -> Result<String, String> {
         false => error.to_string(),
     };
     if !path.metadata().map_err(unfollowed)?.is_file() {
-        return Err("it is no regular file; put one in its place".to_owned());
+        return Err("it is not a regular file; put one in its place".to_owned());
     }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
     if read as u64 > LARGEST {
-        return Err("it is larger than 1 MiB, which is no configuration".to_owned());
+        return Err("it is larger than 1 MiB, the most that is read".to_owned());
     }
     Ok(text)
 }

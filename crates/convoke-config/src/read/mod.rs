@@ -1,4 +1,4 @@
-//! Files, variables and flags into settings; everything that is wrong with them at once.
+//! Reads files, variables and flags into settings, and reports everything that is wrong with them at once.
 
 mod file;
 mod text;

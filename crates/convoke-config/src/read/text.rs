@@ -1,4 +1,4 @@
-//! Values out of texts: what is between quotes in a file, in a variable, or on the command line.
+//! Parses values out of strings: between quotes in a file, in a variable, or on the command line.
 
 use std::path::Path;
 
@@ -10,23 +10,23 @@ use url::Url;
 
 use super::resolved;
 use crate::Value;
-use crate::schema::Kind;
+use crate::schema::ValueKind;
 
-/// Why a text is not what is needed.
-pub(crate) struct Unfit {
+/// The problem with a text that is not what is needed.
+pub(crate) struct ValueProblem {
     /// What is wrong with it, to go on after the key's name.
     pub(crate) message: String,
     /// What was most likely meant.
     pub(crate) meant: Option<String>,
 }
 
-impl Unfit {
+impl ValueProblem {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), meant: None }
     }
 }
 
-/// Where relative paths begin.
+/// The base of relative paths.
 #[derive(Clone, Copy)]
 pub(crate) struct Base<'a> {
     pub(crate) folder: &'a Path,
@@ -34,27 +34,29 @@ pub(crate) struct Base<'a> {
 }
 
 /// A value out of a text that stands alone: several are between commas, paths as the system separates them.
-pub(crate) fn from_text(kind: Kind, text: &str, base: Base<'_>) -> Result<Value, Unfit> {
+pub(crate) fn from_text(kind: ValueKind, text: &str, base: Base<'_>) -> Result<Value, ValueProblem> {
     let text = text.trim();
     let parts = || text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let expected = || Unfit::new(format!("expected {}", kind.expected()));
+    let expected = || ValueProblem::new(format!("expected {}", kind.expected()));
     match kind {
-        Kind::Models => Ok(Value::Texts(parts().map(|part| model(part, base)).collect::<Result<_, _>>()?)),
-        Kind::Texts => Ok(Value::Texts(parts().map(str::to_owned).collect())),
-        Kind::Hosts => Ok(Value::Texts(parts().map(host).collect::<Result<_, _>>()?)),
-        Kind::Paths => Ok(Value::Paths(
+        ValueKind::Models => {
+            Ok(Value::Texts(parts().map(|part| model(part, base)).collect::<Result<_, _>>()?))
+        }
+        ValueKind::Texts => Ok(Value::Texts(parts().map(str::to_owned).collect())),
+        ValueKind::Hosts => Ok(Value::Texts(parts().map(host).collect::<Result<_, _>>()?)),
+        ValueKind::Paths => Ok(Value::Paths(
             std::env::split_paths(text)
                 .filter(|path| !path.as_os_str().is_empty())
                 .map(|path| resolved(&path.to_string_lossy(), base.folder, base.home))
                 .collect(),
         )),
-        Kind::Flag => match text.to_ascii_lowercase().as_str() {
+        ValueKind::Flag => match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" => Ok(Value::Flag(true)),
             "false" | "0" | "no" | "off" => Ok(Value::Flag(false)),
             _ => Err(expected()),
         },
-        Kind::Whole { .. } => whole(kind, text.replace('_', "").parse().map_err(|_| expected())?),
-        Kind::Number { .. } | Kind::Positive | Kind::Dollars => {
+        ValueKind::Whole { .. } => whole(kind, text.replace('_', "").parse().map_err(|_| expected())?),
+        ValueKind::Number { .. } | ValueKind::Positive | ValueKind::Dollars => {
             number(kind, text.trim_start_matches('$').parse().map_err(|_| expected())?)
         }
         _ => from_string(kind, text, base),
@@ -62,37 +64,37 @@ pub(crate) fn from_text(kind: Kind, text: &str, base: Base<'_>) -> Result<Value,
 }
 
 /// A value out of one text.
-pub(crate) fn from_string(kind: Kind, text: &str, base: Base<'_>) -> Result<Value, Unfit> {
-    let expected = || Unfit::new(format!("expected {}", kind.expected()));
+pub(crate) fn from_string(kind: ValueKind, text: &str, base: Base<'_>) -> Result<Value, ValueProblem> {
+    let expected = || ValueProblem::new(format!("expected {}", kind.expected()));
     if text.trim().is_empty() {
         return Err(expected());
     }
     match kind {
-        Kind::Model => Ok(Value::Text(model(text, base)?)),
-        Kind::Profile | Kind::Text => Ok(Value::Text(text.to_owned())),
-        Kind::Path => Ok(Value::Path(resolved(text, base.folder, base.home))),
-        Kind::Address => match Url::parse(text) {
+        ValueKind::Model => Ok(Value::Text(model(text, base)?)),
+        ValueKind::Profile | ValueKind::Text => Ok(Value::Text(text.to_owned())),
+        ValueKind::Path => Ok(Value::Path(resolved(text, base.folder, base.home))),
+        ValueKind::Address => match Url::parse(text) {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => {
                 Ok(Value::Address(text.to_owned()))
             }
             _ => Err(expected()),
         },
-        Kind::Time => match duration::parse(text) {
+        ValueKind::Time => match duration::parse(text) {
             Ok(time) if !time.is_zero() => Ok(Value::Time(time)),
             Ok(_) => Err(expected()),
-            Err(error) => Err(Unfit::new(error.to_string())),
+            Err(error) => Err(ValueProblem::new(error.to_string())),
         },
-        Kind::OneOf(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
-        Kind::OneOf(words) => {
-            Err(Unfit { meant: nearest(text, words.iter().copied()).map(str::to_owned), ..expected() })
+        ValueKind::OneOf(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
+        ValueKind::OneOf(words) => {
+            Err(ValueProblem { meant: nearest(text, words.iter().copied()).map(str::to_owned), ..expected() })
         }
         _ => Err(expected()),
     }
 }
 
 /// A model's name that says where the model is. A file it names is beside the configuration that says so.
-pub(crate) fn model(text: &str, base: Base<'_>) -> Result<String, Unfit> {
-    let name: ModelName = text.parse().map_err(|error: UnknownModel| Unfit::new(error.to_string()))?;
+pub(crate) fn model(text: &str, base: Base<'_>) -> Result<String, ValueProblem> {
+    let name: ModelName = text.parse().map_err(|error: UnknownModel| ValueProblem::new(error.to_string()))?;
     let beside = |path: &str| resolved(path, base.folder, base.home).display().to_string();
     Ok(match name {
         // Not a file, wherever it is said.
@@ -106,12 +108,12 @@ pub(crate) fn model(text: &str, base: Base<'_>) -> Result<String, Unfit> {
 }
 
 /// A host without anything else.
-pub(crate) fn host(text: &str) -> Result<String, Unfit> {
+pub(crate) fn host(text: &str) -> Result<String, ValueProblem> {
     let text = text.trim();
     let has_port = text.contains(':') && !(text.starts_with('[') && text.ends_with(']'));
     let wrong = text.is_empty() || has_port || text.contains(['/', ' ', '@', '*']);
     if wrong {
-        return Err(Unfit::new(
+        return Err(ValueProblem::new(
             "expected a host alone, such as \"proxy.example\", without a scheme, a port or a path",
         ));
     }
@@ -119,25 +121,25 @@ pub(crate) fn host(text: &str) -> Result<String, Unfit> {
 }
 
 /// A whole number within what the kind allows.
-pub(crate) fn whole(kind: Kind, number: u64) -> Result<Value, Unfit> {
+pub(crate) fn whole(kind: ValueKind, number: u64) -> Result<Value, ValueProblem> {
     match kind {
-        Kind::Whole { least, most } if (least..=most).contains(&number) => Ok(Value::Whole(number)),
-        _ => Err(Unfit::new(format!("expected {}", kind.expected()))),
+        ValueKind::Whole { least, most } if (least..=most).contains(&number) => Ok(Value::Whole(number)),
+        _ => Err(ValueProblem::new(format!("expected {}", kind.expected()))),
     }
 }
 
 /// A number within what the kind allows.
-pub(crate) fn number(kind: Kind, number: f64) -> Result<Value, Unfit> {
+pub(crate) fn number(kind: ValueKind, number: f64) -> Result<Value, ValueProblem> {
     let fits = match kind {
-        Kind::Number { least, most } => (least..=most).contains(&number),
-        Kind::Positive => number.is_finite() && number > 0.0,
-        Kind::Dollars => (0.0..=1e9).contains(&number),
+        ValueKind::Number { least, most } => (least..=most).contains(&number),
+        ValueKind::Positive => number.is_finite() && number > 0.0,
+        ValueKind::Dollars => (0.0..=1e9).contains(&number),
         _ => false,
     };
     match kind {
-        _ if !fits => Err(Unfit::new(format!("expected {}", kind.expected()))),
+        _ if !fits => Err(ValueProblem::new(format!("expected {}", kind.expected()))),
         // At most a thousand million dollars: nothing is lost, and nothing is negative.
-        Kind::Dollars => Ok(Value::Money(Money::from_micros((number * 1e6).round() as u64))),
+        ValueKind::Dollars => Ok(Value::Money(Money::from_micros((number * 1e6).round() as u64))),
         _ => Ok(Value::Number(number)),
     }
 }

@@ -1,4 +1,4 @@
-//! Values out of TOML.
+//! Parses values out of TOML.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,69 +8,75 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::resolved;
-use super::text::{Base, Unfit, from_string, host, model, number, whole};
+use super::text::{Base, ValueProblem, from_string, host, model, number, whole};
 use crate::Value;
-use crate::schema::Kind;
+use crate::schema::ValueKind;
 
-/// What is wrong with a part of a value.
-pub(super) struct Wrong {
+/// A problem with a part of a value, with its span.
+pub(super) struct SpannedProblem {
     pub(super) span: Range<usize>,
-    pub(super) unfit: Unfit,
+    pub(super) problem: ValueProblem,
     /// What to write instead, in words.
     pub(super) advice: Option<String>,
 }
 
 /// The value, or everything that is wrong with it.
-pub(super) fn value(kind: Kind, written: &Spanned<DeValue<'_>>, base: Base<'_>) -> Result<Value, Vec<Wrong>> {
-    let one = |unfit: Unfit| vec![Wrong { span: written.span(), unfit, advice: None }];
+pub(super) fn value(
+    kind: ValueKind,
+    written: &Spanned<DeValue<'_>>,
+    base: Base<'_>,
+) -> Result<Value, Vec<SpannedProblem>> {
+    let one = |problem: ValueProblem| vec![SpannedProblem { span: written.span(), problem, advice: None }];
     match (kind, written.get_ref()) {
-        (Kind::Models, DeValue::Array(_)) => list(kind, written, &|text| model(text, base)).map(Value::Texts),
-        (Kind::Hosts, DeValue::Array(_)) => list(kind, written, &host).map(Value::Texts),
-        (Kind::Texts, DeValue::Array(_)) => list(kind, written, &filled).map(Value::Texts),
-        (Kind::Paths, DeValue::Array(_)) => {
+        (ValueKind::Models, DeValue::Array(_)) => {
+            list(kind, written, &|text| model(text, base)).map(Value::Texts)
+        }
+        (ValueKind::Hosts, DeValue::Array(_)) => list(kind, written, &host).map(Value::Texts),
+        (ValueKind::Texts, DeValue::Array(_)) => list(kind, written, &filled).map(Value::Texts),
+        (ValueKind::Paths, DeValue::Array(_)) => {
             let paths = list(kind, written, &filled)?;
             Ok(Value::Paths(paths.iter().map(|path| resolved(path, base.folder, base.home)).collect()))
         }
-        (Kind::Headers, DeValue::Table(_)) => headers(written),
-        (Kind::Variables, DeValue::Table(_)) => variables(written),
-        (Kind::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
-        (Kind::Whole { .. }, DeValue::Integer(integer)) => {
+        (ValueKind::Headers, DeValue::Table(_)) => headers(written),
+        (ValueKind::Variables, DeValue::Table(_)) => variables(written),
+        (ValueKind::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
+        (ValueKind::Whole { .. }, DeValue::Integer(integer)) => {
             let number = u64::from_str_radix(integer.as_str(), integer.radix());
             number.map_err(|_| one(expected(kind))).and_then(|number| whole(kind, number).map_err(one))
         }
-        (Kind::Number { .. } | Kind::Positive | Kind::Dollars, DeValue::Integer(integer)) => {
+        (ValueKind::Number { .. } | ValueKind::Positive | ValueKind::Dollars, DeValue::Integer(integer)) => {
             let whole = i64::from_str_radix(integer.as_str(), integer.radix());
             whole.map_err(|_| one(expected(kind))).and_then(|whole| number(kind, whole as f64).map_err(one))
         }
-        (Kind::Number { .. } | Kind::Positive | Kind::Dollars, DeValue::Float(float)) => {
+        (ValueKind::Number { .. } | ValueKind::Positive | ValueKind::Dollars, DeValue::Float(float)) => {
             let float = float.as_str().parse::<f64>();
             float.map_err(|_| one(expected(kind))).and_then(|float| number(kind, float).map_err(one))
         }
         (
-            Kind::Model
-            | Kind::Profile
-            | Kind::Text
-            | Kind::Path
-            | Kind::Address
-            | Kind::Time
-            | Kind::OneOf(_),
+            ValueKind::Model
+            | ValueKind::Profile
+            | ValueKind::Text
+            | ValueKind::Path
+            | ValueKind::Address
+            | ValueKind::Time
+            | ValueKind::OneOf(_),
             DeValue::String(text),
         ) => from_string(kind, text, base).map_err(one),
-        (_, other) => Err(vec![Wrong {
+        (_, other) => Err(vec![SpannedProblem {
             span: written.span(),
-            unfit: Unfit::new(format!("expected {}, found {}", kind.expected(), called(other))),
+            problem: ValueProblem::new(format!("expected {}, found {}", kind.expected(), called(other))),
             advice: advice(kind, other),
         }]),
     }
 }
 
-fn expected(kind: Kind) -> Unfit {
-    Unfit::new(format!("expected {}", kind.expected()))
+fn expected(kind: ValueKind) -> ValueProblem {
+    ValueProblem::new(format!("expected {}", kind.expected()))
 }
 
-fn filled(text: &str) -> Result<String, Unfit> {
+fn filled(text: &str) -> Result<String, ValueProblem> {
     if text.trim().is_empty() {
-        Err(Unfit::new("an empty text means nothing here"))
+        Err(ValueProblem::new("an empty text means nothing here"))
     } else {
         Ok(text.to_owned())
     }
@@ -78,38 +84,38 @@ fn filled(text: &str) -> Result<String, Unfit> {
 
 /// Texts of a list, each checked.
 fn list(
-    kind: Kind,
+    kind: ValueKind,
     written: &Spanned<DeValue<'_>>,
-    check: &dyn Fn(&str) -> Result<String, Unfit>,
-) -> Result<Vec<String>, Vec<Wrong>> {
+    check: &dyn Fn(&str) -> Result<String, ValueProblem>,
+) -> Result<Vec<String>, Vec<SpannedProblem>> {
     let DeValue::Array(items) = written.get_ref() else {
-        return Err(vec![Wrong { span: written.span(), unfit: expected(kind), advice: None }]);
+        return Err(vec![SpannedProblem { span: written.span(), problem: expected(kind), advice: None }]);
     };
     let mut texts = Vec::new();
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     for item in items.iter() {
         let checked = match item.get_ref() {
             DeValue::String(text) => check(text),
-            other => Err(Unfit::new(format!("expected {}, found {}", kind.expected(), called(other)))),
+            other => Err(ValueProblem::new(format!("expected {}, found {}", kind.expected(), called(other)))),
         };
         match checked {
             Ok(text) => texts.push(text),
-            Err(unfit) => wrong.push(Wrong { span: item.span(), unfit, advice: None }),
+            Err(problem) => found.push(SpannedProblem { span: item.span(), problem, advice: None }),
         }
     }
-    if wrong.is_empty() { Ok(texts) } else { Err(wrong) }
+    if found.is_empty() { Ok(texts) } else { Err(found) }
 }
 
 /// Headers by name.
-fn headers(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
+fn headers(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<SpannedProblem>> {
     let mut headers = BTreeMap::new();
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     for (name, value) in written.get_ref().as_table().into_iter().flatten() {
         let mut blame = |span: Range<usize>, message: &str| {
-            wrong.push(Wrong { span, unfit: Unfit::new(message), advice: None });
+            found.push(SpannedProblem { span, problem: ValueProblem::new(message), advice: None });
         };
         if name.get_ref().parse::<HeaderName>().is_err() {
-            blame(name.span(), "this is no name for a header");
+            blame(name.span(), "not a valid header name");
         }
         match value.get_ref().as_str() {
             None => blame(value.span(), "a header's value is a text between quotes"),
@@ -121,19 +127,19 @@ fn headers(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
             }
         }
     }
-    if wrong.is_empty() { Ok(Value::Headers(headers)) } else { Err(wrong) }
+    if found.is_empty() { Ok(Value::Headers(headers)) } else { Err(found) }
 }
 
 /// Variables by name.
-fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
+fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<SpannedProblem>> {
     let mut variables = BTreeMap::new();
-    let mut wrong = Vec::new();
+    let mut found = Vec::new();
     for (name, value) in written.get_ref().as_table().into_iter().flatten() {
         let mut blame = |span: Range<usize>, message: &str| {
-            wrong.push(Wrong { span, unfit: Unfit::new(message), advice: None });
+            found.push(SpannedProblem { span, problem: ValueProblem::new(message), advice: None });
         };
         if name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
-            blame(name.span(), "this is no name for a variable");
+            blame(name.span(), "not a valid variable name");
         }
         match value.get_ref().as_str() {
             None => blame(value.span(), "a variable's value is a text between quotes"),
@@ -145,7 +151,7 @@ fn variables(written: &Spanned<DeValue<'_>>) -> Result<Value, Vec<Wrong>> {
             }
         }
     }
-    if wrong.is_empty() { Ok(Value::Headers(variables)) } else { Err(wrong) }
+    if found.is_empty() { Ok(Value::Headers(variables)) } else { Err(found) }
 }
 
 /// What to call what was found.
@@ -162,19 +168,23 @@ pub(super) fn called(value: &DeValue<'_>) -> &'static str {
 }
 
 /// What to write, where it is only a matter of notation.
-fn advice(kind: Kind, found: &DeValue<'_>) -> Option<String> {
+fn advice(kind: ValueKind, found: &DeValue<'_>) -> Option<String> {
     match (kind, found) {
         (
-            Kind::Whole { .. } | Kind::Number { .. } | Kind::Positive | Kind::Dollars | Kind::Flag,
+            ValueKind::Whole { .. }
+            | ValueKind::Number { .. }
+            | ValueKind::Positive
+            | ValueKind::Dollars
+            | ValueKind::Flag,
             DeValue::String(_),
         ) => Some("write it without quotes".to_owned()),
-        (Kind::Time, DeValue::Integer(number)) => {
+        (ValueKind::Time, DeValue::Integer(number)) => {
             Some(format!("a time has a unit: write \"{number}s\" for seconds"))
         }
-        (Kind::Models | Kind::Texts | Kind::Hosts | Kind::Paths, DeValue::String(_)) => {
+        (ValueKind::Models | ValueKind::Texts | ValueKind::Hosts | ValueKind::Paths, DeValue::String(_)) => {
             Some("a list stands between [ and ], also if there is only one".to_owned())
         }
-        (Kind::Whole { .. }, DeValue::Float(_)) => Some("write it without a fraction".to_owned()),
+        (ValueKind::Whole { .. }, DeValue::Float(_)) => Some("write it without a fraction".to_owned()),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The environment and the command line.
+//! Reads settings from the environment and the command line.
 
 use std::path::Path;
 
@@ -37,14 +37,14 @@ pub(crate) fn variables(environment: &Environment, problems: &mut Problems) -> V
                 origin: Origin::Variable(variable.to_owned()),
                 place: None,
             }),
-            Err(unfit) => {
-                let message = format!("the environment variable {variable}: {}", unfit.message);
+            Err(invalid) => {
+                let message = format!("the environment variable {variable}: {}", invalid.message);
                 // What is not ours may be meant for others, who understand it.
                 let problem = match variable.starts_with("CONVOKE_") {
                     true => Problem::error(message),
                     false => Problem::warning(message),
                 };
-                problems.push(match unfit.meant {
+                problems.push(match invalid.meant {
                     Some(meant) => problem.help(format!("did you mean `{meant}`?")),
                     None => problem,
                 });
@@ -79,8 +79,8 @@ pub(crate) fn flag(flag: &str, key: &'static Key, text: &str, problems: &mut Pro
             let origin = Origin::Flag(flag.to_owned());
             Some(Setting { name: key.path.to_owned(), key, value, origin, place: None })
         }
-        Err(unfit) => {
-            problems.push(Problem::error(format!("{flag}: {}", unfit.message)));
+        Err(problem) => {
+            problems.push(Problem::error(format!("{flag}: {}", problem.message)));
             None
         }
     }

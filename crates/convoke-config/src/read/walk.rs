@@ -1,4 +1,4 @@
-//! Through the tables of a file, along the schema.
+//! Walks the tables of a file along the schema.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,18 +12,18 @@ use url::Url;
 use super::text::Base;
 use super::toml_value::{called, value};
 use crate::Value;
-use crate::schema::{KEYS, KNOWN_ELSEWHERE, Key, Kind};
+use crate::schema::{KEYS, KNOWN_ELSEWHERE, Key, ValueKind};
 
-/// Something that was found, before anybody knows whose it is.
-pub(super) struct Found {
+/// A setting as it was parsed, before its origin is known.
+pub(super) struct ParsedSetting {
     pub(super) name: String,
     pub(super) key: &'static Key,
     pub(super) value: Value,
     pub(super) span: Range<usize>,
 }
 
-/// Something that is wrong, before there is a text to point into.
-pub(super) struct Mistake {
+/// A problem in a file, before there is a text to point into.
+pub(super) struct FileProblem {
     pub(super) span: Range<usize>,
     pub(super) message: String,
     pub(super) label: String,
@@ -32,11 +32,11 @@ pub(super) struct Mistake {
     pub(super) replacement: Option<String>,
 }
 
-/// What a file has in it.
+/// The walk through a file: the settings and problems found so far.
 pub(super) struct Walk<'a> {
     base: Base<'a>,
-    pub(super) found: Vec<Found>,
-    pub(super) mistakes: Vec<Mistake>,
+    pub(super) found: Vec<ParsedSetting>,
+    pub(super) problems: Vec<FileProblem>,
     /// Texts that may be shown.
     pub(super) harmless: Vec<Range<usize>>,
     /// Services that were met.
@@ -45,7 +45,7 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(base: Base<'a>) -> Self {
-        Self { base, found: Vec::new(), mistakes: Vec::new(), harmless: Vec::new(), services: HashSet::new() }
+        Self { base, found: Vec::new(), problems: Vec::new(), harmless: Vec::new(), services: HashSet::new() }
     }
 
     /// Goes through a table. `pattern` is what the schema calls the place, `name` what the file does.
@@ -68,20 +68,20 @@ impl<'a> Walk<'a> {
         let children = children(pattern);
         let is_any = children == ["*"];
         if !is_any && !children.contains(&own) {
-            self.mistakes.push(unknown(key.span(), own, name, &children));
+            self.problems.push(unknown(key.span(), own, name, &children));
             return;
         }
         let own = match (pattern, Service::named(own)) {
-            ("services", None) => return self.mistakes.push(unknown_service(key.span(), own)),
+            ("services", None) => return self.problems.push(unknown_service(key.span(), own)),
             ("services", Some(service)) if !self.services.insert(service.name) => {
                 let message = format!("there are two sections for the service `{}`", service.name);
-                return self.mistakes.push(Mistake::new(key.span(), message));
+                return self.problems.push(FileProblem::new(key.span(), message));
             }
             ("services", Some(service)) => service.name,
             _ => own,
         };
         if is_any && (own.is_empty() || own.contains(['.', ' ']) || own.contains(char::is_control)) {
-            self.mistakes.push(Mistake::new(key.span(), "a name has no dots and no spaces in it"));
+            self.problems.push(FileProblem::new(key.span(), "a name has no dots and no spaces in it"));
             return;
         }
         let pattern = joined(pattern, if is_any { "*" } else { own });
@@ -91,47 +91,47 @@ impl<'a> Walk<'a> {
             (None, DeValue::Table(inner))
                 if inner.is_empty() && ["profiles.*", "mcp.servers.*"].contains(&&*pattern) =>
             {
-                let mut mistake = Mistake::new(key.span(), format!("there is nothing in `{name}`"));
+                let mut problem = FileProblem::new(key.span(), format!("there is nothing in `{name}`"));
                 let advice = match &*pattern {
                     "profiles.*" => "say which model it is: model = \"service/model\"",
                     _ => "say how to reach it: command = \"…\", or url = \"https://…\"",
                 };
-                mistake.advice.push(advice.to_owned());
-                self.mistakes.push(mistake);
+                problem.advice.push(advice.to_owned());
+                self.problems.push(problem);
             }
             (None, DeValue::Table(inner)) => self.table(inner, &pattern, &name),
             (None, other) => {
                 let message = format!("`{name}` is a section, not {}", called(other));
-                let mut mistake = Mistake::new(key.span(), message);
+                let mut problem = FileProblem::new(key.span(), message);
                 let keys: Vec<_> = self::children(&pattern);
-                mistake.advice.push(format!("write [{name}] and below it {}", listed(&keys)));
-                self.mistakes.push(mistake);
+                problem.advice.push(format!("write [{name}] and below it {}", listed(&keys)));
+                self.problems.push(problem);
             }
         }
     }
 
     fn leaf(&mut self, key: &'static Key, name: String, written: &Spanned<DeValue<'_>>) {
         let may_show = match key.kind {
-            Kind::Address => written.get_ref().as_str().is_some_and(is_harmless),
+            ValueKind::Address => written.get_ref().as_str().is_some_and(is_harmless),
             kind => !kind.is_secret(),
         };
         if may_show {
             strings(written, &mut self.harmless);
         }
         match value(key.kind, written, self.base) {
-            Ok(value) => self.found.push(Found { name, key, value, span: written.span() }),
-            Err(wrong) => self.mistakes.extend(wrong.into_iter().map(|wrong| Mistake {
+            Ok(value) => self.found.push(ParsedSetting { name, key, value, span: written.span() }),
+            Err(wrong) => self.problems.extend(wrong.into_iter().map(|wrong| FileProblem {
                 span: wrong.span,
-                message: format!("`{name}`: {}", wrong.unfit.message),
+                message: format!("`{name}`: {}", wrong.problem.message),
                 label: String::new(),
                 advice: wrong.advice.into_iter().collect(),
-                replacement: wrong.unfit.meant.map(|meant| format!("\"{meant}\"")),
+                replacement: wrong.problem.meant.map(|meant| format!("\"{meant}\"")),
             })),
         }
     }
 }
 
-impl Mistake {
+impl FileProblem {
     pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
         let (message, label) = (message.into(), String::new());
         Self { span, message, label, advice: Vec::new(), replacement: None }
@@ -166,27 +166,27 @@ fn children(pattern: &str) -> Vec<&'static str> {
     children
 }
 
-fn unknown(span: Range<usize>, own: &str, place: &str, children: &[&str]) -> Mistake {
-    let mut mistake = Mistake::new(span, format!("there is no key `{}`", joined(place, own)));
-    mistake.label = "unknown".to_owned();
+fn unknown(span: Range<usize>, own: &str, place: &str, children: &[&str]) -> FileProblem {
+    let mut problem = FileProblem::new(span, format!("there is no key `{}`", joined(place, own)));
+    problem.label = "unknown".to_owned();
     let elsewhere = KNOWN_ELSEWHERE.iter().find(|(theirs, ours)| *theirs == own && children.contains(ours));
     let secret =
         ["key", "token", "secret", "password"].iter().any(|word| own.to_ascii_lowercase().contains(word));
     if let Some(near) = nearest(own, children.iter().copied()) {
-        mistake.replacement = Some(near.to_owned());
+        problem.replacement = Some(near.to_owned());
     } else if let Some((_, ours)) = elsewhere {
-        mistake.advice.push(format!("it is called `{}` here", joined(place, ours)));
+        problem.advice.push(format!("it is called `{}` here", joined(place, ours)));
     } else if secret {
-        mistake.advice.push(
+        problem.advice.push(
             "keys belong into the environment or into credentials.toml, which only its owner can read"
                 .to_owned(),
         );
     } else if let Some(section) = elsewhere_in_file(own, place) {
-        mistake.advice.push(format!("there is `{section}`"));
+        problem.advice.push(format!("there is `{section}`"));
     } else {
-        mistake.advice.push(format!("there {}", are(children)));
+        problem.advice.push(format!("there {}", are(children)));
     }
-    mistake
+    problem
 }
 
 /// A key of this name in another section.
@@ -195,15 +195,15 @@ fn elsewhere_in_file(own: &str, place: &str) -> Option<&'static str> {
     KEYS.iter().find(is_it).map(|key| key.path)
 }
 
-fn unknown_service(span: Range<usize>, own: &str) -> Mistake {
+fn unknown_service(span: Range<usize>, own: &str) -> FileProblem {
     let known: Vec<_> = Service::ALL.iter().map(|service| service.name).collect();
-    let mut mistake = Mistake::new(span, format!("there is no service `{own}`"));
-    mistake.label = "unknown".to_owned();
+    let mut problem = FileProblem::new(span, format!("there is no service `{own}`"));
+    problem.label = "unknown".to_owned();
     match nearest(own, known.iter().copied()) {
-        Some(near) => mistake.replacement = Some(near.to_owned()),
-        None => mistake.advice.push(format!("there {}", are(&known))),
+        Some(near) => problem.replacement = Some(near.to_owned()),
+        None => problem.advice.push(format!("there {}", are(&known))),
     }
-    mistake
+    problem
 }
 
 fn are(names: &[&str]) -> String {

@@ -1,6 +1,6 @@
-//! What is known of a key.
+//! The definition of a key, and how layers that set it are merged.
 
-use super::Kind;
+use super::ValueKind;
 
 /// A key of `convoke.toml`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -8,34 +8,34 @@ pub struct Key {
     /// Its name from the top of the file: `budgets.tokens`. A `*` stands for any name.
     pub path: &'static str,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The environment variables that set it, the first that is set counts.
     pub variables: &'static [&'static str],
     /// What holds if nobody sets it, in words.
     pub default: &'static str,
     /// What it means, in a line.
     pub about: &'static str,
-    /// What becomes of it when several layers set it.
-    pub across: Across,
+    /// How layers that set it are merged.
+    pub merge: MergeRule,
 }
 
-/// What becomes of a key that several layers set.
+/// The rule by which layers that set the same key are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Across {
+pub enum MergeRule {
     /// The last one holds.
     Replace,
     /// The last one holds, and what earlier layers say in the same section of that name goes with it.
     ReplaceSection,
     /// All hold, the last one first.
-    Add,
+    Append,
     /// The folder's file can only be stricter than the user's; the environment and the command line replace both.
     Narrow,
     /// Only the user can set it: in the user's own file, or in the environment.
-    User,
+    UserOnly,
     /// Only the user can set it to `true`.
-    UserTurnsOn,
-    /// The environment says what holds if no file does.
-    VariableLast,
+    EnableByUserOnly,
+    /// A file overrides the environment variable.
+    FileOverridesEnv,
 }
 
 impl Key {
@@ -45,7 +45,7 @@ impl Key {
         self.path.split('.').next().unwrap_or(self.path)
     }
 
-    /// Whether it has a name of the user's in it.
+    /// Returns whether it has a name of the user's in it.
     #[must_use]
     pub fn is_named(&self) -> bool {
         self.path.contains('*')

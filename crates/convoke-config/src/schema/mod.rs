@@ -1,13 +1,13 @@
-//! Every key that is understood.
+//! The schema: every key that is understood.
 
 mod key;
 mod keys;
-mod kind;
 pub(crate) mod path;
+mod value_kind;
 
-pub use key::{Across, Key};
+pub use key::{Key, MergeRule};
 pub use keys::KEYS;
-pub use kind::Kind;
+pub use value_kind::ValueKind;
 
 /// Names that people know from other tools, and what the same thing is called here.
 pub(crate) const KNOWN_ELSEWHERE: &[(&str, &str)] = &[

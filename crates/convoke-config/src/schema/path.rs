@@ -1,4 +1,4 @@
-//! What keys are called, once: sections match on these constants, so that a misspelt one does not compile.
+//! The paths of keys as constants: sections match on these, so that a misspelt one does not compile.
 //!
 //! A `*` is a name of the user's own.
 

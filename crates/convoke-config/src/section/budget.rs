@@ -1,4 +1,4 @@
-//! What a run may use.
+//! The `budgets` section: limits of a run.
 
 use std::time::Duration;
 

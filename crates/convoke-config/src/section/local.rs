@@ -1,9 +1,9 @@
-//! How models in the process are run.
+//! The `local` section: settings of models in the process.
 
 use crate::schema::path;
 use crate::{Setting, Value};
 
-/// How models in the process are run; `None` leaves it at the usual.
+/// Settings of models in the process; `None` is the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Local {

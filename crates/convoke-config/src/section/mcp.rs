@@ -1,4 +1,4 @@
-//! MCP servers.
+//! The `mcp.servers` section.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -49,7 +49,7 @@ pub struct McpServer {
     pub untrusted: Option<UntrustedServer>,
 }
 
-/// How to reach a server.
+/// The transport to a server.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum McpTransport {

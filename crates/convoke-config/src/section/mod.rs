@@ -1,4 +1,4 @@
-//! What the rest of the program gets: typed views of sections.
+//! Typed views of sections, for the rest of the program.
 
 mod budget;
 mod local;

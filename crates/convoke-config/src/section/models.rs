@@ -1,4 +1,4 @@
-//! What is said about models.
+//! The sections about models and services.
 
 use std::path::{Path, PathBuf};
 

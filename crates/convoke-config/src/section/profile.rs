@@ -1,4 +1,4 @@
-//! Profiles: what an Agentfile's `REQUIRES "fast"` asks for.
+//! The `profiles` section: what an Agentfile's `REQUIRES "fast"` asks for.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::names;
 use crate::schema::path;
 use crate::{Setting, Value};
 
-/// A kind of model by a name of the user's own.
+/// A profile: a model and its parameters under a name of the user's own.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Profile {

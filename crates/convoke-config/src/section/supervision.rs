@@ -1,4 +1,4 @@
-//! Who supervises, and how far that goes.
+//! The `supervision` section: the supervisor and its limits.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::Profile;
 use crate::schema::path;
 use crate::{Setting, Value};
 
-/// Who supervises, and how far that goes.
+/// The `supervision` section: the supervisor and its limits.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Supervision {

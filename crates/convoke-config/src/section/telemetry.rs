@@ -1,4 +1,4 @@
-//! What is sent elsewhere about runs, and what is logged.
+//! The `telemetry` and `log` sections.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use http::HeaderMap;
 use crate::schema::path;
 use crate::{Setting, Value};
 
-/// What is sent elsewhere about runs.
+/// The `telemetry` section: what is sent elsewhere about runs.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Telemetry {
@@ -25,7 +25,7 @@ pub struct Telemetry {
     pub record_content: bool,
 }
 
-/// What is logged, on standard error.
+/// The `log` section: what is logged, on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Log {
@@ -35,7 +35,7 @@ pub struct Log {
     pub format: LogFormat,
 }
 
-/// How much is logged.
+/// The level of logging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
     /// Nothing.
@@ -53,7 +53,7 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// What it is called in the file.
+    /// Returns its name in the file.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl LogLevel {
     }
 }
 
-/// How the log is written.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.

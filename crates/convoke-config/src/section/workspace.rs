@@ -1,4 +1,4 @@
-//! The folder that agents work in.
+//! The `workspace` section: the folder that agents work in.
 
 use std::path::{Path, PathBuf};
 

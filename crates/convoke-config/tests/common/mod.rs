@@ -1,4 +1,4 @@
-//! A user with a home, and a project.
+//! Test fixture: a user with a home, and a project.
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use convoke_text::pieces::{Piece, first_piece};
+use convoke_text::secret_fragments::{SecretFragment, first_fragment};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -157,8 +157,8 @@ impl Seals {
     /// Adds a text with marks in the place of what is left of secrets in it.
     fn seal_pieces(&self, text: &str, sealed: &mut String) {
         let mut from = 0;
-        let piece = |seal: &Seal, from: usize| first_piece(seal.secret.expose_secret(), text, from);
-        let mut next: Vec<Option<Piece>> = self.entries.iter().map(|seal| piece(seal, 0)).collect();
+        let piece = |seal: &Seal, from: usize| first_fragment(seal.secret.expose_secret(), text, from);
+        let mut next: Vec<Option<SecretFragment>> = self.entries.iter().map(|seal| piece(seal, 0)).collect();
         loop {
             for (next, seal) in next.iter_mut().zip(&self.entries) {
                 if next.as_ref().is_some_and(|next| next.place.start < from) {

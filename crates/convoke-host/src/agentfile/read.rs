@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use convoke_goals::agentfile::load::{FileLoader, Loader, NoFiles};
-use convoke_package::{TrustStore, WithPackages};
+use convoke_package::{PackageLoader, TrustStore};
 
 /// Larger files are not read: nobody wrote them.
 pub const LARGEST_FILE: u64 = 32 * 1024 * 1024;
@@ -103,5 +103,5 @@ pub(crate) fn beside(path: &Path, skills: &[PathBuf], trust: TrustStore) -> Box<
     let files = if is_standard_input(path) { FileLoader::new(".") } else { FileLoader::beside(path) };
     let Ok(files) = files else { return Box::new(NoFiles) };
     let files = skills.iter().fold(files, |files, folder| files.with_skills(folder));
-    Box::new(WithPackages::new(files, trust))
+    Box::new(PackageLoader::new(files, trust))
 }

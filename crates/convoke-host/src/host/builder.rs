@@ -62,7 +62,7 @@ impl HostBuilder {
             Some(file) => file,
             None => {
                 let file = config.store().ok_or(HostError::NoStorePlace)?;
-                store::must_be_own(&config.places().project, &file)?;
+                store::must_be_own(&config.locations().project, &file)?;
                 file
             }
         };

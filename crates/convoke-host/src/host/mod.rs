@@ -12,7 +12,7 @@ mod stored;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use convoke_config::{Config, is_there};
+use convoke_config::{Config, may_exist};
 use convoke_core::Store;
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::Diagnostics;
@@ -79,7 +79,7 @@ impl Host {
         if let Some(store) = self.store.get() {
             return Ok(Arc::clone(store));
         }
-        store::make_place(&self.config.places().project, &self.store_file)?;
+        store::make_place(&self.config.locations().project, &self.store_file)?;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&self.store_file)?);
         Ok(Arc::clone(self.store.get_or_init(|| store)))
     }
@@ -99,9 +99,9 @@ impl Host {
     /// Where policies are that nobody has to name.
     #[must_use]
     pub fn policy_files(&self) -> PolicyFiles {
-        let places = self.config.places();
+        let places = self.config.locations();
         let own =
-            places.user.as_ref().map(|user| user.with_file_name(policy::FILE)).filter(|path| is_there(path));
+            places.user.as_ref().map(|user| user.with_file_name(policy::FILE)).filter(|path| may_exist(path));
         PolicyFiles::new(places.policy.clone(), own)
     }
 

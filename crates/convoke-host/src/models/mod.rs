@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use convoke_config::{Config, Local};
 use convoke_core::{Model, ModelError, ModelErrorKind};
-use convoke_models::choose::Choice;
+use convoke_models::choose::ModelChoice;
 use convoke_models::resilience::{Deferred, Fallback};
 use convoke_models::{Chooser, Connector, Credentials, ModelName};
 use convoke_weights::{Library, Progress, default_folder};
@@ -68,7 +68,7 @@ impl Models {
     ///
     /// # Errors
     /// If the name is no model's.
-    pub async fn choose(&self, asked: Option<&str>) -> Result<Choice, HostError> {
+    pub async fn choose(&self, asked: Option<&str>) -> Result<ModelChoice, HostError> {
         let chooser = Chooser::new(self.config.environment().clone(), self.credentials.clone())
             .asked(asked.map(str::to_owned))
             .config(self.config.models().clone())

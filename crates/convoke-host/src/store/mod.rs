@@ -48,7 +48,7 @@ pub fn must_be_out_of_reach(config: &Config, store: &Path) -> Result<(), HostErr
     }
     let workspace = config.workspace().path;
     let workspace = workspace.canonicalize().unwrap_or(workspace);
-    let places = config.places();
+    let places = config.locations();
     let own = places.project.store().filter(|own| !config.is_within_reach(own));
     let is_earlier = places.old_store.as_deref() == Some(store);
     Err(HostError::StoreWithinReach { store: store.to_owned(), workspace, own, is_earlier })

@@ -29,7 +29,9 @@ pub struct KeptProject {
 /// # Errors
 /// If it is one.
 pub fn must_be_own(project: &Project, store: &Path) -> Result<(), HostError> {
-    let (Some(places), Some(place)) = (project.places(), project.place()) else { return Ok(()) };
+    let (Some(places), Some(place)) = (project.projects_folder(), project.data_folder()) else {
+        return Ok(());
+    };
     if place != store.parent().unwrap_or(store) {
         return Ok(());
     }
@@ -44,7 +46,9 @@ pub fn must_be_own(project: &Project, store: &Path) -> Result<(), HostError> {
 /// # Errors
 /// If it cannot be made.
 pub fn make_place(project: &Project, store: &Path) -> Result<(), HostError> {
-    let Some(place) = project.place().filter(|place| Some(&**place) == store.parent()) else { return Ok(()) };
+    let Some(place) = project.data_folder().filter(|place| Some(&**place) == store.parent()) else {
+        return Ok(());
+    };
     let failed = |source: io::Error| HostError::StoreFolder { folder: place.clone(), source };
     create_folder(&place).map_err(failed)?;
     must_be_own(project, store)?;
@@ -67,7 +71,7 @@ fn write_whole(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
 /// All projects whose runs are kept, by their folders.
 #[must_use]
 pub fn projects(project: &Project) -> Vec<KeptProject> {
-    let places = project.places().and_then(|places| std::fs::read_dir(places).ok());
+    let places = project.projects_folder().and_then(|places| std::fs::read_dir(places).ok());
     let mut found: Vec<KeptProject> =
         places.into_iter().flatten().flatten().filter_map(|entry| kept(&entry.path())).collect();
     found.sort_by(|one, other| one.folder.cmp(&other.folder));
@@ -82,7 +86,7 @@ fn kept(place: &Path) -> Option<KeptProject> {
 
 /// Removes the place of a project whose runs were taken elsewhere.
 pub(super) fn remove_place(project: &Project, store: &Path) {
-    let place = store.parent().filter(|place| place.parent() == project.places().as_deref());
+    let place = store.parent().filter(|place| place.parent() == project.projects_folder().as_deref());
     if let Some(place) = place {
         // An empty folder does no harm.
         let _ = std::fs::remove_file(place.join(OWNER)).and_then(|()| std::fs::remove_dir(place));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use convoke_core::BoxFuture;
-use convoke_mcp::{Ending, Launch, Launched, Launcher, ServerConfig, ServerSandbox};
+use convoke_mcp::{Launch, LaunchedServer, Launcher, ServerConfig, ServerSandbox, Terminator};
 use convoke_tools::policy::PolicySet;
 use convoke_tools::sandbox::{Sandbox, ServiceEnd, Task};
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -41,7 +41,7 @@ struct InView {
 }
 
 impl Launcher for InView {
-    fn launch(&self, launch: Launch) -> BoxFuture<'_, io::Result<Launched>> {
+    fn launch(&self, launch: Launch) -> BoxFuture<'_, io::Result<LaunchedServer>> {
         Box::pin(async move {
             let mut task = Task::new(launch.program, launch.arguments);
             let top = self.sandbox.workspace().path();
@@ -60,7 +60,7 @@ impl Launcher for InView {
                 let _ = ended.await;
                 drop(held);
             });
-            Ok(Launched::new(
+            Ok(LaunchedServer::new(
                 Sender::from_owned_fd(service.stdin)?,
                 Receiver::from_owned_fd(service.stdout)?,
                 Receiver::from_owned_fd(service.stderr)?,
@@ -73,7 +73,7 @@ impl Launcher for InView {
 
 struct End(ServiceEnd);
 
-impl Ending for End {
+impl Terminator for End {
     /// There is nothing to be asked: signals do not go into views. Its input is closed by then, which servers end by.
     fn ask(&self) {}
 

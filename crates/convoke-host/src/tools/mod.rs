@@ -96,7 +96,7 @@ impl RunTools {
         for tool in servers.tools(taken).iter() {
             tools.add(Arc::clone(tool)).map_err(|error| HostError::Tools(error.to_string()))?;
         }
-        let own_policy = config.places().user.as_ref().map(|file| file.with_file_name(policy::FILE));
+        let own_policy = config.locations().user.as_ref().map(|file| file.with_file_name(policy::FILE));
         Ok(Self { tools, gate, policies, own_policy, is_read_only, servers, left_alone })
     }
 

@@ -21,7 +21,7 @@ pub fn scratchpad_file(store: &Path) -> PathBuf {
 
 /// The memories of this user; `None` for a user without a home.
 pub(super) fn memory_file(config: &Config) -> Option<PathBuf> {
-    Some(config.places().project.data.as_ref()?.join("memory.db"))
+    Some(config.locations().project.data.as_ref()?.join("memory.db"))
 }
 
 /// The tools for both. Files are made when they are first needed.

@@ -33,14 +33,14 @@ impl Setting<'_> {
     #[cfg(target_os = "linux")]
     pub(crate) fn readable(self, workspace: &Workspace, policies: &PolicySet) -> Result<Readable, HostError> {
         // The user's own settings are in a folder of their own.
-        let settings = self.config.places().user.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let settings = self.config.locations().user.as_deref().and_then(Path::parent).map(Path::to_owned);
         let own = self.own_files(policies).into_iter().chain(settings);
         Ok(Readable::find(workspace, policies, own, |name| self.config.environment().get(name))?)
     }
 
     /// The files that this program goes by, whatever they are called.
     fn own_files(self, policies: &PolicySet) -> Vec<PathBuf> {
-        let places = self.config.places();
+        let places = self.config.locations();
         let settings = [&places.user, &places.named, &places.folder, &places.credentials];
         let settings = settings.into_iter().flatten().chain(policies.files()).cloned();
         let written = [self.store.to_owned(), records::scratchpad_file(self.store)];

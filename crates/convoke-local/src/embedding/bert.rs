@@ -1,4 +1,4 @@
-//! The engine: a tokenizer and a network that belong together.
+//! The embedding engine: a tokenizer and a network that belong together.
 
 use std::path::Path;
 

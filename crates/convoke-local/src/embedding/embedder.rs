@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::bert::Bert;
 use super::settings::EmbedderSettings;
 use super::tokenizer::Token;
-use super::worker::{self, Engine, Limit, Place, Work};
+use super::worker::{self, EmbedderJob, Engine, TextPosition, TokenLimit};
 use crate::LocalError;
 
 /// How many texts are read as tokens before it is another request's turn. It takes some milliseconds.
@@ -40,7 +40,7 @@ pub struct LocalEmbedder {
     dimensions: usize,
     batch_size: usize,
     /// Taken when the embedder is dropped, which ends the thread.
-    queue: Option<mpsc::Sender<Work>>,
+    queue: Option<mpsc::Sender<EmbedderJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -71,7 +71,7 @@ impl LocalEmbedder {
         settings: &EmbedderSettings,
         engine: impl FnOnce() -> Result<E, LocalError> + Send + 'static,
     ) -> Result<Self, LocalError> {
-        let limit = Limit { tokens: settings.max_tokens as usize, long_texts: settings.long_texts };
+        let limit = TokenLimit { tokens: settings.max_tokens as usize, long_texts: settings.long_texts };
         let (queue, received) = mpsc::channel(settings.queue);
         let (ready, opened) = std_mpsc::sync_channel(1);
         let work = move || match engine() {
@@ -104,7 +104,7 @@ impl LocalEmbedder {
         let mut vectors = vec![Vec::new(); texts.len()];
         for places in order.chunks(self.batch_size) {
             let batch = places.iter().map(|index| std::mem::take(&mut texts[*index])).collect();
-            let computed = self.ask(|answer| Work::Compute { batch, answer }).await?;
+            let computed = self.ask(|answer| EmbedderJob::Compute { batch, answer }).await?;
             for (index, vector) in places.iter().zip(computed) {
                 vectors[*index] = vector;
             }
@@ -120,8 +120,8 @@ impl LocalEmbedder {
         let mut texts = texts.into_iter();
         while read.len() < of {
             let (texts, place) =
-                (texts.by_ref().take(READ_AT_ONCE).collect(), Place { before: read.len(), of });
-            let part = self.ask(|answer| Work::Read { texts, place, answer }).await?;
+                (texts.by_ref().take(READ_AT_ONCE).collect(), TextPosition { before: read.len(), of });
+            let part = self.ask(|answer| EmbedderJob::Read { texts, place, answer }).await?;
             read.extend(part.texts);
             cut += part.cut;
         }
@@ -134,7 +134,7 @@ impl LocalEmbedder {
     /// Has the thread do something, and waits for it.
     async fn ask<T>(
         &self,
-        work: impl FnOnce(oneshot::Sender<Result<T, ModelError>>) -> Work,
+        work: impl FnOnce(oneshot::Sender<Result<T, ModelError>>) -> EmbedderJob,
     ) -> Result<T, ModelError> {
         let stopped = || {
             let message = "its thread has stopped; open the model again";

@@ -1,4 +1,4 @@
-//! A look at a model's file before the engine sees it.
+//! Checks an ONNX file before the engine sees it.
 //!
 //! ONNX files have no mark to know them by, and the engine believes every length it finds in one: a file of another kind
 //! can make it ask for more memory than there is, or read on for ever. So lengths are checked here, as far down as the
@@ -6,14 +6,14 @@
 
 /// A part of an ONNX file, as a Protocol Buffers message.
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+enum OnnxPart {
     Model,
     Graph,
     /// An operator or a weight.
     Element,
 }
 
-impl Part {
+impl OnnxPart {
     /// What is in a field of this part, if it is to be looked at.
     fn inside(self, field: u64) -> Option<Self> {
         match (self, field) {
@@ -28,11 +28,11 @@ impl Part {
 pub(super) fn check(file: &[u8]) -> Result<(), &'static str> {
     // Every one has the version of its format, and a graph.
     let wanted = 1 << 1 | 1 << 7;
-    if walk(file, Part::Model)? & wanted == wanted { Ok(()) } else { Err("it is not an ONNX file") }
+    if walk(file, OnnxPart::Model)? & wanted == wanted { Ok(()) } else { Err("it is not an ONNX file") }
 }
 
 /// Goes through the fields of a message, and gives the numbers of those it has, as bits.
-fn walk(mut rest: &[u8], part: Part) -> Result<u64, &'static str> {
+fn walk(mut rest: &[u8], part: OnnxPart) -> Result<u64, &'static str> {
     const BROKEN: &str = "it is not an ONNX file, or not all of one";
     let mut fields = 0;
     while !rest.is_empty() {

@@ -30,7 +30,7 @@ enum Input {
     Kinds,
 }
 
-/// What a network says of a batch of texts: for every text and place, so many numbers, one after the other.
+/// The states that a network computes for a batch of texts: for every text and place, so many numbers, one after the other.
 pub(super) struct States {
     pub(super) numbers: Vec<f32>,
     /// How many places every text has: as many as the longest.

@@ -1,4 +1,4 @@
-//! One vector out of the many that a network gives a text.
+//! Pools the states of a text's tokens into one vector.
 
 /// The direction of the mean of a text's states, with length one. `None` if it has none.
 ///

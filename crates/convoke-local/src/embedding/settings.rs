@@ -1,4 +1,4 @@
-//! How a local embedder is run.
+//! Settings of a local embedder.
 
 use std::path::Path;
 use std::thread::available_parallelism;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LocalError;
 
-/// How a local embedder is run. The defaults suit all-MiniLM-L6-v2 on a small machine.
+/// Settings of a local embedder. The defaults suit all-MiniLM-L6-v2 on a small machine.
 ///
 /// ```
 /// use convoke_local::{EmbedderSettings, LongTexts};
@@ -35,7 +35,7 @@ pub struct EmbedderSettings {
     pub threads: Option<u32>,
 }
 
-/// What becomes of a text that is longer than the model reads.
+/// The policy for texts that are longer than the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LongTexts {

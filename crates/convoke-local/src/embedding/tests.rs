@@ -1,4 +1,4 @@
-//! What the embedder does, whatever computes: with an engine that does as it is told.
+//! Tests of the embedder with a scripted engine.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,4 @@
-//! Texts as the tokens of a BERT network.
+//! The WordPiece tokenizer of BERT networks.
 //!
 //! Reads the `tokenizer.json` of models whose vocabulary is made of pieces of words: a text is cleaned, cut into words and
 //! punctuation, and every word into the longest pieces the vocabulary has. It gives what the Hugging Face library gives,

@@ -1,4 +1,4 @@
-//! The embedder's thread, and what it is asked.
+//! The embedder's worker thread and its jobs.
 //!
 //! It does one thing after the other, each short enough for whoever comes next to wait for.
 
@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::settings::LongTexts;
 use super::tokenizer::Token;
 
-/// What does the work. It never leaves the thread it was made in.
+/// The embedding engine. It never leaves the thread it was made in.
 pub(super) trait Engine {
     /// How many numbers a vector has.
     fn dimensions(&self) -> usize;
@@ -20,17 +20,21 @@ pub(super) trait Engine {
     fn vectors(&self, batch: &[Vec<Token>]) -> Result<Vec<Vec<f32>>, String>;
 }
 
-/// What the thread is asked. Whoever no longer waits for the answer gets no work done.
-pub(super) enum Work {
+/// A job for the worker thread. Whoever no longer waits for the answer gets no work done.
+pub(super) enum EmbedderJob {
     /// Turn texts into tokens.
-    Read { texts: Vec<String>, place: Place, answer: oneshot::Sender<Result<Read, ModelError>> },
+    Read {
+        texts: Vec<String>,
+        place: TextPosition,
+        answer: oneshot::Sender<Result<TokenizedTexts, ModelError>>,
+    },
     /// Turn tokens into vectors.
     Compute { batch: Vec<Vec<Token>>, answer: oneshot::Sender<Result<Vec<Vec<f32>>, ModelError>> },
 }
 
-/// Where in a request texts are, to name one that is wrong.
+/// The position of texts in a request, to name one that is wrong.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct TextPosition {
     /// How many are before them.
     pub(super) before: usize,
     /// How many there are.
@@ -38,39 +42,44 @@ pub(super) struct Place {
 }
 
 /// Texts as tokens.
-pub(super) struct Read {
+pub(super) struct TokenizedTexts {
     pub(super) texts: Vec<Vec<Token>>,
     /// How many were cut.
     pub(super) cut: usize,
 }
 
-/// How long a text may be, and what becomes of a longer one.
+/// The limit on a text's length, and the policy for longer ones.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limit {
+pub(super) struct TokenLimit {
     pub(super) tokens: usize,
     pub(super) long_texts: LongTexts,
 }
 
 /// Works until nobody can ask any more.
-pub(super) fn run(engine: &impl Engine, limit: Limit, mut queue: mpsc::Receiver<Work>) {
+pub(super) fn run(engine: &impl Engine, limit: TokenLimit, mut queue: mpsc::Receiver<EmbedderJob>) {
     while let Some(work) = queue.blocking_recv() {
         // An answer that cannot be given is one that nobody waits for any more.
         match work {
-            Work::Read { texts, place, answer } if !answer.is_closed() => {
+            EmbedderJob::Read { texts, place, answer } if !answer.is_closed() => {
                 drop(answer.send(read(engine, limit, &texts, place)));
             }
-            Work::Compute { batch, answer } if !answer.is_closed() => {
+            EmbedderJob::Compute { batch, answer } if !answer.is_closed() => {
                 let failed =
                     |reason| ModelError::new(ModelErrorKind::Other, format!("the network failed: {reason}"));
                 drop(answer.send(engine.vectors(&batch).map_err(failed)));
             }
-            Work::Read { .. } | Work::Compute { .. } => {}
+            EmbedderJob::Read { .. } | EmbedderJob::Compute { .. } => {}
         }
     }
 }
 
-fn read(engine: &impl Engine, limit: Limit, texts: &[String], place: Place) -> Result<Read, ModelError> {
-    let mut read = Read { texts: Vec::with_capacity(texts.len()), cut: 0 };
+fn read(
+    engine: &impl Engine,
+    limit: TokenLimit,
+    texts: &[String],
+    place: TextPosition,
+) -> Result<TokenizedTexts, ModelError> {
+    let mut read = TokenizedTexts { texts: Vec::with_capacity(texts.len()), cut: 0 };
     for (number, text) in (place.before + 1..).zip(texts) {
         let mut tokens = engine.tokens(text);
         let wrong =

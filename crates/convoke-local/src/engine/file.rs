@@ -1,4 +1,4 @@
-//! A look at a model's file before the engine sees it.
+//! Checks a GGUF file before the engine sees it.
 //!
 //! The engine says little about a file it does not like. What can be known beforehand is found out here.
 

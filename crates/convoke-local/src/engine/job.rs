@@ -1,12 +1,12 @@
-//! A request as the engine works on it.
+//! A request prepared for the engine.
 
 use convoke_core::{ModelError, ModelErrorKind, ModelRequest, ReplyDelta};
 use llama_cpp_2::token::LlamaToken;
 use llguidance::Matcher;
 use tokio::sync::mpsc;
 
-use super::load::Loaded;
-use super::status::Waiting;
+use super::load::LoadedModel;
+use super::status::WaitingJob;
 use crate::prompt::offered_tools;
 use crate::reply::ReplyWriter;
 use crate::sampling::Sampling;
@@ -30,17 +30,17 @@ pub(super) struct Job {
 }
 
 /// A job on its way to the engine.
-pub(super) struct Submitted {
+pub(super) struct QueuedJob {
     pub(super) job: Job,
     pub(super) replies: Replies,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: WaitingJob,
 }
 
 impl Job {
     /// Makes a job of a request: its prompt in tokens, its grammar compiled. Takes a while for a long conversation.
     pub(super) fn new(
         request: &ModelRequest,
-        loaded: &Loaded,
+        loaded: &LoadedModel,
         settings: &LocalSettings,
     ) -> Result<Self, ModelError> {
         let params = &request.params;

@@ -1,4 +1,4 @@
-//! A model out of its file.
+//! Loads a model from its file.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -13,7 +13,7 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 
 use super::vocabulary::Vocabulary;
-use super::{complaints, file, memory, processor};
+use super::{file, load_errors, memory, processor};
 use crate::{ChatTemplate, LocalError, LocalSettings};
 
 /// How many tokens the engine computes in one step. More would read prompts no faster on a processor, and would make
@@ -24,10 +24,10 @@ pub(super) const STEP_TOKENS: u32 = 128;
 const ROOM: u32 = 256;
 
 /// The room every conversation has at first. It is doubled until it suffices.
-const FIRST_ROOM: u32 = 4096;
+const FIRST_CAPACITY: u32 = 4096;
 
 /// A model and what is known of it.
-pub(super) struct Loaded {
+pub(super) struct LoadedModel {
     pub(super) model: Arc<LlamaModel>,
     pub(super) vocabulary: Arc<Vocabulary>,
     pub(super) template: ChatTemplate,
@@ -35,19 +35,19 @@ pub(super) struct Loaded {
     pub(super) context_tokens: u32,
 }
 
-/// How much the engine can hold.
+/// The capacity of the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Room {
+pub(super) struct EngineCapacity {
     /// Tokens of a conversation.
     pub(super) tokens: u32,
     /// Conversations at once.
     pub(super) conversations: u32,
 }
 
-impl Room {
+impl EngineCapacity {
     /// Room for conversations of this many tokens, as the model allows and doubled from the first room on.
     pub(super) fn of(needed: u32, most: u32, conversations: u32) -> Self {
-        let mut tokens = FIRST_ROOM;
+        let mut tokens = FIRST_CAPACITY;
         while tokens < needed {
             tokens = tokens.saturating_mul(2);
         }
@@ -56,20 +56,20 @@ impl Room {
 }
 
 /// Loads a model. Its weights are mapped from the file, not copied.
-pub(super) fn load(path: &Path, settings: &LocalSettings) -> Result<Loaded, LocalError> {
+pub(super) fn load(path: &Path, settings: &LocalSettings) -> Result<LoadedModel, LocalError> {
     settings.check()?;
     processor::check()?;
     let backend = backend()?;
     file::check(path)?;
     let parameters = LlamaModelParams::default().with_use_mmap(true).with_n_gpu_layers(0);
-    let (model, complaint) = complaints::heard(|| LlamaModel::load_from_file(backend, path, &parameters));
+    let (model, complaint) = load_errors::capture(|| LlamaModel::load_from_file(backend, path, &parameters));
     let model =
         Arc::new(model.map_err(|error| file::refused(path, complaint.unwrap_or_else(|| error.to_string())))?);
     let vocabulary = Arc::new(Vocabulary::new(Arc::clone(&model)));
     let template = template(path, &model, &vocabulary, settings)?;
     let trained = model.n_ctx_train();
     let context_tokens = settings.context_tokens.map_or(trained, |tokens| tokens.min(trained));
-    Ok(Loaded { model, vocabulary, template, context_tokens })
+    Ok(LoadedModel { model, vocabulary, template, context_tokens })
 }
 
 /// What the model computes with: room for conversations of equal size, for fewer at once where memory is short. Gives the room
@@ -79,9 +79,9 @@ pub(super) fn load(path: &Path, settings: &LocalSettings) -> Result<Loaded, Loca
 /// could run out of room because of another.
 pub(super) fn context<'a>(
     model: &'a LlamaModel,
-    wanted: Room,
+    wanted: EngineCapacity,
     settings: &LocalSettings,
-) -> Result<(LlamaContext<'a>, Room), LocalError> {
+) -> Result<(LlamaContext<'a>, EngineCapacity), LocalError> {
     let room = memory::fitting(model, wanted, STEP_TOKENS)?;
     let threads = threads(settings);
     let parameters = LlamaContextParams::default()
@@ -93,7 +93,7 @@ pub(super) fn context<'a>(
         .with_n_threads(threads)
         .with_n_threads_batch(threads)
         .with_no_perf(true);
-    let (context, complaint) = complaints::heard(|| {
+    let (context, complaint) = load_errors::capture(|| {
         model
             .new_context(backend()?, parameters)
             .map_err(|error| LocalError::Engine { reason: error.to_string() })

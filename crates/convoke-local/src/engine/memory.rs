@@ -1,24 +1,29 @@
-//! Whether a model fits into memory.
+//! Estimates whether a model fits into memory.
 //!
 //! Asked before it is tried: on most systems memory is promised to whoever asks, and whoever then uses it is killed.
 
 use llama_cpp_2::model::LlamaModel;
 
-use super::load::Room;
+use super::load::EngineCapacity;
 use crate::LocalError;
 
 const MIB: u64 = 1 << 20;
 
 /// The room that there is memory for: what is wanted, or the same for fewer conversations at once. The weights are mapped from
 /// their file, and need no memory that the system could not take back.
-pub(super) fn fitting(model: &LlamaModel, wanted: Room, batch_tokens: u32) -> Result<Room, LocalError> {
+pub(super) fn fitting(
+    model: &LlamaModel,
+    wanted: EngineCapacity,
+    batch_tokens: u32,
+) -> Result<EngineCapacity, LocalError> {
     let facts = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = available(&facts);
-    let fits = |room: Room| {
+    let fits = |room: EngineCapacity| {
         let needed = conversations(model, room.tokens * room.conversations) + computing(model, batch_tokens);
         compare(needed / MIB, available).map(|()| room)
     };
-    let rooms = (1..=wanted.conversations).rev().map(|conversations| Room { conversations, ..wanted });
+    let rooms =
+        (1..=wanted.conversations).rev().map(|conversations| EngineCapacity { conversations, ..wanted });
     rooms.map(fits).reduce(Result::or).unwrap_or(Ok(wanted))
 }
 

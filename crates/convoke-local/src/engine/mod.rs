@@ -2,16 +2,16 @@
 //!
 //! | file | what it is for |
 //! |---|---|
-//! | `load`, `file`, `memory`, `processor`, `complaints` | opening a model, and saying why it cannot be |
+//! | `load`, `file`, `memory`, `processor`, `load_errors` | opening a model, and saying why it cannot be |
 //! | `vocabulary` | texts, tokens, compiled grammars |
 //! | `job` | a request made ready, outside the engine's thread |
 //! | `worker`, `slot` | the engine's thread, and the work in it |
 //! | `status` | what it is doing |
 
-mod complaints;
 mod file;
 mod job;
 mod load;
+mod load_errors;
 mod memory;
 mod processor;
 mod slot;
@@ -33,10 +33,10 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::{LocalError, LocalSettings};
-use job::{Job, Submitted};
-use load::{Loaded, Room};
-use status::Board;
+use job::{Job, QueuedJob};
+use load::{EngineCapacity, LoadedModel};
 pub use status::LocalStatus;
+use status::StatusBoard;
 use worker::Worker;
 
 /// A language model in this process, read from a GGUF file.
@@ -65,10 +65,10 @@ pub struct LocalModel {
 struct Shared {
     name: String,
     settings: LocalSettings,
-    loaded: Arc<Loaded>,
-    board: Board,
+    loaded: Arc<LoadedModel>,
+    board: StatusBoard,
     /// Taken when the model is dropped, which ends the thread.
-    jobs: Option<mpsc::Sender<Submitted>>,
+    jobs: Option<mpsc::Sender<QueuedJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -81,7 +81,7 @@ impl LocalModel {
         settings.check()?;
         let path = path.into();
         let name = settings.name.clone().unwrap_or_else(|| file::name(&path));
-        let board = Board::new(settings.parallel);
+        let board = StatusBoard::new(settings.parallel);
         let (jobs, received) = mpsc::channel(settings.queue);
         let (ready, loaded) = oneshot::channel();
         let engine = {
@@ -98,19 +98,19 @@ impl LocalModel {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// What it is doing, and has done.
+    /// Returns what it is doing, and has done.
     #[must_use]
     pub fn status(&self) -> LocalStatus {
         self.shared.board.now()
     }
 
-    /// Tells whenever the status changes.
+    /// Returns a receiver of status changes.
     #[must_use]
     pub fn status_changes(&self) -> watch::Receiver<LocalStatus> {
         self.shared.board.changes()
     }
 
-    /// How many tokens a conversation may have, prompt and answer together.
+    /// Returns how many tokens a conversation may have, prompt and answer together.
     #[must_use]
     pub fn context_tokens(&self) -> u32 {
         self.shared.loaded.context_tokens
@@ -129,7 +129,7 @@ impl LocalModel {
         let waiting = self.shared.board.wait();
         let (replies, received) = mpsc::channel(job.most_pieces());
         let jobs = self.shared.jobs.as_ref().ok_or_else(|| self.stopped("it was closed"))?;
-        let sent = jobs.send(Submitted { job, replies, waiting }).await;
+        let sent = jobs.send(QueuedJob { job, replies, waiting }).await;
         sent.map_err(|_| self.stopped("its thread has ended"))?;
         Ok(received)
     }
@@ -191,16 +191,16 @@ impl Drop for Shared {
 fn run(
     path: &Path,
     settings: &LocalSettings,
-    board: Board,
-    jobs: mpsc::Receiver<Submitted>,
-    ready: oneshot::Sender<Result<Arc<Loaded>, LocalError>>,
+    board: StatusBoard,
+    jobs: mpsc::Receiver<QueuedJob>,
+    ready: oneshot::Sender<Result<Arc<LoadedModel>, LocalError>>,
 ) {
     let loaded = match load::load(path, settings) {
         Ok(loaded) => Arc::new(loaded),
         // Nobody may be there to hear it.
         Err(error) => return drop(ready.send(Err(error))),
     };
-    let first = Room::of(0, loaded.context_tokens, settings.parallel);
+    let first = EngineCapacity::of(0, loaded.context_tokens, settings.parallel);
     let (context, room) = match load::context(&loaded.model, first, settings) {
         Ok(made) => made,
         Err(error) => return drop(ready.send(Err(error))),

@@ -1,4 +1,4 @@
-//! Whether this program was built for this processor.
+//! Checks whether this program was built for this processor.
 //!
 //! The engine is compiled for a kind of processor, set by variables of the environment at build time. On one that lacks
 //! what it was compiled for, the process would die at the first instruction it does not know.

@@ -1,4 +1,4 @@
-//! Room for one conversation, and the work on it.
+//! A slot of the engine: room for one conversation, and the work on it.
 
 use convoke_core::{FinishReason, ModelError, ModelErrorKind, Money, ReplyDelta, Usage};
 use llama_cpp_2::token::LlamaToken;
@@ -17,11 +17,11 @@ pub(super) struct Slot {
     pub(super) known: Vec<LlamaToken>,
     /// When it was last given work, counted in jobs.
     pub(super) last_used: u64,
-    pub(super) work: Option<Work>,
+    pub(super) work: Option<ActiveJob>,
 }
 
 /// A job being worked on.
-pub(super) struct Work {
+pub(super) struct ActiveJob {
     job: Job,
     sampler: Sampler,
     replies: Replies,
@@ -31,8 +31,8 @@ pub(super) struct Work {
     reused: usize,
 }
 
-/// What becomes of work after a step.
-pub(super) enum Progress {
+/// The progress of a job after a step.
+pub(super) enum JobProgress {
     /// There is more to do.
     Continues,
     /// The reply is complete, with these last pieces.
@@ -65,7 +65,7 @@ impl Slot {
     }
 }
 
-impl Work {
+impl ActiveJob {
     pub(super) fn new(mut job: Job, replies: Replies, reused: usize, vocabulary: &Vocabulary) -> Self {
         let tokens = std::mem::take(&mut job.prompt);
         let sampler = vocabulary.sampler(&job.sampling, job.grammar.is_some());
@@ -82,11 +82,11 @@ impl Work {
     }
 
     /// Chooses the next token, and those that must follow it.
-    pub(super) fn advance(&mut self, logits: &[f32], vocabulary: &Vocabulary) -> Progress {
+    pub(super) fn advance(&mut self, logits: &[f32], vocabulary: &Vocabulary) -> JobProgress {
         match self.choose(logits, vocabulary) {
             Ok(Some(token)) => self.write(token, vocabulary),
             Ok(None) => self.finish(None),
-            Err(error) => Progress::Failed(error),
+            Err(error) => JobProgress::Failed(error),
         }
     }
 
@@ -112,15 +112,15 @@ impl Work {
         Ok((!vocabulary.ends_reply(token)).then_some(token))
     }
 
-    fn write(&mut self, token: LlamaToken, vocabulary: &Vocabulary) -> Progress {
+    fn write(&mut self, token: LlamaToken, vocabulary: &Vocabulary) -> JobProgress {
         let mut next = vec![token];
         if let Some(grammar) = &mut self.job.grammar {
             if let Err(error) = grammar.consume_token(token.0.cast_unsigned()) {
-                return Progress::Failed(grammar_failed(error));
+                return JobProgress::Failed(grammar_failed(error));
             }
             next.extend(grammar.consume_ff_tokens().into_iter().map(|token| LlamaToken(token.cast_signed())));
             if let Some(error) = grammar.get_error() {
-                return Progress::Failed(grammar_failed(error));
+                return JobProgress::Failed(grammar_failed(error));
             }
         }
         for token in next {
@@ -129,7 +129,7 @@ impl Work {
             self.written += 1;
             for delta in self.job.writer.write(&vocabulary.bytes(token)) {
                 if !self.send(Ok(delta)) {
-                    return Progress::Abandoned;
+                    return JobProgress::Abandoned;
                 }
             }
             if self.job.writer.stopped() {
@@ -142,31 +142,31 @@ impl Work {
         }
         match &self.job.grammar {
             Some(grammar) if grammar.is_stopped() => self.finish(None),
-            _ => Progress::Continues,
+            _ => JobProgress::Continues,
         }
     }
 
-    fn finish(&mut self, reason: Option<FinishReason>) -> Progress {
+    fn finish(&mut self, reason: Option<FinishReason>) -> JobProgress {
         let writer = std::mem::take(&mut self.job.writer);
         let usual = if writer.calls_tools() { FinishReason::ToolCalls } else { FinishReason::Stop };
         let mut last = writer.finish();
         last.push(ReplyDelta::Usage(self.usage()));
         last.push(ReplyDelta::Finished { reason: reason.unwrap_or(usual), request_id: None });
-        Progress::Answered(last)
+        JobProgress::Answered(last)
     }
 
     /// Tells whoever asked how it ended.
-    pub(super) fn conclude(self, end: Progress) {
+    pub(super) fn conclude(self, end: JobProgress) {
         match end {
-            Progress::Answered(last) => {
+            JobProgress::Answered(last) => {
                 for delta in last {
                     self.send(Ok(delta));
                 }
             }
-            Progress::Failed(error) => {
+            JobProgress::Failed(error) => {
                 self.send(Err(error));
             }
-            Progress::Continues | Progress::Abandoned => {}
+            JobProgress::Continues | JobProgress::Abandoned => {}
         }
     }
 

@@ -1,10 +1,10 @@
-//! What a local model is doing.
+//! The status of a local model.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// What a local model is doing now, and has done since it was opened.
+/// The status of a local model: what it is doing now, and has done since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct LocalStatus {
@@ -36,9 +36,9 @@ pub struct LocalStatus {
 
 /// The status, shared between whoever asks and the engine.
 #[derive(Debug, Clone)]
-pub(super) struct Board(Arc<watch::Sender<LocalStatus>>);
+pub(super) struct StatusBoard(Arc<watch::Sender<LocalStatus>>);
 
-impl Board {
+impl StatusBoard {
     pub(super) fn new(parallel: u32) -> Self {
         Self(Arc::new(watch::Sender::new(LocalStatus { parallel, ..LocalStatus::default() })))
     }
@@ -56,17 +56,17 @@ impl Board {
     }
 
     /// Counts as waiting for as long as it is kept.
-    pub(super) fn wait(&self) -> Waiting {
+    pub(super) fn wait(&self) -> WaitingJob {
         self.change(|status| status.waiting += 1);
-        Waiting(self.clone())
+        WaitingJob(self.clone())
     }
 }
 
 /// A request that waits for its turn.
 #[derive(Debug)]
-pub(super) struct Waiting(Board);
+pub(super) struct WaitingJob(StatusBoard);
 
-impl Drop for Waiting {
+impl Drop for WaitingJob {
     fn drop(&mut self) {
         self.0.change(|status| status.waiting -= 1);
     }

@@ -1,4 +1,4 @@
-//! Texts and tokens.
+//! The vocabulary: converts between texts and tokens.
 
 use std::sync::{Arc, OnceLock};
 

@@ -11,37 +11,37 @@ use llama_cpp_2::token::LlamaToken;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::job::Submitted;
-use super::load::{self, Loaded, Room, STEP_TOKENS};
-use super::slot::{Progress, Slot, Work};
-use super::status::Board;
+use super::job::QueuedJob;
+use super::load::{self, EngineCapacity, LoadedModel, STEP_TOKENS};
+use super::slot::{ActiveJob, JobProgress, Slot};
+use super::status::StatusBoard;
 use crate::LocalSettings;
 
 /// Taking over what another conversation begins with costs a copy of its room: worth it from this many tokens on.
 const WORTH_COPYING: usize = 64;
 
-/// What the engine's thread has.
+/// The state of the engine's thread.
 pub(super) struct Worker<'a> {
-    loaded: &'a Loaded,
+    loaded: &'a LoadedModel,
     settings: &'a LocalSettings,
-    jobs: mpsc::Receiver<Submitted>,
-    board: Board,
+    jobs: mpsc::Receiver<QueuedJob>,
+    board: StatusBoard,
     context: LlamaContext<'a>,
-    room: Room,
+    room: EngineCapacity,
     slots: Vec<Slot>,
     /// A request that needs more room than there is, and waits until all others are done.
-    too_long: Option<Submitted>,
+    too_long: Option<QueuedJob>,
     jobs_begun: u64,
 }
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        loaded: &'a Loaded,
+        loaded: &'a LoadedModel,
         settings: &'a LocalSettings,
-        jobs: mpsc::Receiver<Submitted>,
-        board: Board,
+        jobs: mpsc::Receiver<QueuedJob>,
+        board: StatusBoard,
         context: LlamaContext<'a>,
-        room: Room,
+        room: EngineCapacity,
     ) -> Self {
         let mut worker = Self {
             loaded,
@@ -79,7 +79,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Slots for a room, which know nothing yet.
-    fn furnish(&mut self, room: Room) {
+    fn furnish(&mut self, room: EngineCapacity) {
         self.room = room;
         self.slots = (0..room.conversations).map(|number| Slot::new(number.cast_signed())).collect();
         self.board.change(|status| status.room_tokens = room.tokens);
@@ -87,8 +87,8 @@ impl<'a> Worker<'a> {
 
     fn drop_abandoned(&mut self) {
         for index in 0..self.slots.len() {
-            if self.slots[index].work.as_ref().is_some_and(Work::is_abandoned) {
-                self.end(index, Progress::Abandoned);
+            if self.slots[index].work.as_ref().is_some_and(ActiveJob::is_abandoned) {
+                self.end(index, JobProgress::Abandoned);
             }
         }
     }
@@ -122,9 +122,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Makes room for a longer conversation; what the engine knew of earlier ones is forgotten with the old room.
-    fn grow_for(&mut self, mut submitted: Submitted) {
-        let Loaded { model, context_tokens, .. } = self.loaded;
-        let wanted = Room::of(submitted.job.tokens(), *context_tokens, self.settings.parallel);
+    fn grow_for(&mut self, mut submitted: QueuedJob) {
+        let LoadedModel { model, context_tokens, .. } = self.loaded;
+        let wanted = EngineCapacity::of(submitted.job.tokens(), *context_tokens, self.settings.parallel);
         match load::context(model, wanted, self.settings) {
             Ok((context, room)) => {
                 self.context = context;
@@ -144,8 +144,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn begin(&mut self, submitted: Submitted) {
-        let Submitted { job, replies, waiting } = submitted;
+    fn begin(&mut self, submitted: QueuedJob) {
+        let QueuedJob { job, replies, waiting } = submitted;
         drop(waiting);
         if replies.is_closed() {
             self.board.change(|status| status.abandoned += 1);
@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
         self.slots[index].last_used = self.jobs_begun;
         let reused = if job.reuse { self.recall(index, &job.prompt) } else { self.forget_after(index, 0) };
         let read = job.prompt.len() - reused;
-        self.slots[index].work = Some(Work::new(job, replies, reused, &self.loaded.vocabulary));
+        self.slots[index].work = Some(ActiveJob::new(job, replies, reused, &self.loaded.vocabulary));
         self.board.change(|status| {
             status.running += 1;
             status.read_tokens += read as u64;
@@ -238,23 +238,23 @@ impl<'a> Worker<'a> {
     fn fail_all(&mut self, reason: &str) {
         for index in 0..self.slots.len() {
             let message = format!("the engine failed: {reason}");
-            self.end(index, Progress::Failed(ModelError::new(ModelErrorKind::Other, message)));
+            self.end(index, JobProgress::Failed(ModelError::new(ModelErrorKind::Other, message)));
             self.forget_after(index, 0);
         }
     }
 
     /// Frees the slot, and then tells whoever asked: who has a reply finds its place free.
-    fn end(&mut self, index: usize, progress: Progress) {
-        if matches!(progress, Progress::Continues) {
+    fn end(&mut self, index: usize, progress: JobProgress) {
+        if matches!(progress, JobProgress::Continues) {
             return;
         }
         let Some(work) = self.slots[index].work.take() else { return };
         self.board.change(|status| {
             status.running -= 1;
             match progress {
-                Progress::Answered(_) => status.answered += 1,
-                Progress::Failed(_) => status.failed += 1,
-                Progress::Abandoned | Progress::Continues => status.abandoned += 1,
+                JobProgress::Answered(_) => status.answered += 1,
+                JobProgress::Failed(_) => status.failed += 1,
+                JobProgress::Abandoned | JobProgress::Continues => status.abandoned += 1,
             }
         });
         work.conclude(progress);

@@ -1,4 +1,4 @@
-//! Grammars against texts, over a vocabulary of single bytes: no model is needed.
+//! Tests of grammars against texts, over a vocabulary of single bytes: no model is needed.
 
 use convoke_core::OutputSchema;
 use llguidance::{Matcher, ParserFactory};

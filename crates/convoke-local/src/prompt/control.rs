@@ -1,4 +1,4 @@
-//! Text that must not be taken for the model's own control tokens.
+//! Escapes text that must not be taken for the model's own control tokens.
 //!
 //! A model's vocabulary has tokens that structure the conversation, such as `<|im_start|>`. A user, a web page or a tool
 //! may write the same characters; read as control tokens they would let anyone speak as the system. So they are hidden

@@ -8,7 +8,7 @@ use crate::reply::{CLOSE, OPEN};
 
 /// Messages as a template reads them, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Conversation {
+pub(super) struct TemplateConversation {
     turns: Vec<Turn>,
 }
 
@@ -20,7 +20,7 @@ struct Turn {
     more: Map<String, Value>,
 }
 
-impl Conversation {
+impl TemplateConversation {
     /// Calls stay what they are, for a template that knows tools; so do results, unless they are to be told in words.
     pub(super) fn with_calls<'a>(
         messages: impl Iterator<Item = &'a Message>,

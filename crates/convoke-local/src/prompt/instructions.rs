@@ -1,4 +1,4 @@
-//! What the model is told about tools and about the shape of its answer.
+//! Instructions for the model about tools and about the shape of its answer.
 
 use convoke_core::{OutputSchema, ToolDefinition};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Requests as the text a model reads.
+//! Renders requests as the prompt a model reads.
 
 mod control;
 mod conversation;
@@ -9,7 +9,7 @@ mod template;
 use convoke_core::{ModelError, ModelErrorKind, ModelRequest, ToolChoice, ToolDefinition};
 
 pub use control::{ControlTokens, Piece};
-use conversation::Conversation;
+use conversation::TemplateConversation;
 pub use template::ChatTemplate;
 
 /// The tools a request offers: none if it forbids calling them.
@@ -39,9 +39,9 @@ impl ChatTemplate {
         let tools = offered_tools(request);
         let native = self.calls_tools();
         let mut conversation = if native {
-            Conversation::with_calls(request.messages.iter(), self.results_in_words())?
+            TemplateConversation::with_calls(request.messages.iter(), self.results_in_words())?
         } else {
-            Conversation::without_calls(request.messages.iter())?
+            TemplateConversation::without_calls(request.messages.iter())?
         };
         if !tools.is_empty() && !native {
             conversation.instruct(&instructions::tools_text(tools));
@@ -51,7 +51,7 @@ impl ChatTemplate {
         }
         let described =
             (native && !tools.is_empty()).then(|| control.hide_in(&instructions::tools_value(tools)));
-        let render = |conversation: Conversation| {
+        let render = |conversation: TemplateConversation| {
             let messages: Vec<_> =
                 conversation.into_values().iter().map(|turn| control.hide_in(turn)).collect();
             self.render(&messages, described.as_ref())

@@ -1,4 +1,4 @@
-//! JSON as Python writes it: a space after commas and colons, nothing escaped that need not be.
+//! Writes JSON as Python does: a space after commas and colons, nothing escaped that need not be.
 //!
 //! Chat templates were written for Python, and models have read their tools and calls in this form. Serde's compact form
 //! means the same and costs a small model some of its wits.

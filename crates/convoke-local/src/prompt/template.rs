@@ -61,7 +61,7 @@ impl ChatTemplate {
         })
     }
 
-    /// Whether it describes tools itself, and has the model call them between `<tool_call>` tags.
+    /// Returns whether it describes tools itself, and has the model call them between `<tool_call>` tags.
     ///
     /// For any other template the tools are described in the system message instead.
     #[must_use]
@@ -69,7 +69,7 @@ impl ChatTemplate {
         self.calls_tools
     }
 
-    /// Has the user tell the results of tools, instead of the template.
+    /// Puts the results of tools into a user's message, instead of leaving them to the template.
     ///
     /// Some models have the tool template of a family that learnt to use tools, and did not learn it themselves: shown a
     /// result between tags, they call the tool again or speak of something else. Told of it in words, they answer.

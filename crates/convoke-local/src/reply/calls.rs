@@ -1,4 +1,4 @@
-//! Tool calls in what a model writes.
+//! Parses tool calls in what a model writes.
 //!
 //! Three forms are understood: between `<tool_call>` tags, as models with a tool template are told to write; as a fenced
 //! block of JSON, and as bare JSON, as some of them write nevertheless. In each the call is
@@ -14,7 +14,7 @@ pub(crate) const OPEN: &str = "<tool_call>";
 pub(crate) const CLOSE: &str = "</tool_call>";
 const FENCE: &str = "```";
 
-/// Tells a reply's text from its tool calls while it is written.
+/// Separates a reply's text from its tool calls while it is written.
 ///
 /// It must be given replies that were written under a grammar for these tools: it looks for calls, and does not check
 /// their arguments.
@@ -72,7 +72,7 @@ impl ToolCallReader {
         Self { names, quoted, pending: String::new(), state: State::Text, calls: 0, blank: true }
     }
 
-    /// How many calls have begun.
+    /// Returns how many calls have begun.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.calls

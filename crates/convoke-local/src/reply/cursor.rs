@@ -1,6 +1,6 @@
-//! Reading text that may not be complete yet.
+//! A cursor over text that may not be complete yet.
 
-/// Why a text is not what was expected.
+/// The reason why a text is not what was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Miss {
     /// It may become so: it ends too early.

@@ -1,4 +1,4 @@
-//! Replies out of what a model writes: text and tool calls out of bytes.
+//! Parses replies: text and tool calls out of bytes.
 
 mod calls;
 mod cursor;

@@ -1,4 +1,4 @@
-//! Text out of bytes, and text up to a stop word.
+//! Decodes text out of bytes, and cuts it at stop words.
 
 /// Bytes as they come, text as far as its characters are complete.
 ///

@@ -1,4 +1,4 @@
-//! A reply in the making: bytes in, pieces out.
+//! Assembles a reply: bytes in, deltas out.
 
 use convoke_core::ReplyDelta;
 

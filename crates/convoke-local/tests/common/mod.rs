@@ -1,4 +1,4 @@
-//! What the tests against a real model share.
+//! Shared helpers of the tests against a real model.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use convoke_core::{

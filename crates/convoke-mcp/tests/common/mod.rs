@@ -1,4 +1,4 @@
-//! What the tests of this crate share: a small server in Python, and calls through the kernel.
+//! Shared helpers of the tests: a small server in Python, and calls through the kernel.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "every test file uses some of it")]
 
 use std::path::{Path, PathBuf};

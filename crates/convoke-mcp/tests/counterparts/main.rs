@@ -1,4 +1,4 @@
-//! Our client against software that others wrote: reference servers, and the official conformance suite.
+//! Tests against software that others wrote: reference servers, and the official conformance suite.
 //!
 //! `scripts/counterparts` installs it and says where; these tests look for it in `CONVOKE_COUNTERPARTS` and are passed
 //! over without it, saying so.

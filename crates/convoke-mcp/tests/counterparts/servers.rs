@@ -1,7 +1,7 @@
 //! Reference servers: what they offer, one call each, and the odd things only one of them does.
 
 use convoke_core::{Answer, EventKind, Repeat};
-use convoke_mcp::{Condition, McpServers, Protocol, ServerConfig};
+use convoke_mcp::{McpServers, Protocol, ServerConfig, ServerStatus};
 use serde_json::{Value, json};
 
 use crate::common::{Person, call, call_in, told};
@@ -19,7 +19,7 @@ async fn started(config: ServerConfig) -> McpServers {
 }
 
 fn protocol(servers: &McpServers) -> String {
-    let Condition::Ready { protocol, .. } = servers.reports()[0].condition.clone() else {
+    let ServerStatus::Ready { protocol, .. } = servers.reports()[0].status.clone() else {
         panic!("not ready")
     };
     protocol

@@ -1,10 +1,10 @@
-//! How two requests differ, said so that a person sees it at once.
+//! Describes how two requests differ.
 
 use std::fmt;
 
 use serde_json::Value;
 
-use super::exchange::{Asked, Content};
+use super::exchange::{RecordedRequest, RequestBody};
 
 /// How much of a value is shown.
 const SHOWN: usize = 60;
@@ -27,7 +27,7 @@ impl fmt::Display for Difference {
 }
 
 /// The first difference, if there is one.
-pub(super) fn first(recorded: &Asked, asked: &Asked) -> Option<Difference> {
+pub(super) fn first(recorded: &RecordedRequest, asked: &RecordedRequest) -> Option<Difference> {
     let plain = |place: &str, recorded: &dyn fmt::Display, asked: &dyn fmt::Display| {
         Some(Difference { place: place.to_owned(), recorded: recorded.to_string(), asked: asked.to_string() })
     };
@@ -39,8 +39,10 @@ pub(super) fn first(recorded: &Asked, asked: &Asked) -> Option<Difference> {
     }
     match (&recorded.body, &asked.body) {
         (recorded, asked) if recorded == asked => None,
-        (Content::Json(recorded), Content::Json(asked)) => in_values(&mut String::new(), recorded, asked),
-        (Content::Text(recorded), Content::Text(asked)) => {
+        (RequestBody::Json(recorded), RequestBody::Json(asked)) => {
+            in_values(&mut String::new(), recorded, asked)
+        }
+        (RequestBody::Text(recorded), RequestBody::Text(asked)) => {
             let (recorded, asked) = texts(recorded, asked);
             plain("in its body", &recorded, &asked)
         }
@@ -49,11 +51,11 @@ pub(super) fn first(recorded: &Asked, asked: &Asked) -> Option<Difference> {
 }
 
 /// How far apart two requests are: by how many values their bodies differ, and far more if they go elsewhere.
-pub(super) fn distance(recorded: &Asked, asked: &Asked) -> usize {
+pub(super) fn distance(recorded: &RecordedRequest, asked: &RecordedRequest) -> usize {
     const ELSEWHERE: usize = 1 << 32;
     let elsewhere = usize::from(recorded.method != asked.method) + usize::from(recorded.path != asked.path);
     let bodies = match (&recorded.body, &asked.body) {
-        (Content::Json(recorded), Content::Json(asked)) => changes(recorded, asked),
+        (RequestBody::Json(recorded), RequestBody::Json(asked)) => changes(recorded, asked),
         (recorded, asked) => usize::from(recorded != asked),
     };
     elsewhere * ELSEWHERE + bodies
@@ -124,12 +126,12 @@ fn shown(value: &Value) -> String {
     short
 }
 
-fn kind(content: &Content) -> &'static str {
+fn kind(content: &RequestBody) -> &'static str {
     match content {
-        Content::Empty => "nothing",
-        Content::Json(_) => "JSON",
-        Content::Text(_) => "text that is no JSON",
-        Content::Bytes(_) => "bytes that are no text",
+        RequestBody::Empty => "nothing",
+        RequestBody::Json(_) => "JSON",
+        RequestBody::Text(_) => "text that is not JSON",
+        RequestBody::Bytes(_) => "bytes that are not text",
     }
 }
 

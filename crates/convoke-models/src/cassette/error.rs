@@ -1,9 +1,9 @@
-//! What can be wrong with a cassette's file.
+//! Errors of cassette files.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a cassette cannot be used.
+/// Errors of cassettes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CassetteError {

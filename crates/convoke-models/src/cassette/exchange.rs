@@ -1,4 +1,4 @@
-//! A request and its reply, as they are kept.
+//! A recorded exchange: a request and its reply.
 
 use convoke_http::address::shown_query;
 use http::{HeaderMap, Method, StatusCode, Uri};
@@ -10,24 +10,24 @@ use crate::http::{HttpRequest, TransportError, TransportFailure};
 /// A request and its reply.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
-    pub(super) request: Asked,
-    pub(super) reply: Answered,
+    pub(super) request: RecordedRequest,
+    pub(super) reply: RecordedReply,
 }
 
 /// A request without its secrets.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct RecordedRequest {
     pub(super) method: Method,
     /// `https://host:port`, for people to read.
     pub(super) place: String,
     /// Path and query, by which requests are told apart.
     pub(super) path: String,
-    pub(super) body: Content,
+    pub(super) body: RequestBody,
 }
 
 /// A request's body. A body that is no JSON is rare enough to be kept as one piece.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Content {
+pub(super) enum RequestBody {
     Empty,
     Json(Value),
     Text(String),
@@ -36,16 +36,16 @@ pub(super) enum Content {
 
 /// A reply without its secrets.
 #[derive(Debug, Clone)]
-pub(super) struct Answered {
+pub(super) struct RecordedReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    pub(super) body: Answer,
-    pub(super) ending: Ending,
+    pub(super) body: ReplyBody,
+    pub(super) ending: BodyEnding,
 }
 
 /// A reply's body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ReplyBody {
     Empty,
     /// Server-sent events.
     Events(Vec<Event>),
@@ -57,24 +57,24 @@ pub(super) enum Answer {
     Bytes(Vec<u8>),
 }
 
-/// One event or line.
+/// An event or line of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) name: Option<String>,
-    pub(super) data: Data,
+    pub(super) data: EventData,
     /// It came in the same piece as the one before.
     pub(super) joined: bool,
 }
 
-/// What an event says.
+/// The data of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Data {
+pub(super) enum EventData {
     /// JSON on one line, exactly as it came.
     Json(String),
     Text(String),
 }
 
-impl Data {
+impl EventData {
     pub(super) fn as_str(&self) -> &str {
         match self {
             Self::Json(text) | Self::Text(text) => text,
@@ -82,9 +82,9 @@ impl Data {
     }
 }
 
-/// How a body ended.
+/// The end of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum BodyEnding {
     Whole,
     /// The connection broke.
     Cut,
@@ -92,7 +92,7 @@ pub(super) enum Ending {
     Dropped,
 }
 
-impl Asked {
+impl RecordedRequest {
     /// What is kept of a request.
     ///
     /// # Errors
@@ -109,17 +109,17 @@ impl Asked {
             method: request.method.clone(),
             place: format!("{scheme}://{host}{port}"),
             path: redactor.text(&format!("{}{query}", uri.path())),
-            body: Content::of(&request.body, redactor),
+            body: RequestBody::of(&request.body, redactor),
         })
     }
 
-    /// Whether they are the same question.
+    /// Whether they are the same request.
     pub(super) fn equals(&self, other: &Self) -> bool {
         self.method == other.method && self.path == other.path && self.body == other.body
     }
 }
 
-impl Content {
+impl RequestBody {
     fn of(bytes: &[u8], redactor: &Redactor) -> Self {
         if bytes.is_empty() {
             return Self::Empty;

@@ -1,4 +1,4 @@
-//! Reading and writing a cassette's file.
+//! Reads and writes a cassette's file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::CassetteError;
-use super::exchange::{Answer, Answered, Asked, Content, Data, Ending, Event, Exchange};
+use super::exchange::{
+    BodyEnding, Event, EventData, Exchange, RecordedReply, RecordedRequest, ReplyBody, RequestBody,
+};
 use super::layout;
 
 /// The version this program writes, and the newest it reads.
@@ -139,59 +141,59 @@ fn exchange(stored: StoredExchange) -> Result<Exchange, String> {
     Ok(Exchange { request: request(stored.request)?, reply: reply(stored.reply)? })
 }
 
-fn request(stored: StoredRequest) -> Result<Asked, String> {
-    let wrong = || format!("`{}` is no address", stored.url);
+fn request(stored: StoredRequest) -> Result<RecordedRequest, String> {
+    let wrong = || format!("invalid address `{}`", stored.url);
     let uri: Uri = stored.url.parse().map_err(|_| wrong())?;
     let path = uri.path_and_query().ok_or_else(wrong)?.to_string();
     let place = stored.url.strip_suffix(&path).unwrap_or(&stored.url).to_owned();
     let method = Method::from_bytes(stored.method.as_bytes());
-    let method = method.map_err(|_| format!("`{}` is no method", stored.method))?;
+    let method = method.map_err(|_| format!("invalid method `{}`", stored.method))?;
     let body = match (stored.json, stored.text, stored.hex) {
-        (None, None, None) => Content::Empty,
-        (Some(json), None, None) => Content::Json(json),
-        (None, Some(text), None) => Content::Text(text),
-        (None, None, Some(hex)) => Content::Bytes(bytes(&hex)?),
+        (None, None, None) => RequestBody::Empty,
+        (Some(json), None, None) => RequestBody::Json(json),
+        (None, Some(text), None) => RequestBody::Text(text),
+        (None, None, Some(hex)) => RequestBody::Bytes(bytes(&hex)?),
         _ => return Err("a request has one body: keep one of `json`, `text` and `hex`".to_owned()),
     };
-    Ok(Asked { method, place, path, body })
+    Ok(RecordedRequest { method, place, path, body })
 }
 
-fn reply(stored: StoredReply) -> Result<Answered, String> {
+fn reply(stored: StoredReply) -> Result<RecordedReply, String> {
     let status =
-        StatusCode::from_u16(stored.status).map_err(|_| format!("{} is no status", stored.status))?;
+        StatusCode::from_u16(stored.status).map_err(|_| format!("invalid status {}", stored.status))?;
     let mut headers = HeaderMap::new();
     for (name, value) in stored.headers {
         let parsed = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value));
-        let (Ok(name), Ok(value)) = parsed else { return Err(format!("`{name}` is no header")) };
+        let (Ok(name), Ok(value)) = parsed else { return Err(format!("invalid header `{name}`")) };
         headers.insert(name, value);
     }
     let body = match (stored.events, stored.lines, stored.json, stored.text, stored.hex) {
-        (None, None, None, None, None) => Answer::Empty,
-        (Some(list), None, None, None, None) => Answer::Events(events(list)?),
-        (None, Some(list), None, None, None) => Answer::Lines(events(list)?),
-        (None, None, Some(json), None, None) => Answer::Document(layout::compact(json.get())),
-        (None, None, None, Some(text), None) => Answer::Text(text),
-        (None, None, None, None, Some(hex)) => Answer::Bytes(bytes(&hex)?),
+        (None, None, None, None, None) => ReplyBody::Empty,
+        (Some(list), None, None, None, None) => ReplyBody::Events(events(list)?),
+        (None, Some(list), None, None, None) => ReplyBody::Lines(events(list)?),
+        (None, None, Some(json), None, None) => ReplyBody::Document(layout::compact(json.get())),
+        (None, None, None, Some(text), None) => ReplyBody::Text(text),
+        (None, None, None, None, Some(hex)) => ReplyBody::Bytes(bytes(&hex)?),
         _ => {
             let remedy = "keep one of `events`, `lines`, `json`, `text` and `hex`";
             return Err(format!("a reply has one body: {remedy}"));
         }
     };
     let ending = match stored.ending {
-        StoredEnding::Whole => Ending::Whole,
-        StoredEnding::Cut => Ending::Cut,
-        StoredEnding::Dropped => Ending::Dropped,
+        StoredEnding::Whole => BodyEnding::Whole,
+        StoredEnding::Cut => BodyEnding::Cut,
+        StoredEnding::Dropped => BodyEnding::Dropped,
     };
-    Ok(Answered { status, headers, body, ending })
+    Ok(RecordedReply { status, headers, body, ending })
 }
 
 fn events(stored: Vec<StoredEvent>) -> Result<Vec<Event>, String> {
     let event = |stored: StoredEvent| {
         let data = match (stored.json, stored.text) {
             // Somebody's editor may have spread it over several lines.
-            (Some(json), None) if json.get().contains('\n') => Data::Json(layout::compact(json.get())),
-            (Some(json), None) => Data::Json(json.get().to_owned()),
-            (None, Some(text)) => Data::Text(text),
+            (Some(json), None) if json.get().contains('\n') => EventData::Json(layout::compact(json.get())),
+            (Some(json), None) => EventData::Json(json.get().to_owned()),
+            (None, Some(text)) => EventData::Text(text),
             _ => return Err("an event says one thing: give it `json` or `text`".to_owned()),
         };
         Ok(Event { name: stored.event, data, joined: stored.joined })

@@ -1,11 +1,13 @@
-//! How a cassette looks: JSON laid out for people, so that a diff shows what changed.
+//! Lays out a cassette's JSON for people, so that a diff shows what changed.
 //!
 //! JSON is laid out as text and never taken apart and put together again: keys keep their order and numbers their
 //! digits.
 
 use serde_json::Value;
 
-use super::exchange::{Answer, Answered, Asked, Content, Data, Ending, Event, Exchange};
+use super::exchange::{
+    BodyEnding, Event, EventData, Exchange, RecordedReply, RecordedRequest, ReplyBody, RequestBody,
+};
 use super::file::VERSION;
 
 /// What fits in this many columns stays on one line.
@@ -24,37 +26,37 @@ fn exchange(exchange: &Exchange) -> String {
     format!("    {}", object(2, &[("request", request), ("reply", reply)]))
 }
 
-fn request(asked: &Asked) -> Vec<(&'static str, String)> {
+fn request(asked: &RecordedRequest) -> Vec<(&'static str, String)> {
     let mut fields = vec![
         ("method", quoted(asked.method.as_str())),
         ("url", quoted(&format!("{}{}", asked.place, asked.path))),
     ];
     fields.extend(match &asked.body {
-        Content::Empty => None,
-        Content::Json(value) => Some(("json", pretty(&value.to_string(), 4))),
-        Content::Text(text) => Some(("text", quoted(text))),
-        Content::Bytes(bytes) => Some(("hex", quoted(&hex(bytes)))),
+        RequestBody::Empty => None,
+        RequestBody::Json(value) => Some(("json", pretty(&value.to_string(), 4))),
+        RequestBody::Text(text) => Some(("text", quoted(text))),
+        RequestBody::Bytes(bytes) => Some(("hex", quoted(&hex(bytes)))),
     });
     fields
 }
 
-fn reply(answered: &Answered) -> Vec<(&'static str, String)> {
+fn reply(answered: &RecordedReply) -> Vec<(&'static str, String)> {
     let headers = answered.headers.iter();
     let headers = headers.filter_map(|(name, value)| Some((name.as_str(), quoted(value.to_str().ok()?))));
     let mut fields = vec![("status", answered.status.as_str().to_owned())];
     fields.push(("headers", object(4, &headers.collect::<Vec<_>>())));
     fields.extend(match &answered.body {
-        Answer::Empty => None,
-        Answer::Events(list) => Some(("events", events(list))),
-        Answer::Lines(list) => Some(("lines", events(list))),
-        Answer::Document(text) => Some(("json", pretty(text, 4))),
-        Answer::Text(text) => Some(("text", quoted(text))),
-        Answer::Bytes(bytes) => Some(("hex", quoted(&hex(bytes)))),
+        ReplyBody::Empty => None,
+        ReplyBody::Events(list) => Some(("events", events(list))),
+        ReplyBody::Lines(list) => Some(("lines", events(list))),
+        ReplyBody::Document(text) => Some(("json", pretty(text, 4))),
+        ReplyBody::Text(text) => Some(("text", quoted(text))),
+        ReplyBody::Bytes(bytes) => Some(("hex", quoted(&hex(bytes)))),
     });
     match answered.ending {
-        Ending::Whole => {}
-        Ending::Cut => fields.push(("ending", quoted("cut"))),
-        Ending::Dropped => fields.push(("ending", quoted("dropped"))),
+        BodyEnding::Whole => {}
+        BodyEnding::Cut => fields.push(("ending", quoted("cut"))),
+        BodyEnding::Dropped => fields.push(("ending", quoted("dropped"))),
     }
     fields
 }
@@ -77,8 +79,8 @@ fn event(event: &Event) -> String {
         fields.push(format!("\"event\": {}", quoted(name)));
     }
     fields.push(match &event.data {
-        Data::Json(json) => format!("\"json\": {json}"),
-        Data::Text(text) => format!("\"text\": {}", quoted(text)),
+        EventData::Json(json) => format!("\"json\": {json}"),
+        EventData::Text(text) => format!("\"text\": {}", quoted(text)),
     });
     format!("{{{}}}", fields.join(", "))
 }

@@ -41,12 +41,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod body_collector;
 mod difference;
 mod error;
 mod exchange;
 mod file;
 mod layout;
-mod pieces;
 mod player;
 mod recorder;
 mod redaction;
@@ -54,4 +54,4 @@ mod tape;
 mod transport;
 
 pub use error::CassetteError;
-pub use transport::{Cassette, Missing};
+pub use transport::{Cassette, OnUnrecorded};

@@ -1,27 +1,27 @@
-//! A kept reply, as it is given back.
+//! Plays back a recorded reply.
 
 use bytes::Bytes;
 use futures_util::stream;
 
-use super::exchange::{Answer, Answered, Ending, Event};
+use super::exchange::{BodyEnding, Event, RecordedReply, ReplyBody};
 use crate::http::{HttpReply, TransportError, TransportFailure};
 
 /// The reply, with its body in the pieces it came in.
-pub(super) fn play(reply: Answered) -> HttpReply {
+pub(super) fn play(reply: RecordedReply) -> HttpReply {
     let mut pieces: Vec<Result<Bytes, TransportError>> = match reply.body {
-        Answer::Empty => Vec::new(),
-        Answer::Events(events) => together(&events, write_event),
-        Answer::Lines(lines) => together(&lines, write_line),
-        Answer::Document(text) | Answer::Text(text) => vec![Ok(text.into())],
-        Answer::Bytes(bytes) => vec![Ok(bytes.into())],
+        ReplyBody::Empty => Vec::new(),
+        ReplyBody::Events(events) => together(&events, write_event),
+        ReplyBody::Lines(lines) => together(&lines, write_line),
+        ReplyBody::Document(text) | ReplyBody::Text(text) => vec![Ok(text.into())],
+        ReplyBody::Bytes(bytes) => vec![Ok(bytes.into())],
     };
     let broken = |message| Err(TransportError::new(TransportFailure::Broken, message));
     match reply.ending {
-        Ending::Whole => {}
-        Ending::Cut => pieces.push(broken("the reply broke off here when it was recorded")),
-        Ending::Dropped => pieces.push(broken(
-            "the recording ends here: whoever read the reply then stopped reading; record anew",
-        )),
+        BodyEnding::Whole => {}
+        BodyEnding::Cut => pieces.push(broken("the reply broke off here when it was recorded")),
+        BodyEnding::Dropped => {
+            pieces.push(broken("the recording ends here: the reader stopped there; record it again"))
+        }
     }
     HttpReply { status: reply.status, headers: reply.headers, body: Box::pin(stream::iter(pieces)) }
 }

@@ -1,4 +1,4 @@
-//! A reply that is kept while it passes through.
+//! Records a reply while it passes through.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use bytes::Bytes;
 use futures_util::Stream;
 use http::{HeaderMap, StatusCode};
 
-use super::exchange::{Answered, Asked, Ending, Exchange};
-use super::pieces::Pieces;
+use super::body_collector::BodyCollector;
+use super::exchange::{BodyEnding, Exchange, RecordedReply, RecordedRequest};
 use super::redaction::Redactor;
 use super::tape::Tape;
 use crate::http::{Body, HttpReply, TransportError, TransportFailure};
@@ -18,7 +18,7 @@ use crate::http::{Body, HttpReply, TransportError, TransportFailure};
 pub(super) fn record(
     tape: Arc<Tape>,
     slot: usize,
-    asked: Asked,
+    asked: RecordedRequest,
     redactor: Redactor,
     reply: HttpReply,
 ) -> HttpReply {
@@ -28,9 +28,9 @@ pub(super) fn record(
         asked,
         status: reply.status,
         headers: redactor.headers(&reply.headers),
-        pieces: Pieces::new(&reply.headers, redactor),
+        pieces: BodyCollector::new(&reply.headers, redactor),
     };
-    let body = Recorded { body: reply.body, recording: Some(recording) };
+    let body = RecordingBody { body: reply.body, recording: Some(recording) };
     HttpReply { status: reply.status, headers: reply.headers, body: Box::pin(body) }
 }
 
@@ -38,35 +38,35 @@ pub(super) fn record(
 struct Recording {
     tape: Arc<Tape>,
     slot: usize,
-    asked: Asked,
+    asked: RecordedRequest,
     status: StatusCode,
     headers: HeaderMap,
-    pieces: Pieces,
+    pieces: BodyCollector,
 }
 
 impl Recording {
-    fn finish(self, ending: Ending) -> Result<(), TransportError> {
+    fn finish(self, ending: BodyEnding) -> Result<(), TransportError> {
         let body = self.pieces.finish(ending);
-        let reply = Answered { status: self.status, headers: self.headers, body, ending };
+        let reply = RecordedReply { status: self.status, headers: self.headers, body, ending };
         let kept = self.tape.keep(self.slot, Exchange { request: self.asked, reply });
         kept.map_err(|error| TransportError::new(TransportFailure::NotRecorded, error.to_string()))
     }
 }
 
 /// A body that is kept while it is read.
-struct Recorded {
+struct RecordingBody {
     body: Body,
     /// None once it is kept.
     recording: Option<Recording>,
 }
 
-impl Recorded {
-    fn finish(&mut self, ending: Ending) -> Result<(), TransportError> {
+impl RecordingBody {
+    fn finish(&mut self, ending: BodyEnding) -> Result<(), TransportError> {
         self.recording.take().map_or(Ok(()), |recording| recording.finish(ending))
     }
 }
 
-impl Stream for Recorded {
+impl Stream for RecordingBody {
     type Item = Result<Bytes, TransportError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -78,18 +78,18 @@ impl Stream for Recorded {
             }
             // That the reply broke is what the reader must hear of, even if it cannot be written down.
             Some(Err(error)) => {
-                let _ = self.finish(Ending::Cut);
+                let _ = self.finish(BodyEnding::Cut);
                 Some(Err(error))
             }
-            None => self.finish(Ending::Whole).err().map(Err),
+            None => self.finish(BodyEnding::Whole).err().map(Err),
         };
         Poll::Ready(item)
     }
 }
 
-impl Drop for Recorded {
+impl Drop for RecordingBody {
     fn drop(&mut self) {
         // Nobody is left to hear of an error; the next request to this cassette will meet the same one.
-        let _ = self.finish(Ending::Dropped);
+        let _ = self.finish(BodyEnding::Dropped);
     }
 }

@@ -1,4 +1,4 @@
-//! Keeping secrets out of the file.
+//! Redacts secrets before they reach the file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use convoke_text::redaction::Secrets;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::exchange::Data;
+use super::exchange::EventData;
 use crate::http::HttpRequest;
 
 /// Replies' headers that mean something to a client and nothing to anybody else. Those that tell how much of a rate is
@@ -25,7 +25,7 @@ const KEPT_HEADERS: [&str; 7] = [
 
 type Rule = Arc<dyn Fn(&mut Value) + Send + Sync>;
 
-/// What the user wants hidden.
+/// The redaction that the user configured.
 #[derive(Clone, Default)]
 pub(super) struct Redaction {
     texts: Vec<String>,
@@ -89,13 +89,13 @@ impl Redactor {
     }
 
     /// What an event says: JSON if it is some and stands on one line.
-    pub(super) fn data(&self, text: &str) -> Data {
+    pub(super) fn data(&self, text: &str) -> EventData {
         let is_line = !text.contains(['\n', '\r']);
         match self.json(text).filter(|_| is_line) {
             // Blanks around the value would be lost in the file.
-            Some(json) if json.trim() == json => Data::Json(json),
-            Some(json) => Data::Text(json),
-            None => Data::Text(self.text(text)),
+            Some(json) if json.trim() == json => EventData::Json(json),
+            Some(json) => EventData::Text(json),
+            None => EventData::Text(self.text(text)),
         }
     }
 

@@ -1,9 +1,9 @@
-//! What is recorded, and what of it has been used.
+//! The recorded exchanges, and which of them have been used.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::exchange::{Answered, Asked, Exchange};
+use super::exchange::{Exchange, RecordedReply, RecordedRequest};
 use super::{CassetteError, difference, file};
 
 /// The exchanges of one file.
@@ -28,7 +28,7 @@ impl Tape {
     }
 
     /// The first answer to this question that was not used yet.
-    pub(super) fn take(&self, asked: &Asked) -> Option<Answered> {
+    pub(super) fn take(&self, asked: &RecordedRequest) -> Option<RecordedReply> {
         let mut slots = self.lock();
         let is_answer = |slot: &&mut Slot| {
             !slot.used && slot.exchange.as_ref().is_some_and(|exchange| exchange.request.equals(asked))
@@ -58,7 +58,7 @@ impl Tape {
     }
 
     /// Why there is no answer to this question: what comes closest, and where it differs first.
-    pub(super) fn explain(&self, asked: &Asked) -> String {
+    pub(super) fn explain(&self, asked: &RecordedRequest) -> String {
         let slots = self.lock();
         let recorded = (1..).zip(slots.iter().filter_map(|slot| slot.exchange.as_ref()));
         let closest = recorded.clone().min_by_key(|(_, one)| difference::distance(&one.request, asked));

@@ -1,4 +1,4 @@
-//! The cassette as providers see it.
+//! The cassette as a transport for providers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use convoke_core::{BoxFuture, Reality};
 use serde_json::Value;
 
-use super::exchange::Asked;
+use super::exchange::RecordedRequest;
 use super::redaction::Redaction;
 use super::tape::Tape;
 use super::{CassetteError, file, player, recorder};
@@ -15,17 +15,17 @@ use crate::http::{HttpReply, HttpRequest, Transport, TransportError, TransportFa
 /// The environment variable that lets [`Cassette::auto`] record.
 const RECORD: &str = "CONVOKE_RECORD";
 
-/// What happens to a request that is not recorded.
+/// The policy for requests that are not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub enum OnUnrecorded {
     /// It is sent, and its exchange added to the cassette.
     Record,
     /// It fails with [`TransportFailure::NotRecorded`].
     Refuse,
 }
 
-impl Missing {
-    /// [`Missing::Record`] if `CONVOKE_RECORD` is set, and not to nothing, `0` or `false`.
+impl OnUnrecorded {
+    /// [`OnUnrecorded::Record`] if `CONVOKE_RECORD` is set, and not to nothing, `0` or `false`.
     #[must_use]
     pub fn from_environment() -> Self {
         match std::env::var_os(RECORD) {
@@ -77,7 +77,7 @@ impl Cassette {
     /// # Errors
     /// [`CassetteError`] if the file is no cassette. It need not be there.
     pub fn auto(path: impl Into<PathBuf>, inner: Arc<dyn Transport>) -> Result<Self, CassetteError> {
-        Self::open(path, inner, Missing::from_environment())
+        Self::open(path, inner, OnUnrecorded::from_environment())
     }
 
     /// Answers from the file what is recorded there; `missing` says what becomes of the rest.
@@ -87,7 +87,7 @@ impl Cassette {
     pub fn open(
         path: impl Into<PathBuf>,
         inner: Arc<dyn Transport>,
-        missing: Missing,
+        missing: OnUnrecorded,
     ) -> Result<Self, CassetteError> {
         let path = path.into();
         let exchanges = match file::read(&path) {
@@ -99,8 +99,8 @@ impl Cassette {
             read => read?,
         };
         let mode = match missing {
-            Missing::Record => Mode::Add(inner),
-            Missing::Refuse => Mode::Withhold,
+            OnUnrecorded::Record => Mode::Add(inner),
+            OnUnrecorded::Refuse => Mode::Withhold,
         };
         Ok(Self::new(Tape::new(path, exchanges), mode))
     }
@@ -135,7 +135,7 @@ impl Cassette {
         Self { tape: Arc::new(tape), redaction: Redaction::default(), mode }
     }
 
-    fn missing(&self, asked: &Asked) -> TransportError {
+    fn missing(&self, asked: &RecordedRequest) -> TransportError {
         let remedy = match self.mode {
             Mode::Withhold => {
                 format!("To record it, run again with {RECORD}=1; to record all anew, delete the file first")
@@ -157,7 +157,7 @@ impl Transport for Cassette {
     fn send<'a>(&'a self, request: HttpRequest) -> BoxFuture<'a, Result<HttpReply, TransportError>> {
         Box::pin(async move {
             let redactor = self.redaction.of_request(&request);
-            let asked = Asked::of(&request, &redactor)?;
+            let asked = RecordedRequest::of(&request, &redactor)?;
             if !matches!(self.mode, Mode::Record(_))
                 && let Some(reply) = self.tape.take(&asked)
             {

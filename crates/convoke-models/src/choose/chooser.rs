@@ -1,4 +1,4 @@
-//! Finding the model to use, and saying why.
+//! Chooses the model to use, and explains the choice.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use http::{HeaderMap, Method};
 use serde::Deserialize;
 
-use super::{Credentials, Environment, KeyPlace, ModelConfig, ModelName, Service, UnknownModel, address};
+use super::{Credentials, Environment, KeySource, ModelConfig, ModelName, Service, UnknownModel, address};
 use crate::http::{HttpRequest, HttpTransport, Transport};
 
 /// Names the model to use.
@@ -32,25 +32,25 @@ pub struct Chooser {
 
 /// The model to use, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ModelChoice {
     /// The model, if there is one.
     pub model: Option<ModelName>,
     /// Everything that was looked at, in order; the one that decided is the last.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<LookupStep>,
 }
 
-/// One thing that was looked at.
+/// One step of the search for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct LookupStep {
     /// Where.
     pub place: String,
     /// What was there.
-    pub found: Reason,
+    pub found: LookupResult,
 }
 
-/// What was found in one place.
+/// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum LookupResult {
     /// A model is named there.
     Named(String),
     /// A key is there, so its service is used.
@@ -58,7 +58,7 @@ pub enum Reason {
         /// The service.
         service: &'static str,
         /// Where the key is.
-        place: KeyPlace,
+        place: KeySource,
     },
     /// A server is there and has this model.
     Running(String),
@@ -68,23 +68,25 @@ pub enum Reason {
     Nothing(String),
 }
 
-impl Reason {
-    /// Whether it decides.
+impl LookupResult {
+    /// Returns whether it decides.
     #[must_use]
     pub const fn decides(&self) -> bool {
         !matches!(self, Self::Nothing(_))
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for LookupStep {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = &self.place;
         match &self.found {
-            Reason::Named(model) => write!(formatter, "{place}: names {model}"),
-            Reason::Key { service, place: key } => write!(formatter, "{place}: a key for {service} in {key}"),
-            Reason::Running(model) => write!(formatter, "{place}: running, with {model}"),
-            Reason::Local(model) => write!(formatter, "{place}: {model}"),
-            Reason::Nothing(why) => write!(formatter, "{place}: {why}"),
+            LookupResult::Named(model) => write!(formatter, "{place}: names {model}"),
+            LookupResult::Key { service, place: key } => {
+                write!(formatter, "{place}: a key for {service} in {key}")
+            }
+            LookupResult::Running(model) => write!(formatter, "{place}: running, with {model}"),
+            LookupResult::Local(model) => write!(formatter, "{place}: {model}"),
+            LookupResult::Nothing(why) => write!(formatter, "{place}: {why}"),
         }
     }
 }
@@ -103,7 +105,7 @@ impl Chooser {
         }
     }
 
-    /// Somebody asks for this model, by a flag.
+    /// Sets the model that the user asks for, by a flag.
     #[must_use]
     pub fn asked(mut self, model: Option<String>) -> Self {
         self.asked = model;
@@ -124,7 +126,7 @@ impl Chooser {
         self
     }
 
-    /// Where an Ollama would be.
+    /// Sets where an Ollama would be.
     #[must_use]
     pub fn ollama(mut self, base_url: impl Into<String>) -> Self {
         self.ollama = Some(base_url.into());
@@ -135,33 +137,33 @@ impl Chooser {
     ///
     /// # Errors
     /// A model that is named and makes no sense: what is asked for by name is used or is an error.
-    pub async fn choose(&self) -> Result<Choice, UnknownModel> {
+    pub async fn choose(&self) -> Result<ModelChoice, UnknownModel> {
         if let Some((place, model)) = self.named() {
             let name: ModelName = model.parse()?;
-            let findings = vec![Finding { place, found: Reason::Named(name.to_string()) }];
-            return Ok(Choice { model: Some(name), findings });
+            let findings = vec![LookupStep { place, found: LookupResult::Named(name.to_string()) }];
+            return Ok(ModelChoice { model: Some(name), findings });
         }
         let mut findings = Vec::new();
         findings.push(nothing("--model, files, CONVOKE_MODEL", "no model is named"));
         let (finding, model) = self.by_key();
         findings.push(finding);
         if model.is_some() {
-            return Ok(Choice { model, findings });
+            return Ok(ModelChoice { model, findings });
         }
         let (finding, model) = self.by_ollama().await;
         findings.push(finding);
         if model.is_some() {
-            return Ok(Choice { model, findings });
+            return Ok(ModelChoice { model, findings });
         }
         let place = "local model".to_owned();
         let Some(local) = &self.local else {
             let why = "this program was built without one (cargo feature `local`)";
             findings.push(nothing(&place, why));
-            return Ok(Choice { model: None, findings });
+            return Ok(ModelChoice { model: None, findings });
         };
         let name = ModelName::Local { model: local.clone() };
-        findings.push(Finding { place, found: Reason::Local(name.to_string()) });
-        Ok(Choice { model: Some(name), findings })
+        findings.push(LookupStep { place, found: LookupResult::Local(name.to_string()) });
+        Ok(ModelChoice { model: Some(name), findings })
     }
 
     /// The model that somebody names, and where.
@@ -172,12 +174,12 @@ impl Chooser {
         asked.or_else(configured).or_else(in_environment)
     }
 
-    fn by_key(&self) -> (Finding, Option<ModelName>) {
+    fn by_key(&self) -> (LookupStep, Option<ModelName>) {
         let found = Service::ALL.iter().find_map(|service| {
             let model = service.default_model?;
             let (_, place) = self.credentials.key(service, &self.environment)?;
             // A key for everybody says nothing about whom to ask.
-            let is_own = matches!(place, KeyPlace::Variable(_)) || self.credentials.own(service).is_some();
+            let is_own = matches!(place, KeySource::Variable(_)) || self.credentials.own(service).is_some();
             is_own.then_some((service, model, place))
         });
         let place = "keys".to_owned();
@@ -190,11 +192,11 @@ impl Chooser {
             };
             return (nothing(&place, &format!("none in {}, {file}", variables.join(", "))), None);
         };
-        let finding = Finding { place, found: Reason::Key { service: service.name, place: key } };
+        let finding = LookupStep { place, found: LookupResult::Key { service: service.name, place: key } };
         (finding, Some(ModelName::Remote { service, model: model.to_owned() }))
     }
 
-    async fn by_ollama(&self) -> (Finding, Option<ModelName>) {
+    async fn by_ollama(&self) -> (LookupStep, Option<ModelName>) {
         let Some(service) = Service::named("ollama") else {
             return (nothing("Ollama", "not known here"), None);
         };
@@ -207,7 +209,7 @@ impl Chooser {
             return (nothing(&place, "running, but it has no model; `ollama pull` one"), None);
         };
         let name = ModelName::Remote { service, model };
-        (Finding { place, found: Reason::Running(name.to_string()) }, Some(name))
+        (LookupStep { place, found: LookupResult::Running(name.to_string()) }, Some(name))
     }
 }
 
@@ -241,6 +243,6 @@ async fn ollama_models(base_url: &str) -> Option<Vec<String>> {
     Some(talking.collect())
 }
 
-fn nothing(place: &str, why: &str) -> Finding {
-    Finding { place: place.to_owned(), found: Reason::Nothing(why.to_owned()) }
+fn nothing(place: &str, why: &str) -> LookupStep {
+    LookupStep { place: place.to_owned(), found: LookupResult::Nothing(why.to_owned()) }
 }

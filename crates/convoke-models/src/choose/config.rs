@@ -1,4 +1,4 @@
-//! What the configuration says about models.
+//! The configuration of models and services.
 //!
 //! Files are no business of this module: `convoke-config` reads them and makes this of them. What a file in the working
 //! folder says may have come with somebody else's project, so it cannot send keys or conversations to places its user
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::{Environment, Service, address, ollama};
 use crate::provider::StructuredOutput;
 
-/// What the configuration says about models.
+/// The configuration of models.
 #[derive(Debug, Clone, Default)]
 pub struct ModelConfig {
     /// The model to use.
@@ -29,7 +29,7 @@ pub struct ModelConfig {
     pub paths: Vec<PathBuf>,
 }
 
-/// How to reach a service.
+/// The configuration of a service.
 #[derive(Clone, Default)]
 pub struct ServiceConfig {
     /// Where it is.
@@ -70,7 +70,7 @@ impl ModelConfig {
         self.services.get(service.name).cloned().unwrap_or_default()
     }
 
-    /// Where a service is.
+    /// Returns the address of a service.
     pub fn base_url(&self, service: &Service, environment: &Environment) -> Option<String> {
         let own = self.services.get(service.name).and_then(|config| config.base_url.clone());
         let ollama = || (service.name == "ollama").then(|| environment.get("OLLAMA_HOST")).flatten();

@@ -1,4 +1,4 @@
-//! A model out of its name.
+//! Connects to a model by its name.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -90,13 +90,13 @@ impl From<ScriptError> for ConnectError {
 }
 
 impl Connector {
-    /// With these keys and this configuration.
+    /// Creates a connector with these keys and this configuration.
     #[must_use]
     pub fn new(environment: Environment, credentials: Credentials, config: ModelConfig) -> Self {
         Self { environment, credentials, config, transport: HttpTransport::shared() }
     }
 
-    /// Lets everything go through this transport: a cassette, say.
+    /// Sends everything through this transport: a cassette, say.
     #[must_use]
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.transport = transport;
@@ -219,7 +219,7 @@ impl Connector {
         }
     }
 
-    /// What models cost: the built-in table, and the configuration's prices over it.
+    /// Returns the prices of models: the built-in table, and the configuration's prices over it.
     ///
     /// # Errors
     /// [`ConnectError::Prices`].

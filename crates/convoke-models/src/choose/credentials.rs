@@ -1,4 +1,4 @@
-//! Keys: in the environment, or in a file that only its owner can read.
+//! API keys: in the environment, or in a file that only its owner can read.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,16 +32,16 @@ pub struct Credentials {
     keys: BTreeMap<String, ApiKey>,
 }
 
-/// Where a key was found.
+/// The source of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyPlace {
+pub enum KeySource {
     /// In this environment variable.
     Variable(String),
     /// In this file.
     File(PathBuf),
 }
 
-impl fmt::Display for KeyPlace {
+impl fmt::Display for KeySource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => write!(formatter, "the environment variable {name}"),
@@ -138,7 +138,7 @@ impl Credentials {
         (read != Some(real)).then_some(file)
     }
 
-    /// Where a user's credentials file belongs.
+    /// Returns where a user's credentials file belongs.
     #[must_use]
     pub fn home(environment: &Environment) -> Option<PathBuf> {
         Some(environment.configuration_folder()?.join(FILE))
@@ -194,14 +194,14 @@ impl Credentials {
     /// A service's key, and where it is from: the environment first, then the file's section of that name, then its
     /// `[llm]` section.
     #[must_use]
-    pub fn key(&self, service: &Service, environment: &Environment) -> Option<(ApiKey, KeyPlace)> {
+    pub fn key(&self, service: &Service, environment: &Environment) -> Option<(ApiKey, KeySource)> {
         let in_environment = service.key_variables.iter().find_map(|name| {
-            Some((ApiKey::new(environment.get(name)?), KeyPlace::Variable((*name).to_owned())))
+            Some((ApiKey::new(environment.get(name)?), KeySource::Variable((*name).to_owned())))
         });
         in_environment.or_else(|| {
             let generic = || self.keys.get(GENERIC).filter(|_| service.needs_key);
             let key = self.own(service).or_else(generic)?;
-            Some((key.clone(), KeyPlace::File(self.path.clone()?)))
+            Some((key.clone(), KeySource::File(self.path.clone()?)))
         })
     }
 

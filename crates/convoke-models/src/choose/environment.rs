@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where variables are looked up.
+/// A source of environment variables.
 #[derive(Clone, Default)]
 pub struct Environment {
     /// `None` is this process's.
@@ -18,7 +18,7 @@ impl Environment {
         Self { given: None }
     }
 
-    /// Only these.
+    /// Creates an environment with only these variables.
     #[must_use]
     pub fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
         Self::from_iter(variables)
@@ -45,7 +45,7 @@ impl Environment {
         names
     }
 
-    /// Where this user's settings for us belong.
+    /// Returns the folder of this user's configuration.
     #[must_use]
     pub fn configuration_folder(&self) -> Option<PathBuf> {
         let own = self.get("XDG_CONFIG_HOME").map(PathBuf::from);

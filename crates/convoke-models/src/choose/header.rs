@@ -19,7 +19,7 @@ pub fn headers<'a>(
     environment: &Environment,
 ) -> Result<HeaderMap, String> {
     let headers = pairs.into_iter().map(|(name, text)| {
-        let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name for a header"))?;
+        let header: HeaderName = name.parse().map_err(|_| format!("invalid header name `{name}`"))?;
         let expanded = expand(text, |name| environment.get(name)).map_err(|error| error.to_string())?;
         let mut value = HeaderValue::from_str(&expanded)
             .map_err(|_| format!("the value of `{name}` has characters no header can carry"))?;
@@ -29,13 +29,13 @@ pub fn headers<'a>(
     headers.collect()
 }
 
-/// Whether something of the environment goes into it.
+/// Returns whether something of the environment goes into it.
 #[must_use]
 pub fn has_variables(text: &str) -> bool {
     !variables(text).is_empty()
 }
 
-/// Whether a header of this name usually carries a secret.
+/// Returns whether a header of this name usually carries a secret.
 #[must_use]
 pub fn names_secret(header: &str) -> bool {
     let header = header.to_ascii_lowercase();

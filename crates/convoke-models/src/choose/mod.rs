@@ -1,4 +1,4 @@
-//! Which model? Names, keys, and the one order in which they are looked for.
+//! Chooses a model: names, keys, and the one order in which they are looked for.
 //!
 //! **What it is for.** [`Chooser`] finds the model to use, in this order:
 //!
@@ -27,11 +27,11 @@ mod name;
 mod ollama;
 mod service;
 
-pub use chooser::{Choice, Chooser, Finding, Reason};
+pub use chooser::{Chooser, LookupResult, LookupStep, ModelChoice};
 pub use config::{ModelConfig, ServiceConfig};
 pub use connector::{ConnectError, Connector};
 pub use convoke_http::address;
-pub use credentials::{Credentials, CredentialsError, KeyPlace};
+pub use credentials::{Credentials, CredentialsError, KeySource};
 pub use environment::Environment;
 pub use name::{LOCAL, ModelName, REHEARSAL, SCRIPTED, UnknownModel};
 pub use service::Service;

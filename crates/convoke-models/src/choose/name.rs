@@ -7,16 +7,16 @@ use convoke_text::nearest;
 
 use super::Service;
 
-/// What stands before the name of a model that runs in this process.
+/// The prefix of models that run in this process.
 pub const LOCAL: &str = "local";
 
-/// What stands before the file of a scripted model.
+/// The prefix of scripted models, before their file.
 pub const SCRIPTED: &str = "scripted";
 
-/// What stands in the place of a file for a model that answers anything: `scripted/rehearsal`.
+/// The name in place of a file for a model that answers anything: `scripted/rehearsal`.
 pub const REHEARSAL: &str = "rehearsal";
 
-/// Which model is meant, and where it runs.
+/// The name of a model, and where it runs.
 ///
 /// ```
 /// use convoke_models::ModelName;
@@ -50,7 +50,7 @@ pub enum ModelName {
 }
 
 impl ModelName {
-    /// The same model, by a name that means it from every folder: a file has its whole path in it.
+    /// Returns the same model by a name that means it from every folder: a file has its whole path in it.
     #[must_use]
     pub fn absolute(self) -> Self {
         let whole = |path: String| match std::path::absolute(&path) {

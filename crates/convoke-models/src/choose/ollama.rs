@@ -1,4 +1,4 @@
-//! Where an Ollama is, in its own words.
+//! Parses `OLLAMA_HOST`, the address of an Ollama server.
 
 /// Ollama's own port.
 const OLLAMA_PORT: u16 = 11434;

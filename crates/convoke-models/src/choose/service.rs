@@ -1,4 +1,4 @@
-//! The services we know by name: where they are, what they speak, and where their key is looked for.
+//! The table of services known by name: address, protocol, and variables of the key.
 
 use crate::provider::Provider;
 

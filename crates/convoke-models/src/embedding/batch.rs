@@ -1,4 +1,4 @@
-//! Many texts in requests of the size a provider takes.
+//! Splits many texts into requests of the size a provider takes.
 
 use crate::Provider;
 

@@ -10,7 +10,7 @@ use convoke_core::{
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::batch;
-use super::wire::{Answer, Asked, Prefixes, malformed};
+use super::wire::{EmbeddingCall, EmbeddingReply, Prefixes, malformed};
 use crate::provider::Exchange;
 use crate::{Provider, ProviderSettings};
 
@@ -68,7 +68,7 @@ impl ProviderEmbedder {
         })
     }
 
-    /// Has the provider shorten the vectors to so many numbers, for models that can. They cannot be compared with others
+    /// Asks the provider to shorten the vectors to so many numbers, for models that can. They cannot be compared with others
     /// of the same model, so the name says it.
     #[must_use]
     pub fn shortened_to(mut self, dimensions: usize) -> Self {
@@ -100,15 +100,19 @@ impl ProviderEmbedder {
         }
         let batches = batch::split(texts, self.most_texts);
         let answers = stream::iter(batches).map(|batch| self.batch(batch, purpose)).buffered(AT_ONCE);
-        let answers: Vec<Answer> = answers.try_collect().await?;
+        let answers: Vec<EmbeddingReply> = answers.try_collect().await?;
         let tokens = answers.iter().try_fold(0, |sum: u64, answer| Some(sum.saturating_add(answer.tokens?)));
         let vectors = answers.into_iter().flat_map(|answer| answer.vectors).collect();
         Ok(Embeddings { vectors, usage: self.usage(tokens) })
     }
 
     /// One request.
-    async fn batch(&self, texts: Vec<String>, purpose: EmbeddingPurpose) -> Result<Answer, ModelError> {
-        let asked = Asked {
+    async fn batch(
+        &self,
+        texts: Vec<String>,
+        purpose: EmbeddingPurpose,
+    ) -> Result<EmbeddingReply, ModelError> {
+        let asked = EmbeddingCall {
             provider: self.exchange.settings.provider,
             model: &self.exchange.model,
             texts: &texts,
@@ -123,7 +127,7 @@ impl ProviderEmbedder {
     }
 
     /// Sends a request and reads the whole answer.
-    async fn body(&self, asked: &Asked<'_>, tokens: u64) -> Result<BytesMut, ModelError> {
+    async fn body(&self, asked: &EmbeddingCall<'_>, tokens: u64) -> Result<BytesMut, ModelError> {
         let mut opened = self.exchange.send(asked.write(), tokens).await?;
         let mut body = BytesMut::new();
         let (mut deadline, mut waited) = (Some(opened.deadline), None);
@@ -139,7 +143,7 @@ impl ProviderEmbedder {
     }
 
     /// The answer with vectors of length one, if they are what was asked for.
-    fn checked(&self, mut answer: Answer) -> Result<Answer, ModelError> {
+    fn checked(&self, mut answer: EmbeddingReply) -> Result<EmbeddingReply, ModelError> {
         for vector in &mut answer.vectors {
             if vector.len() != self.dimensions {
                 let message = format!(

@@ -1,4 +1,4 @@
-//! What each provider is asked, and what it answers.
+//! Embedding requests and replies of each provider.
 
 use convoke_core::{EmbeddingPurpose, ModelError, ModelErrorKind};
 use http::HeaderMap;
@@ -12,7 +12,7 @@ use crate::provider::{WireRequest, excerpt, gemini_resource};
 /// How much of an answer that makes no sense is shown.
 const SHOWN: usize = 120;
 
-/// What is written before a text to say what it is for.
+/// Prefixes of texts that say what they are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefixes {
     pub(super) document: String,
@@ -44,8 +44,8 @@ fn has_task_types(model: &str) -> bool {
     name == "gemini-embedding-001" || name.starts_with("text-embedding-") || name.starts_with("embedding-")
 }
 
-/// What is asked for.
-pub(super) struct Asked<'a> {
+/// An embedding request.
+pub(super) struct EmbeddingCall<'a> {
     pub(super) provider: Provider,
     pub(super) model: &'a str,
     pub(super) texts: &'a [String],
@@ -55,7 +55,7 @@ pub(super) struct Asked<'a> {
     pub(super) shortened_to: Option<usize>,
 }
 
-impl Asked<'_> {
+impl EmbeddingCall<'_> {
     /// The request.
     pub(super) fn write(&self) -> WireRequest {
         let texts: Vec<String> = match self.prefixes {
@@ -103,7 +103,7 @@ impl Asked<'_> {
     }
 
     /// The answer: a vector for every text, in their order.
-    pub(super) fn read(&self, body: &[u8]) -> Result<Answer, ModelError> {
+    pub(super) fn read(&self, body: &[u8]) -> Result<EmbeddingReply, ModelError> {
         let answer = match self.provider {
             Provider::Gemini => parse::<Gemini>(body)?.into(),
             Provider::Ollama => parse::<Ollama>(body)?.into(),
@@ -119,7 +119,7 @@ impl Asked<'_> {
 
 /// Vectors as they came.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct EmbeddingReply {
     pub(super) vectors: Vec<Vec<f32>>,
     /// How many tokens were read, if the provider says.
     pub(super) tokens: Option<u64>,
@@ -145,14 +145,14 @@ struct OpenAiUsage {
 
 impl OpenAi {
     /// Nothing promises the order of the vectors; their numbers tell it. Where they have none, it is that of the texts.
-    fn in_order(mut self) -> Result<Answer, ModelError> {
+    fn in_order(mut self) -> Result<EmbeddingReply, ModelError> {
         self.data.sort_by_key(|embedded| embedded.index);
         let is_amiss =
             |(place, embedded): (usize, &Embedded)| embedded.index.is_some_and(|index| index != place);
         if self.data.iter().enumerate().any(is_amiss) {
             return Err(malformed("the vectors are not numbered as the texts are"));
         }
-        Ok(Answer {
+        Ok(EmbeddingReply {
             vectors: self.data.into_iter().map(|embedded| embedded.embedding).collect(),
             tokens: self.usage.and_then(|usage| usage.prompt_tokens.or(usage.total_tokens)),
         })
@@ -177,7 +177,7 @@ struct GeminiUsage {
     tokens: Option<u64>,
 }
 
-impl From<Gemini> for Answer {
+impl From<Gemini> for EmbeddingReply {
     fn from(answer: Gemini) -> Self {
         Self {
             vectors: answer.embeddings.into_iter().map(|embedding| embedding.values).collect(),
@@ -192,7 +192,7 @@ struct Ollama {
     prompt_eval_count: Option<u64>,
 }
 
-impl From<Ollama> for Answer {
+impl From<Ollama> for EmbeddingReply {
     fn from(answer: Ollama) -> Self {
         Self { vectors: answer.embeddings, tokens: answer.prompt_eval_count }
     }

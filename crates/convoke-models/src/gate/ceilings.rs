@@ -1,8 +1,8 @@
-//! What the user allows at most.
+//! Ceilings: limits that the user sets on requests.
 
 use std::time::Duration;
 
-/// How much may pass a gate at most, whatever the provider would allow.
+/// Limits of a gate that the user sets, whatever the provider would allow.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,14 +30,14 @@ impl Ceilings {
         Self::default()
     }
 
-    /// So many requests in this time, evenly spread; 0 counts as 1. One a day is the least.
+    /// Limits requests to this many in this time, evenly spread; 0 counts as 1. One a day is the least.
     #[must_use]
     pub fn requests(mut self, count: u32, per: Duration) -> Self {
         self.interval = Some((per / count.max(1)).min(Self::LONGEST_INTERVAL));
         self
     }
 
-    /// So many requests under way at a time; 0 counts as 1.
+    /// Limits concurrent requests to this many; 0 counts as 1.
     #[must_use]
     pub fn concurrent(mut self, requests: usize) -> Self {
         self.concurrent = Some(requests.max(1));

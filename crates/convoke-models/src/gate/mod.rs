@@ -1,4 +1,4 @@
-//! Admission: one gate per provider and key, shared by everything in the process.
+//! The rate limiter: one gate per provider and key, shared by everything in the process.
 //!
 //! **What it is for.** A provider counts what a key sends, whoever sends it. So everything in a process that uses the same
 //! key at the same place passes the same [`Gate`], in the order it came, at the pace the provider allows. The gate learns
@@ -25,10 +25,10 @@
 //! follow: so agents within agents cannot wait for one another.
 
 mod ceilings;
-mod news;
 mod pace;
 mod queue;
 mod quota;
+mod rate_limit_headers;
 mod shared;
 mod state;
 
@@ -41,12 +41,12 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 pub use ceilings::Ceilings;
-use news::News;
-use state::{Asked, Passed, State, Verdict};
+use rate_limit_headers::RateLimitInfo;
+use state::{AdmissionDecision, AdmittedRequest, State, WaitingRequest};
 
 use crate::http::ApiKey;
 
-/// Lets requests to one provider with one key pass at the pace the provider allows, first come, first served.
+/// A rate limiter that admits requests to one provider with one key at the pace the provider allows, first come, first served.
 ///
 /// ```
 /// use std::time::Duration;
@@ -91,29 +91,29 @@ impl Gate {
     /// Waits until a request that will use about this many tokens may be sent. Dropping the future gives up its turn.
     pub async fn admit(&self, tokens: u64) -> Admission {
         let turn = Turn::take(&self.shared);
-        let asked = Asked { number: turn.number, tokens, since: Instant::now() };
+        let asked = WaitingRequest { number: turn.number, tokens, since: Instant::now() };
         loop {
-            let verdict = self.shared.state().decide(asked, Instant::now());
-            match verdict {
-                Verdict::Pass(passed) => {
+            let decision = self.shared.state().decide(asked, Instant::now());
+            match decision {
+                AdmissionDecision::Admit(passed) => {
                     return Admission { shared: Arc::clone(&self.shared), passed, is_answered: false };
                 }
-                Verdict::Until(time) => tokio::select! {
+                AdmissionDecision::Until(time) => tokio::select! {
                     () = sleep_until(time) => {}
                     () = turn.called.notified() => {}
                 },
-                Verdict::WhenCalled => turn.called.notified().await,
+                AdmissionDecision::WhenCalled => turn.called.notified().await,
             }
         }
     }
 
-    /// How many requests are under way.
+    /// Returns how many requests are under way.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.shared.state().under_way()
     }
 
-    /// How many wait for their turn.
+    /// Returns how many requests wait for their turn.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.shared.state().queue.len()
@@ -161,29 +161,29 @@ impl Drop for Turn<'_> {
 /// The permission to have one request under way. Dropped when its reply is whole or given up, at any time.
 pub struct Admission {
     shared: Arc<Shared>,
-    passed: Passed,
+    passed: AdmittedRequest,
     is_answered: bool,
 }
 
 impl Admission {
-    /// Tells the gate what the provider said.
-    pub fn heard(&mut self, status: StatusCode, headers: &HeaderMap) {
-        let news = News::read(status, headers, SystemTime::now());
+    /// Records the provider's response, whose headers may tell rate limits.
+    pub fn record_response(&mut self, status: StatusCode, headers: &HeaderMap) {
+        let info = RateLimitInfo::read(status, headers, SystemTime::now());
         let mut state = self.shared.state();
         if !std::mem::replace(&mut self.is_answered, true) {
             state.answered();
         }
-        state.heard(self.passed, &news, Instant::now());
+        state.record_response(self.passed, &info, Instant::now());
         state.queue.call_first();
     }
 }
 
 impl Admission {
-    /// Tells the gate that the provider refused and wants this wait, where it says so in words only and not in the
-    /// headers that [`heard`](Self::heard) reads.
-    pub fn told_to_wait(&mut self, wait: Duration) {
+    /// Records that the provider refused and wants this wait, where it says so in words only and not in the
+    /// headers that [`record_response`](Self::record_response) reads.
+    pub fn record_retry_after(&mut self, wait: Duration) {
         let mut state = self.shared.state();
-        state.told_to_wait(self.passed, wait, Instant::now());
+        state.record_retry_after(self.passed, wait, Instant::now());
         state.queue.call_first();
     }
 

@@ -1,4 +1,4 @@
-//! How fast requests follow one another where the provider does not say how fast they may.
+//! The request rate where the provider does not tell its limits.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Pace {
     }
 
     /// One goes now.
-    pub(super) fn went(&mut self, now: Instant, least: Option<Duration>) {
+    pub(super) fn record_request(&mut self, now: Instant, least: Option<Duration>) {
         self.latest = Some(self.opens(least).max(now.checked_sub(SLACK)).unwrap_or(now).min(now));
         self.recent.push_back(now);
         if self.recent.len() > REMEMBERED {

@@ -1,4 +1,4 @@
-//! Those who wait, in the order they came.
+//! The queue of waiting requests, first come, first served.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

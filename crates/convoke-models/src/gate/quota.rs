@@ -1,31 +1,31 @@
-//! What a provider says is left, and what has gone since.
+//! A rate-limit quota: what the provider said is left, and what has been used since.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::news::{Reading, Unit};
-use super::state::Place;
+use super::rate_limit_headers::{QuotaReading, Unit};
+use super::state::AdmittedTotal;
 
 /// What lies further ahead is not waited for: whoever sends a request anyway is told by the provider, and can decide. A
 /// minute, which many quotas are for, and what rounding adds to it.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(75);
 
-/// One quota of a provider.
+/// A quota of a provider.
 #[derive(Debug)]
 pub(super) struct Quota {
     unit: Unit,
     limit: Option<u64>,
     remaining: u64,
     /// Up to which request `remaining` has counted what was let through.
-    counted: Place,
+    counted: AdmittedTotal,
     /// When it is full again. Not known from when it was last full until a reply to something sent since then comes.
     full_at: Option<Instant>,
 }
 
-/// Whether a quota has room.
+/// The room that is left in a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum QuotaRoom {
     Enough,
     Until(Instant),
     /// Requests on their way will tell.
@@ -35,28 +35,34 @@ pub(super) enum Room {
 }
 
 impl Quota {
-    pub(super) fn new(reading: &Reading, place: Place, now: Instant) -> Self {
+    pub(super) fn new(reading: &QuotaReading, total: AdmittedTotal, now: Instant) -> Self {
         Self {
             unit: reading.unit,
             limit: reading.limit,
             remaining: reading.remaining,
-            counted: place,
+            counted: total,
             full_at: Some(now + reading.full_in),
         }
     }
 
-    /// What the reply to the request at this place says. Replies overtake each other: only what was said to a later
-    /// request than before is news.
-    pub(super) fn hear(&mut self, reading: &Reading, place: Place, now: Instant) {
-        if place.requests > self.counted.requests {
-            *self = Self::new(reading, place, now);
+    /// Takes what the reply to the request at this total says. Replies overtake each other: only what was said to a later
+    /// request than before is new.
+    pub(super) fn update(&mut self, reading: &QuotaReading, total: AdmittedTotal, now: Instant) {
+        if total.requests > self.counted.requests {
+            *self = Self::new(reading, total, now);
         }
     }
 
     /// Whether there is room for one more request, of so many tokens, after all up to `latest`.
-    pub(super) fn room(&mut self, tokens: u64, latest: Place, unanswered: usize, now: Instant) -> Room {
+    pub(super) fn room(
+        &mut self,
+        tokens: u64,
+        latest: AdmittedTotal,
+        unanswered: usize,
+        now: Instant,
+    ) -> QuotaRoom {
         if self.full_at.is_some_and(|time| time <= now) {
-            let Some(limit) = self.limit else { return Room::Unknown };
+            let Some(limit) = self.limit else { return QuotaRoom::Unknown };
             (self.remaining, self.counted, self.full_at) = (limit, latest, None);
         }
         let gone = match self.unit {
@@ -70,13 +76,13 @@ impl Quota {
         // A request that is larger than the limit may go when nothing else has: it is for the provider to refuse it.
         let needed = needed.min(self.limit.unwrap_or(u64::MAX));
         if self.remaining.saturating_sub(gone) >= needed {
-            return Room::Enough;
+            return QuotaRoom::Enough;
         }
         match self.full_at {
-            Some(time) if time.duration_since(now) > LONGEST_WAIT => Room::Enough,
-            Some(time) => Room::Until(time),
-            None if unanswered > 0 => Room::WhenAnswered,
-            None => Room::Unknown,
+            Some(time) if time.duration_since(now) > LONGEST_WAIT => QuotaRoom::Enough,
+            Some(time) => QuotaRoom::Until(time),
+            None if unanswered > 0 => QuotaRoom::WhenAnswered,
+            None => QuotaRoom::Unknown,
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a gate knows, and what it makes of it. No waiting here: time is given.
+//! The state of a gate and its decisions. No waiting here: time is given.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use convoke_core::Backoff;
 use tokio::time::Instant;
 
 use super::Ceilings;
-use super::news::{News, Outcome, QUOTAS};
 use super::pace::Pace;
 use super::queue::Queue;
-use super::quota::{LONGEST_WAIT, Quota, Room};
+use super::quota::{LONGEST_WAIT, Quota, QuotaRoom};
+use super::rate_limit_headers::{QUOTAS, RateLimitInfo, RateLimitOutcome};
 
 /// How many requests may be unanswered at first, and how many more with every success: in the time of an answer half as
 /// many again.
@@ -22,16 +22,16 @@ const LEAST_WIDTH: f64 = 2.0;
 /// How long the gate is closed after a refusal without a word on how long; twice as long after each further one.
 const CLOSURES: Backoff = Backoff::doubling(Duration::from_secs(1), Duration::from_secs(30));
 
-/// What had been let through when a request was, itself included.
+/// The total of requests and tokens admitted when a request was, itself included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Place {
+pub(super) struct AdmittedTotal {
     pub(super) requests: u64,
     pub(super) tokens: u64,
 }
 
 /// A request that is to be let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct WaitingRequest {
     /// Its number in the queue.
     pub(super) number: u64,
     pub(super) tokens: u64,
@@ -40,17 +40,17 @@ pub(super) struct Asked {
 
 /// A request that was let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Passed {
-    pub(super) place: Place,
+pub(super) struct AdmittedRequest {
+    pub(super) total: AdmittedTotal,
     pub(super) at: Instant,
     /// Whether it would have gone earlier if it had been let.
     pub(super) has_waited: bool,
 }
 
-/// Whether one who asks may pass.
+/// The decision about a waiting request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Pass(Passed),
+pub(super) enum AdmissionDecision {
+    Admit(AdmittedRequest),
     /// Not before this time.
     Until(Instant),
     /// Not before something has happened.
@@ -61,12 +61,12 @@ pub(super) enum Verdict {
 pub(super) struct State {
     pub(super) queue: Queue,
     ceilings: Ceilings,
-    /// Requests whose replies are not whole.
+    /// Requests gate_key replies are not whole.
     under_way: usize,
-    /// Requests whose replies have not begun.
+    /// Requests gate_key replies have not begun.
     unanswered: usize,
     /// The latest request that was let through.
-    latest: Place,
+    latest: AdmittedTotal,
     /// How many requests may be unanswered.
     width: f64,
     pace: Pace,
@@ -85,7 +85,7 @@ impl Default for State {
             ceilings: Ceilings::none(),
             under_way: 0,
             unanswered: 0,
-            latest: Place::default(),
+            latest: AdmittedTotal::default(),
             width: FIRST_WIDTH,
             pace: Pace::default(),
             quotas: [const { None }; QUOTAS],
@@ -98,26 +98,30 @@ impl Default for State {
 
 impl State {
     /// Whether one may pass. If so, it has left the queue.
-    pub(super) fn decide(&mut self, asked: Asked, now: Instant) -> Verdict {
+    pub(super) fn decide(&mut self, asked: WaitingRequest, now: Instant) -> AdmissionDecision {
         if !self.queue.is_first(asked.number) || self.is_full() {
-            return Verdict::WhenCalled;
+            return AdmissionDecision::WhenCalled;
         }
         let opens = self.closed_until.max(self.pace.opens(self.ceilings.interval));
         if let Some(time) = opens.filter(|time| *time > now) {
-            return Verdict::Until(time);
+            return AdmissionDecision::Until(time);
         }
         match self.room(asked.tokens, now) {
-            Room::Until(time) => return Verdict::Until(time),
-            Room::WhenAnswered => return Verdict::WhenCalled,
-            Room::Enough | Room::Unknown => {}
+            QuotaRoom::Until(time) => return AdmissionDecision::Until(time),
+            QuotaRoom::WhenAnswered => return AdmissionDecision::WhenCalled,
+            QuotaRoom::Enough | QuotaRoom::Unknown => {}
         }
         self.latest.requests += 1;
         self.latest.tokens = self.latest.tokens.saturating_add(asked.tokens);
         self.under_way += 1;
         self.unanswered += 1;
-        self.pace.went(now, self.ceilings.interval);
+        self.pace.record_request(now, self.ceilings.interval);
         self.queue.leave(asked.number);
-        Verdict::Pass(Passed { place: self.latest, at: now, has_waited: now > asked.since })
+        AdmissionDecision::Admit(AdmittedRequest {
+            total: self.latest,
+            at: now,
+            has_waited: now > asked.since,
+        })
     }
 
     fn is_full(&self) -> bool {
@@ -134,16 +138,16 @@ impl State {
     }
 
     /// What the quotas say: the first that has no room decides.
-    fn room(&mut self, tokens: u64, now: Instant) -> Room {
+    fn room(&mut self, tokens: u64, now: Instant) -> QuotaRoom {
         for slot in &mut self.quotas {
             let Some(quota) = slot else { continue };
             match quota.room(tokens, self.latest, self.unanswered, now) {
-                Room::Enough => {}
-                Room::Unknown => *slot = None,
+                QuotaRoom::Enough => {}
+                QuotaRoom::Unknown => *slot = None,
                 wait => return wait,
             }
         }
-        Room::Enough
+        QuotaRoom::Enough
     }
 
     pub(super) fn limit(&mut self, ceilings: Ceilings) {
@@ -168,30 +172,30 @@ impl State {
         self.under_way -= 1;
     }
 
-    /// What was said to this request.
-    pub(super) fn heard(&mut self, request: Passed, news: &News, now: Instant) {
-        for reading in &news.readings {
+    /// Records the rate limits in the reply to this request.
+    pub(super) fn record_response(&mut self, request: AdmittedRequest, info: &RateLimitInfo, now: Instant) {
+        for reading in &info.readings {
             match &mut self.quotas[reading.quota] {
-                Some(quota) => quota.hear(reading, request.place, now),
-                unknown => *unknown = Some(Quota::new(reading, request.place, now)),
+                Some(quota) => quota.update(reading, request.total, now),
+                unknown => *unknown = Some(Quota::new(reading, request.total, now)),
             }
         }
-        match news.outcome {
-            Outcome::Accepted => self.accepted(request, now),
-            Outcome::Refused { wait } => self.refused(request, wait, now),
-            Outcome::Neither => {}
+        match info.outcome {
+            RateLimitOutcome::Accepted => self.accepted(request, now),
+            RateLimitOutcome::Refused { wait } => self.refused(request, wait, now),
+            RateLimitOutcome::Neither => {}
         }
     }
 
     /// This request was refused, and the provider wants a wait.
-    pub(super) fn told_to_wait(&mut self, request: Passed, wait: Duration, now: Instant) {
+    pub(super) fn record_retry_after(&mut self, request: AdmittedRequest, wait: Duration, now: Instant) {
         if !wait.is_zero() {
             self.refused(request, Some(wait), now);
         }
     }
 
-    fn accepted(&mut self, request: Passed, now: Instant) {
-        if request.place.requests <= self.refused_at {
+    fn accepted(&mut self, request: AdmittedRequest, now: Instant) {
+        if request.total.requests <= self.refused_at {
             return;
         }
         self.refusals = 0;
@@ -202,19 +206,19 @@ impl State {
         }
     }
 
-    fn refused(&mut self, request: Passed, wait: Option<Duration>, now: Instant) {
+    fn refused(&mut self, request: AdmittedRequest, wait: Option<Duration>, now: Instant) {
         if wait.is_some_and(|wait| wait > LONGEST_WAIT) {
             return;
         }
-        let is_news = request.place.requests > self.refused_at;
-        if is_news {
+        let is_new = request.total.requests > self.refused_at;
+        if is_new {
             self.refusals += 1;
             self.refused_at = self.latest.requests;
         }
         let used_up = || self.quotas.iter().flatten().filter_map(|quota| quota.used_up_for(now)).max();
-        let unsaid = || is_news.then(|| CLOSURES.after(self.refusals.saturating_sub(1)));
+        let unsaid = || is_new.then(|| CLOSURES.after(self.refusals.saturating_sub(1)));
         let Some(wait) = wait.or_else(used_up).or_else(unsaid) else { return };
-        if is_news {
+        if is_new {
             self.width = (self.width / 2.0).max(LEAST_WIDTH);
             self.pace.refused(request.at, wait, self.closed_until);
         }

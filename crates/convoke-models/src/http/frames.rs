@@ -1,4 +1,4 @@
-//! Bytes into frames: server-sent events, or JSON line by line.
+//! Splits bytes into frames: server-sent events, or JSON line by line.
 //!
 //! A frame may be cut anywhere, also within a character; what is incomplete waits for more.
 
@@ -9,7 +9,7 @@ use super::{TransportError, TransportFailure};
 /// More than this in one frame is not an answer.
 const LARGEST_FRAME: usize = 64 * 1024 * 1024;
 
-/// How a body is cut into frames.
+/// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// Server-sent events.
@@ -20,7 +20,7 @@ pub(crate) enum Framing {
     Whole,
 }
 
-/// One piece of a body.
+/// A frame of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// The event's name, if it has one.

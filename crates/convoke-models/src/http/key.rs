@@ -1,4 +1,4 @@
-//! A provider's key, which is never shown.
+//! An API key, which is never shown.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl ApiKey {
         Self(SecretString::from(key.as_ref().trim()))
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.expose_secret().is_empty()

@@ -1,4 +1,4 @@
-//! Amounts as people write them.
+//! Parses amounts of dollars.
 
 use convoke_core::Money;
 

@@ -1,6 +1,6 @@
-//! What can be wrong with a table.
+//! Errors of price tables.
 
-/// Why a price table cannot be used.
+/// Errors of price tables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PriceError {

@@ -1,4 +1,4 @@
-//! Reading a table from TOML.
+//! Reads a price table from TOML.
 
 use convoke_core::{Money, Price};
 use convoke_text::nearest;

@@ -1,4 +1,4 @@
-//! Names that stand for several.
+//! Patterns of model names.
 
 /// A model's name, or the beginning of one with a `*` after it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +35,7 @@ impl Pattern {
             return name.starts_with(beginning).then_some(beginning.len());
         }
         let rest = name.strip_prefix(&self.0)?;
-        // The name itself goes before any beginning that is as long.
+        // The name itself takes precedence over any prefix that is as long.
         (rest.is_empty() || is_version(rest)).then_some(self.0.len() + 1)
     }
 }

@@ -1,4 +1,4 @@
-//! The table.
+//! The price table.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use convoke_core::Price;
 use super::pattern::Pattern;
 use super::{PriceError, file};
 
-/// What models cost. [The module](super) shows how it is written.
+/// A table of model prices. [The module](super) shows how it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceTable {
     /// The uppermost first.
@@ -21,7 +21,7 @@ pub(super) struct Layer {
     pub(super) costs: Vec<(Pattern, Cost)>,
 }
 
-/// What a table says of a model.
+/// The cost of a model, as far as a table says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cost {
     Known(Price),
@@ -71,19 +71,19 @@ impl PriceTable {
         Ok(Self { layers: vec![file::read(toml)?] })
     }
 
-    /// Both tables; whatever `other` says of a model goes before what this one says.
+    /// Returns both tables; `other` takes precedence over this one.
     #[must_use]
     pub fn overridden_by(self, other: Self) -> Self {
         Self { layers: other.layers.into_iter().chain(self.layers).collect() }
     }
 
-    /// What the model of this name costs, such as `anthropic/claude-opus-5`. `None` if that is not known.
+    /// Returns the price of the model of this name, such as `anthropic/claude-opus-5`. `None` if that is not known.
     #[must_use]
     pub fn price(&self, model: &str) -> Option<Price> {
         self.find(model).map(|(_, _, price)| price)
     }
 
-    /// The same, with where it comes from.
+    /// Returns the price, with where it comes from.
     #[must_use]
     pub fn quote(&self, model: &str) -> Option<Quote> {
         let (layer, pattern, price) = self.find(model)?;

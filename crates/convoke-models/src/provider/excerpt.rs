@@ -1,4 +1,4 @@
-//! The beginning of what a server said, for errors that quote it.
+//! Shortens what a server said, for errors that quote it.
 //!
 //! That something is missing is said: people see it, and whoever hides secrets knows that the last one may be cut in two.
 

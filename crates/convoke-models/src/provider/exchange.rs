@@ -40,7 +40,7 @@ pub(crate) struct Exchange {
 }
 
 /// A reply that is no refusal and whose body is still on its way.
-pub(crate) struct Opened {
+pub(crate) struct OpenReply {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
     /// Until when the first piece must have come.
@@ -78,7 +78,7 @@ impl Exchange {
     }
 
     /// Sends a request that will use about so many tokens, and waits until the reply begins.
-    pub(crate) async fn send(&self, wire: WireRequest, tokens: u64) -> Result<Opened, ModelError> {
+    pub(crate) async fn send(&self, wire: WireRequest, tokens: u64) -> Result<OpenReply, ModelError> {
         let mut headers = wire.headers;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
@@ -96,11 +96,11 @@ impl Exchange {
         let deadline = now.checked_add(limit).unwrap_or(now + FOR_EVER);
         let sent = timeout_at(deadline, self.settings.transport.send(request)).await;
         let reply = sent.map_err(|_| self.silent(limit))?.map_err(|error| self.unsent(error))?;
-        admission.heard(reply.status, &reply.headers);
+        admission.record_response(reply.status, &reply.headers);
         if !reply.status.is_success() {
             return Err(self.refused(reply, &mut admission).await);
         }
-        Ok(Opened { headers: reply.headers, body: reply.body, deadline, admission })
+        Ok(OpenReply { headers: reply.headers, body: reply.body, deadline, admission })
     }
 
     /// The next bytes of a body. The first sign of an answer must come before the deadline, if it is still to come. Once
@@ -156,7 +156,7 @@ impl Exchange {
         if matches!(error.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded) {
             match error.retry_after.filter(|wait| !wait.is_zero()) {
                 // Some say it in the body only, which the gate has not seen.
-                Some(wait) => admission.told_to_wait(wait),
+                Some(wait) => admission.record_retry_after(wait),
                 // Whoever asks again is not let through before, and must not say that it waits for less.
                 None => error.retry_after = admission.closed_for().or(error.retry_after),
             }

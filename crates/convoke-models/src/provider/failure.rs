@@ -1,9 +1,9 @@
-//! Replies that are refusals: status, headers and body into one typed error.
+//! Translates refusals (status, headers and body) into typed errors.
 
 use std::time::{Duration, SystemTime};
 
 use convoke_core::{Category, ModelError, ModelErrorKind};
-use convoke_http::wait::{FURTHEST, retry_after};
+use convoke_http::header_time::{LONGEST_WAIT, retry_after};
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode, Uri};
 use serde_json::Value;
@@ -126,7 +126,7 @@ fn advice(kind: ModelErrorKind) -> &'static str {
 
 /// A time to wait, as people say it; never less than it is. The furthest there is stands for all beyond it.
 fn in_words(wait: Duration) -> String {
-    if wait >= FURTHEST {
+    if wait >= LONGEST_WAIT {
         return "for a wait of a year or more, which is longer than is waited for".to_owned();
     }
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);

@@ -1,4 +1,4 @@
-//! JSON as every protocol needs it: frames read, tool arguments made objects, the caller's own keys added.
+//! JSON helpers of all protocols: reads frames, makes tool arguments objects, adds the caller's own keys.
 
 use convoke_core::{ModelError, ModelErrorKind};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Providers: models somewhere else, reached over HTTP.
+//! Providers: remote models, reached over HTTP.
 //!
 //! **What it is for.** [`ProviderModel`] is one model of one provider. All providers share one path: a request is
 //! written down in the provider's `Protocol`, sent through a [`Transport`](crate::Transport) once the
@@ -18,9 +18,9 @@ mod json;
 mod model;
 mod ollama;
 mod origin;
+mod reply_size;
 mod responses;
 mod settings;
-mod size;
 mod structured;
 mod unframed;
 mod wire;

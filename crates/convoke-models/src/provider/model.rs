@@ -1,4 +1,4 @@
-//! One model of one provider.
+//! A model of a provider.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use http::header::CONTENT_TYPE;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::size::{self, Size};
+use super::reply_size::{self, ReplySize};
 use super::structured::{another_key, in_words};
 use super::unframed::Unframed;
 use super::{Decoder, Exchange, ProviderSettings, StructuredOutput, failure};
@@ -98,7 +98,7 @@ impl ProviderModel {
             waited: None,
             held_back: 0,
             closes_at: None,
-            size: Size::limited_to(exchange.settings.max_reply_bytes),
+            size: ReplySize::limited_to(exchange.settings.max_reply_bytes),
             over: false,
             finished: false,
             _admission: opened.admission,
@@ -236,7 +236,7 @@ struct Incoming {
     held_back: usize,
     /// Until when what follows a complete answer is waited for.
     closes_at: Option<Instant>,
-    size: Size,
+    size: ReplySize,
     /// Whether the body has ended.
     over: bool,
     /// Whether the reply is whole.
@@ -249,7 +249,7 @@ impl Incoming {
     /// Counts what has just been read. Only more of the answer is a sign of it: pieces with nothing in them show that somebody
     /// is there, but neither make more time nor are without limit.
     fn weigh(&mut self) -> Result<(), ModelError> {
-        let given_out: usize = self.pieces.iter().map(size::length).sum();
+        let given_out: usize = self.pieces.iter().map(reply_size::length).sum();
         let held_back = self.decoder.held_back();
         let more = given_out + held_back.saturating_sub(self.held_back);
         self.held_back = held_back;

@@ -1,4 +1,4 @@
-//! Where thoughts come from: most go back only to the model at the address that had them.
+//! The origin of thoughts: most go back only to the model at the address that had them.
 
 /// A short name for a model at an address that does not tell what they are: addresses may carry passwords.
 pub(super) fn fingerprint(base_url: &str, model: &str) -> String {

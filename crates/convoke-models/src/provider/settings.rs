@@ -1,4 +1,4 @@
-//! Which provider, where it is, and how to talk to it.
+//! Settings of a provider: which one, its address, limits and options.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use convoke_http::address::shown_with_query;
 use http::HeaderMap;
 
 use super::StructuredOutput;
-use super::size::MIB;
+use super::reply_size::MIB;
 use crate::http::{ApiKey, HttpTransport, Transport};
 
 /// A family of models and the protocol it speaks.
@@ -45,7 +45,7 @@ impl Provider {
         }
     }
 
-    /// Where it is, without a slash at the end. A compatible server has no place of its own.
+    /// Returns its address, without a slash at the end. A compatible server has no address of its own.
     #[must_use]
     pub const fn base_url(self) -> Option<&'static str> {
         match self {
@@ -69,14 +69,14 @@ impl Provider {
         }
     }
 
-    /// Whether it answers nobody without a key.
+    /// Returns whether it answers nobody without a key.
     #[must_use]
     pub const fn needs_key(self) -> bool {
         matches!(self, Self::Anthropic | Self::OpenAi | Self::Gemini)
     }
 }
 
-/// What providers are asked to keep between requests, where they must be asked.
+/// Prompt caching, for providers that must be asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PromptCache {
     /// The tools, the instructions and the conversation so far, for as long as the provider usually keeps them.
@@ -88,7 +88,7 @@ pub enum PromptCache {
     Off,
 }
 
-/// How long to wait for what.
+/// Time limits of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeLimits {
     /// From sending a request to the first sign of life of the answer.
@@ -105,7 +105,7 @@ impl Default for TimeLimits {
     }
 }
 
-/// How to reach a provider. Made with [`ProviderSettings::new`] and changed as needed.
+/// Settings of a provider. Made with [`ProviderSettings::new`] and changed as needed.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ProviderSettings {

@@ -1,4 +1,4 @@
-//! How a server is asked for an answer of a given shape.
+//! Structured output: how a server is asked for an answer of a given shape.
 //!
 //! Most servers take a JSON Schema and see to the shape themselves. Those that refuse it are asked in words: the schema
 //! stands in the prompt, and whoever reads the answer checks it in any case. That a server refuses schemas is found out by
@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue};
 
 use super::{Provider, ProviderSettings};
 
-/// How a server is asked for an answer of a given shape.
+/// The way in which a server is asked for an answer of a given shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StructuredOutput {

@@ -1,4 +1,4 @@
-//! Bodies that are not what they should be: a document where events were expected, or the page of somebody else.
+//! Handles bodies without frames: a document where events were expected, or the page of somebody else.
 //!
 //! **What it is for.** A body of events without one event is no reply that was cut off, and asking again will not help. If
 //! it is a JSON document after all, it is read as one; if not, whoever asked is told what came instead.
@@ -15,7 +15,7 @@ const LARGEST: usize = 16 * 1024 * 1024;
 /// How much of it is shown.
 const SHOWN: usize = 120;
 
-/// What came of a body in which there was no frame yet.
+/// The beginning of a body in which there was no frame yet.
 #[derive(Debug)]
 pub(super) struct Unframed {
     /// The type the server says it has.
@@ -70,7 +70,7 @@ impl Unframed {
         let kind = if self.kind.is_empty() { "without a type" } else { &self.kind };
         let excerpt = excerpt(text.trim(), SHOWN);
         let what = if excerpt.is_empty() { "nothing" } else { &excerpt };
-        let message = format!("what came is no reply of a model ({kind}): {what}; check base_url");
+        let message = format!("not a model's reply ({kind}): {what}; check base_url");
         ModelError::new(ModelErrorKind::Malformed, message)
     }
 }

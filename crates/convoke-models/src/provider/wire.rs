@@ -1,4 +1,4 @@
-//! What a protocol has to say: how a request is written, and what a reply means.
+//! The traits of a protocol: writing requests and decoding replies.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(crate) struct WireRequest {
     pub(crate) body: Value,
 }
 
-/// How one family of servers is talked to. Pure translation.
+/// The protocol of one family of servers. Pure translation.
 pub(crate) trait Protocol: Send + Sync {
     /// The header the key goes into, and what stands before it.
     fn key_header(&self) -> (&'static str, &'static str);

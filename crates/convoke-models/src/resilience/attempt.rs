@@ -1,11 +1,11 @@
-//! One attempt at a reply, and whether it came to a good end.
+//! One attempt at a reply, and whether it succeeded.
 
 use convoke_core::{
     CallContext, FinishReason, Model, ModelError, ModelErrorKind, ModelRequest, ReplyDelta, ReplyStream,
 };
 use futures_util::StreamExt;
 
-/// One call of one model.
+/// A call of one model.
 pub(super) struct Attempt<'a> {
     pub(super) model: &'a dyn Model,
     pieces: ReplyStream<'a>,
@@ -15,21 +15,21 @@ pub(super) struct Attempt<'a> {
     exhausted: bool,
 }
 
-/// What comes of an attempt.
-pub(super) enum Heard {
+/// An event of an attempt.
+pub(super) enum AttemptEvent {
     /// A piece of the reply.
     Piece(ReplyDelta),
     /// The reply is whole.
     Finished(ReplyDelta),
     /// The reply came to a bad end.
-    Failed(Failure),
+    Failed(AttemptFailure),
 }
 
-/// A bad end.
-pub(super) struct Failure {
+/// The failure of an attempt.
+pub(super) struct AttemptFailure {
     pub(super) error: ModelError,
     /// How the model itself put it, if not as an error: whoever makes nothing of the failure passes this on instead.
-    pub(super) told_as: Option<ReplyDelta>,
+    pub(super) as_delta: Option<ReplyDelta>,
 }
 
 impl<'a> Attempt<'a> {
@@ -39,19 +39,19 @@ impl<'a> Attempt<'a> {
 
     /// Lets the model do what it has to do after the end of a reply: a stream that is asked until it has nothing more can
     /// leave its connection to the next one.
-    pub(super) async fn see_off(&mut self) {
+    pub(super) async fn drain(&mut self) {
         if !self.exhausted {
             while let Some(Ok(_)) = self.pieces.next().await {}
         }
     }
 
     /// The next piece or the end. Not to be asked again after that.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> AttemptEvent {
         let piece = self.pieces.next().await;
         self.exhausted = !matches!(piece, Some(Ok(_)));
         let delta = match piece {
             Some(Ok(delta)) => delta,
-            Some(Err(error)) => return Heard::Failed(Failure { error, told_as: None }),
+            Some(Err(error)) => return AttemptEvent::Failed(AttemptFailure { error, as_delta: None }),
             None => return self.failed(ModelErrorKind::Interrupted, "the stream ended before the reply did"),
         };
         match &delta {
@@ -62,10 +62,10 @@ impl<'a> Attempt<'a> {
             ReplyDelta::Finished { reason, .. } => return self.finished(*reason, delta),
             _ => {}
         }
-        Heard::Piece(delta)
+        AttemptEvent::Piece(delta)
     }
 
-    fn finished(&self, reason: FinishReason, delta: ReplyDelta) -> Heard {
+    fn finished(&self, reason: FinishReason, delta: ReplyDelta) -> AttemptEvent {
         match reason {
             FinishReason::Stop | FinishReason::ToolCalls if !self.says_something => {
                 self.failed(ModelErrorKind::Empty, "it answered with neither text nor tool calls")
@@ -73,14 +73,14 @@ impl<'a> Attempt<'a> {
             FinishReason::ContentFilter => {
                 let message = format!("{}: it refused to answer", self.model.name());
                 let error = ModelError::new(ModelErrorKind::Refused, message);
-                Heard::Failed(Failure { error, told_as: Some(delta) })
+                AttemptEvent::Failed(AttemptFailure { error, as_delta: Some(delta) })
             }
-            _ => Heard::Finished(delta),
+            _ => AttemptEvent::Finished(delta),
         }
     }
 
-    fn failed(&self, kind: ModelErrorKind, what: &str) -> Heard {
+    fn failed(&self, kind: ModelErrorKind, what: &str) -> AttemptEvent {
         let error = ModelError::new(kind, format!("{}: {what}", self.model.name()));
-        Heard::Failed(Failure { error, told_as: None })
+        AttemptEvent::Failed(AttemptFailure { error, as_delta: None })
     }
 }

@@ -1,4 +1,4 @@
-//! How often to try, and how long to wait in between.
+//! The retry policy: number of attempts, backoff, limits.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use convoke_core::Backoff;
 
 use super::PartialReply;
 
-/// How often a call is tried, and how long is waited in between.
+/// The retry policy: how often a call is tried, and how long is waited in between.
 ///
 /// Waits double from one failure to the next, and each is a random part of that, so that callers that failed together do
 /// not come back together. A provider that says how long to wait is obeyed instead, unless it asks for too much.
@@ -44,7 +44,7 @@ impl Default for Attempts {
 }
 
 impl Attempts {
-    /// So many attempts, the first included; 0 counts as 1.
+    /// Creates a policy of this many attempts, the first included; 0 counts as 1.
     #[must_use]
     pub fn at_most(attempts: u32) -> Self {
         Self { most: attempts.max(1), ..Self::default() }

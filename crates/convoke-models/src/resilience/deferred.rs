@@ -1,4 +1,4 @@
-//! A model that is opened when it is first asked.
+//! A model that is opened on its first request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -62,14 +62,14 @@ impl Deferred {
         }
     }
 
-    /// Says what it costs.
+    /// Sets its price.
     #[must_use]
     pub fn price(mut self, price: Price) -> Self {
         self.price = Some(price);
         self
     }
 
-    /// Says that it is no real model. If it turns out to be one, it is not asked.
+    /// Declares it simulated. If it turns out to be one, it is not asked.
     #[must_use]
     pub fn simulated(mut self) -> Self {
         self.reality = Reality::Simulated;

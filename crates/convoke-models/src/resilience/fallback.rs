@@ -1,4 +1,4 @@
-//! Another model when one fails for good.
+//! Falls back to another model when one fails for good.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use convoke_core::{
 use tokio::time::Instant;
 
 use super::PartialReply;
-use super::pursuit::{Failed, Plan, Try, pursue};
+use super::attempt_sequence::{AttemptPlan, FailedAttempt, NextAttempt, run_attempts};
 
 /// A model that stands for several: the first is asked, and if it fails for good, the next.
 ///
@@ -39,20 +39,20 @@ use super::pursuit::{Failed, Plan, Try, pursue};
 ///     .when(|error| Fallback::another_may_help(error) || error.kind == ModelErrorKind::Refused);
 /// ```
 pub struct Fallback {
-    choices: Vec<Choice>,
+    choices: Vec<FallbackModel>,
     rest: Duration,
     partial: PartialReply,
     helps: Box<dyn Fn(&ModelError) -> bool + Send + Sync>,
 }
 
 /// One of the models.
-struct Choice {
+struct FallbackModel {
     model: Arc<dyn Model>,
-    rest: Mutex<Option<Rest>>,
+    rest: Mutex<Option<Cooldown>>,
 }
 
 /// Why a model is left alone, and until when.
-struct Rest {
+struct Cooldown {
     /// `None` if that is further off than clocks go.
     until: Option<Instant>,
     why: String,
@@ -63,7 +63,7 @@ impl Fallback {
     #[must_use]
     pub fn new(first: Arc<dyn Model>) -> Self {
         Self {
-            choices: vec![Choice::new(first)],
+            choices: vec![FallbackModel::new(first)],
             rest: Duration::from_mins(5),
             partial: PartialReply::default(),
             helps: Box::new(Self::another_may_help),
@@ -73,7 +73,7 @@ impl Fallback {
     /// Then this one.
     #[must_use]
     pub fn or(mut self, next: Arc<dyn Model>) -> Self {
-        self.choices.push(Choice::new(next));
+        self.choices.push(FallbackModel::new(next));
         self
     }
 
@@ -100,7 +100,7 @@ impl Fallback {
         self
     }
 
-    /// Whether another model may succeed where this error came from.
+    /// Returns whether another model may succeed where this error came from.
     ///
     /// Not if the request is wrong, unless the provider says that it is too large or that there is no such model; not if
     /// the provider refused the content: who asks elsewhere what was refused here should have meant to. A conversation
@@ -131,7 +131,7 @@ impl Fallback {
     }
 }
 
-impl Choice {
+impl FallbackModel {
     fn new(model: Arc<dyn Model>) -> Self {
         Self { model, rest: Mutex::new(None) }
     }
@@ -143,12 +143,12 @@ impl Choice {
             .map(|rest| rest.why.clone())
     }
 
-    fn set(&self, rest: Option<Rest>) {
+    fn set(&self, rest: Option<Cooldown>) {
         *self.lock() = rest;
     }
 
     /// Only whole values are ever put in: a poisoned lock is as good as any.
-    fn lock(&self) -> MutexGuard<'_, Option<Rest>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Cooldown>> {
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -159,11 +159,11 @@ impl Model for Fallback {
     }
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
-        pursue(InTurn { fallback: self, order: self.order(), errors: Vec::new() }, request, call)
+        run_attempts(FallbackPlan { fallback: self, order: self.order(), errors: Vec::new() }, request, call)
     }
 
     fn reality(&self) -> Reality {
-        let is_live = |choice: &Choice| choice.model.reality() == Reality::Live;
+        let is_live = |choice: &FallbackModel| choice.model.reality() == Reality::Live;
         if self.choices.iter().any(is_live) { Reality::Live } else { Reality::Simulated }
     }
 
@@ -191,8 +191,8 @@ impl fmt::Debug for Fallback {
     }
 }
 
-/// One model after the other.
-struct InTurn<'a> {
+/// Asks one model after the other.
+struct FallbackPlan<'a> {
     fallback: &'a Fallback,
     /// Positions of the models, as they are to be asked. Never empty: there is a first model.
     order: Vec<usize>,
@@ -200,20 +200,24 @@ struct InTurn<'a> {
     errors: Vec<ModelError>,
 }
 
-impl<'a> Plan<'a> for InTurn<'a> {
-    fn first(&mut self) -> Try<'a> {
+impl<'a> AttemptPlan<'a> for FallbackPlan<'a> {
+    fn first(&mut self) -> NextAttempt<'a> {
         let usual = &self.fallback.choices[0];
         let announced = (self.order[0] != 0).then(|| {
             let why = usual.why_resting(Instant::now()).unwrap_or_default();
             format!("{} is left alone for a time: {why}", usual.model.name())
         });
-        Try { model: &*self.current().model, wait: Duration::ZERO, announced }
+        NextAttempt { model: &*self.current().model, wait: Duration::ZERO, announced }
     }
 
-    fn after(&mut self, Failed { error, seen }: Failed<'_>) -> Result<Try<'a>, ModelError> {
+    fn after(
+        &mut self,
+        FailedAttempt { error, seen }: FailedAttempt<'_>,
+    ) -> Result<NextAttempt<'a>, ModelError> {
         let failed = self.current();
         if let Some(rest) = self.fallback.rest_after(error) {
-            failed.set(Some(Rest { until: Instant::now().checked_add(rest), why: error.message.clone() }));
+            failed
+                .set(Some(Cooldown { until: Instant::now().checked_add(rest), why: error.message.clone() }));
         }
         self.errors.push(error.clone());
         let must_stay = seen && self.fallback.partial == PartialReply::Keep;
@@ -221,7 +225,7 @@ impl<'a> Plan<'a> for InTurn<'a> {
             return Err(self.all_failed());
         }
         let reason = format!("{} failed: {}", failed.model.name(), error.message);
-        Ok(Try { model: &*self.current().model, wait: Duration::ZERO, announced: Some(reason) })
+        Ok(NextAttempt { model: &*self.current().model, wait: Duration::ZERO, announced: Some(reason) })
     }
 
     fn succeeded(&mut self) {
@@ -229,9 +233,9 @@ impl<'a> Plan<'a> for InTurn<'a> {
     }
 }
 
-impl<'a> InTurn<'a> {
+impl<'a> FallbackPlan<'a> {
     /// The one to be asked, or that has been.
-    fn current(&self) -> &'a Choice {
+    fn current(&self) -> &'a FallbackModel {
         &self.fallback.choices[self.order[self.errors.len()]]
     }
 

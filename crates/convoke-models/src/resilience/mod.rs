@@ -1,10 +1,10 @@
-//! Models that wrap models: what to do when one fails, and how not to ask twice.
+//! Wrappers around models: retries, fallback, caching, deferred opening.
 //!
 //! | to have | use |
 //! |---|---|
-//! | another try after a failure that may pass | [`Retrying`] |
-//! | another model after a failure that will not | [`Fallback`] |
-//! | the same answer to the same question | [`ResponseCache`] |
+//! | a retry after a transient failure | [`Retrying`] |
+//! | another model after a permanent failure | [`Fallback`] |
+//! | a cached reply to the same request | [`ResponseCache`] |
 //! | a model that is opened only if it is needed | [`Deferred`] |
 //!
 //! Each is a [`Model`](convoke_core::Model) around others, so they nest. The usual order, from the outside: a cache
@@ -28,15 +28,15 @@
 //! ```
 
 mod attempt;
+mod attempt_sequence;
 mod attempts;
 mod cache;
 mod deferred;
+mod delegate;
 mod fallback;
 mod partial;
-mod pursuit;
 mod retry;
 mod tally;
-mod within;
 
 pub use attempts::Attempts;
 pub use cache::{MemoryReplies, ReplyStore, ResponseCache};

@@ -1,6 +1,6 @@
-//! What becomes of a reply that breaks in the middle.
+//! The policy for replies that break in the middle.
 
-/// What becomes of a reply that breaks after some of its text or tool calls were shown.
+/// The policy for a reply that breaks after some of its text or tool calls were shown.
 ///
 /// Thoughts do not count: a reply that has only been thought about is always begun anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

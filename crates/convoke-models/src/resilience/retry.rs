@@ -1,4 +1,4 @@
-//! Trying again.
+//! Retries failed calls.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use convoke_core::{CallContext, Category, Model, ModelError, ModelRequest, ReplyStream};
 
-use super::pursuit::{Failed, Plan, Try, pursue};
-use super::within::passed_for_the_model_within;
+use super::attempt_sequence::{AttemptPlan, FailedAttempt, NextAttempt, run_attempts};
+use super::delegate::delegate_to_model;
 use super::{Attempts, PartialReply};
 
 /// A model that is asked again when a failure [may pass](Category::Transient).
@@ -41,11 +41,12 @@ impl Retrying {
 }
 
 impl Model for Retrying {
-    passed_for_the_model_within!();
+    delegate_to_model!();
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
-        let plan = Again { model: &*self.model, attempts: &self.attempts, failed: 0, waited: Duration::ZERO };
-        pursue(plan, request, call)
+        let plan =
+            RetryPlan { model: &*self.model, attempts: &self.attempts, failed: 0, waited: Duration::ZERO };
+        run_attempts(plan, request, call)
     }
 }
 
@@ -60,29 +61,32 @@ impl fmt::Debug for Retrying {
 }
 
 /// The same model again.
-struct Again<'a> {
+struct RetryPlan<'a> {
     model: &'a dyn Model,
     attempts: &'a Attempts,
     failed: u32,
     waited: Duration,
 }
 
-impl<'a> Plan<'a> for Again<'a> {
-    fn first(&mut self) -> Try<'a> {
-        Try { model: self.model, wait: Duration::ZERO, announced: None }
+impl<'a> AttemptPlan<'a> for RetryPlan<'a> {
+    fn first(&mut self) -> NextAttempt<'a> {
+        NextAttempt { model: self.model, wait: Duration::ZERO, announced: None }
     }
 
-    fn after(&mut self, Failed { error, seen }: Failed<'_>) -> Result<Try<'a>, ModelError> {
+    fn after(
+        &mut self,
+        FailedAttempt { error, seen }: FailedAttempt<'_>,
+    ) -> Result<NextAttempt<'a>, ModelError> {
         self.failed += 1;
         let Some(wait) = self.wait(error, seen) else { return Err(self.last(error)) };
         self.waited = self.waited.saturating_add(wait);
         let next = self.failed + 1;
         let reason = format!("{}; attempt {next} of {} in {wait:.1?}", error.message, self.attempts.most);
-        Ok(Try { model: self.model, wait, announced: Some(reason) })
+        Ok(NextAttempt { model: self.model, wait, announced: Some(reason) })
     }
 }
 
-impl Again<'_> {
+impl RetryPlan<'_> {
     /// How long to wait before the next attempt, if there is to be one.
     fn wait(&self, error: &ModelError, seen: bool) -> Option<Duration> {
         let must_stay = seen && self.attempts.partial == PartialReply::Keep;

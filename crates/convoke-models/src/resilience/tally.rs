@@ -1,4 +1,4 @@
-//! What all attempts at one reply have used.
+//! Sums the usage of all attempts at one reply.
 
 use convoke_core::{Money, Price, Usage};
 
@@ -18,7 +18,7 @@ impl Tally {
 
     /// The current attempt has used this much so far; gives what all have used. Each attempt is priced by itself, because
     /// the next one may be another model's.
-    pub(super) fn heard(&mut self, usage: Usage, price: Option<Price>) -> Usage {
+    pub(super) fn record(&mut self, usage: Usage, price: Option<Price>) -> Usage {
         let cost = usage.cost.or_else(|| price.map(|price| price.of(&usage)));
         let current = Usage { cost, ..usage };
         self.current = Some(current);

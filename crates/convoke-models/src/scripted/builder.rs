@@ -1,9 +1,9 @@
-//! Writing a script in Rust.
+//! The builder of scripts in Rust.
 
 use convoke_core::Price;
 
-use super::log::{Log, Retention};
-use super::model::{Origin, Script};
+use super::log::{RequestLog, Retention};
+use super::model::{Script, ScriptOrigin};
 use super::rule::Rule;
 use super::{Match, Replies, Reply, ScriptedModel};
 
@@ -12,7 +12,7 @@ use super::{Match, Replies, Reply, ScriptedModel};
 #[must_use]
 pub struct ScriptedModelBuilder {
     name: String,
-    origin: Origin,
+    origin: ScriptOrigin,
     price: Option<Price>,
     rules: Vec<Rule>,
     otherwise: Option<Rule>,
@@ -23,7 +23,7 @@ impl Default for ScriptedModelBuilder {
     fn default() -> Self {
         Self {
             name: "scripted".to_owned(),
-            origin: Origin::default(),
+            origin: ScriptOrigin::default(),
             price: None,
             rules: Vec::new(),
             otherwise: None,
@@ -85,7 +85,7 @@ impl ScriptedModelBuilder {
         self
     }
 
-    pub(super) fn origin(mut self, origin: Origin) -> Self {
+    pub(super) fn origin(mut self, origin: ScriptOrigin) -> Self {
         self.origin = origin;
         self
     }
@@ -99,7 +99,7 @@ impl ScriptedModelBuilder {
             origin: self.origin,
             price: self.price,
             rules: self.rules,
-            log: Log::new(self.retention),
+            log: RequestLog::new(self.retention),
         })
     }
 }

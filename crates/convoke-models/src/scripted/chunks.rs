@@ -1,6 +1,6 @@
-//! How a reply is cut into pieces.
+//! Chunking: how a reply is cut into pieces.
 
-/// How the text of a reply is cut into the pieces it is streamed in.
+/// Chunking of a reply's text into the pieces it is streamed in.
 ///
 /// ```
 /// use convoke_models::scripted::{Chunks, Reply};

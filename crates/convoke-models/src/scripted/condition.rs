@@ -1,4 +1,4 @@
-//! What requests a rule answers.
+//! Conditions: which requests a rule answers.
 
 use std::fmt;
 use std::ops::Not;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const ANY: &str = "any request";
 
-/// What requests a rule answers.
+/// A condition on requests: which of them a rule answers.
 ///
 /// Texts are compared as they are, upper and lower case included. What tools gave back is not a message's text: the
 /// matchers with `tool_result` in their name look at it.
@@ -27,11 +27,11 @@ const ANY: &str = "any request";
 #[must_use]
 pub struct Match {
     description: String,
-    test: Arc<dyn Fn(&Asked<'_>) -> bool + Send + Sync>,
+    test: Arc<dyn Fn(&IncomingRequest<'_>) -> bool + Send + Sync>,
 }
 
 /// A request, and how many there have been with it.
-pub(super) struct Asked<'a> {
+pub(super) struct IncomingRequest<'a> {
     pub(super) request: &'a ModelRequest,
     pub(super) call: usize,
 }
@@ -140,7 +140,7 @@ impl Match {
         })
     }
 
-    /// It is this model's so-many-eth call, counted from 1.
+    /// Matches this model's n-th call, counted from 1.
     pub fn call(number: usize) -> Self {
         Self::new(format!("it is call {number}"), move |asked| asked.call == number)
     }
@@ -162,13 +162,13 @@ impl Match {
         Self::new(description, move |asked| self.holds(asked) && other.holds(asked))
     }
 
-    /// At least one holds.
+    /// Matches if at least one holds.
     pub fn or(self, other: Self) -> Self {
         let description = format!("({} or {})", self.description, other.description);
         Self::new(description, move |asked| self.holds(asked) || other.holds(asked))
     }
 
-    fn new(description: String, test: impl Fn(&Asked<'_>) -> bool + Send + Sync + 'static) -> Self {
+    fn new(description: String, test: impl Fn(&IncomingRequest<'_>) -> bool + Send + Sync + 'static) -> Self {
         Self { description, test: Arc::new(test) }
     }
 
@@ -177,7 +177,7 @@ impl Match {
         self.description == ANY
     }
 
-    pub(super) fn holds(&self, asked: &Asked<'_>) -> bool {
+    pub(super) fn holds(&self, asked: &IncomingRequest<'_>) -> bool {
         (self.test)(asked)
     }
 }
@@ -204,7 +204,7 @@ impl fmt::Debug for Match {
     }
 }
 
-impl Asked<'_> {
+impl IncomingRequest<'_> {
     fn last(&self) -> String {
         self.request.messages.last().map(Message::text).unwrap_or_default()
     }

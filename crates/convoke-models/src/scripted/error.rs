@@ -1,4 +1,4 @@
-//! What can be wrong with a script in a file.
+//! Errors of scripts in files.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use convoke_text::duration::DurationError;
 
-/// Why a script cannot be used.
+/// Errors of scripts.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -28,7 +28,7 @@ pub enum ScriptError {
     #[error("{place} is not valid {language}: {message}")]
     Syntax {
         /// Which script.
-        place: Place,
+        place: ScriptLocation,
         /// What it should be.
         language: &'static str,
         /// What the parser says, with line and column.
@@ -38,7 +38,7 @@ pub enum ScriptError {
     #[error("{place}: unknown key `{key}`; {}", advice(hint.as_deref(), known))]
     UnknownKey {
         /// Where.
-        place: Place,
+        place: ScriptLocation,
         /// The key.
         key: String,
         /// The key that was probably meant.
@@ -50,7 +50,7 @@ pub enum ScriptError {
     #[error("{place}: `{key}` is {found}; write {expected}")]
     WrongValue {
         /// Where.
-        place: Place,
+        place: ScriptLocation,
         /// The key.
         key: String,
         /// What it is.
@@ -62,7 +62,7 @@ pub enum ScriptError {
     #[error("{place}: `{key}`: {error}")]
     InvalidDuration {
         /// Where.
-        place: Place,
+        place: ScriptLocation,
         /// The key.
         key: String,
         /// What is wrong with it.
@@ -72,7 +72,7 @@ pub enum ScriptError {
     #[error("{place}: `{key}` is missing; write {expected}")]
     MissingKey {
         /// Where.
-        place: Place,
+        place: ScriptLocation,
         /// The key.
         key: String,
         /// What it should be.
@@ -82,7 +82,7 @@ pub enum ScriptError {
     #[error("{place}: `{first}` and `{second}` exclude each other; {remedy}")]
     Conflict {
         /// Where.
-        place: Place,
+        place: ScriptLocation,
         /// One key.
         first: &'static str,
         /// The other.
@@ -94,7 +94,7 @@ pub enum ScriptError {
     #[error("{place} has no rules; add a `[[rule]]` with a `reply`")]
     NoRules {
         /// Which script.
-        place: Place,
+        place: ScriptLocation,
     },
     /// A rule says nothing.
     #[error(
@@ -103,7 +103,7 @@ pub enum ScriptError {
     )]
     NoReply {
         /// Which rule.
-        place: Place,
+        place: ScriptLocation,
     },
     /// A rule can never answer.
     #[error(
@@ -112,16 +112,16 @@ pub enum ScriptError {
     )]
     Unreachable {
         /// Which rule.
-        place: Place,
+        place: ScriptLocation,
         /// The rule that answers everything.
         blocker: usize,
     },
 }
 
-/// Where in a script something is. Rules and replies count from 1.
+/// A location in a script. Rules and replies count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Place {
+pub struct ScriptLocation {
     /// The file; none if the script was a text in memory.
     pub file: Option<PathBuf>,
     /// Which rule.
@@ -130,7 +130,7 @@ pub struct Place {
     pub reply: Option<usize>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ScriptLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
             Some(file) => write!(formatter, "script `{}`", file.display())?,

@@ -1,11 +1,11 @@
-//! What to tell whoever wrote a script that has no answer.
+//! Explains why a script has no answer.
 
 use std::fmt::Write;
 
 use convoke_core::{Message, ModelError, ModelErrorKind};
 
-use super::condition::Asked;
-use super::model::{Origin, Script};
+use super::condition::IncomingRequest;
+use super::model::{Script, ScriptOrigin};
 
 /// The longest quotation, in characters.
 const QUOTED: usize = 100;
@@ -13,7 +13,7 @@ const QUOTED: usize = 100;
 const SUGGESTED: usize = 40;
 
 /// That no rule answers this request, and which one would.
-pub(super) fn unanswered(script: &Script, asked: &Asked<'_>) -> ModelError {
+pub(super) fn unanswered(script: &Script, asked: &IncomingRequest<'_>) -> ModelError {
     let mut text = reason(script, asked);
     let _ = write!(text, "\n  last message: {}", last_message(asked));
     if script.rules.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn unanswered(script: &Script, asked: &Asked<'_>) -> ModelError {
     ModelError::new(ModelErrorKind::InvalidRequest, text)
 }
 
-fn reason(script: &Script, asked: &Asked<'_>) -> String {
+fn reason(script: &Script, asked: &IncomingRequest<'_>) -> String {
     let (name, call) = (&script.name, asked.call);
     match script.queue_length() {
         Some(1) => format!("model `{name}`: the script has 1 reply and this is call {call}"),
@@ -37,7 +37,7 @@ fn reason(script: &Script, asked: &Asked<'_>) -> String {
     }
 }
 
-fn last_message(asked: &Asked<'_>) -> String {
+fn last_message(asked: &IncomingRequest<'_>) -> String {
     let Some(message) = asked.request.messages.last() else {
         return "there is none: the conversation is empty".to_owned();
     };
@@ -48,13 +48,13 @@ fn last_message(asked: &Asked<'_>) -> String {
     format!("{role}, {:?}", shortened(&said.join("; "), QUOTED))
 }
 
-fn remedy(script: &Script, asked: &Asked<'_>) -> String {
+fn remedy(script: &Script, asked: &IncomingRequest<'_>) -> String {
     let (key, value) = condition(asked);
     let rule = match script.origin {
-        Origin::Rust => {
+        ScriptOrigin::Rust => {
             format!("`.when(Match::{key}({value}), Reply::text(\"…\"))` or `.otherwise(\"…\")`")
         }
-        Origin::File => {
+        ScriptOrigin::File => {
             format!(
                 "a `[[rule]]` with `when.{key} = {value}` and `reply = \"…\"`, or a last one without `when`"
             )
@@ -67,7 +67,7 @@ fn remedy(script: &Script, asked: &Asked<'_>) -> String {
 }
 
 /// The narrowest condition that this request meets, as a name and a literal: what the model must answer to.
-fn condition(asked: &Asked<'_>) -> (&'static str, String) {
+fn condition(asked: &IncomingRequest<'_>) -> (&'static str, String) {
     let last = asked.request.messages.last();
     if let Some(result) = last.and_then(|message| message.results().next()) {
         return ("tool_result_of", format!("{:?}", result.name));

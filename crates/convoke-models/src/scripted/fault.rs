@@ -1,4 +1,4 @@
-//! How a reply breaks.
+//! Faults that break a reply on purpose.
 
 use convoke_core::ModelError;
 
@@ -13,7 +13,7 @@ pub(super) struct Fault {
     pub(super) kind: FaultKind,
 }
 
-/// What happens to a reply instead of its end.
+/// The kinds of faults that end a reply.
 #[derive(Debug, Clone)]
 pub(super) enum FaultKind {
     /// The stream ends as if the connection were gone.

@@ -1,4 +1,4 @@
-//! Answers that fit whatever shape is asked for.
+//! Generates answers that fit whatever schema is asked for.
 
 use convoke_core::ModelRequest;
 use serde_json::{Map, Value, json};

@@ -1,10 +1,10 @@
-//! What a scripted model was asked.
+//! The log of requests that a scripted model was sent.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use convoke_core::{IdempotencyKey, ModelRequest};
 
-/// How long the log keeps what it is told.
+/// The retention of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Retention {
     /// Requests and keys, for ever.
@@ -16,7 +16,7 @@ pub(super) enum Retention {
 
 /// Every call so far.
 #[derive(Debug, Default)]
-pub(super) struct Log {
+pub(super) struct RequestLog {
     retention: Retention,
     entries: Mutex<Entries>,
 }
@@ -28,12 +28,12 @@ struct Entries {
     keys: Vec<IdempotencyKey>,
 }
 
-impl Log {
+impl RequestLog {
     pub(super) fn new(retention: Retention) -> Self {
         Self { retention, entries: Mutex::default() }
     }
 
-    /// Notes a call and says the how-many-eth it is, counted from 1. A key may be made of that number.
+    /// Notes a call and returns its number, counted from 1. A key may be made of that number.
     pub(super) fn note(
         &self,
         request: &Arc<ModelRequest>,

@@ -91,7 +91,7 @@ mod usage;
 pub use builder::ScriptedModelBuilder;
 pub use chunks::Chunks;
 pub use condition::Match;
-pub use error::{Place, ScriptError};
+pub use error::{ScriptError, ScriptLocation};
 pub use model::ScriptedModel;
 pub use replies::Replies;
 pub use reply::Reply;

@@ -1,4 +1,4 @@
-//! The scripted model itself.
+//! The scripted model.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use convoke_core::{
 };
 use futures_util::StreamExt;
 
-use super::condition::Asked;
-use super::log::Log;
+use super::condition::IncomingRequest;
+use super::log::RequestLog;
 use super::rule::Rule;
 use super::{Reply, ScriptedModelBuilder, explain, playback};
 
@@ -40,13 +40,13 @@ pub struct ScriptedModel {
     script: Arc<Script>,
 }
 
-/// What all clones share.
+/// The script that all clones share.
 pub(super) struct Script {
     pub(super) name: String,
-    pub(super) origin: Origin,
+    pub(super) origin: ScriptOrigin,
     pub(super) price: Option<Price>,
     pub(super) rules: Vec<Rule>,
-    pub(super) log: Log,
+    pub(super) log: RequestLog,
 }
 
 impl Script {
@@ -59,9 +59,9 @@ impl Script {
     }
 }
 
-/// Where a script comes from: it decides in which language its user is told what to add.
+/// The origin of a script: it decides in which language its user is told what to add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Origin {
+pub(super) enum ScriptOrigin {
     /// The builder.
     #[default]
     Rust,
@@ -104,7 +104,7 @@ impl ScriptedModel {
         builder.finish()
     }
 
-    /// How many calls there have been, failed and abandoned ones included.
+    /// Returns how many calls there have been, failed and abandoned ones included.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.script.log.calls()
@@ -147,7 +147,7 @@ impl ScriptedModel {
         let script = &*self.script;
         let request = Arc::new(request);
         let call = script.log.note(&request, key);
-        let asked = Asked { request: &request, call };
+        let asked = IncomingRequest { request: &request, call };
         let reply = script
             .rules
             .iter()

@@ -1,4 +1,4 @@
-//! A reply as the stream of its pieces.
+//! Streams a scripted reply in its pieces.
 
 use std::time::Duration;
 use std::vec;

@@ -38,7 +38,7 @@ impl Replies {
         self.times(each)
     }
 
-    /// So many answers in all; then the rule is used up and later rules get their turn.
+    /// Answers this many times in all; then the rule is used up and later rules get their turn.
     pub fn times(self, answers: usize) -> Self {
         Self { limit: Some(answers), ..self }
     }

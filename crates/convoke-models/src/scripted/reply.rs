@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::fault::Fault;
 use super::{Chunks, fit};
 
-/// What the model answers, and how: text, tool calls, reasoning; in what pieces, how slowly, and whether it breaks.
+/// A scripted reply: text, tool calls, reasoning; in what pieces, how slowly, and whether it breaks.
 ///
 /// A text is a reply, and so is a [`ModelError`]: wherever a reply is expected, `"sunny"` will do.
 ///
@@ -34,7 +34,7 @@ pub struct Reply {
     pub(super) text: Option<String>,
     pub(super) reasoning: Option<String>,
     pub(super) signature: Option<String>,
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ScriptedCall>,
     pub(super) usage: Option<Usage>,
     pub(super) finish: Option<FinishReason>,
     pub(super) chunks: Option<Chunks>,
@@ -48,7 +48,7 @@ type Computed = Arc<dyn Fn(&ModelRequest) -> Reply + Send + Sync>;
 
 /// A tool call of a reply.
 #[derive(Debug, Clone)]
-pub(super) struct Call {
+pub(super) struct ScriptedCall {
     /// `None` for an id made from the call's place in the conversation.
     pub(super) id: Option<String>,
     pub(super) name: String,
@@ -105,7 +105,7 @@ impl Reply {
         Self { computed: Some(computed), ..Self::default() }
     }
 
-    /// Whatever fits: a value of the shape that is asked for, or some text if none is. What is set on it afterwards takes
+    /// Creates a reply that fits the request: a value of the shape that is asked for, or some text if none is. What is set on it afterwards takes
     /// precedence.
     ///
     /// ```
@@ -133,13 +133,13 @@ impl Reply {
 
     /// Adds a tool call. Its id tells its place in the conversation, so the same conversation gives the same ids.
     pub fn and_tool(mut self, name: impl Into<String>, arguments: Value) -> Self {
-        self.calls.push(Call { id: None, name: name.into(), arguments });
+        self.calls.push(ScriptedCall { id: None, name: name.into(), arguments });
         self
     }
 
     /// Adds a tool call with an id of your own, be it an empty one or one that was there before.
     pub fn and_call(mut self, call: ToolCall) -> Self {
-        self.calls.push(Call { id: Some(call.id), name: call.name, arguments: call.arguments });
+        self.calls.push(ScriptedCall { id: Some(call.id), name: call.name, arguments: call.arguments });
         self
     }
 

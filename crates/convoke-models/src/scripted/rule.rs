@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::condition::{Asked, Match};
+use super::condition::{IncomingRequest, Match};
 use super::{Replies, Reply};
 
 /// A condition, the replies it gives, and how often it has given one.
@@ -23,7 +23,7 @@ impl Rule {
     /// The next reply, if this rule answers the request and is not used up.
     ///
     /// The condition is the user's code: it is asked before the answer is counted, and with no lock held.
-    pub(super) fn answer(&self, asked: &Asked<'_>) -> Option<Reply> {
+    pub(super) fn answer(&self, asked: &IncomingRequest<'_>) -> Option<Reply> {
         let last = self.replies.len().checked_sub(1)?;
         if !self.condition.holds(asked) {
             return None;

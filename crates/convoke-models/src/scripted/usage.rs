@@ -1,4 +1,4 @@
-//! What a scripted call uses, when the script does not say: a token for each word.
+//! Estimates the usage of a scripted call when the script does not say: a token for each word.
 
 use convoke_core::{Message, ModelRequest, Part, Usage};
 

@@ -1,4 +1,4 @@
-//! Anthropic's Messages: what is asked, what is understood, and what goes wrong.
+//! Tests of Anthropic's Messages: requests, replies, errors.
 
 mod faults;
 mod replies;

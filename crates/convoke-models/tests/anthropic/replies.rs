@@ -1,4 +1,4 @@
-//! What is made of replies.
+//! Tests of decoding replies.
 
 use convoke_core::{
     Category, FinishReason, Message, ModelErrorKind, ModelRequest, Money, Part, Price, ReplyDelta, Usage,

@@ -1,4 +1,4 @@
-//! What Claude is asked.
+//! Tests of requests.
 
 use convoke_core::{
     Media, MediaSource, Message, ModelParams, ModelRequest, Part, ReasoningEffort, Role, ToolCall,

@@ -1,4 +1,4 @@
-//! Answers of a given shape.
+//! Tests of structured answers.
 
 use convoke_core::{
     FinishReason, Message, ModelParams, ModelRequest, OutputSchema, ReasoningEffort, ToolChoice,

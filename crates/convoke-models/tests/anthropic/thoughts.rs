@@ -1,4 +1,4 @@
-//! How much to think, and whose thoughts go back.
+//! Tests of reasoning settings, and of which thoughts go back.
 
 use convoke_core::{Message, ModelParams, ModelRequest, Part, ReasoningEffort, Role, ToolChoice};
 use serde_json::{Value, json};

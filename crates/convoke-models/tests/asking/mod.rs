@@ -1,4 +1,4 @@
-//! Asking a model outside of any run.
+//! Asks a model outside of any run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Chat completions, against a server that behaves like the servers there are.
+//! Tests of chat completions, against a server that behaves like the servers there are.
 
 mod faults;
 mod replies;

@@ -1,4 +1,4 @@
-//! What comes back.
+//! Tests of decoding replies.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Servers that refuse a schema.
+//! Tests with servers that refuse a schema.
 
 use convoke_core::{ModelErrorKind, ModelRequest, OutputSchema};
 use convoke_models::ProviderModel;
@@ -6,7 +6,7 @@ use convoke_models::provider::StructuredOutput;
 use serde_json::{Value, json};
 
 use super::{hello, model, settings_at};
-use crate::server::{Answer, Asked, Server, ask};
+use crate::server::{Answer, ReceivedRequest, Server, ask};
 
 fn request() -> ModelRequest {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
@@ -22,11 +22,11 @@ fn refusal() -> Answer {
     )
 }
 
-fn format(asked: &Asked) -> &Value {
+fn format(asked: &ReceivedRequest) -> &Value {
     &asked.body["response_format"]["type"]
 }
 
-fn first_message(asked: &Asked) -> &str {
+fn first_message(asked: &ReceivedRequest) -> &str {
     asked.body["messages"][0]["content"].as_str().unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Thoughts, and where they go back to.
+//! Tests of thoughts, and of where they go back to.
 
 use convoke_core::{Message, ModelReply, ModelRequest, Part};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What several topics need: asking a scripted model, and what conversations are made of.
+//! Shared helpers: asking a scripted model, and parts of conversations.
 
 use convoke_core::{
     CallContext, IdempotencyKey, Media, MediaSource, Model, ModelError, ModelRequest, Part, Path, ReplyDelta,
@@ -8,7 +8,7 @@ use convoke_models::ScriptedModel;
 use futures_util::StreamExt;
 use serde_json::json;
 
-/// The context of the so-many-eth call of one run.
+/// The context of the n-th call of one run.
 pub(crate) fn context(ordinal: u32) -> CallContext {
     let run: RunId = "test".parse().unwrap();
     CallContext { key: IdempotencyKey::derive(&run, &Path::from("main"), ordinal) }

@@ -1,4 +1,4 @@
-//! Gemini through the model every provider shares, against a server that answers as Google's does.
+//! Tests of Gemini through the model every provider shares, against a server that answers as Google's does.
 
 mod faults;
 mod replies;

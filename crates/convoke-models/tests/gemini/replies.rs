@@ -1,4 +1,4 @@
-//! What is made of replies.
+//! Tests of decoding replies.
 
 use convoke_core::{FinishReason, ModelErrorKind, ModelRequest, ReplyDelta, Usage};
 use serde_json::json;

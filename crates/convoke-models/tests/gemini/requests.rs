@@ -1,4 +1,4 @@
-//! What Gemini is asked.
+//! Tests of requests.
 
 use convoke_core::{
     Media, MediaSource, Message, ModelParams, ModelRequest, OutputSchema, Part, ReasoningEffort, Role,

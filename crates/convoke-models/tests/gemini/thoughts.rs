@@ -1,4 +1,4 @@
-//! Thoughts and their signatures, and where they go back to.
+//! Tests of thoughts and their signatures, and of where they go back to.
 
 use convoke_core::{Message, ModelRequest, Part, Role, Transcript};
 use serde_json::{Value, json};

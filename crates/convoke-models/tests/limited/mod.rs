@@ -144,7 +144,7 @@ impl Gated {
         tokio::time::sleep(self.latency).await;
         let (status, headers) = self.server.ask(who(&request));
         tokio::time::sleep(self.latency).await;
-        admission.heard(status, &headers);
+        admission.record_response(status, &headers);
         if !status.is_success() {
             let error = ModelError::of_status(status.as_u16(), "slow down");
             let wait = headers.get("retry-after").and_then(|wait| wait.to_str().ok()?.parse().ok());

@@ -1,4 +1,4 @@
-//! Ollama's own chat: what is asked, what is understood, and what goes wrong.
+//! Tests of Ollama's own chat: requests, replies, errors.
 
 mod faults;
 mod replies;

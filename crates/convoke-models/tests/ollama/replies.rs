@@ -1,4 +1,4 @@
-//! What is made of replies.
+//! Tests of decoding replies.
 
 use convoke_core::{FinishReason, ModelRequest, Part, ToolCall, Usage};
 use serde_json::{Value, json};

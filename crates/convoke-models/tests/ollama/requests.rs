@@ -1,4 +1,4 @@
-//! What Ollama is asked.
+//! Tests of requests.
 
 use convoke_core::{
     FinishReason, MediaSource, Message, ModelErrorKind, ModelParams, ModelRequest, OutputSchema, Part,

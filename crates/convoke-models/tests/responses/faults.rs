@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! Tests of errors.
 
 use std::time::Duration;
 

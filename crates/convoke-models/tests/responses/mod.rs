@@ -1,4 +1,4 @@
-//! OpenAI's Responses, against a server that behaves like OpenAI's.
+//! Tests of OpenAI's Responses, against a server that behaves like OpenAI's.
 
 mod faults;
 mod replies;

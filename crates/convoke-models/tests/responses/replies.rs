@@ -1,4 +1,4 @@
-//! What comes back.
+//! Tests of decoding replies.
 
 use convoke_core::{FinishReason, ModelReply, ModelRequest, ReplyDelta, Usage};
 use serde_json::{Value, json};

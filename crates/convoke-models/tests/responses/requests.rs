@@ -1,4 +1,4 @@
-//! What OpenAI is asked.
+//! Tests of requests.
 
 use convoke_core::{
     Media, MediaSource, Message, ModelErrorKind, ModelParams, ModelRequest, OutputSchema, Part,

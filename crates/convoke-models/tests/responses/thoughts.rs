@@ -1,4 +1,4 @@
-//! Sealed thoughts, there and back.
+//! Tests of encrypted reasoning, there and back.
 
 use convoke_core::{Message, ModelReply, ModelRequest, Part, ToolResult};
 use serde_json::{Value, json};

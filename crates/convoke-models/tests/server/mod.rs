@@ -1,4 +1,4 @@
-//! A server that answers as a test wants it to, and remembers what it was asked.
+//! A scripted HTTP server for tests, which records its requests.
 
 #![allow(dead_code, reason = "each program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
@@ -26,7 +26,7 @@ use tokio::task::AbortHandle;
 
 /// What the server was asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
@@ -154,7 +154,7 @@ type Queue = Mutex<VecDeque<Answer>>;
 
 struct Shared {
     answers: Queue,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<ReceivedRequest>>,
 }
 
 /// A server on this machine. It gives its answers in order, the last one again and again, and ends with the value.
@@ -176,12 +176,12 @@ impl Server {
     }
 
     /// Everything it was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<ReceivedRequest> {
         self.shared.asked.lock().unwrap().clone()
     }
 
     /// The last thing it was asked.
-    pub(crate) fn last(&self) -> Asked {
+    pub(crate) fn last(&self) -> ReceivedRequest {
         self.asked().pop().expect("the server was asked nothing")
     }
 }
@@ -195,7 +195,7 @@ impl Drop for Server {
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Infallible> {
     let (head, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-    shared.asked.lock().unwrap().push(Asked {
+    shared.asked.lock().unwrap().push(ReceivedRequest {
         method: head.method.to_string(),
         path: head.uri.to_string(),
         headers: head.headers,

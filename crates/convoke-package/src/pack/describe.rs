@@ -1,4 +1,4 @@
-//! What a new package says about itself: what was asked for, then what the folder's manifest says, then what the Agentfile
+//! Writes the manifest of a new package: what was asked for, then what the folder's manifest says, then what the Agentfile
 //! shows.
 
 use convoke_core::Timestamp;

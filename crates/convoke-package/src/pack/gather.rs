@@ -1,4 +1,4 @@
-//! Which files of a folder go into its package.
+//! Gathers the files of a folder that go into its package.
 //!
 //! Hidden files, keys, credentials, databases and other packages stay where they are. A link is followed if it leads to a
 //! file of the folder, and refused otherwise.
@@ -8,42 +8,42 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::LeftOut;
-use crate::content::Packing;
+use super::ExcludedFile;
+use crate::archive_path;
+use crate::content::PackedFile;
 use crate::error::PackageError;
+use crate::excluded::by_name;
 use crate::limits::Limits;
 use crate::package::Package;
-use crate::place;
-use crate::withheld::by_name;
 
-/// What goes in, and what does not.
-pub(super) struct Gathered {
-    pub(super) files: BTreeMap<String, Packing>,
-    pub(super) left_out: Vec<LeftOut>,
+/// The contents of a package to be, and what is excluded.
+pub(super) struct PackContents {
+    pub(super) files: BTreeMap<String, PackedFile>,
+    pub(super) excluded: Vec<ExcludedFile>,
 }
 
-pub(super) fn gather(folder: &Path, limits: &Limits) -> Result<Gathered, PackageError> {
+pub(super) fn gather(folder: &Path, limits: &Limits) -> Result<PackContents, PackageError> {
     let root = folder.canonicalize().map_err(PackageError::files("read", folder))?;
     if !root.is_dir() {
         return Err(refused(folder, "it is not a folder".to_owned()));
     }
-    let gathered = Gathered { files: BTreeMap::new(), left_out: Vec::new() };
-    let mut gathering = Gathering { folder, root, limits, bytes: 0, gathered };
+    let gathered = PackContents { files: BTreeMap::new(), excluded: Vec::new() };
+    let mut gathering = PackWalk { folder, root, limits, bytes: 0, gathered };
     gathering.folder(&gathering.root.clone(), "")?;
-    gathering.gathered.left_out.sort_by(|one, other| one.path.cmp(&other.path));
+    gathering.gathered.excluded.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(gathering.gathered)
 }
 
-struct Gathering<'a> {
+struct PackWalk<'a> {
     /// As the user calls it.
     folder: &'a Path,
     root: PathBuf,
     limits: &'a Limits,
     bytes: u64,
-    gathered: Gathered,
+    gathered: PackContents,
 }
 
-impl Gathering<'_> {
+impl PackWalk<'_> {
     fn folder(&mut self, real: &Path, path: &str) -> Result<(), PackageError> {
         for entry in fs::read_dir(real).map_err(PackageError::files("read", real))? {
             let entry = entry.map_err(PackageError::files("read", real))?;
@@ -53,12 +53,12 @@ impl Gathering<'_> {
             };
             let path = if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
             if let Some(why) = by_name(name) {
-                self.gathered.left_out.push(LeftOut { path, why });
+                self.gathered.excluded.push(ExcludedFile { path, why });
                 continue;
             }
             let kind = entry.file_type().map_err(PackageError::files("read", entry.path()))?;
             if kind.is_dir() {
-                self.add(path.clone(), Packing { executable: false, bytes: None })?;
+                self.add(path.clone(), PackedFile { executable: false, bytes: None })?;
                 self.folder(&entry.path(), &path)?;
             } else {
                 self.file(&self.target(&entry.path(), &path)?, path)?;
@@ -95,7 +95,7 @@ impl Gathering<'_> {
         let mut bytes = Vec::new();
         file.take(left + 1).read_to_end(&mut bytes).map_err(PackageError::files("read", real))?;
         if let Some(why) = by_content(&path, &bytes) {
-            self.gathered.left_out.push(LeftOut { path, why });
+            self.gathered.excluded.push(ExcludedFile { path, why });
             return Ok(());
         }
         self.bytes += bytes.len() as u64;
@@ -104,11 +104,11 @@ impl Gathering<'_> {
                 format!("there are more than {} bytes in {}", self.limits.unpacked, self.folder.display());
             return Err(PackageError::TooLarge { what });
         }
-        self.add(path, Packing { executable: is_executable(&metadata), bytes: Some(bytes) })
+        self.add(path, PackedFile { executable: is_executable(&metadata), bytes: Some(bytes) })
     }
 
-    fn add(&mut self, path: String, packing: Packing) -> Result<(), PackageError> {
-        place::checked(&path)?;
+    fn add(&mut self, path: String, packing: PackedFile) -> Result<(), PackageError> {
+        archive_path::checked(&path)?;
         if self.gathered.files.len() >= self.limits.files {
             let what =
                 format!("there are more than {} files in {}", self.limits.files, self.folder.display());

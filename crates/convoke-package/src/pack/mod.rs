@@ -1,4 +1,4 @@
-//! From a folder to a package.
+//! Packs a folder into a package.
 
 mod describe;
 mod gather;
@@ -9,6 +9,7 @@ use convoke_goals::agentfile::diagnostic::Severity;
 use convoke_goals::agentfile::load::{Found, LoadError, Loader};
 use convoke_goals::agentfile::{Agentfile, Source, read};
 
+use crate::archive_path;
 use crate::content;
 use crate::error::PackageError;
 use crate::key::SigningKey;
@@ -16,10 +17,9 @@ use crate::limits::Limits;
 use crate::loader::PackageFiles;
 use crate::manifest::{Author, Manifest};
 use crate::package::Package;
-use crate::place;
-use gather::Gathered;
+use gather::PackContents;
 
-/// What a package is made with. What is given here goes before what the folder says.
+/// Options of packing. They take precedence over what the folder says.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PackOptions {
@@ -41,7 +41,7 @@ pub struct PackOptions {
 }
 
 impl PackOptions {
-    /// With a signature.
+    /// Signs the package with this key.
     #[must_use]
     pub fn key(mut self, key: SigningKey) -> Self {
         self.key = Some(key);
@@ -52,17 +52,17 @@ impl PackOptions {
 /// A package that was made.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Packed {
+pub struct PackResult {
     /// The package.
     pub package: Package,
     /// What is in the folder and not in the package.
-    pub left_out: Vec<LeftOut>,
+    pub excluded: Vec<ExcludedFile>,
 }
 
-/// What is in a folder and not in its package.
+/// A file of a folder that is not in its package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct LeftOut {
+pub struct ExcludedFile {
     /// Its path in the folder.
     pub path: String,
     /// Why.
@@ -78,10 +78,10 @@ impl Package {
     /// # Errors
     /// [`PackageError::Agentfile`] if it has errors; [`PackageError::Folder`] if there is something in the folder that
     /// cannot be packed; and if it is too large.
-    pub fn pack(folder: impl AsRef<Path>, options: &PackOptions) -> Result<Packed, PackageError> {
+    pub fn pack(folder: impl AsRef<Path>, options: &PackOptions) -> Result<PackResult, PackageError> {
         let folder = folder.as_ref();
         if let Some(version) = &options.version {
-            place::segment(version)
+            archive_path::segment(version)
                 .map_err(|reason| PackageError::Version { version: version.clone(), reason })?;
         }
         let gathered = gather::gather(folder, &options.limits)?;
@@ -98,19 +98,19 @@ impl Package {
         let package = Self::assemble(manifest, content, options.key.as_ref(), options.limits)?;
         // What we could not unpack ourselves is not given to others.
         package.list()?;
-        Ok(Packed { package, left_out: gathered.left_out })
+        Ok(PackResult { package, excluded: gathered.excluded })
     }
 }
 
 /// Reads the Agentfile as whoever gets the package will.
-fn agentfile(folder: &Path, gathered: &Gathered) -> Result<Agentfile, PackageError> {
+fn agentfile(folder: &Path, gathered: &PackContents) -> Result<Agentfile, PackageError> {
     let mut files = PackageFiles::default();
     for (path, file) in &gathered.files {
         if let Some(bytes) = &file.bytes {
             files.insert(path.clone(), bytes.clone());
         }
     }
-    let loader = Remaining { files, left_out: &gathered.left_out };
+    let loader = PackedFilesLoader { files, excluded: &gathered.excluded };
     let Some(bytes) = loader.files.get("Agentfile") else {
         let reason = "there is no file Agentfile in it".to_owned();
         return Err(PackageError::Folder { folder: folder.to_owned(), reason });
@@ -127,17 +127,17 @@ fn agentfile(folder: &Path, gathered: &Gathered) -> Result<Agentfile, PackageErr
 }
 
 /// The files of a package to be, which knows what is missing.
-struct Remaining<'g> {
+struct PackedFilesLoader<'g> {
     files: PackageFiles,
-    left_out: &'g [LeftOut],
+    excluded: &'g [ExcludedFile],
 }
 
-impl Loader for Remaining<'_> {
+impl Loader for PackedFilesLoader<'_> {
     fn find(&self, path: &str) -> Result<Found, LoadError> {
         let found = self.files.find(path)?;
         let plain = path.strip_prefix("./").unwrap_or(path);
-        match self.left_out.iter().find(|left_out| left_out.path == plain) {
-            Some(LeftOut { why, .. }) if found == Found::Nothing => {
+        match self.excluded.iter().find(|excluded| excluded.path == plain) {
+            Some(ExcludedFile { why, .. }) if found == Found::Nothing => {
                 Err(LoadError::Failed { path: path.to_owned(), reason: format!("it is not packed: {why}") })
             }
             _ => Ok(found),

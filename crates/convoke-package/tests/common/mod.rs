@@ -1,4 +1,4 @@
-//! Folders to pack, and archives that nobody should have made.
+//! Test fixtures: folders to pack, and malicious archives.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::fs;

@@ -1,9 +1,9 @@
-//! What was delivered and what was not, and one line in the log about it.
+//! Counts delivered and dropped spans, and logs changes once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What became of spans.
+/// Counts of delivered and dropped spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Delivery {
@@ -41,13 +41,13 @@ impl Counts {
     /// A span was not even taken.
     pub(super) fn dropped(&self, reason: &str) {
         self.state().delivery.dropped += 1;
-        self.say_lost(reason);
+        self.log_loss(reason);
     }
 
     /// Some of the batch under way were rejected.
     pub(super) fn rejected(&self, spans: u64) {
         self.state().rejected = spans;
-        self.say_lost("the collector rejected some of the spans");
+        self.log_loss("the collector rejected some of the spans");
     }
 
     /// A batch is over, well or not. Says whether there is time for another.
@@ -62,7 +62,7 @@ impl Counts {
         state.delivery.dropped += spans - delivered;
         drop(state);
         match result {
-            Err(reason) => self.say_lost(reason),
+            Err(reason) => self.log_loss(reason),
             Ok(()) if rejected == 0 && self.is_said.swap(false, Ordering::Relaxed) => {
                 tracing::info!(target: "convoke::telemetry", "telemetry is delivered again");
             }
@@ -79,12 +79,12 @@ impl Counts {
         state.delivery.dropped += left;
         drop(state);
         if left > 0 {
-            self.say_lost("there is no time left");
+            self.log_loss("there is no time left");
         }
     }
 
     /// Says that something is lost: once, until something is delivered again.
-    pub(super) fn say_lost(&self, reason: &str) {
+    pub(super) fn log_loss(&self, reason: &str) {
         if !self.is_said.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 target: "convoke::telemetry",

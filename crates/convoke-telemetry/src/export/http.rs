@@ -1,4 +1,4 @@
-//! Requests to the collector, as `opentelemetry-otlp` wants them made.
+//! The HTTP client that `opentelemetry-otlp` sends with.
 //!
 //! Only the headers that were configured are sent, and they are shown nowhere; redirects are not followed; a collector on
 //! this machine is never looked for behind a proxy; answers are bounded. Blocks its thread, which is the exporter's own.
@@ -34,12 +34,12 @@ enum ExportError {
 pub(super) struct HttpSender {
     client: Client,
     headers: HeaderMap,
-    last: Mutex<Last>,
+    last: Mutex<LastResponse>,
 }
 
 /// What came of the last request.
 #[derive(Default)]
-struct Last {
+struct LastResponse {
     failure: Option<String>,
     rejected: u64,
 }
@@ -80,7 +80,7 @@ impl HttpSender {
         self.last().rejected
     }
 
-    fn last(&self) -> MutexGuard<'_, Last> {
+    fn last(&self) -> MutexGuard<'_, LastResponse> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,10 +114,10 @@ impl HttpClient for HttpSender {
         Self: 'f,
     {
         let result = self.send(request);
-        let failed = |error: &ExportError| Last { failure: Some(error.to_string()), rejected: 0 };
+        let failed = |error: &ExportError| LastResponse { failure: Some(error.to_string()), rejected: 0 };
         *self.last() = match &result {
             Ok(answer) if answer.status().is_success() => {
-                Last { failure: None, rejected: rejected(answer.body()) }
+                LastResponse { failure: None, rejected: rejected(answer.body()) }
             }
             Ok(answer) => failed(&ExportError::Refused(answer.status())),
             Err(error) => failed(error),

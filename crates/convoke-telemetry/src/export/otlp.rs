@@ -115,7 +115,7 @@ impl PushMetricExporter for OtlpMetrics {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
         let result = explained(self.exporter.export(metrics).await, &self.sender);
         if let Err(error) = &result {
-            self.counts.say_lost(&super::reason(error));
+            self.counts.log_loss(&super::reason(error));
         }
         result
     }

@@ -1,4 +1,4 @@
-//! Log lines: one `tracing` setup for the process, and an observer that tells what runs do.
+//! Logging: one `tracing` setup for the process, and an observer that logs runs.
 //!
 //! Lines carry the run's id and the path within it. They never carry what people, models or tools say; errors are told as
 //! errors tell themselves, as far as they quote nobody.
@@ -33,7 +33,7 @@ pub use run_log::RunLog;
 /// The levels there are.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// What is logged, how, and where to.
+/// Logging configuration: what, how, and where to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogConfig {
     /// A level (`info`), which holds for us and lets only warnings of others through; or a filter such as
@@ -53,7 +53,7 @@ impl LogConfig {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// For people.
@@ -84,7 +84,7 @@ impl fmt::Display for LogFormat {
     }
 }
 
-/// Where log lines go.
+/// The destination of log lines.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LogOutput {
     /// Standard error.
@@ -100,7 +100,7 @@ pub enum LogOutput {
 pub enum LogError {
     /// The filter makes no sense.
     #[error(
-        "`{filter}` is no log filter: {problem}. Write a level (off, error, warn, info, debug, trace) or `target=level,…`"
+        "invalid log filter `{filter}`: {problem}. Write a level (off, error, warn, info, debug, trace) or `target=level,…`"
     )]
     Filter {
         /// The filter.
@@ -138,13 +138,13 @@ pub fn init(config: &LogConfig) -> Result<(), LogError> {
 /// models does while it loads one, raises its level for good.
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
-/// Whether logs were set up for this process by [`init`].
+/// Returns whether logs were set up for this process by [`init`].
 #[must_use]
 pub fn is_on() -> bool {
     IS_ON.load(Ordering::Relaxed)
 }
 
-/// What [`init`] sets up, for those who combine it with more.
+/// Returns the subscriber that [`init`] sets up, to combine it with others.
 ///
 /// # Errors
 /// If the filter, the format or the file cannot be used.

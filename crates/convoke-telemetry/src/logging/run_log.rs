@@ -1,9 +1,9 @@
-//! Tells what runs do, as log lines.
+//! An observer that logs what runs do.
 
 use convoke_core::{Event, EventKind, ModelCallEnd, Observer, RunStatus, StepEnd};
 use tracing::{debug, error, info, warn};
 
-use crate::words::without_words;
+use crate::error_text::without_quotes;
 
 /// Writes what runs do to the program's log: an observer for
 /// [`RuntimeBuilder::observer`](convoke_core::RuntimeBuilder::observer).
@@ -40,7 +40,7 @@ impl Observer for RunLog {
                     ($level:ident, $text:literal) => {
                         $level!(
                             target: TARGET, run = %event.run, status, model_calls, tool_calls, tokens, cost,
-                            error = end.error.as_deref().map(without_words), $text
+                            error = end.error.as_deref().map(without_quotes), $text
                         )
                     };
                 }
@@ -54,19 +54,19 @@ impl Observer for RunLog {
             EventKind::StepStarted { kind } => line!(debug, event, kind, "step started"),
             EventKind::StepEnded(end) => match end {
                 StepEnd::Failed { error } => {
-                    line!(warn, event, error = without_words(error), "step failed");
+                    line!(warn, event, error = without_quotes(error), "step failed");
                 }
                 StepEnd::Interrupted { reason } => {
-                    line!(debug, event, reason = without_words(reason), "step interrupted");
+                    line!(debug, event, reason = without_quotes(reason), "step interrupted");
                 }
                 StepEnd::Suspended => line!(debug, event, "step waits"),
                 _ => line!(debug, event, "step completed"),
             },
             EventKind::StepSkipped { error } => {
-                line!(warn, event, error = without_words(error), "going on without a failed step");
+                line!(warn, event, error = without_quotes(error), "going on without a failed step");
             }
             EventKind::MessageRestarted { model, reason, .. } => {
-                line!(warn, event, model, reason, "a reply begins anew");
+                line!(warn, event, model, reason, "reply restarted");
             }
             EventKind::ToolCallRejected { id, .. } => line!(info, event, call = id, "tool call rejected"),
             EventKind::ToolCallExecuting { id } => line!(debug, event, call = id, "tool called"),
@@ -78,12 +78,12 @@ impl Observer for RunLog {
                 line!(info, event, question = %id, "a person answered");
             }
             EventKind::RouteSelected { route } => line!(debug, event, route, "route selected"),
-            EventKind::LoopIteration { iteration } => line!(debug, event, iteration, "loop goes round"),
+            EventKind::LoopIteration { iteration } => line!(debug, event, iteration, "loop iteration"),
             EventKind::RetryScheduled { attempt, delay } => {
                 line!(warn, event, attempt, ?delay, "trying again");
             }
             EventKind::RetryExhausted { attempts, error } => {
-                line!(warn, event, attempts, error = without_words(error), "not trying again");
+                line!(warn, event, attempts, error = without_quotes(error), "not trying again");
             }
             EventKind::ModelCallStarted(call) => {
                 line!(debug, event, call = call.id, model = call.model, "model called");
@@ -100,7 +100,7 @@ impl Observer for RunLog {
                     _ => line!(debug, event, call = id, "model call dropped"),
                 }
             }
-            EventKind::Custom { name, .. } => line!(debug, event, name, "told"),
+            EventKind::Custom { name, .. } => line!(debug, event, name, "custom event"),
             _ => {}
         }
     }

@@ -1,21 +1,21 @@
-//! Calls of models.
+//! Spans of model calls.
 
 use convoke_core::{Event, ModelCall, ModelCallEnd, Usage};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::SpanKind;
 
-use super::open::{Doing, Ending, OpenSpan};
+use super::open::{OpenSpan, SpanEnd, SpanSubject};
 use super::run::RunTrace;
-use super::{Outlet, content};
+use super::{ExportTarget, content};
 use crate::metrics::{MeasuredCall, dollars};
-use crate::provider::{finish_reason, taken_apart};
+use crate::provider::{finish_reason, split_name};
 use crate::{attribute, convention};
 
 impl RunTrace {
-    pub(super) fn call_started(&mut self, event: &Event, call: &ModelCall, outlet: &Outlet) {
+    pub(super) fn call_started(&mut self, event: &Event, call: &ModelCall, target: &ExportTarget) {
         let path = event.path.as_str();
         self.note_work(path, false);
-        let (provider, model) = taken_apart(&call.model);
+        let (provider, model) = split_name(&call.model);
         let mut attributes = vec![
             attribute::text(convention::OPERATION, "chat"),
             attribute::text(convention::PROVIDER, provider),
@@ -23,12 +23,15 @@ impl RunTrace {
             attribute::text(convention::CONVERSATION, event.run.as_str()),
         ];
         attributes.extend(asked_for(call));
-        if let Some(limit) = outlet.content {
+        if let Some(limit) = target.content {
             attributes.extend(content::input(&call.messages, limit));
         }
-        let doing =
-            Doing::Model { call: call.id.as_str().into(), provider: provider.into(), model: model.into() };
-        self.open(path, event.at, format!("chat {model}"), SpanKind::Client, doing, attributes);
+        let subject = SpanSubject::Model {
+            call: call.id.as_str().into(),
+            provider: provider.into(),
+            model: model.into(),
+        };
+        self.open(path, event.at, format!("chat {model}"), SpanKind::Client, subject, attributes);
     }
 
     pub(super) fn call_ended(
@@ -37,35 +40,36 @@ impl RunTrace {
         id: &str,
         usage: Option<Usage>,
         end: &ModelCallEnd,
-        outlet: &Outlet,
+        target: &ExportTarget,
     ) {
         let Some(mut span) = self.close(event.path.as_str(), is_call(id)) else { return };
         let mut response_model = None;
         let ending = match end {
             ModelCallEnd::Replied { model, finish, request_id, message } => {
-                let (_, model) = taken_apart(model);
+                let (_, model) = split_name(model);
                 response_model = Some(model);
                 let reason = finish_reason(*finish);
                 span.attributes.push(attribute::text(convention::RESPONSE_MODEL, model));
                 span.attributes.push(attribute::texts(convention::FINISH_REASONS, [reason.to_owned()]));
                 let id = request_id.as_deref().map(|id| attribute::text(convention::RESPONSE_ID, id));
                 span.attributes.extend(id);
-                if let (Some(limit), Some(message)) = (outlet.content, message) {
+                if let (Some(limit), Some(message)) = (target.content, message) {
                     span.attributes.push(content::output(message, reason, limit));
                 }
-                Ending::Well
+                SpanEnd::Normal
             }
-            ModelCallEnd::Failed { error, kind } => Ending::badly(kind.clone(), error.clone()),
-            _ => Ending::badly("interrupted", "nobody waited for the reply any more"),
+            ModelCallEnd::Failed { error, kind } => SpanEnd::failed(kind.clone(), error.clone()),
+            _ => SpanEnd::failed("interrupted", "nobody waited for the reply any more"),
         };
         if let Some(usage) = &usage {
             span.attributes.extend(used(usage));
         }
-        if let (Some(metrics), Doing::Model { provider, model, .. }) = (&outlet.metrics, &span.doing) {
+        if let (Some(metrics), SpanSubject::Model { provider, model, .. }) = (&target.metrics, &span.subject)
+        {
             let (error, took) = (ending.error(), event.at.since(span.start));
             metrics.model_called(&MeasuredCall { provider, model, response_model, error, took, usage });
         }
-        self.send(span, event.at, ending, outlet);
+        self.send(span, event.at, ending, target);
     }
 
     /// A call under way.
@@ -75,7 +79,7 @@ impl RunTrace {
 }
 
 fn is_call(id: &str) -> impl Fn(&OpenSpan) -> bool {
-    move |span| matches!(&span.doing, Doing::Model { call, .. } if **call == *id)
+    move |span| matches!(&span.subject, SpanSubject::Model { call, .. } if **call == *id)
 }
 
 fn asked_for(call: &ModelCall) -> impl Iterator<Item = KeyValue> {

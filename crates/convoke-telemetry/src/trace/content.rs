@@ -1,4 +1,4 @@
-//! What is said, in the form the conventions want it in. Only used if content is recorded.
+//! Messages in the form the conventions want. Only used if content is recorded.
 
 use convoke_core::{MediaSource, Message, Part, Role, Transcript};
 use opentelemetry::KeyValue;
@@ -12,14 +12,14 @@ pub(super) fn input(messages: &Transcript, limit: usize) -> Vec<KeyValue> {
     let mut room = limit;
     let mut kept: Vec<Value> = Vec::new();
     for message in messages.iter().rev() {
-        let told = told(message, limit);
-        let length = told.to_string().len();
+        let json = message_json(message, limit);
+        let length = json.to_string().len();
         // The last one is always there, cut if need be.
         if length > room && !kept.is_empty() {
             break;
         }
         room = room.saturating_sub(length);
-        kept.push(told);
+        kept.push(json);
     }
     let left_out = messages.len() - kept.len();
     kept.reverse();
@@ -32,23 +32,23 @@ pub(super) fn input(messages: &Transcript, limit: usize) -> Vec<KeyValue> {
 
 /// What it said.
 pub(super) fn output(message: &Message, reason: &str, limit: usize) -> KeyValue {
-    let mut told = told(message, limit);
-    told["finish_reason"] = reason.into();
-    attribute::text(convention::OUTPUT_MESSAGES, Value::Array(vec![told]).to_string())
+    let mut json = message_json(message, limit);
+    json["finish_reason"] = reason.into();
+    attribute::text(convention::OUTPUT_MESSAGES, Value::Array(vec![json]).to_string())
 }
 
-fn told(message: &Message, limit: usize) -> Value {
+fn message_json(message: &Message, limit: usize) -> Value {
     let role = match message.role {
         Role::System => "system",
         Role::User => "user",
         Role::Assistant => "assistant",
         Role::Tool => "tool",
     };
-    let parts: Vec<Value> = message.parts.iter().map(|part| told_part(part, limit)).collect();
+    let parts: Vec<Value> = message.parts.iter().map(|part| part_json(part, limit)).collect();
     json!({"role": role, "parts": parts})
 }
 
-fn told_part(part: &Part, limit: usize) -> Value {
+fn part_json(part: &Part, limit: usize) -> Value {
     match part {
         Part::Text { text } => json!({"type": "text", "content": cut(text, limit)}),
         Part::Reasoning { text, .. } => json!({"type": "reasoning", "content": cut(text, limit)}),
@@ -63,16 +63,16 @@ fn told_part(part: &Part, limit: usize) -> Value {
         }
         Part::Image(media) | Part::File(media) => {
             let modality = if matches!(part, Part::Image(_)) { "image" } else { "file" };
-            let mut told = json!({"type": "uri", "modality": modality, "mime_type": media.media_type});
+            let mut json = json!({"type": "uri", "modality": modality, "mime_type": media.media_type});
             match &media.source {
-                MediaSource::Url(url) => told["uri"] = cut(url, limit).into(),
+                MediaSource::Url(url) => json["uri"] = cut(url, limit).into(),
                 // Nobody wants to read it, and it may be megabytes.
                 MediaSource::Base64(bytes) => {
-                    told["type"] = "blob".into();
-                    told["content"] = format!("({} characters of base64, left out)", bytes.len()).into();
+                    json["type"] = "blob".into();
+                    json["content"] = format!("({} characters of base64, left out)", bytes.len()).into();
                 }
             }
-            told
+            json
         }
         _ => json!({"type": "other"}),
     }

@@ -1,4 +1,4 @@
-//! Events of the user's, and of surfaces: which of their fields may be sent although content is not recorded.
+//! Custom events: which of their fields may be sent although content is not recorded.
 
 use opentelemetry::KeyValue;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Spans, made from what runs tell.
+//! Makes spans out of the events of runs.
 //!
 //! A run is a trace of its own, or part of the caller's. Its spans mirror its tree: each is a child of the nearest one
 //! above its path. Nothing here waits or fails; a finished span is handed on at once and forgotten.
@@ -18,9 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use convoke_core::{Event, EventKind, RunId};
 use opentelemetry::InstrumentationScope;
 
+use crate::error_text::without_quotes;
 use crate::export::{Counts, SpanQueue};
 use crate::metrics::Metrics;
-use crate::words::without_words;
 use crate::{TelemetryConfig, TraceParent};
 use run::{Identity, RunTrace};
 
@@ -30,8 +30,8 @@ const MOST_PARENTS: usize = 4_096;
 /// How many ended runs are remembered, so that going on with them refers to them.
 const MOST_PAST: usize = 1_024;
 
-/// Where finished spans and measurements go, and what may be in them.
-pub(crate) struct Outlet {
+/// The destination of finished spans and measurements, and what may be in them.
+pub(crate) struct ExportTarget {
     /// If spans are exported at all.
     pub(crate) spans: Option<SpanQueue>,
     pub(crate) metrics: Option<Metrics>,
@@ -42,16 +42,16 @@ pub(crate) struct Outlet {
     pub(crate) content: Option<usize>,
 }
 
-impl Outlet {
+impl ExportTarget {
     /// What may be sent of an error: if content is not recorded, nothing in which somebody is quoted.
     fn error<'a>(&self, error: &'a str) -> &'a str {
-        if self.content.is_some() { error } else { without_words(error) }
+        if self.content.is_some() { error } else { without_quotes(error) }
     }
 }
 
 /// Follows runs.
 pub(crate) struct Tracer {
-    outlet: Outlet,
+    target: ExportTarget,
     sample_ratio: f64,
     follow_parent: bool,
     parent: Option<TraceParent>,
@@ -61,9 +61,9 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    pub(crate) fn new(config: &TelemetryConfig, outlet: Outlet) -> Self {
+    pub(crate) fn new(config: &TelemetryConfig, target: ExportTarget) -> Self {
         Self {
-            outlet,
+            target,
             sample_ratio: config.sample_ratio,
             follow_parent: config.follow_parent,
             parent: config.parent.clone(),
@@ -73,8 +73,8 @@ impl Tracer {
         }
     }
 
-    pub(crate) fn outlet(&self) -> &Outlet {
-        &self.outlet
+    pub(crate) fn target(&self) -> &ExportTarget {
+        &self.target
     }
 
     /// Makes the next start of a run part of the caller's trace.
@@ -99,7 +99,7 @@ impl Tracer {
             | EventKind::ReasoningDelta { .. }
             | EventKind::StateSnapshot { .. }
             | EventKind::StateDelta { .. } => {}
-            EventKind::ToolCallArguments { .. } if self.outlet.content.is_none() => {}
+            EventKind::ToolCallArguments { .. } if self.target.content.is_none() => {}
             // That a completed run is told again is no work.
             EventKind::RunStarted { .. } | EventKind::RunEnded(_) if event.replayed => {}
             EventKind::RunStarted { workflow, resumed } => self.begin(event, workflow, *resumed),
@@ -108,12 +108,12 @@ impl Tracer {
                 match trace {
                     Some(trace) => {
                         let mut trace = locked(&trace);
-                        trace.end(event.at, end, &self.outlet);
+                        trace.end(event.at, end, &self.target);
                         self.remember(&event.run, trace.context());
                     }
                     // It was refused: there is nothing to show but that.
                     None => {
-                        if let Some(metrics) = &self.outlet.metrics {
+                        if let Some(metrics) = &self.target.metrics {
                             metrics.run_ended(None, end, None);
                         }
                     }
@@ -121,7 +121,7 @@ impl Tracer {
             }
             _ => {
                 if let Some(trace) = self.trace(&event.run) {
-                    locked(&trace).observe(event, &self.outlet);
+                    locked(&trace).observe(event, &self.target);
                 }
             }
         }

@@ -12,8 +12,8 @@ use opentelemetry::trace::{Event, Link, SpanKind};
 /// How many events a span may have; the rest is counted.
 const MOST_EVENTS: usize = 128;
 
-/// What a span stands for.
-pub(super) enum Doing {
+/// The subject of a span: what it stands for.
+pub(super) enum SpanSubject {
     Run,
     Step {
         kind: Box<str>,
@@ -46,7 +46,7 @@ pub(super) struct OpenSpan {
     pub(super) events_dropped: u32,
     pub(super) links: Vec<Link>,
     pub(super) agent: Option<Arc<str>>,
-    pub(super) doing: Doing,
+    pub(super) subject: SpanSubject,
     /// Tool calls that a model wants made here, by their id: the tool, and the arguments if content is recorded. Ids are
     /// unique in a conversation only, so they are kept where the conversation is.
     pub(super) calls: HashMap<String, (String, String)>,
@@ -63,7 +63,7 @@ impl OpenSpan {
         id: [u8; 8],
         name: String,
         start: Timestamp,
-        doing: Doing,
+        subject: SpanSubject,
         attributes: Vec<KeyValue>,
     ) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl OpenSpan {
             events_dropped: 0,
             links: Vec::new(),
             agent: None,
-            doing,
+            subject,
             calls: HashMap::new(),
             is_live: false,
             has_past: false,
@@ -87,13 +87,16 @@ impl OpenSpan {
 
     /// Whether others can be children of this.
     pub(super) fn is_parent(&self) -> bool {
-        matches!(self.doing, Doing::Run | Doing::Step { .. } | Doing::Agent | Doing::Tool { .. })
+        matches!(
+            self.subject,
+            SpanSubject::Run | SpanSubject::Step { .. } | SpanSubject::Agent | SpanSubject::Tool { .. }
+        )
     }
 
     pub(super) fn is_agent(&self) -> bool {
-        match &self.doing {
-            Doing::Step { kind } => **kind == *"agent",
-            doing => matches!(doing, Doing::Agent),
+        match &self.subject {
+            SpanSubject::Step { kind } => **kind == *"agent",
+            subject => matches!(subject, SpanSubject::Agent),
         }
     }
 
@@ -106,35 +109,35 @@ impl OpenSpan {
     }
 }
 
-/// How a span ended.
-pub(super) enum Ending {
-    /// Well, or in a way that is no error.
-    Well,
-    /// Badly: the kind of failure, and what is said about it.
-    Badly { kind: Cow<'static, str>, message: String },
+/// The end of a span.
+pub(super) enum SpanEnd {
+    /// It ended well, or in a way that is no error.
+    Normal,
+    /// It failed: the kind of failure, and its message.
+    Failed { kind: Cow<'static, str>, message: String },
 }
 
-impl Ending {
+impl SpanEnd {
     /// The kind of failure.
     pub(super) fn error(&self) -> Option<&str> {
         match self {
-            Self::Well => None,
-            Self::Badly { kind, .. } => Some(kind),
+            Self::Normal => None,
+            Self::Failed { kind, .. } => Some(kind),
         }
     }
 
-    pub(super) fn badly(kind: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        Self::Badly { kind: kind.into(), message: message.into() }
+    pub(super) fn failed(kind: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::Failed { kind: kind.into(), message: message.into() }
     }
 }
 
-/// Why something ends that nobody ended.
+/// The reason why a span is closed without an event of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cut {
+pub(super) enum Interruption {
     /// What is around it has ended.
-    Short,
+    ParentEnded,
     /// What is around it waits for an answer, and goes on later.
-    ForLater,
+    Suspended,
 }
 
 pub(super) fn time(at: Timestamp) -> SystemTime {

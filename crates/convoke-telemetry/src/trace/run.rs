@@ -1,4 +1,4 @@
-//! One run, as a tree of spans.
+//! The tree of spans of one run.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -9,15 +9,15 @@ use opentelemetry::KeyValue;
 use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 
-use super::Outlet;
-use super::open::{Cut, Doing, Ending, OpenSpan, time};
+use super::ExportTarget;
+use super::open::{Interruption, OpenSpan, SpanEnd, SpanSubject, time};
 use crate::attribute;
 use crate::{TraceParent, convention};
 
 /// How much of an error's text is sent.
 const LONGEST_ERROR: usize = 1_024;
 
-/// Which trace a run is, and whether it is sent.
+/// The trace of a run, and whether it is sent.
 pub(super) struct Identity {
     trace_id: [u8; 16],
     parent: Option<[u8; 8]>,
@@ -101,7 +101,7 @@ impl RunTrace {
                 identity.span_id(),
                 format!("invoke_workflow {workflow}"),
                 event.at,
-                Doing::Run,
+                SpanSubject::Run,
                 attributes,
             )
         };
@@ -127,9 +127,13 @@ impl RunTrace {
     }
 
     /// The run is over: ends what is still open, and the run's own span.
-    pub(super) fn end(&mut self, at: Timestamp, end: &RunEnd, outlet: &Outlet) {
-        let cut = if end.status == RunStatus::Suspended { Cut::ForLater } else { Cut::Short };
-        self.end_all_below("", at, cut, outlet);
+    pub(super) fn end(&mut self, at: Timestamp, end: &RunEnd, target: &ExportTarget) {
+        let cut = if end.status == RunStatus::Suspended {
+            Interruption::Suspended
+        } else {
+            Interruption::ParentEnded
+        };
+        self.end_all_below("", at, cut, target);
         self.root.attributes.push(attribute::text(convention::RUN_STATUS, end.status.name()));
         let usage = &end.totals.usage;
         self.root.attributes.push(attribute::integer(convention::INPUT_TOKENS, usage.input_tokens));
@@ -138,15 +142,15 @@ impl RunTrace {
             self.root.attributes.push(attribute::number(convention::COST, crate::metrics::dollars(cost)));
         }
         let ending = match end.status {
-            RunStatus::Completed | RunStatus::Suspended => Ending::Well,
-            status => Ending::badly(status.name(), outlet.error(end.error.as_deref().unwrap_or_default())),
+            RunStatus::Completed | RunStatus::Suspended => SpanEnd::Normal,
+            status => SpanEnd::failed(status.name(), target.error(end.error.as_deref().unwrap_or_default())),
         };
-        let over = OpenSpan::new(self.root.id, String::new(), at, Doing::Run, Vec::new());
+        let over = OpenSpan::new(self.root.id, String::new(), at, SpanSubject::Run, Vec::new());
         let root = std::mem::replace(&mut self.root, over);
-        if let Some(metrics) = &outlet.metrics {
+        if let Some(metrics) = &target.metrics {
             metrics.run_ended(Some(&self.workflow), end, Some(at.since(root.start)));
         }
-        self.send(root, at, ending, outlet);
+        self.send(root, at, ending, target);
     }
 
     /// Opens a span at a path, below whatever is the nearest above it.
@@ -156,7 +160,7 @@ impl RunTrace {
         at: Timestamp,
         name: String,
         kind: SpanKind,
-        doing: Doing,
+        subject: SpanSubject,
         mut attributes: Vec<KeyValue>,
     ) -> &mut OpenSpan {
         let parent = self.nearest(path);
@@ -169,7 +173,7 @@ impl RunTrace {
             kind,
             agent,
             follows_work: self.has_worked,
-            ..OpenSpan::new(self.identity.span_id(), name, at, doing, attributes)
+            ..OpenSpan::new(self.identity.span_id(), name, at, subject, attributes)
         };
         let spans = self.open.entry(path.to_owned()).or_default();
         spans.push(span);
@@ -214,7 +218,13 @@ impl RunTrace {
     }
 
     /// Ends what is open at or below a path, innermost first: nobody will end it any more.
-    pub(super) fn end_all_below(&mut self, path: &str, at: Timestamp, cut: Cut, outlet: &Outlet) {
+    pub(super) fn end_all_below(
+        &mut self,
+        path: &str,
+        at: Timestamp,
+        cut: Interruption,
+        target: &ExportTarget,
+    ) {
         // What follows a path on the way down is a slash, and `0` is the character after that.
         let (first, last) = (format!("{path}/"), format!("{path}0"));
         let range = if path.is_empty() {
@@ -226,27 +236,27 @@ impl RunTrace {
             self.open.range::<String, _>(range).rev().map(|(path, _)| path.clone()).collect();
         for path in below.iter().map(String::as_str).chain([path]) {
             for span in self.open.remove(path).into_iter().flatten().rev() {
-                self.end_unheard(span, at, cut, outlet);
+                self.end_unheard(span, at, cut, target);
             }
         }
     }
 
     /// Hands a finished span on, unless the trace is not sent or the span only repeats the past.
-    pub(super) fn send(&self, span: OpenSpan, at: Timestamp, ending: Ending, outlet: &Outlet) {
+    pub(super) fn send(&self, span: OpenSpan, at: Timestamp, ending: SpanEnd, target: &ExportTarget) {
         if !self.identity.is_sent || self.only_repeats(&span, &ending) {
             return;
         }
-        let Some(spans) = &outlet.spans else { return };
+        let Some(spans) = &target.spans else { return };
         let mut attributes = span.attributes;
         attributes.extend(span.agent.as_deref().map(|agent| attribute::text(convention::AGENT, agent)));
         let status = match ending {
-            Ending::Well => Status::Unset,
-            Ending::Badly { kind, message } => {
+            SpanEnd::Normal => Status::Unset,
+            SpanEnd::Failed { kind, message } => {
                 attributes.push(attribute::text(convention::ERROR_TYPE, kind));
                 Status::error(attribute::cut(&message, LONGEST_ERROR))
             }
         };
-        let is_root = matches!(span.doing, Doing::Run);
+        let is_root = matches!(span.subject, SpanSubject::Run);
         let parent = if is_root { self.identity.parent } else { Some(span.parent) };
         let (mut events, mut links) = (SpanEvents::default(), SpanLinks::default());
         (events.events, events.dropped_count) = (span.events, span.events_dropped);
@@ -272,15 +282,15 @@ impl RunTrace {
             events,
             links,
             status,
-            instrumentation_scope: outlet.scope.clone(),
+            instrumentation_scope: target.scope.clone(),
         });
     }
 
     /// Whether a step of a run that goes on did nothing but what the journal has: that is part of an earlier trace.
-    pub(super) fn only_repeats(&self, span: &OpenSpan, ending: &Ending) -> bool {
-        let is_step = matches!(span.doing, Doing::Step { .. } | Doing::Agent);
+    pub(super) fn only_repeats(&self, span: &OpenSpan, ending: &SpanEnd) -> bool {
+        let is_step = matches!(span.subject, SpanSubject::Step { .. } | SpanSubject::Agent);
         let is_past = span.has_past || (self.resumed && !span.follows_work);
-        is_step && !span.is_live && is_past && matches!(ending, Ending::Well)
+        is_step && !span.is_live && is_past && matches!(ending, SpanEnd::Normal)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A collector of our own, on a thread of its own, that can be slow, refuse, and die.
+//! A collector for tests, on a thread of its own, that can be slow, refuse, and die.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses what it needs")]
 
 pub mod work;

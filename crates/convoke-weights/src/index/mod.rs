@@ -1,4 +1,4 @@
-//! The Python package index, as a place where files can be had.
+//! The Python package index as a source of files.
 //!
 //! Only asked for what one version of a package consists of. Which index is asked is decided by the settings pip and uv
 //! have on this machine.

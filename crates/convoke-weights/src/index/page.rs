@@ -1,4 +1,4 @@
-//! What an index says a package consists of, in either of its two forms.
+//! Parses the page of a package, in either of the index's two forms.
 
 use serde::Deserialize;
 

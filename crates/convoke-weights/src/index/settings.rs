@@ -1,4 +1,4 @@
-//! Which index this machine uses, as pip and uv are told.
+//! Determines which index this machine uses, from the settings of pip and uv.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,10 @@
-//! A model that is here, and the note that says so.
+//! An installed model, and the note that describes it.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, Kind, WeightsError};
+use crate::{Digest, ModelKind, WeightsError};
 
 /// The note's name. A model is here if its note is.
 const NOTE: &str = "model.json";
@@ -12,13 +12,13 @@ const NOTE: &str = "model.json";
 /// A model on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Installed {
+pub struct InstalledModel {
     /// Its name.
     pub name: String,
     /// What it is, for people.
     pub title: String,
     /// What it does.
-    pub kind: Kind,
+    pub kind: ModelKind,
     /// Its licence, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
@@ -51,12 +51,12 @@ impl InstalledFile {
     }
 }
 
-impl Installed {
+impl InstalledModel {
     pub(crate) fn new(
         folder: PathBuf,
         name: String,
         title: String,
-        kind: Kind,
+        kind: ModelKind,
         origin: String,
         files: Vec<InstalledFile>,
     ) -> Self {
@@ -69,7 +69,7 @@ impl Installed {
         self.files.first().map_or_else(|| self.folder.clone(), |file| self.folder.join(&file.name))
     }
 
-    /// One of its files, by name.
+    /// Returns the path of one of its files, by name.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         self.files.iter().find(|file| file.name == name).map(|file| self.folder.join(&file.name))

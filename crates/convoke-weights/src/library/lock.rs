@@ -1,4 +1,4 @@
-//! One at a time: whoever changes a model's folder holds its lock.
+//! The lock on a model's folder, held by whoever changes it.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

@@ -1,19 +1,19 @@
-//! The folder of models.
+//! The library: the folder of installed models.
 
+mod default_folder;
 mod installed;
 mod lock;
-mod place;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use convoke_http::{HttpTransport, Transport};
 
-use crate::{Catalogue, Entry, PackageIndex, WeightsError, name};
+use crate::{Catalogue, CatalogueEntry, PackageIndex, WeightsError, name};
 
-pub use installed::{Installed, InstalledFile};
+pub use default_folder::default_folder;
+pub use installed::{InstalledFile, InstalledModel};
 pub(crate) use lock::Lock;
-pub use place::default_folder;
 
 /// The models on this machine: a folder with one folder for each of them.
 #[derive(Debug, Clone)]
@@ -25,14 +25,14 @@ pub struct Library {
     pub(crate) index: Option<PackageIndex>,
 }
 
-/// What is known of a model.
+/// Information about a model.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Info {
+pub struct ModelInfo {
     /// What the catalogue says, if it is in there.
-    pub entry: Option<Entry>,
+    pub entry: Option<CatalogueEntry>,
     /// What is on this machine, if it is.
-    pub installed: Option<Installed>,
+    pub installed: Option<InstalledModel>,
 }
 
 impl Library {
@@ -73,7 +73,7 @@ impl Library {
         &self.folder
     }
 
-    /// What can be pulled by name.
+    /// Returns the catalogue of models that can be pulled by name.
     #[must_use]
     pub fn catalogue(&self) -> &Catalogue {
         &self.catalogue
@@ -83,7 +83,7 @@ impl Library {
     ///
     /// # Errors
     /// [`WeightsError::Files`] and [`WeightsError::Manifest`] if the folder cannot be read.
-    pub fn list(&self) -> Result<Vec<Installed>, WeightsError> {
+    pub fn list(&self) -> Result<Vec<InstalledModel>, WeightsError> {
         let unreadable = || WeightsError::files("read", &self.folder);
         let mut found = Vec::new();
         let items = match std::fs::read_dir(&self.folder) {
@@ -97,27 +97,27 @@ impl Library {
                 .and_then(|name| name.to_str())
                 .is_some_and(|name| name::check(name).is_ok());
             if is_model {
-                found.extend(Installed::load(&place)?);
+                found.extend(InstalledModel::load(&place)?);
             }
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
     }
 
-    /// What is known of the model of this name.
+    /// Returns what is known of the model of this name.
     ///
     /// # Errors
     /// [`WeightsError::Unknown`] if it is neither here nor in the catalogue.
-    pub fn info(&self, name: &str) -> Result<Info, WeightsError> {
+    pub fn info(&self, name: &str) -> Result<ModelInfo, WeightsError> {
         let entry = self.catalogue.get(name).cloned();
         let installed = self.find(name)?;
         if entry.is_none() && installed.is_none() {
             return Err(self.unknown(name));
         }
-        Ok(Info { entry, installed })
+        Ok(ModelInfo { entry, installed })
     }
 
-    /// Where the model of this name is: its first file, which is the model itself.
+    /// Returns the path of the model of this name: its first file, which is the model itself.
     ///
     /// # Errors
     /// [`WeightsError::NotInstalled`] if it is not here.
@@ -146,14 +146,14 @@ impl Library {
             return Err(WeightsError::Busy { name: name.to_owned() });
         };
         // The note goes first, so that there is never one about files that are gone.
-        Installed::forget(&place)?;
+        InstalledModel::forget(&place)?;
         std::fs::remove_dir_all(&place).map_err(WeightsError::files("remove", &place))
     }
 
-    fn find(&self, name: &str) -> Result<Option<Installed>, WeightsError> {
+    fn find(&self, name: &str) -> Result<Option<InstalledModel>, WeightsError> {
         let name = self.real_name(name);
         name::check(name)?;
-        Installed::load(&self.folder.join(name))
+        InstalledModel::load(&self.folder.join(name))
     }
 
     /// The name behind an alias.

@@ -1,24 +1,24 @@
-//! A model from an address.
+//! Pulls a model from an address.
 
 use convoke_http::address::shown;
 use url::Url;
 
 use super::fetch::Fetch;
 use super::file::check_gguf;
-use super::job::{Job, Label};
+use super::job::{ProgressLabel, PullJob};
 use super::partial::Partial;
-use super::wanted::file_name;
-use crate::{Digest, Installed, WeightsError};
+use super::source::file_name;
+use crate::{Digest, InstalledModel, WeightsError};
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Downloads the GGUF file at this address.
     pub(super) async fn address(
         &mut self,
         url: &Url,
         sha256: Option<Digest>,
-    ) -> Result<Installed, WeightsError> {
+    ) -> Result<InstalledModel, WeightsError> {
         let name = format!("{}.gguf", self.name);
-        if let Some(installed) = Installed::load(&self.place)? {
+        if let Some(installed) = InstalledModel::load(&self.place)? {
             let is_from_there = installed.origin == shown(url);
             return self.already(installed, |files| match sha256 {
                 Some(sha256) => files.iter().any(|file| file.sha256 == sha256),
@@ -26,7 +26,7 @@ impl Job<'_> {
             });
         }
         let partial = Partial::of(&self.place, &name);
-        let label = Label::whole(file_name(url));
+        let label = ProgressLabel::whole(file_name(url));
         let fetch = Fetch { url, sha256, partial: &partial, label: &label };
         let found = self.fetch(&fetch).await?;
         check_gguf(&partial.path, &shown(url)).inspect_err(|_| partial.discard())?;

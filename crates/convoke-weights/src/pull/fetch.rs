@@ -1,4 +1,4 @@
-//! Downloading one file, from where the last attempt ended.
+//! Downloads one file, resuming where the last attempt ended.
 
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_RANGE, LAST_MODIFIED, RANGE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -7,25 +7,25 @@ use url::Url;
 use super::Stage;
 use convoke_http::address::shown;
 
-use super::client::{Trouble, refused};
-use super::job::{Job, Label};
-use super::partial::{Note, Partial};
+use super::client::{FetchError, refused};
+use super::job::{ProgressLabel, PullJob};
+use super::partial::{Partial, PartialNote};
 use super::writer::Writer;
 use crate::digest::Hasher;
 use crate::{Digest, WeightsError};
 
-/// What is to be downloaded, and where to.
+/// A download: what, and where to.
 pub(super) struct Fetch<'a> {
     pub(super) url: &'a Url,
     pub(super) sha256: Option<Digest>,
     pub(super) partial: &'a Partial,
-    pub(super) label: &'a Label,
+    pub(super) label: &'a ProgressLabel,
 }
 
 impl Fetch<'_> {
     /// What of the file is here already and can be gone on with: nobody may have changed it at its source meanwhile. That is
     /// certain if its digest is known, and otherwise if the server can tell.
-    fn begun(&self) -> Option<(u64, Note)> {
+    fn begun(&self) -> Option<(u64, PartialNote)> {
         let note = self.partial.note()?;
         let is_same = note.origin == shown(self.url) && note.sha256 == self.sha256;
         let is_safe = self.sha256.is_some() || note.validator.is_some();
@@ -34,14 +34,14 @@ impl Fetch<'_> {
     }
 }
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Downloads a file and checks its digest, if that is known.
     pub(super) async fn fetch(&mut self, fetch: &Fetch<'_>) -> Result<Digest, WeightsError> {
         let mut attempts = self.client.attempts();
         let found = loop {
             match self.attempt(fetch).await {
                 Ok(digest) => break digest,
-                Err(trouble) => attempts.pause(trouble).await?,
+                Err(error) => attempts.pause(error).await?,
             }
         };
         self.check(fetch.partial, &fetch.label.file, fetch.sha256, found)
@@ -64,7 +64,7 @@ impl Job<'_> {
         }
     }
 
-    async fn attempt(&mut self, fetch: &Fetch<'_>) -> Result<Digest, Trouble> {
+    async fn attempt(&mut self, fetch: &Fetch<'_>) -> Result<Digest, FetchError> {
         let begun = fetch.begun();
         let hasher = match &begun {
             Some((length, _)) => self.hash(fetch.label, fetch.partial.path.clone(), *length).await?,
@@ -92,7 +92,7 @@ impl Job<'_> {
         let rest = number(&reply.headers, &CONTENT_LENGTH);
         let total = rest.map(|rest| start + rest);
         self.room(rest.unwrap_or_default())?;
-        fetch.partial.write_note(&Note {
+        fetch.partial.write_note(&PartialNote {
             origin: shown(fetch.url),
             sha256: fetch.sha256,
             validator: validator(&reply.headers),
@@ -114,7 +114,7 @@ impl Job<'_> {
                     self.report(fetch.label, Stage::Downloading, written, total);
                 }
                 Ok(None) => break Ok(()),
-                Err(trouble) => break Err(trouble),
+                Err(error) => break Err(error),
             }
         };
         // All that came in is in the file before anybody looks at it again.
@@ -129,7 +129,7 @@ impl Job<'_> {
     /// The digest of what is in a file so far.
     pub(super) async fn hash(
         &mut self,
-        label: &Label,
+        label: &ProgressLabel,
         path: std::path::PathBuf,
         length: u64,
     ) -> Result<Hasher, WeightsError> {
@@ -140,7 +140,7 @@ impl Job<'_> {
     }
 }
 
-fn asking_for(begun: Option<&(u64, Note)>) -> HeaderMap {
+fn asking_for(begun: Option<&(u64, PartialNote)>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let Some((length, note)) = begun else { return headers };
     if let Ok(range) = HeaderValue::from_str(&format!("bytes={length}-")) {
@@ -168,7 +168,7 @@ fn number(headers: &HeaderMap, name: &HeaderName) -> Option<u64> {
     headers.get(name)?.to_str().ok()?.parse().ok()
 }
 
-fn passing(url: &Url, message: &str, gained: bool) -> Trouble {
+fn passing(url: &Url, message: &str, gained: bool) -> FetchError {
     let error = WeightsError::Network { what: shown(url), message: message.to_owned() };
-    Trouble::Passing { error, wait: None, gained }
+    FetchError::Transient { error, wait: None, gained }
 }

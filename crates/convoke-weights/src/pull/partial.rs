@@ -1,4 +1,4 @@
-//! Files that are not whole yet, and the notes that say what they are going to be.
+//! Partial files of interrupted downloads, and the notes needed to resume them.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ pub(super) struct Partial {
     note: PathBuf,
 }
 
-/// What a partial file is going to be. Only what comes from the same origin may be added to it.
+/// The note on a partial file: what it is going to be. Only what comes from the same origin may be added to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct PartialNote {
     /// Where it comes from, without secrets.
     pub(super) origin: String,
     /// What its digest will be.
@@ -47,7 +47,7 @@ impl Partial {
     }
 
     /// The note, if there is one that makes sense.
-    pub(super) fn note(&self) -> Option<Note> {
+    pub(super) fn note(&self) -> Option<PartialNote> {
         serde_json::from_str(&std::fs::read_to_string(&self.note).ok()?).ok()
     }
 
@@ -57,7 +57,7 @@ impl Partial {
     }
 
     /// Writes the note.
-    pub(super) fn write_note(&self, note: &Note) -> Result<(), WeightsError> {
+    pub(super) fn write_note(&self, note: &PartialNote) -> Result<(), WeightsError> {
         let text = serde_json::to_string_pretty(note).map_err(std::io::Error::other);
         text.and_then(|text| std::fs::write(&self.note, text + "\n"))
             .map_err(WeightsError::files("write", &self.note))

@@ -1,8 +1,8 @@
-//! How far a pull is.
+//! Progress of a pull.
 
 use std::fmt;
 
-/// How far a pull is. What is counted begins anew with each stage, part and file.
+/// The progress of a pull. What is counted begins anew with each stage, part and file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -20,7 +20,7 @@ pub struct Progress {
     pub total: Option<u64>,
 }
 
-/// What is being done.
+/// The stages of a pull.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {

@@ -1,4 +1,4 @@
-//! Where a server sends us on to.
+//! Follows redirects, as far as they are safe.
 //!
 //! File hosts keep files elsewhere and send everybody there. A password that is part of an address goes along only where
 //! nothing but the path changes; the headers of a pull (what is wanted, and from which byte) are no secrets.
@@ -26,8 +26,8 @@ pub(super) fn target(asked: &Url, reply: &HttpReply) -> Result<Option<Url>, Weig
     );
     let Some(location) = reply.headers.get(LOCATION).filter(|_| sends_on) else { return Ok(None) };
     let refused = |reason: &str| WeightsError::Redirected { what: shown(asked), reason: reason.to_owned() };
-    let location = location.to_str().map_err(|_| refused("what it says is no address"))?;
-    let mut target = asked.join(location).map_err(|_| refused("what it says is no address"))?;
+    let location = location.to_str().map_err(|_| refused("its location is not a valid address"))?;
+    let mut target = asked.join(location).map_err(|_| refused("its location is not a valid address"))?;
     let is_same = target.origin() == asked.origin();
     let is_safe = target.scheme() == "https" && (is_local(asked) || !is_local(&target));
     let stays_local = target.scheme() == "http" && is_local(asked) && is_local(&target);

@@ -1,4 +1,4 @@
-//! One member of a zip archive, piece by piece.
+//! Unpacks one member of a ZIP archive as a stream.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,18 +7,18 @@ use std::path::Path;
 use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive};
 
+use super::blocking::Reporter;
 use super::file::pump;
-use super::watched::Reporter;
 use crate::WeightsError;
 
-/// Why a member cannot be had.
-pub(super) enum Failure {
+/// Errors of unpacking a member.
+pub(super) enum UnpackError {
     /// Something is wrong with the archive.
     Archive(String),
     Other(WeightsError),
 }
 
-impl From<rawzip::Error> for Failure {
+impl From<rawzip::Error> for UnpackError {
     fn from(error: rawzip::Error) -> Self {
         Self::Archive(error.to_string())
     }
@@ -32,15 +32,15 @@ pub(super) fn member(
     most: u64,
     reporter: &Reporter,
     take: &mut dyn FnMut(&[u8]) -> Result<(), WeightsError>,
-) -> Result<u64, Failure> {
-    let file =
-        File::open(archive).map_err(|error| Failure::Other(WeightsError::files("read", archive)(error)))?;
+) -> Result<u64, UnpackError> {
+    let file = File::open(archive)
+        .map_err(|error| UnpackError::Other(WeightsError::files("read", archive)(error)))?;
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let zip = ZipArchive::from_file(file, &mut buffer)?;
     let mut entries = zip.entries(&mut buffer);
     let found = loop {
         let Some(entry) = entries.next_entry()? else {
-            return Err(Failure::Archive(format!("there is no `{name}` in it")));
+            return Err(UnpackError::Archive(format!("there is no `{name}` in it")));
         };
         if entry.file_path().as_ref() == name.as_bytes() {
             break (entry.wayfinder(), entry.compression_method());
@@ -52,17 +52,21 @@ pub(super) fn member(
     let mut plain: Box<dyn Read + '_> = match method {
         CompressionMethod::STORE => Box::new(entry.verifying_reader(stored)),
         CompressionMethod::DEFLATE => Box::new(entry.verifying_reader(DeflateDecoder::new(stored))),
-        other => return Err(Failure::Archive(format!("`{name}` is packed in a way nobody uses: {other:?}"))),
+        other => {
+            return Err(UnpackError::Archive(format!(
+                "`{name}` is compressed in an unsupported way: {other:?}"
+            )));
+        }
     };
     // One more, to see that there is more.
     let mut limited = (&mut plain).take(most.saturating_add(1));
     let length = pump(&mut limited, archive, reporter, take).map_err(|error| match error {
         // Reading fails if the bytes cannot be unpacked or their sum is wrong.
-        WeightsError::Files { action: "read", source, .. } => Failure::Archive(source.to_string()),
-        other => Failure::Other(other),
+        WeightsError::Files { action: "read", source, .. } => UnpackError::Archive(source.to_string()),
+        other => UnpackError::Other(other),
     })?;
     if length > most {
-        return Err(Failure::Archive(format!("`{name}` is longer than it can be")));
+        return Err(UnpackError::Archive(format!("`{name}` is longer than it can be")));
     }
     Ok(length)
 }

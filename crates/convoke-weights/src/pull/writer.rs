@@ -1,4 +1,4 @@
-//! Writing what comes in, and computing its digest meanwhile, on a thread where that may block.
+//! Writes a download and computes its digest meanwhile, on a thread where that may block.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! A server with files, which can be as bad as servers are, and remembers what it was asked.
+//! A file server for tests that can misbehave, and records its requests.
 
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses a part of it")]
 
@@ -78,7 +78,7 @@ impl Served {
 
 /// A request for a file: its path and the range that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
     pub(crate) range: Option<String>,
     pub(crate) authorization: Option<String>,
@@ -87,7 +87,7 @@ pub(crate) struct Asked {
 #[derive(Default)]
 struct Shared {
     files: Mutex<HashMap<String, Served>>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<ReceivedRequest>>,
 }
 
 /// The server, which ends with the value.
@@ -113,7 +113,7 @@ impl Server {
     }
 
     /// Everything it was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<ReceivedRequest> {
         self.shared.asked.lock().unwrap().clone()
     }
 
@@ -132,7 +132,11 @@ impl Drop for Server {
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
     let path = request.uri().path().to_owned();
-    let asked = Asked { path: path.clone(), range: header("range"), authorization: header("authorization") };
+    let asked = ReceivedRequest {
+        path: path.clone(),
+        range: header("range"),
+        authorization: header("authorization"),
+    };
     let condition = header("if-range");
     shared.asked.lock().unwrap().push(asked.clone());
     let (file, fault) = {

@@ -6,7 +6,7 @@ use convoke_core::{CallContext, IdempotencyKey, ModelParams, ModelRequest, Path,
 use convoke_host::models::Models;
 use convoke_host::{Checkup, Found, HostError};
 use convoke_models::ModelName;
-use convoke_models::choose::{Choice, Service};
+use convoke_models::choose::{ModelChoice, Service};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn no_model() -> Failure {
 
 fn tell(
     models: &Models,
-    choice: &Choice,
+    choice: &ModelChoice,
     trial: Option<&Result<String, Failure>>,
     standings: &[(&Service, Standing)],
     checkup: &Checkup,
@@ -146,7 +146,7 @@ fn tell(
 
 fn as_json(
     models: &Models,
-    choice: &Choice,
+    choice: &ModelChoice,
     trial: Option<&Result<String, Failure>>,
     standings: &[(&Service, Standing)],
     checkup: &Checkup,

@@ -140,7 +140,7 @@ pub(super) fn trust(
 
 /// The user's own file, there or not.
 fn own_file(config: &Config) -> Result<PathBuf, Failure> {
-    config.places().user.clone().ok_or_else(|| {
+    config.locations().user.clone().ok_or_else(|| {
         Failure::failed("there is no place for your own convoke.toml: home directory unavailable")
             .hint("set HOME")
     })
@@ -148,7 +148,7 @@ fn own_file(config: &Config) -> Result<PathBuf, Failure> {
 
 /// The file that is used here, or the one that could be.
 fn folders_file(config: &Config) -> PathBuf {
-    let places = config.places();
+    let places = config.locations();
     let used = places.named.clone().or_else(|| places.folder.clone());
     used.unwrap_or_else(|| PathBuf::from(convoke_config::FILE))
 }

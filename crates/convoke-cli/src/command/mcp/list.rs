@@ -2,7 +2,7 @@
 
 use convoke_config::UntrustedServer;
 use convoke_host::{ConfiguredServers, Host};
-use convoke_mcp::{Condition, ServerReport};
+use convoke_mcp::{ServerReport, ServerStatus};
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
@@ -21,7 +21,7 @@ pub(super) async fn run(
     servers.close().await;
     let down: Vec<&str> = reports
         .iter()
-        .filter(|report| !matches!(report.condition, Condition::Ready { .. }))
+        .filter(|report| !matches!(report.status, ServerStatus::Ready { .. }))
         .map(|report| report.name.as_str())
         .collect();
     let result = match down.is_empty() {
@@ -47,8 +47,8 @@ pub(super) async fn run(
     ]);
     let cell = |text: &str| (Tone::Plain, text::clean(text));
     for report in &reports {
-        let (state, protocol, identity) = match &report.condition {
-            Condition::Ready { protocol, identity } => {
+        let (state, protocol, identity) = match &report.status {
+            ServerStatus::Ready { protocol, identity } => {
                 ((Tone::Good, "ready".to_owned()), protocol.as_str(), identity.as_str())
             }
             _ => ((Tone::Bad, "not there".to_owned()), "", ""),
@@ -77,11 +77,11 @@ pub(super) async fn run(
 }
 
 fn ready(report: &ServerReport) -> Value {
-    match &report.condition {
-        Condition::Ready { protocol, identity } => json!({
+    match &report.status {
+        ServerStatus::Ready { protocol, identity } => json!({
             "server": report.name, "state": "ready", "protocol": protocol, "identity": identity, "tools": report.tools,
         }),
-        Condition::Down { problem } => {
+        ServerStatus::Down { problem } => {
             json!({"server": report.name, "state": "down", "problem": problem.to_string(), "tools": 0})
         }
         _ => json!({"server": report.name, "state": "closed", "tools": 0}),

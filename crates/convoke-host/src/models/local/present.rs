@@ -7,7 +7,7 @@ use convoke_config::Local;
 use convoke_core::Model;
 use convoke_local::{LocalModel, LocalSettings, LocalStatus};
 use convoke_text::human;
-use convoke_weights::{Kind, Library, PullOptions};
+use convoke_weights::{Library, ModelKind, PullOptions};
 use tokio::sync::watch;
 
 use crate::HostError;
@@ -75,8 +75,8 @@ pub(crate) fn check(model: &str) -> Result<(), HostError> {
 /// The chat model to use if nobody says which: the default one, unless only another one is here.
 pub(crate) fn usual_model() -> Result<Option<String>, HostError> {
     let library = library()?;
-    let usual = library.catalogue().default_of(Kind::Chat).map(|entry| entry.name.clone());
-    let here: Vec<_> = library.list()?.into_iter().filter(|model| model.kind == Kind::Chat).collect();
+    let usual = library.catalogue().default_of(ModelKind::Chat).map(|entry| entry.name.clone());
+    let here: Vec<_> = library.list()?.into_iter().filter(|model| model.kind == ModelKind::Chat).collect();
     let is_here = |name: &String| here.iter().any(|model| model.name == *name);
     match usual {
         Some(usual) if here.is_empty() || is_here(&usual) => Ok(Some(usual)),
@@ -100,7 +100,7 @@ async fn file_of(
         (None, Some(entry)) => {
             let (size, licence) = (human::bytes(entry.bytes()), &entry.licence);
             tell(&format!("fetching {} once: {size}, licence {licence}", entry.name));
-            let wanted = library.wanted(&entry.name)?;
+            let wanted = library.pull_source(&entry.name)?;
             let pulled = library
                 .pull(&wanted, PullOptions::default(), |progress| downloads(Download::Progress(&progress)))
                 .await;

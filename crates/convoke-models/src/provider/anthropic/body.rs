@@ -1,10 +1,10 @@
-//! A whole request in Anthropic's words.
+//! Writes requests for Anthropic's Messages API.
 
 use convoke_core::{ModelError, ModelRequest, ToolChoice};
 use serde_json::{Map, Value, json};
 
 use super::family::Family;
-use super::tools::{Answer, Tools};
+use super::tools::{AnswerShape, Tools};
 use super::{messages, reasoning};
 use crate::provider::PromptCache;
 use crate::provider::json::{add_extra, invalid};
@@ -31,10 +31,10 @@ pub(super) fn write(
     put("max_tokens", json!(max_tokens));
     put("stream", json!(true));
     put("messages", Value::Array(conversation.messages));
-    let answer = request.output.as_ref().map(|wanted| Answer::of(wanted, family)).transpose()?;
+    let answer = request.output.as_ref().map(|wanted| AnswerShape::of(wanted, family)).transpose()?;
     let tools = Tools::of(request, answer.as_ref(), reasoning.thinks);
     let mut output = Map::new();
-    if let Some(Answer::Text { schema }) = answer {
+    if let Some(AnswerShape::Text { schema }) = answer {
         output.insert("format".to_owned(), json!({"type": "json_schema", "schema": schema}));
     }
     if let Some(effort) = reasoning.effort {

@@ -1,4 +1,4 @@
-//! What was used, as Anthropic counts it.
+//! Token usage as Anthropic counts it.
 //!
 //! What is read from the provider's cache or written to it is not part of its input, but of ours. What is written for an
 //! hour costs twice as much as fresh input, where [`Price`] has one price for all writes, that for five minutes. So a
@@ -12,7 +12,7 @@ const HOUR: u64 = 2;
 
 /// The counts so far.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct UsageCounts {
     input: u64,
     from_cache: u64,
     to_cache: u64,
@@ -22,7 +22,7 @@ pub(super) struct Counts {
     thinking: u64,
 }
 
-impl Counts {
+impl UsageCounts {
     /// Later counts go before earlier ones; what is not counted again stands.
     pub(super) fn update(&mut self, usage: &Value) {
         for (count, value) in [

@@ -1,4 +1,4 @@
-//! What Anthropic's errors mean, in refusals and in the middle of a reply alike.
+//! Classifies Anthropic's errors, in refusals and in the middle of a reply alike.
 
 use convoke_core::{ModelError, ModelErrorKind};
 use serde_json::Value;

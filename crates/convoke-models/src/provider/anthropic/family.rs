@@ -1,9 +1,9 @@
-//! What a model's name says about what it accepts.
+//! Capabilities of Claude models by their names.
 //!
 //! Names that are newer than this file count as the newest of their line. Names that are no Claude's (other servers
 //! speak this protocol too) count as what every server understands.
 
-/// What the models of one line and version have in common.
+/// The capabilities that models of one line and version share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Family {
     /// How it thinks.
@@ -17,7 +17,7 @@ pub(super) struct Family {
     pub(super) max_tokens: u32,
 }
 
-/// How a model thinks before it answers.
+/// The way a model thinks before it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thinking {
     /// It does not.

@@ -1,4 +1,4 @@
-//! A conversation in Anthropic's words.
+//! Translates conversations into Anthropic's messages.
 
 use convoke_core::{Media, MediaSource, Message, ModelError, Part, Role, ToolResult, Transcript};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp
 
 /// A conversation, taken apart as the protocol wants it.
 #[derive(Debug, Default)]
-pub(super) struct Conversation {
+pub(super) struct AnthropicMessages {
     /// The instructions it begins with.
     pub(super) system: Vec<Value>,
     /// The turns.
@@ -20,7 +20,7 @@ pub(super) struct Conversation {
 
 /// Writes a conversation down. What one side says in several messages is one turn. Thoughts that are not from `origin`
 /// are left out.
-pub(super) fn write(transcript: &Transcript, origin: &str) -> Result<Conversation, ModelError> {
+pub(super) fn write(transcript: &Transcript, origin: &str) -> Result<AnthropicMessages, ModelError> {
     let mut system = Vec::new();
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in transcript.iter() {
@@ -40,7 +40,7 @@ pub(super) fn write(transcript: &Transcript, origin: &str) -> Result<Conversatio
         return Err(invalid("there is nothing to answer; add a user's message"));
     }
     let messages = turns.into_iter().map(|(role, content)| json!({"role": role, "content": content}));
-    Ok(Conversation { system, messages: messages.collect() })
+    Ok(AnthropicMessages { system, messages: messages.collect() })
 }
 
 fn blocks(message: &Message, is_start: bool, origin: &str) -> Result<Vec<Value>, ModelError> {

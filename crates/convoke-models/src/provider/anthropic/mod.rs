@@ -1,4 +1,4 @@
-//! Anthropic's Messages.
+//! Anthropic's Messages API.
 //!
 //! **What it is for.** Translating between our messages and `POST /v1/messages`. Models differ in what they accept;
 //! [`family`] knows how, and nothing else here looks at a model's name.
@@ -8,11 +8,11 @@
 
 mod body;
 mod counts;
+mod decoder;
 mod error;
 mod family;
 mod messages;
 mod reasoning;
-mod reply;
 mod shape;
 mod thoughts;
 mod tools;
@@ -66,7 +66,7 @@ impl Protocol for Messages {
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
         let by_tool = tools::answers_by_tool(request, self.family);
-        Box::new(reply::Reply::new(&self.origin, self.price, by_tool))
+        Box::new(decoder::AnthropicDecoder::new(&self.origin, self.price, by_tool))
     }
 
     fn failure(&self, _: StatusCode, body: &Value) -> Option<ModelError> {

@@ -1,4 +1,4 @@
-//! How much to think, and what may not be asked of a model that does.
+//! Reasoning settings, and what may not be asked of a model that thinks.
 
 use convoke_core::{ModelError, ModelParams, ReasoningEffort};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::provider::json::invalid;
 /// The least that can be thought, in tokens.
 const SMALLEST_BUDGET: u32 = 1_024;
 
-/// What a request says about thinking.
+/// The reasoning settings of a request.
 #[derive(Debug, Default)]
 pub(super) struct Reasoning {
     /// The `thinking` of the request.

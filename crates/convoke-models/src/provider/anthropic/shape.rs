@@ -1,4 +1,4 @@
-//! The shape of an answer, in the dialect of JSON Schema that Claude can be held to.
+//! Translates output schemas into the dialect of JSON Schema that Claude can be held to.
 //!
 //! Objects have no properties besides those they name. Bounds and patterns cannot be enforced: they go into the
 //! description, for the model to heed and for whoever reads the answer to check. What cannot be said at all (free keys,

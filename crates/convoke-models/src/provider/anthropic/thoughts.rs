@@ -1,4 +1,4 @@
-//! Thoughts on their way through a conversation.
+//! Carries thoughts through a conversation.
 //!
 //! The protocol wants every thought back as it came, with its proof, and the hidden ones too. Our messages have one
 //! kind of part for all that, so the part's signature says what the wire had: one line per block, each with a mark of

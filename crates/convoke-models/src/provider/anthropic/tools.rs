@@ -1,4 +1,4 @@
-//! The tools of a request, and the one that stands for an answer.
+//! Writes the tools of a request, and the tool that stands for an answer.
 
 use convoke_core::{ModelError, ModelRequest, OutputSchema, ToolChoice, ToolDefinition};
 use serde_json::{Value, json};
@@ -10,15 +10,15 @@ use crate::provider::json::invalid;
 /// The tool whose arguments are the answer. A reply that calls it has answered.
 pub(super) const ANSWER: &str = "convoke_final_answer";
 
-/// How an answer gets its shape.
-pub(super) enum Answer {
+/// The way an answer gets its shape.
+pub(super) enum AnswerShape {
     /// The provider holds the text to this schema.
     Text { schema: Value },
     /// The answer is this tool's arguments, for models and shapes that leave no other way.
     Tool { definition: Value },
 }
 
-impl Answer {
+impl AnswerShape {
     /// An answer of the wanted shape.
     pub(super) fn of(wanted: &OutputSchema, family: Family) -> Result<Self, ModelError> {
         if family.shapes
@@ -34,7 +34,7 @@ impl Answer {
             wanted.name, wanted.description
         );
         let schema = object_schema(&wanted.schema).ok_or_else(|| {
-            invalid(format!("the shape of `{}` is no object; put it into a field of one", wanted.name))
+            invalid(format!("the shape of `{}` is not an object; put it into a field of one", wanted.name))
         })?;
         let definition =
             json!({"name": ANSWER, "description": description.trim_end(), "input_schema": schema});
@@ -44,8 +44,8 @@ impl Answer {
 
 /// Whether the model is offered the tool whose arguments are the answer.
 pub(super) fn answers_by_tool(request: &ModelRequest, family: Family) -> bool {
-    let answer = request.output.as_ref().map(|wanted| Answer::of(wanted, family));
-    request.tool_choice != ToolChoice::Required && matches!(answer, Some(Ok(Answer::Tool { .. })))
+    let answer = request.output.as_ref().map(|wanted| AnswerShape::of(wanted, family));
+    request.tool_choice != ToolChoice::Required && matches!(answer, Some(Ok(AnswerShape::Tool { .. })))
 }
 
 /// The tools, and how free the model is to call them.
@@ -58,12 +58,12 @@ pub(super) struct Tools {
 
 impl Tools {
     /// The tools of a request to a model that thinks about it, or does not.
-    pub(super) fn of(request: &ModelRequest, answer: Option<&Answer>, thinks: bool) -> Self {
+    pub(super) fn of(request: &ModelRequest, answer: Option<&AnswerShape>, thinks: bool) -> Self {
         let offered: Vec<_> = request.tools.iter().map(definition).collect();
         match (request.tool_choice, answer) {
             // Whoever must call a tool does not answer yet.
             (ToolChoice::Required, _) => Self { definitions: offered, choice: Some(json!({"type": "any"})) },
-            (choice, Some(Answer::Tool { definition })) => {
+            (choice, Some(AnswerShape::Tool { definition })) => {
                 let may_call = choice == ToolChoice::Auto && !offered.is_empty();
                 Self::with_answer(offered, definition.clone(), may_call, thinks)
             }

@@ -1,4 +1,4 @@
-//! Tool calls out of their pieces.
+//! Assembles tool calls from their pieces.
 //!
 //! A call should come with an index, its id and name first and its arguments bit by bit. Servers leave out the index,
 //! use one index for several calls, send calls whole, repeat ids and names with every piece, or give arguments as
@@ -14,11 +14,11 @@ use super::common::text;
 /// The calls of one reply.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    calls: Vec<Call>,
+    calls: Vec<PartialCall>,
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct PartialCall {
     /// The server's number for it.
     number: Option<u64>,
     id: String,
@@ -44,7 +44,7 @@ impl Calls {
             Some(value) => value.to_string(),
         };
         let index = self.position(number, id, name, &arguments).unwrap_or_else(|| {
-            self.calls.push(Call { number, ..Call::default() });
+            self.calls.push(PartialCall { number, ..PartialCall::default() });
             self.calls.len() - 1
         });
         let call = &mut self.calls[index];

@@ -1,4 +1,4 @@
-//! What requests in both of OpenAI's protocols have in common.
+//! Shared parts of requests in both of OpenAI's protocols.
 
 use convoke_core::{
     CallContext, Digest, Media, MediaSource, ModelError, ModelParams, ModelRequest, ReasoningEffort,

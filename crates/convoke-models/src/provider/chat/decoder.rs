@@ -82,13 +82,13 @@ impl ChatDecoder {
         let details = delta.get("reasoning_details").and_then(Value::as_array);
         details.into_iter().flatten().for_each(|detail| self.thoughts.add_detail(detail));
         match delta.get("content") {
-            Some(Value::String(words)) => self.say(words, pieces),
+            Some(Value::String(words)) => self.push_text(words, pieces),
             Some(Value::Array(parts)) => parts.iter().for_each(|part| self.part(part, pieces)),
             _ => {}
         }
         let refusal = text(delta, "refusal");
         self.refused |= !refusal.is_empty();
-        self.say(refusal, pieces);
+        self.push_text(refusal, pieces);
         let calls = delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
         // What calls were called before there could be several.
         let old = delta.get("function_call").filter(|call| call.is_object());
@@ -101,7 +101,7 @@ impl ChatDecoder {
     /// Mistral's content may be a list of texts and thoughts.
     fn part(&mut self, part: &Value, pieces: &mut VecDeque<ReplyDelta>) {
         match part.get("thinking") {
-            None => self.say(text(part, "text"), pieces),
+            None => self.push_text(text(part, "text"), pieces),
             Some(Value::String(thought)) => self.thoughts.add(Field::Thinking, thought, pieces),
             Some(thoughts) => {
                 for thought in thoughts.as_array().into_iter().flatten() {
@@ -111,7 +111,7 @@ impl ChatDecoder {
         }
     }
 
-    fn say(&mut self, words: &str, pieces: &mut VecDeque<ReplyDelta>) {
+    fn push_text(&mut self, words: &str, pieces: &mut VecDeque<ReplyDelta>) {
         if !words.is_empty() {
             self.thoughts.close(pieces);
             pieces.push_back(ReplyDelta::Text(words.to_owned()));

@@ -1,11 +1,11 @@
-//! Where servers deviate from what most of them understand.
+//! Dialects: where servers deviate from what most of them understand.
 //!
 //! An exception is made only for what a server is known to refuse, and is told from its address: there is no way to ask.
 
 use super::common;
 use crate::provider::StructuredOutput;
 
-/// How one model of one server wants to be asked.
+/// The dialect of one model of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dialect {
     /// What the most tokens of output are called. OpenAI's thinking models refuse the name that all others know.
@@ -14,15 +14,15 @@ pub(super) struct Dialect {
     pub(super) seed: &'static str,
     /// Whether usage must be asked for. Mistral gives it unasked, and refuses the question.
     pub(super) ask_for_usage: bool,
-    /// What ids of calls look like.
+    /// The form of call ids.
     pub(super) ids: CallIds,
     /// Whether every message of the model must have a thought, if only an empty one, as DeepSeek's thinking mode wants.
     pub(super) thoughts_required: bool,
-    /// How a shape is asked for.
+    /// The way a shape is asked for.
     pub(super) shapes: Shapes,
 }
 
-/// What ids of calls look like.
+/// The form of call ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallIds {
     /// Like anything.
@@ -31,7 +31,7 @@ pub(super) enum CallIds {
     NineCharacters,
 }
 
-/// How a shape is asked for.
+/// The way a shape is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shapes {
     /// With `json_schema`.

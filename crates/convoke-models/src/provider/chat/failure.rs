@@ -1,4 +1,4 @@
-//! What OpenAI's error codes mean, and those of the servers that took them over.
+//! Classifies OpenAI's error codes, and those of the servers that took them over.
 
 use convoke_core::{ModelError, ModelErrorKind};
 use http::StatusCode;
@@ -21,7 +21,7 @@ pub(in crate::provider) fn of_reply(status: StatusCode, body: &Value) -> Option<
         }
         kind => kind,
     };
-    Some(ModelError::new(kind, told(body)))
+    Some(ModelError::new(kind, message(body)))
 }
 
 /// An error that came in the middle of a reply, or in place of one.
@@ -36,7 +36,7 @@ pub(in crate::provider) fn in_stream(body: &Value) -> ModelError {
         // Whatever it was, the request had been accepted.
         _ => ModelErrorKind::Overloaded,
     });
-    ModelError::new(kind, told(body))
+    ModelError::new(kind, message(body))
 }
 
 fn error_in(body: &Value) -> &Value {
@@ -89,7 +89,7 @@ fn kind_of(error: &Value) -> Option<ModelErrorKind> {
 }
 
 /// What the error says, with what the provider behind a gateway said.
-fn told(body: &Value) -> String {
+fn message(body: &Value) -> String {
     let said = words(body, &body.to_string());
     match body.pointer("/error/metadata/raw").and_then(Value::as_str) {
         Some(raw) => format!("{said}: {}", excerpt(raw, QUOTED)),

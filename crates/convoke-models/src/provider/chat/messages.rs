@@ -1,4 +1,4 @@
-//! A conversation as chat completions want it. Each message is written by itself, so a longer conversation begins with
+//! Translates conversations into chat-completion messages. Each message is written by itself, so a longer conversation begins with
 //! the bytes of a shorter one.
 
 use convoke_core::{Media, MediaSource, Message, ModelError, Part, Role, ToolCall};
@@ -38,7 +38,7 @@ impl Writer<'_> {
     }
 
     fn assistant(&self, message: &Message) -> Result<Value, ModelError> {
-        let mut said = Said::default();
+        let mut said = AssistantMessage::default();
         for part in &message.parts {
             match part {
                 Part::Text { text } => said.text(text),
@@ -70,7 +70,7 @@ impl Writer<'_> {
 
 /// What the model said in one message.
 #[derive(Default)]
-struct Said {
+struct AssistantMessage {
     text: String,
     calls: Vec<Value>,
     reasoning_content: String,
@@ -81,7 +81,7 @@ struct Said {
     thinks_in_parts: bool,
 }
 
-impl Said {
+impl AssistantMessage {
     fn text(&mut self, text: &str) {
         self.text.push_str(text);
         self.parts.push(json!({"type": "text", "text": text}));
@@ -112,7 +112,7 @@ impl Said {
         let mut message = Map::new();
         put(&mut message, "role", Some("assistant"));
         put(&mut message, "content", Some(content));
-        put(&mut message, "tool_calls", some(self.calls));
+        put(&mut message, "tool_calls", non_empty(self.calls));
         if self.details.is_empty() {
             put(
                 &mut message,
@@ -128,7 +128,7 @@ impl Said {
     }
 }
 
-fn some(list: Vec<Value>) -> Option<Vec<Value>> {
+fn non_empty(list: Vec<Value>) -> Option<Vec<Value>> {
     (!list.is_empty()).then_some(list)
 }
 

@@ -1,4 +1,4 @@
-//! Schemas in OpenAI's strict dialect, which the model cannot but follow.
+//! Translates schemas into OpenAI's strict dialect, which the model cannot but follow.
 //!
 //! The dialect wants every member required and none besides, and knows only some keywords. A schema is rewritten only if
 //! whatever the strict one admits, the original admits too; so a member that may be left out and may not be null, a
@@ -37,19 +37,19 @@ const FORMATS: [&str; 9] =
 
 /// The schema in the strict dialect, if it can be put into it.
 pub(in crate::provider) fn strict(schema: &Value) -> Option<Value> {
-    let mut found = Found::default();
+    let mut found = StrictRewriter::default();
     let strict = found.rewrite(schema, 0)?;
     let is_object = strict.get("type").is_some_and(|kind| kind == "object") && strict.get("anyOf").is_none();
     (is_object && found.members <= MOST_MEMBERS && found.values <= MOST_VALUES).then_some(strict)
 }
 
 #[derive(Default)]
-struct Found {
+struct StrictRewriter {
     members: usize,
     values: usize,
 }
 
-impl Found {
+impl StrictRewriter {
     fn rewrite(&mut self, schema: &Value, depth: usize) -> Option<Value> {
         let schema = schema.as_object().filter(|_| depth <= DEEPEST)?;
         let mut strict = Map::new();

@@ -1,4 +1,4 @@
-//! Where a thought came from, and whether it may go back.
+//! Tracks the origin of thoughts, and whether they may go back.
 //!
 //! The signature of a thought is one or more lines, each `chat:FIELD:ORIGIN` with the field it came in and the
 //! fingerprint of the server and model that gave it. The field `reasoning_details` (OpenRouter's) is followed by `:` and
@@ -43,7 +43,7 @@ impl Field {
     }
 }
 
-/// What a signature says about a thought that came from here.
+/// The mark in the signature of a thought that came from here.
 #[derive(Debug, Default)]
 pub(super) struct Mark {
     /// The field the thought came in.

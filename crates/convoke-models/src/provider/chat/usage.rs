@@ -1,4 +1,4 @@
-//! What was used, as servers of many kinds say it.
+//! Token usage as servers of many kinds report it.
 
 use convoke_core::{Money, Usage};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Writes the body of a request.
 
 use convoke_core::{ModelError, ModelRequest, OutputSchema, ToolDefinition};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Messages into contents.
+//! Translates messages into Gemini's contents.
 
 use convoke_core::{Media, MediaSource, Message, ModelError, Part, Role, ToolCall, ToolResult, Transcript};
 use serde_json::{Value, json};

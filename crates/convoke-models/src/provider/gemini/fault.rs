@@ -1,4 +1,4 @@
-//! What Gemini reports as an error, before a reply or in the middle of one.
+//! Classifies Gemini's errors, before a reply or in the middle of one.
 
 use std::time::Duration;
 

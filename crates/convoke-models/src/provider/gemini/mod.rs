@@ -15,8 +15,8 @@
 //! **What it must never do.** Send a signature of another model or provider; reorder what was said.
 
 mod contents;
+mod decoder;
 mod fault;
-mod reply;
 mod request;
 mod signature;
 mod thinking;
@@ -61,7 +61,7 @@ impl Protocol for GenerateContent {
     }
 
     fn decoder(&self, _: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(reply::Reply::new(&self.origin))
+        Box::new(decoder::GeminiDecoder::new(&self.origin))
     }
 
     fn failure(&self, status: StatusCode, body: &Value) -> Option<ModelError> {

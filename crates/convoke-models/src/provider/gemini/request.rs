@@ -1,4 +1,4 @@
-//! A request's body.
+//! Writes the body of a request.
 
 use convoke_core::{ModelError, ModelParams, ModelRequest, OutputSchema, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Gemini's signatures within our thoughts.
+//! Carries Gemini's signatures within our thoughts.
 //!
 //! The signature of a [`Part::Reasoning`](convoke_core::Part::Reasoning) that came from Gemini is a row of marks, each
 //! `gemini:ORIGIN:PLACE:SIGNATURE;`, in the order they came. `ORIGIN` is a fingerprint of the address and model that gave
@@ -14,7 +14,7 @@
 
 const PREFIX: &str = "gemini:";
 
-/// One mark.
+/// A mark in a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark<'a> {
     /// The thought's own signature.

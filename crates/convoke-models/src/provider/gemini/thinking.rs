@@ -1,11 +1,11 @@
-//! How much a Gemini model thinks: a budget of tokens up to generation 2.5, a level since generation 3.
+//! Thinking settings of Gemini: a budget of tokens up to generation 2.5, a level since generation 3.
 
 use convoke_core::{ModelError, ReasoningEffort};
 use serde_json::{Value, json};
 
 use crate::provider::json::invalid;
 
-/// What a generation of models can do, as far as requests depend on it.
+/// A generation of models, as far as requests depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Generation {
     /// Before 2.5: does not think.

@@ -1,4 +1,4 @@
-//! A request in Ollama's words.
+//! Writes requests for Ollama's chat API.
 
 use convoke_core::{
     MediaSource, Message, ModelError, ModelParams, ModelRequest, Part, ReasoningEffort, Role, ToolChoice,

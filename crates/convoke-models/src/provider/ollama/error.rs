@@ -1,4 +1,4 @@
-//! What Ollama's errors mean. They are words only, in refusals and in the middle of a reply alike.
+//! Classifies Ollama's errors. They are words only, in refusals and in the middle of a reply alike.
 
 use convoke_core::{ModelError, ModelErrorKind};
 use http::StatusCode;

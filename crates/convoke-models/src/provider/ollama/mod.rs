@@ -1,4 +1,4 @@
-//! Ollama's own chat.
+//! Ollama's own chat API.
 //!
 //! **What it is for.** Translating between our messages and `POST /api/chat`, of which replies come as a JSON object
 //! per line.
@@ -7,8 +7,8 @@
 //! told not to, and drops tools when a shape is asked for. Send a model the thoughts of another.
 
 mod body;
+mod decoder;
 mod error;
-mod reply;
 mod thoughts;
 
 use convoke_core::{CallContext, ModelError, ModelRequest};
@@ -55,7 +55,7 @@ impl Protocol for OllamaChat {
     }
 
     fn decoder(&self, _: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(reply::Reply::new(self.mark.clone()))
+        Box::new(decoder::OllamaDecoder::new(self.mark.clone()))
     }
 
     fn failure(&self, status: StatusCode, body: &Value) -> Option<ModelError> {

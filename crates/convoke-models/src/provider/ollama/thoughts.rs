@@ -1,4 +1,4 @@
-//! Whose a thought is.
+//! Marks thoughts with the model that had them.
 //!
 //! Ollama gives thoughts without any proof. So that they go back to the model they came from and to no other, each carries
 //! a mark as its signature: `ollama:ORIGIN`, with the fingerprint of the server and model.

@@ -16,7 +16,7 @@ use crate::provider::json::parse;
 pub(super) struct ResponsesDecoder {
     seal: Seal,
     /// The items of the reply by their position.
-    items: BTreeMap<u64, Item>,
+    items: BTreeMap<u64, OutputItem>,
     calls: usize,
     refused: bool,
     done: bool,
@@ -24,7 +24,7 @@ pub(super) struct ResponsesDecoder {
 
 /// What is known of an item.
 #[derive(Debug, Default)]
-struct Item {
+struct OutputItem {
     /// Its position among the calls, if it is one.
     call: Option<usize>,
     /// Whether any of its content has been told; what comes whole at the end then says nothing new.
@@ -45,10 +45,10 @@ impl ResponsesDecoder {
         let delta = text(event, "delta");
         match text(event, "type") {
             "response.output_item.added" => self.begin(at, &event["item"], pieces),
-            "response.output_text.delta" => self.say(at, delta, pieces),
+            "response.output_text.delta" => self.push_text(at, delta, pieces),
             "response.refusal.delta" => {
                 self.refused = true;
-                self.say(at, delta, pieces);
+                self.push_text(at, delta, pieces);
             }
             "response.reasoning_summary_text.delta" => {
                 let section = event.get("summary_index").and_then(Value::as_u64).unwrap_or_default();
@@ -71,7 +71,7 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    fn item(&mut self, at: u64) -> &mut Item {
+    fn item(&mut self, at: u64) -> &mut OutputItem {
         self.items.entry(at).or_default()
     }
 
@@ -86,7 +86,7 @@ impl ResponsesDecoder {
         pieces.push_back(ReplyDelta::ToolCallStarted { index, id, name });
     }
 
-    fn say(&mut self, at: u64, words: &str, pieces: &mut VecDeque<ReplyDelta>) {
+    fn push_text(&mut self, at: u64, words: &str, pieces: &mut VecDeque<ReplyDelta>) {
         if !words.is_empty() {
             self.item(at).told = true;
             pieces.push_back(ReplyDelta::Text(words.to_owned()));
@@ -130,8 +130,8 @@ impl ResponsesDecoder {
                     let refusal = text(part, "refusal");
                     self.refused |= !refusal.is_empty();
                     if !told {
-                        self.say(at, text(part, "text"), pieces);
-                        self.say(at, refusal, pieces);
+                        self.push_text(at, text(part, "text"), pieces);
+                        self.push_text(at, refusal, pieces);
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! A conversation as items. Each message is written by itself, so a longer conversation begins with the bytes of a
+//! Translates conversations into input items. Each message is written by itself, so a longer conversation begins with the bytes of a
 //! shorter one.
 
 use convoke_core::{Media, MediaSource, Message, ModelError, Part, Role, ToolCall};

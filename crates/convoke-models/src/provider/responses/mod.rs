@@ -1,4 +1,4 @@
-//! OpenAI's Responses.
+//! OpenAI's Responses API.
 //!
 //! **What it is for.** A request into the body of `POST /responses`, and the events that come back into pieces of a
 //! reply. Nothing is kept at OpenAI (`store` is false): the whole conversation goes along each time.

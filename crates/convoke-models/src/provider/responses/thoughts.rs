@@ -1,4 +1,4 @@
-//! Sealed thoughts as signatures, and back.
+//! Carries encrypted reasoning as signatures, and back.
 //!
 //! A signature is one or more lines, each `openai:ORIGIN:ID:ENCRYPTED`: a fingerprint of the address and model that gave
 //! the thought (no other can read it, and models that do not think refuse any), the item's id and its encrypted content.

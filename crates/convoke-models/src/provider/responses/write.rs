@@ -1,4 +1,4 @@
-//! The body of a request.
+//! Writes the body of a request.
 
 use convoke_core::{ModelError, ModelParams, ModelRequest, OutputSchema, ReasoningEffort, ToolDefinition};
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! One call for all who ask the same at the same time.
+//! Coalesces identical requests that are made at the same time into one call.
 //!
 //! A flight is a future that looks the reply up or has it made, and notes its pieces. All who wait for it own it together:
 //! whichever of them is awake moves it on, and it is dropped, and the call with it, when the last of them is gone. So no
@@ -15,19 +15,19 @@ use futures_util::future::{FutureExt, Shared, WeakShared};
 use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 
-use super::{ReplyStore, ResponseCache, retold};
+use super::{ReplyStore, ResponseCache, replay};
 
-type Moving = Shared<BoxFuture<'static, ()>>;
+type FlightFuture = Shared<BoxFuture<'static, ()>>;
 type Piece = Result<ReplyDelta, ModelError>;
 
 /// The calls under way.
 #[derive(Default, Clone)]
 pub(super) struct Flights {
-    airborne: Arc<Mutex<Airborne>>,
+    table: Arc<Mutex<FlightTable>>,
 }
 
 #[derive(Default)]
-struct Airborne {
+struct FlightTable {
     flights: HashMap<Digest, Flight>,
     begun: u64,
 }
@@ -35,18 +35,18 @@ struct Airborne {
 struct Flight {
     number: u64,
     moving: WeakShared<BoxFuture<'static, ()>>,
-    log: Arc<Log>,
+    log: Arc<FlightLog>,
 }
 
 /// What has come of a flight so far.
-struct Log {
-    noted: Mutex<Noted>,
+struct FlightLog {
+    noted: Mutex<LoggedPieces>,
     /// How many pieces there are.
     length: watch::Sender<usize>,
 }
 
 #[derive(Default)]
-struct Noted {
+struct LoggedPieces {
     /// Everything but the usage, ending with `Finished` or an error.
     pieces: Vec<Piece>,
     bill: Bill,
@@ -72,67 +72,67 @@ impl Flights {
         request: ModelRequest,
         call: CallContext,
     ) -> ReplyStream<'static> {
-        let mut airborne = self.lock();
-        let under_way = airborne.flights.get(&key).and_then(|flight| {
+        let mut table = self.lock();
+        let under_way = table.flights.get(&key).and_then(|flight| {
             let moving = flight.moving.upgrade()?;
             Some((moving, Arc::clone(&flight.log)))
         });
         let (moving, log) = under_way.unwrap_or_else(|| {
-            airborne.begun += 1;
-            let landing = Landing { flights: self.clone(), key, number: airborne.begun };
-            let (moving, log) = begin(landing, Arc::clone(model), Arc::clone(store), request, call);
+            table.begun += 1;
+            let guard = FlightGuard { flights: self.clone(), key, number: table.begun };
+            let (moving, log) = begin(guard, Arc::clone(model), Arc::clone(store), request, call);
             // It has not come to its end, so there is something to refer to.
             if let Some(weak) = moving.downgrade() {
-                let flight = Flight { number: airborne.begun, moving: weak, log: Arc::clone(&log) };
-                airborne.flights.insert(key, flight);
+                let flight = Flight { number: table.begun, moving: weak, log: Arc::clone(&log) };
+                table.flights.insert(key, flight);
             }
             (moving, log)
         });
-        drop(airborne);
-        let news = log.length.subscribe();
-        let passenger = Passenger { moving: Some(moving), log, news, read: 0, told_usage: false };
-        Box::pin(stream::unfold(passenger, async |mut passenger| {
-            let piece = passenger.next().await?;
-            Some((piece, passenger))
+        drop(table);
+        let updates = log.length.subscribe();
+        let reader = FlightReader { moving: Some(moving), log, updates, read: 0, reported_usage: false };
+        Box::pin(stream::unfold(reader, async |mut reader| {
+            let piece = reader.next().await?;
+            Some((piece, reader))
         }))
     }
 
     /// Nothing under this lock runs code of others: a poisoned one is as good as any.
-    fn lock(&self) -> MutexGuard<'_, Airborne> {
-        self.airborne.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, FlightTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Strikes a flight off when it is over or given up: whoever comes later looks in the store, or begins another.
-struct Landing {
+struct FlightGuard {
     flights: Flights,
     key: Digest,
     number: u64,
 }
 
-impl Drop for Landing {
+impl Drop for FlightGuard {
     fn drop(&mut self) {
-        let mut airborne = self.flights.lock();
+        let mut table = self.flights.lock();
         // Another may have begun under the same key since everybody left this one.
-        if airborne.flights.get(&self.key).is_some_and(|flight| flight.number == self.number) {
-            airborne.flights.remove(&self.key);
+        if table.flights.get(&self.key).is_some_and(|flight| flight.number == self.number) {
+            table.flights.remove(&self.key);
         }
     }
 }
 
 /// A flight that has not moved yet.
 fn begin(
-    landing: Landing,
+    guard: FlightGuard,
     model: Arc<dyn Model>,
     store: Arc<dyn ReplyStore>,
     request: ModelRequest,
     call: CallContext,
-) -> (Moving, Arc<Log>) {
-    let log = Arc::new(Log { noted: Mutex::default(), length: watch::Sender::new(0) });
+) -> (FlightFuture, Arc<FlightLog>) {
+    let log = Arc::new(FlightLog { noted: Mutex::default(), length: watch::Sender::new(0) });
     let noting = Arc::clone(&log);
     let moving: BoxFuture<'static, ()> = Box::pin(async move {
-        fly(&*model, &*store, landing.key, request, call, &noting).await;
-        drop(landing);
+        fly(&*model, &*store, guard.key, request, call, &noting).await;
+        drop(guard);
     });
     (moving.shared(), log)
 }
@@ -144,10 +144,10 @@ async fn fly(
     key: Digest,
     request: ModelRequest,
     call: CallContext,
-    log: &Log,
+    log: &FlightLog,
 ) {
     if let Some(reply) = store.get(&key).await {
-        log.note(retold::pieces(reply, model.name()).into_iter().map(Ok), Bill::Settled);
+        log.note(replay::pieces(reply, model.name()).into_iter().map(Ok), Bill::Settled);
         return;
     }
     let mut builder = ReplyBuilder::new(model.name(), "kept");
@@ -183,7 +183,7 @@ async fn fly(
     }
 }
 
-impl Log {
+impl FlightLog {
     fn note(&self, pieces: impl IntoIterator<Item = Piece>, bill: Bill) {
         let length = {
             let mut noted = self.noted();
@@ -195,23 +195,23 @@ impl Log {
     }
 
     /// Nothing under this lock runs code of others: a poisoned one is as good as any.
-    fn noted(&self) -> MutexGuard<'_, Noted> {
+    fn noted(&self) -> MutexGuard<'_, LoggedPieces> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One who waits for a flight.
-struct Passenger {
+struct FlightReader {
     /// The flight, until it is over.
-    moving: Option<Moving>,
-    log: Arc<Log>,
-    news: watch::Receiver<usize>,
+    moving: Option<FlightFuture>,
+    log: Arc<FlightLog>,
+    updates: watch::Receiver<usize>,
     /// How many pieces it has had.
     read: usize,
-    told_usage: bool,
+    reported_usage: bool,
 }
 
-impl Passenger {
+impl FlightReader {
     async fn next(&mut self) -> Option<Piece> {
         loop {
             if let Some(piece) = self.noted() {
@@ -222,7 +222,7 @@ impl Passenger {
                 biased;
                 () = moving => self.moving = None,
                 // Cannot fail: the sender is in the log, which is held here.
-                _ = self.news.changed() => {}
+                _ = self.updates.changed() => {}
             }
         }
     }
@@ -232,8 +232,8 @@ impl Passenger {
     fn noted(&mut self) -> Option<Piece> {
         let mut noted = self.log.noted();
         let piece = noted.pieces.get(self.read)?.clone();
-        if matches!(piece, Ok(ReplyDelta::Finished { .. }) | Err(_)) && !self.told_usage {
-            self.told_usage = true;
+        if matches!(piece, Ok(ReplyDelta::Finished { .. }) | Err(_)) && !self.reported_usage {
+            self.reported_usage = true;
             let usage = match std::mem::take(&mut noted.bill) {
                 Bill::Open(usage) => usage,
                 Bill::Settled => Some(ResponseCache::NOTHING),

@@ -1,4 +1,4 @@
-//! Replies kept in memory.
+//! An in-memory reply store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::ReplyStore;
 
-/// Keeps replies for as long as the process lives, within bounds: what was not used for longest goes first.
+/// An LRU store that keeps replies for as long as the process lives, within bounds: the least recently used is dropped first.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,12 +22,12 @@ pub struct MemoryReplies {
     most_entries: usize,
     most_bytes: usize,
     keep_for: Option<Duration>,
-    kept: Mutex<Kept>,
+    kept: Mutex<CacheState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    entries: HashMap<Digest, Entry>,
+struct CacheState {
+    entries: HashMap<Digest, CachedReply>,
     /// Keys by when they were last used, longest ago first.
     by_use: BTreeMap<u64, Digest>,
     uses: u64,
@@ -35,7 +35,7 @@ struct Kept {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedReply {
     reply: ModelReply,
     bytes: usize,
     since: Instant,
@@ -63,13 +63,13 @@ impl MemoryReplies {
         self
     }
 
-    /// How many replies are kept.
+    /// Returns how many replies are kept.
     #[must_use]
     pub fn len(&self) -> usize {
         self.kept().entries.len()
     }
 
-    /// Whether none is.
+    /// Returns whether none is.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -100,17 +100,17 @@ impl MemoryReplies {
     }
 
     /// Nothing under this lock runs code of others: a poisoned one is as good as any.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, CacheState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CacheState {
     fn insert(&mut self, key: Digest, reply: ModelReply, bytes: usize) {
         self.uses += 1;
         self.by_use.insert(self.uses, key);
         self.bytes += bytes;
-        self.entries.insert(key, Entry { reply, bytes, since: Instant::now(), used: self.uses });
+        self.entries.insert(key, CachedReply { reply, bytes, since: Instant::now(), used: self.uses });
     }
 
     fn used(&mut self, key: &Digest) -> Option<ModelReply> {

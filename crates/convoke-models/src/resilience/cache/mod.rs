@@ -1,8 +1,8 @@
-//! The same answer to the same question.
+//! The response cache.
 
 mod flight;
 mod memory;
-mod retold;
+mod replay;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use convoke_core::{
 use flight::Flights;
 pub use memory::MemoryReplies;
 
-use super::within::passed_for_the_model_within;
+use super::delegate::delegate_to_model;
 
 /// Keeps replies. Implement it to keep them longer than a process lives: a [`ModelReply`] is plain data for serde.
 ///
@@ -54,13 +54,13 @@ pub trait ReplyStore: Send + Sync {
 pub struct ResponseCache {
     model: Arc<dyn Model>,
     store: Arc<dyn ReplyStore>,
-    answers: Answers,
+    answers: CacheScope,
     flights: Flights,
 }
 
 /// Which requests it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answers {
+enum CacheScope {
     AtTemperatureZero,
     All,
 }
@@ -72,29 +72,29 @@ impl ResponseCache {
     /// This model, with its replies kept in this store. Models that share a store must have different names.
     #[must_use]
     pub fn new(model: Arc<dyn Model>, store: Arc<dyn ReplyStore>) -> Self {
-        Self { model, store, answers: Answers::AtTemperatureZero, flights: Flights::default() }
+        Self { model, store, answers: CacheScope::AtTemperatureZero, flights: Flights::default() }
     }
 
     /// Answers requests of any temperature: whoever asks twice wants the same again.
     #[must_use]
     pub fn at_any_temperature(mut self) -> Self {
-        self.answers = Answers::All;
+        self.answers = CacheScope::All;
         self
     }
 
-    /// Whether a reply that used this came from a cache, or from another's call.
+    /// Returns whether a reply that used this came from a cache, or from another's call.
     #[must_use]
     pub fn is_hit(usage: &Usage) -> bool {
         *usage == Self::NOTHING
     }
 
     fn is_for(&self, request: &ModelRequest) -> bool {
-        self.answers == Answers::All || request.params.temperature == Some(0.0)
+        self.answers == CacheScope::All || request.params.temperature == Some(0.0)
     }
 }
 
 impl Model for ResponseCache {
-    passed_for_the_model_within!();
+    delegate_to_model!();
 
     fn reply<'a>(&'a self, request: ModelRequest, call: CallContext) -> ReplyStream<'a> {
         if !self.is_for(&request) {

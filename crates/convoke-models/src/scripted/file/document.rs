@@ -1,14 +1,14 @@
-//! Either language, as one kind of value.
+//! Parses TOML or JSON into one kind of value.
 
 use serde_json::{Map, Value};
 
-use crate::scripted::{Place, ScriptError};
+use crate::scripted::{ScriptError, ScriptLocation};
 
-pub(super) fn of_json(text: &str, place: &Place) -> Result<Value, ScriptError> {
+pub(super) fn of_json(text: &str, place: &ScriptLocation) -> Result<Value, ScriptError> {
     serde_json::from_str(text).map_err(|error| syntax(place, "JSON", &error))
 }
 
-pub(super) fn of_toml(text: &str, place: &Place) -> Result<Value, ScriptError> {
+pub(super) fn of_toml(text: &str, place: &ScriptLocation) -> Result<Value, ScriptError> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| syntax(place, "TOML", &error))?;
     Ok(json(toml::Value::Table(table)))
 }
@@ -29,6 +29,6 @@ fn json(value: toml::Value) -> Value {
     }
 }
 
-fn syntax(place: &Place, language: &'static str, error: &dyn std::error::Error) -> ScriptError {
+fn syntax(place: &ScriptLocation, language: &'static str, error: &dyn std::error::Error) -> ScriptError {
     ScriptError::Syntax { place: place.clone(), language, message: error.to_string() }
 }

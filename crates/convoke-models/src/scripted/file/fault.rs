@@ -1,4 +1,4 @@
-//! The faults of a reply.
+//! Reads the faults of a reply.
 
 use convoke_core::{ModelError, ModelErrorKind};
 

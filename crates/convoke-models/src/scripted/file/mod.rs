@@ -1,4 +1,4 @@
-//! Scripts in files: TOML or JSON, read into the same rules the builder makes.
+//! Reads scripts from TOML or JSON files into the same rules the builder makes.
 
 mod document;
 mod fault;
@@ -12,8 +12,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::model::Origin;
-use super::{Place, ScriptError, ScriptedModel};
+use super::model::ScriptOrigin;
+use super::{ScriptError, ScriptLocation, ScriptedModel};
 use section::Section;
 
 const KEYS: [&str; 3] = ["name", "price", "rule"];
@@ -33,7 +33,7 @@ impl ScriptedModel {
         };
         let text = std::fs::read_to_string(path)
             .map_err(|source| ScriptError::Unreadable { file: path.to_owned(), source })?;
-        let place = Place { file: Some(path.to_owned()), ..Place::default() };
+        let place = ScriptLocation { file: Some(path.to_owned()), ..ScriptLocation::default() };
         let document = read(&text, &place)?;
         model(document, &place)
     }
@@ -50,7 +50,7 @@ impl ScriptedModel {
     /// # Errors
     /// [`ScriptError`], which names the rule and the remedy.
     pub fn from_toml_str(text: &str) -> Result<Self, ScriptError> {
-        let place = Place::default();
+        let place = ScriptLocation::default();
         model(document::of_toml(text, &place)?, &place)
     }
 
@@ -68,14 +68,14 @@ impl ScriptedModel {
     /// # Errors
     /// [`ScriptError`], which names the rule and the remedy.
     pub fn from_json_str(text: &str) -> Result<Self, ScriptError> {
-        let place = Place::default();
+        let place = ScriptLocation::default();
         model(document::of_json(text, &place)?, &place)
     }
 }
 
-fn model(document: Value, place: &Place) -> Result<ScriptedModel, ScriptError> {
+fn model(document: Value, place: &ScriptLocation) -> Result<ScriptedModel, ScriptError> {
     let mut script = Section::open(place.clone(), "", document, &KEYS)?;
-    let mut builder = ScriptedModel::builder().origin(Origin::File);
+    let mut builder = ScriptedModel::builder().origin(ScriptOrigin::File);
     if let Some(name) = script.text("name")? {
         builder = builder.name(name);
     }
@@ -89,7 +89,7 @@ fn model(document: Value, place: &Place) -> Result<ScriptedModel, ScriptError> {
     let mut blocker = None;
     for (index, rule) in rules.into_iter().enumerate() {
         let number = index + 1;
-        let place = Place { rule: Some(number), ..place.clone() };
+        let place = ScriptLocation { rule: Some(number), ..place.clone() };
         if let Some(blocker) = blocker {
             return Err(ScriptError::Unreachable { place, blocker });
         }

@@ -1,12 +1,12 @@
-//! One reply of a rule.
+//! Reads one reply of a rule.
 
 use convoke_core::FinishReason;
 use serde_json::{Map, Value};
 
 use super::section::Section;
 use super::{fault, values};
-use crate::scripted::reply::Call;
-use crate::scripted::{Chunks, Place, Reply, ScriptError};
+use crate::scripted::reply::ScriptedCall;
+use crate::scripted::{Chunks, Reply, ScriptError, ScriptLocation};
 
 /// The keys of a reply.
 pub(super) const KEYS: [&str; 16] = [
@@ -67,7 +67,7 @@ pub(super) fn read(section: &mut Section) -> Result<Reply, ScriptError> {
 }
 
 /// A reply with the rule's defaults, if it says something and everything in it can be heard.
-pub(super) fn completed(place: &Place, reply: Reply, defaults: Reply) -> Result<Reply, ScriptError> {
+pub(super) fn completed(place: &ScriptLocation, reply: Reply, defaults: Reply) -> Result<Reply, ScriptError> {
     let says = |reply: &Reply| reply.text.is_some() || reply.computed.is_some() || !reply.calls.is_empty();
     let speaks = says(&reply);
     let reply = reply.or(defaults);
@@ -84,7 +84,7 @@ pub(super) fn completed(place: &Place, reply: Reply, defaults: Reply) -> Result<
     }
 }
 
-fn calls(section: &mut Section) -> Result<Vec<Call>, ScriptError> {
+fn calls(section: &mut Section) -> Result<Vec<ScriptedCall>, ScriptError> {
     let list = section.list("tool_calls")?.unwrap_or_default();
     let numbered = (1..).map(|number| section.name(&format!("tool_calls.{number}"))).zip(list);
     numbered
@@ -92,13 +92,13 @@ fn calls(section: &mut Section) -> Result<Vec<Call>, ScriptError> {
         .collect()
 }
 
-fn call(mut section: Section) -> Result<Call, ScriptError> {
+fn call(mut section: Section) -> Result<ScriptedCall, ScriptError> {
     let name = section.text("name")?.ok_or_else(|| section.missing("name", "the tool's name in quotes"))?;
     let arguments = section.read("arguments", "a table, or a text to be sent as it is", |value| {
         (value.is_object() || value.is_string()).then(|| value.clone())
     })?;
     let id = section.text("id")?;
-    Ok(Call { id, name, arguments: arguments.unwrap_or_else(|| Value::Object(Map::new())) })
+    Ok(ScriptedCall { id, name, arguments: arguments.unwrap_or_else(|| Value::Object(Map::new())) })
 }
 
 fn finish(value: &Value) -> Option<FinishReason> {

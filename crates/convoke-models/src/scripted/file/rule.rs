@@ -1,10 +1,10 @@
-//! One rule of a script.
+//! Reads one rule of a script.
 
 use serde_json::Value;
 
 use super::section::{self, Section};
 use super::{reply, when};
-use crate::scripted::{Match, Place, Replies, Reply, ScriptError};
+use crate::scripted::{Match, Replies, Reply, ScriptError, ScriptLocation};
 
 /// A rule as the file has it.
 pub(super) struct Rule {
@@ -12,7 +12,7 @@ pub(super) struct Rule {
     pub(super) replies: Replies,
 }
 
-pub(super) fn read(place: Place, value: Value) -> Result<Rule, ScriptError> {
+pub(super) fn read(place: ScriptLocation, value: Value) -> Result<Rule, ScriptError> {
     let known: Vec<&str> = ["when", "reply", "once", "times"].into_iter().chain(reply::rule_keys()).collect();
     let mut section = Section::open(place, "", value, &known)?;
     let condition = match section.section("when", &when::KEYS)? {
@@ -63,14 +63,15 @@ fn replies(section: &mut Section) -> Result<Vec<Reply>, ScriptError> {
         None => Ok(vec![reply::completed(&place, beside, Reply::default())?]),
         Some(Value::Array(list)) if list.is_empty() => Err(ScriptError::NoReply { place }),
         Some(Value::Array(list)) => {
-            let numbered = (1..).map(|number| Place { reply: Some(number), ..place.clone() }).zip(list);
+            let numbered =
+                (1..).map(|number| ScriptLocation { reply: Some(number), ..place.clone() }).zip(list);
             numbered.map(|(place, value)| one(place, "", value, &beside)).collect()
         }
         Some(value) => Ok(vec![one(place, "reply", value, &beside)?]),
     }
 }
 
-fn one(place: Place, name: &str, value: Value, defaults: &Reply) -> Result<Reply, ScriptError> {
+fn one(place: ScriptLocation, name: &str, value: Value, defaults: &Reply) -> Result<Reply, ScriptError> {
     let reply = match value {
         Value::String(text) => Reply::text(text),
         Value::Object(_) => reply::read(&mut Section::open(place.clone(), name, value, &reply::KEYS)?)?,

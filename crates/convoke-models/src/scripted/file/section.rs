@@ -5,11 +5,11 @@ use std::time::Duration;
 use convoke_text::{duration, nearest};
 use serde_json::{Map, Value};
 
-use crate::scripted::{Place, ScriptError};
+use crate::scripted::{ScriptError, ScriptLocation};
 
 /// A table whose keys are all known.
 pub(super) struct Section {
-    pub(super) place: Place,
+    pub(super) place: ScriptLocation,
     /// The keys that lead here, each with a dot after it.
     prefix: String,
     values: Map<String, Value>,
@@ -17,7 +17,12 @@ pub(super) struct Section {
 
 impl Section {
     /// Opens a table, `name` being the key it has in the rule. A key that is not among `known` is an error.
-    pub(super) fn open(place: Place, name: &str, value: Value, known: &[&str]) -> Result<Self, ScriptError> {
+    pub(super) fn open(
+        place: ScriptLocation,
+        name: &str,
+        value: Value,
+        known: &[&str],
+    ) -> Result<Self, ScriptError> {
         let prefix = if name.is_empty() { String::new() } else { format!("{name}.") };
         let values = match value {
             Value::Object(values) => values,
@@ -119,7 +124,7 @@ impl Section {
 }
 
 /// That this value is of the wrong kind.
-pub(super) fn wrong(place: &Place, key: &str, found: &Value, expected: &'static str) -> ScriptError {
+pub(super) fn wrong(place: &ScriptLocation, key: &str, found: &Value, expected: &'static str) -> ScriptError {
     let found = match found {
         Value::Object(_) => "a table".to_owned(),
         Value::Array(_) => "a list".to_owned(),

@@ -1,4 +1,4 @@
-//! Values that are more than JSON: money and tokens.
+//! Reads values that are more than JSON: money and tokens.
 
 use convoke_core::{Money, Price, Usage};
 

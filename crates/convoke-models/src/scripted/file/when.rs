@@ -1,4 +1,4 @@
-//! The conditions of a rule.
+//! Reads the conditions of a rule.
 
 use super::section::Section;
 use crate::scripted::{Match, ScriptError};

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use convoke_agent::FunctionTool;
 use convoke_core::{Origin, ToolEffect};
-use convoke_http::wait::retry_after;
+use convoke_http::header_time::retry_after;
 use reqwest::Client;
 use schemars::JsonSchema;
 use serde::Deserialize;
