@@ -1,4 +1,4 @@
-//! What a workflow is run with: models, tools, a supervisor, limits.
+//! The equipment of a workflow: models, tools, a supervisor, limits.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@
 pub mod agentfile;
 mod compile;
 pub mod context;
-mod cover;
+mod coverage;
 mod equipment;
 mod plan;
 mod rules;

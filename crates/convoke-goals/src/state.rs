@@ -1,4 +1,4 @@
-//! What a goal workflow works on: values by name.
+//! The state of a goal workflow: values by name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -165,10 +165,10 @@ impl GoalState {
     }
 
     /// What became of an earlier state on the way to this one.
-    pub(crate) fn changes_since(self, before: &Self) -> Changes {
+    pub(crate) fn changes_since(self, before: &Self) -> StateChanges {
         let gone = before.outputs.iter().filter(|(name, _)| self.outputs.get(name).is_none());
         let pursued = before.skipped.iter().filter(|goal| !self.skipped.contains(goal));
-        Changes {
+        StateChanges {
             gone: gone.map(|(name, _)| name.to_owned()).collect(),
             converged: gone_from(&before.unconverged, &self.unconverged),
             given: gone_from(&before.missing, &self.missing),
@@ -199,7 +199,7 @@ impl GoalState {
     }
 
     /// Takes over what a branch changed.
-    pub(crate) fn take_over(&mut self, changes: Changes) {
+    pub(crate) fn take_over(&mut self, changes: StateChanges) {
         changes.gone.iter().for_each(|name| self.outputs.unset(name));
         self.unconverged.retain(|name, _| !changes.converged.contains(name));
         self.missing.retain(|name, _| !changes.given.contains(name));
@@ -223,7 +223,7 @@ impl GoalState {
 }
 
 /// What became of a state.
-pub(crate) struct Changes {
+pub(crate) struct StateChanges {
     made: GoalState,
     /// Values that were there and are not.
     gone: Vec<String>,

@@ -1,4 +1,4 @@
-//! What there is to know of a folder at a glance: for those who work in it.
+//! A summary of a folder, for those who work in it.
 //!
 //! It reads names of files and folders, and a line or two of the files that say what kind of project it is. It never
 //! follows links, never reads other files, and leaves out what is hidden.

@@ -41,7 +41,7 @@ pub enum KeepError {
 }
 
 /// What a kind of file has in it.
-pub(crate) struct Layout {
+pub(crate) struct FileSchema {
     /// What a file of this kind says in its header.
     pub(crate) application: i32,
     /// Step `n` leads from version `n` to `n + 1`. A step that has been released never changes.
@@ -53,18 +53,18 @@ pub(crate) struct Layout {
 #[derive(Clone)]
 pub(crate) struct Database {
     path: Arc<Path>,
-    layout: &'static Layout,
+    layout: &'static FileSchema,
     /// `None` until it is first needed.
     connection: Arc<Mutex<Option<Connection>>>,
 }
 
 impl Database {
     /// A file that is opened, and made, when it is first needed.
-    pub(crate) fn at(path: &Path, layout: &'static Layout) -> Self {
+    pub(crate) fn at(path: &Path, layout: &'static FileSchema) -> Self {
         Self { path: path.into(), layout, connection: Arc::default() }
     }
 
-    pub(crate) fn open(path: &Path, layout: &'static Layout) -> Result<Self, KeepError> {
+    pub(crate) fn open(path: &Path, layout: &'static FileSchema) -> Result<Self, KeepError> {
         let database = Self::at(path, layout);
         drop(database.connected()?);
         Ok(database)
@@ -79,7 +79,7 @@ impl Database {
         Ok(connection)
     }
 
-    fn connect(path: &Path, layout: &Layout) -> Result<Connection, KeepError> {
+    fn connect(path: &Path, layout: &FileSchema) -> Result<Connection, KeepError> {
         let fail = |problem: String| KeepError::File { path: path.to_owned(), problem };
         let made = || {
             if let Some(folder) = std::path::absolute(path)?.parent() {
@@ -148,7 +148,7 @@ fn closed() -> KeepError {
 /// call, whatever its key says: ids of runs can be used again.
 pub(crate) fn once(
     transaction: &Transaction<'_>,
-    call: &Call,
+    call: &RecordedCall,
     work: impl FnOnce() -> Result<String, KeepError>,
 ) -> Result<String, KeepError> {
     let known = "SELECT result FROM calls WHERE key = ?1 AND arguments = ?2";
@@ -166,7 +166,7 @@ pub(crate) fn once(
 }
 
 /// One call, as the database knows it.
-pub(crate) struct Call {
+pub(crate) struct RecordedCall {
     pub(crate) run: String,
     pub(crate) path: String,
     pub(crate) at: Timestamp,
@@ -175,7 +175,7 @@ pub(crate) struct Call {
     arguments: String,
 }
 
-impl Call {
+impl RecordedCall {
     pub(crate) fn of(
         context: &ToolContext,
         arguments: &impl Serialize,
@@ -212,7 +212,7 @@ enum State {
     Newer,
 }
 
-fn prepare(connection: &mut Connection, layout: &Layout) -> rusqlite::Result<State> {
+fn prepare(connection: &mut Connection, layout: &FileSchema) -> rusqlite::Result<State> {
     let state = judge(connection, layout)?;
     if !matches!(state, State::Ready) {
         return Ok(state);
@@ -238,7 +238,7 @@ fn prepare(connection: &mut Connection, layout: &Layout) -> rusqlite::Result<Sta
 }
 
 /// Whether a database is empty, or ours and exactly as our steps made it.
-fn judge(connection: &Connection, layout: &Layout) -> rusqlite::Result<State> {
+fn judge(connection: &Connection, layout: &FileSchema) -> rusqlite::Result<State> {
     let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if application != layout.application && (application != 0 || tables > 0) {

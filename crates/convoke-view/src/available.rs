@@ -1,4 +1,4 @@
-//! Finds out whether there are views here.
+//! Checks whether views can be made on this machine.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! What happens between `fork` and `exec`.
+//! The code that runs between `fork` and `exec`.
 //!
 //! The process that was forked has one thread and a copy of our memory, in which any lock may be held by a thread that is
 //! not there. So everything here is system calls on what [`Prepared`] holds: nothing is allocated, nothing is locked, nothing

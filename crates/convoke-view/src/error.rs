@@ -1,4 +1,4 @@
-//! Why a view could not be made.
+//! Errors of making a view.
 
 use std::io;
 

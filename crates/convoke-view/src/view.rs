@@ -1,4 +1,4 @@
-//! What a view is made of.
+//! The builder of views.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

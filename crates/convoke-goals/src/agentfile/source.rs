@@ -1,4 +1,4 @@
-//! A text with a name, and its lines.
+//! A source text with its name and an index of its lines.
 
 use super::diagnostic::{Code, Diagnostic};
 use super::span::{Position, Span};

@@ -1,4 +1,4 @@
-//! Places in a text.
+//! Spans and positions in a text.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What a goal is, and what came before it.
+//! The prompt for a goal: its description, earlier results, corrections and outputs.
 
 use super::budget::fit;
 use super::outputs::instruction;

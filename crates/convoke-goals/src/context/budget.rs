@@ -1,4 +1,4 @@
-//! What to leave out when it is too much.
+//! The size limit of prompts, and how texts are cut to fit it.
 
 /// How much a prompt may hold of what others made: the values in the text of a goal come first, and what that text leaves is
 /// for earlier results and iterations.

@@ -1,4 +1,4 @@
-//! Whether an iteration says it is the last.
+//! Detects the word by which an iteration says it is the last.
 
 /// The word that ends a convergence.
 pub(crate) const MARKER: &str = "CONVERGED";

@@ -1,4 +1,4 @@
-//! Marks around whatever we did not write.
+//! Fences: markers around text that we did not write.
 
 /// Marks that say where text begins and ends which is to be read, not obeyed.
 ///

@@ -1,4 +1,4 @@
-//! Values put into texts.
+//! Fills values into templates.
 
 use super::budget::fit;
 use super::{ContextBudget, Fence, Written};
@@ -33,11 +33,11 @@ pub fn fill(
     fence: &Fence,
     budget: ContextBudget,
 ) -> Result<Written, NoValue> {
-    Filling { fence, budget, rules: Rules::CURRENT, task: None }.fill(template, state)
+    TemplateFiller { fence, budget, rules: Rules::CURRENT, task: None }.fill(template, state)
 }
 
 /// How values are put into texts.
-pub(crate) struct Filling<'a> {
+pub(crate) struct TemplateFiller<'a> {
     pub(crate) fence: &'a Fence,
     pub(crate) budget: ContextBudget,
     pub(crate) rules: Rules,
@@ -45,7 +45,7 @@ pub(crate) struct Filling<'a> {
     pub(crate) task: Option<&'a str>,
 }
 
-impl Filling<'_> {
+impl TemplateFiller<'_> {
     pub(crate) fn fill(&self, template: &Template<Name>, state: &GoalState) -> Result<Written, NoValue> {
         let is_whole = is_one_variable(template);
         let values = template.variables().map(|name| self.value(name, state, is_whole));
@@ -71,12 +71,12 @@ impl Filling<'_> {
         let is_short = text.len() <= SHORT && in_one_line;
         let (place, marked) = match state.outputs.get(name) {
             Some(_) if !is_short || (self.rules.fence_markup() && has_markup(&text)) => {
-                (Place::Fenced, false)
+                (Placement::Fenced, false)
             }
-            Some(_) => (Place::Plain, false),
-            None if !self.rules.fence_markup() || self.task == Some(&**name) => (Place::AsItIs, marked),
-            None if has_markup(&text) || marked || !(in_one_line || is_whole) => (Place::Fenced, false),
-            None => (Place::AsItIs, false),
+            Some(_) => (Placement::Plain, false),
+            None if !self.rules.fence_markup() || self.task == Some(&**name) => (Placement::AsItIs, marked),
+            None if has_markup(&text) || marked || !(in_one_line || is_whole) => (Placement::Fenced, false),
+            None => (Placement::AsItIs, false),
         };
         Ok(Value { name, text, place, marked })
     }
@@ -98,14 +98,14 @@ fn is_one_variable(template: &Template<Name>) -> bool {
 struct Value<'a> {
     name: &'a str,
     text: String,
-    place: Place,
+    place: Placement,
     /// It has our marks in it: the task of a workflow that is an agent. It was cut when it was put together, and cutting
     /// it again could take one mark of two away.
     marked: bool,
 }
 
 /// How a value stands in its text.
-enum Place {
+enum Placement {
     AsItIs,
     /// In its line, without marks.
     Plain,
@@ -116,9 +116,9 @@ enum Place {
 impl Value<'_> {
     fn put_into(&self, text: &mut String, fence: &Fence) {
         match self.place {
-            Place::AsItIs => text.push_str(&self.text),
-            Place::Plain => text.push_str(&fence.without_marks(&self.text)),
-            Place::Fenced => push_block(text, &fence.wrap(&self.text)),
+            Placement::AsItIs => text.push_str(&self.text),
+            Placement::Plain => text.push_str(&fence.without_marks(&self.text)),
+            Placement::Fenced => push_block(text, &fence.wrap(&self.text)),
         }
     }
 }

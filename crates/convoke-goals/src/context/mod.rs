@@ -1,4 +1,4 @@
-//! Context: what those who pursue a goal are told, in one fixed structure, fenced, within a size.
+//! Prompts: what agents are told, in one fixed structure, fenced, within a size.
 //!
 //! | part | file |
 //! |---|---|
@@ -32,7 +32,7 @@ pub(crate) use briefing::corrections;
 pub(crate) use budget::fit;
 pub use budget::{ContextBudget, Cut, Written};
 pub use fence::Fence;
-pub(crate) use fill::Filling;
+pub(crate) use fill::TemplateFiller;
 pub use fill::{NoValue, fill};
 pub use synthesis::synthesis;
 pub use system::{Guidance, Role, SystemParts, system};

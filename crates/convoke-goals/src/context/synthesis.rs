@@ -1,4 +1,4 @@
-//! How several answers become one.
+//! The prompt that asks for one answer out of several.
 
 use super::briefing::corrections;
 use super::budget::fit;

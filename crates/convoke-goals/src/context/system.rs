@@ -1,4 +1,4 @@
-//! Who somebody is: the system message.
+//! The system message.
 
 use super::Fence;
 

@@ -1,4 +1,4 @@
-//! What an agent of a goal is to do.
+//! The prompt for an agent that works on a goal.
 
 use super::briefing::{closing, corrections};
 use super::budget::fit;

@@ -1,4 +1,4 @@
-//! What a workflow is given, checked and in its place.
+//! Binds inputs to a workflow, checked against their types.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ fn meant(instead: &Option<String>) -> String {
 
 /// How values are given.
 #[derive(Clone, Copy, PartialEq)]
-enum As {
+enum InputForm {
     /// As they are.
     Values,
     /// As texts, such as those of a command line.
@@ -92,7 +92,7 @@ impl Prepared {
     /// # Errors
     /// Everything that is missing or wrong, at once.
     pub fn bind(&self, values: Values) -> Result<Bound, InvalidInputs> {
-        self.bind_as(&values, As::Values)
+        self.bind_as(&values, InputForm::Values)
     }
 
     /// The same for texts, such as those of a command line: what is not to be a text is read from them.
@@ -100,10 +100,10 @@ impl Prepared {
     /// # Errors
     /// Everything that is missing or wrong, at once.
     pub fn bind_texts(&self, texts: Values) -> Result<Bound, InvalidInputs> {
-        self.bind_as(&texts, As::Texts)
+        self.bind_as(&texts, InputForm::Texts)
     }
 
-    fn bind_as(&self, given: &Values, how: As) -> Result<Bound, InvalidInputs> {
+    fn bind_as(&self, given: &Values, how: InputForm) -> Result<Bound, InvalidInputs> {
         let inputs = self.inputs();
         let declared = |name: &str| inputs.iter().any(|input| &*input.name == name);
         let ignored: Vec<String> =
@@ -130,7 +130,7 @@ impl Prepared {
         &self,
         input: &Input,
         given: &Values,
-        how: As,
+        how: InputForm,
         ignored: &[String],
     ) -> Result<Value, InputProblem> {
         let name = || input.name.clone();
@@ -139,7 +139,7 @@ impl Prepared {
             return Err(InputProblem::Missing { input: name(), ty: input.ty.clone(), instead });
         };
         let value = match value {
-            Value::String(text) if how == As::Texts && given.get(&input.name).is_some() => {
+            Value::String(text) if how == InputForm::Texts && given.get(&input.name).is_some() => {
                 input.ty.read(text).map_err(|why| InputProblem::Wrong { input: name(), why })?
             }
             value if input.ty.admits(value) => value.clone(),

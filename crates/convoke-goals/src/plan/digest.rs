@@ -1,4 +1,4 @@
-//! What decides whether two plans are the same.
+//! The digest that decides whether two plans are the same.
 //!
 //! Everything the tree says counts; with which models and tools it is run does not, since a run may go on with others.
 
@@ -65,7 +65,7 @@ impl PlannedNode {
         described["kind"] = self.kind().name().into();
         described["name"] = (**self.name()).into();
         described["outputs"] = outputs.collect();
-        described["context"] = self.kit().context.clone().into();
+        described["context"] = self.settings().context.clone().into();
         described
     }
 }

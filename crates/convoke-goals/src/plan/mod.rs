@@ -1,4 +1,4 @@
-//! A prepared tree: what the executor works with.
+//! The plan: a prepared tree, which the executor works with.
 //!
 //! Nothing in it is open any more: texts are read, models and tools are chosen, overrides are layered, and who watches
 //! is decided. It can only be made by preparing a tree that has no error.
@@ -75,7 +75,7 @@ pub(crate) struct PlannedGoal {
     pub converge: Option<Within<Name>>,
     pub when: Option<Condition<Name>>,
     pub watch: Watch,
-    pub kit: Kit,
+    pub settings: WorkerSettings,
     pub bounds: Bounds,
     pub retry: Option<Retry>,
 }
@@ -88,7 +88,7 @@ pub(crate) struct PlannedAgent {
     pub task: Option<Template<Name>>,
     pub outputs: Vec<Output>,
     pub watch: Watch,
-    pub kit: Kit,
+    pub settings: WorkerSettings,
     pub bounds: Bounds,
     pub retry: Option<Retry>,
 }
@@ -101,7 +101,7 @@ pub(crate) enum PlannedPersona {
 
 /// What somebody works with.
 #[derive(Clone)]
-pub(crate) struct Kit {
+pub(crate) struct WorkerSettings {
     /// The model; `None`: the run's.
     pub model: Option<Arc<dyn Model>>,
     pub params: ModelParams,
@@ -128,10 +128,10 @@ impl PlannedNode {
         }
     }
 
-    pub(crate) fn kit(&self) -> &Kit {
+    pub(crate) fn settings(&self) -> &WorkerSettings {
         match self {
-            Self::Goal(goal) => &goal.kit,
-            Self::Agent(agent) => &agent.kit,
+            Self::Goal(goal) => &goal.settings,
+            Self::Agent(agent) => &agent.settings,
         }
     }
 

@@ -1,4 +1,4 @@
-//! A workflow that is ready to be run.
+//! A prepared workflow, ready to be run.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What can be wrong with a tree.
+//! Problems of a tree, and their messages.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Why goals fail that the kernel does not know of.
+//! Errors of goals that the kernel does not know of.
 
 use convoke_core::{Categorised, Category, Error, UnusableReply};
 

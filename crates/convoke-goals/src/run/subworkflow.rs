@@ -1,16 +1,16 @@
-//! A workflow that is an agent.
+//! Subworkflows: workflows that are agents.
 
 use std::sync::Arc;
 
 use convoke_core::{Error, Scope};
 
 use super::agent::Brief;
-use super::called::Called;
+use super::called_tools::CalledTools;
 use super::error::GoalError;
+use super::events;
 use super::outputs::typed;
-use super::surroundings::Surroundings;
-use super::tell;
 use super::workflow::WorkflowStep;
+use super::workflow_context::WorkflowContext;
 use crate::context::{self, Written};
 use crate::plan::Plan;
 use crate::state::{GoalState, Values, text_of};
@@ -19,7 +19,7 @@ use crate::tree::{Name, Output};
 
 /// A workflow that is an agent. It has a state of its own; its last result is what it answers.
 pub(super) struct SubWorkflow<'a> {
-    pub(super) around: &'a Surroundings,
+    pub(super) around: &'a WorkflowContext,
     /// The agent that it is.
     pub(super) agent: &'a Name,
     pub(super) plan: &'a Arc<Plan>,
@@ -33,9 +33,9 @@ impl SubWorkflow<'_> {
     pub(super) async fn run(&self, scope: &Scope, corrections: &[Correction]) -> Result<Product, Error> {
         let agent = || self.agent.to_string();
         let Written { text: task, cuts } = self.whole_task(corrections);
-        tell::context_cut(scope, self.agent, &cuts).await;
+        events::context_cut(scope, self.agent, &cuts).await;
         let mut state = GoalState { inputs: self.inputs(&task)?, ..GoalState::default() };
-        let called = Called::default();
+        let called = CalledTools::default();
         let level = self.brief.level(self.around);
         let inner = WorkflowStep::within(self.around, (self.plan, self.task), level, called.clone());
         scope.run(&inner, &mut state).await?;
@@ -100,7 +100,7 @@ impl SubWorkflow<'_> {
             }
         }
         if !fields.is_empty() {
-            tell::output_missing(scope, self.agent, &fields, &product.missing.join("; ")).await;
+            events::output_missing(scope, self.agent, &fields, &product.missing.join("; ")).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What tools are told with secrets in it, and what they say without them.
+//! Unseals arguments of tools, and seals their results.
 
 use convoke_core::{Categorised, Error, Execution, QuestionKind, Repeat, Speech, ToolSpec};
 

@@ -1,4 +1,4 @@
-//! Which skills there are.
+//! The shelf: the skills that are available.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is to be done differently.
+//! Corrections: what is to be done differently.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,12 +16,12 @@ pub struct Correction {
 /// The corrections of something that may be tried again when it fails: what a person has said stands, whatever becomes of
 /// the try that was to heed it.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct StandingCorrections {
     inherited: Vec<Correction>,
     own: Mutex<Vec<Correction>>,
 }
 
-impl Standing {
+impl StandingCorrections {
     /// For a part of something that was corrected.
     pub(crate) fn inheriting(inherited: Vec<Correction>) -> Self {
         Self { inherited, own: Mutex::default() }

@@ -1,11 +1,11 @@
-//! People: what they are asked, and what their answers mean.
+//! Approval by people: the questions they are asked, and what their answers mean.
 
 use std::time::Duration;
 
 use convoke_core::{Answer, Decision, Error, Question, Scope};
 use serde_json::{Value, json};
 
-use super::pipeline::{Decided, count, or_none};
+use super::pipeline::{NextAction, count, or_none};
 use super::{Correction, CorrectionSource, Review, Supervised, Trigger};
 
 /// How often a person may send the same goal back.
@@ -77,7 +77,7 @@ impl Supervised<'_> {
         scope: &Scope,
         review: &Review<'_>,
         about: &str,
-    ) -> Result<Decided, Error> {
+    ) -> Result<NextAction, Error> {
         if self.human.unattended {
             return Err(
                 self.halted(&format!("a person has to decide about it, and nobody may be asked. {about}"))
@@ -87,7 +87,7 @@ impl Supervised<'_> {
         self.tell(scope, "human", told(&answer)).await;
         let by = if answer.by.is_empty() { "a person" } else { &answer.by };
         let text = match answer.decision {
-            Decision::Approve => return Ok(Decided::Accepted),
+            Decision::Approve => return Ok(NextAction::Accepted),
             Decision::Revise { text } => text,
             Decision::Reject { reason } => {
                 return Err(self.halted(&format!("rejected by {by}: {}", or_none(&reason))));
@@ -105,7 +105,7 @@ impl Supervised<'_> {
                 "people have sent it back {REVISIONS} times, which is the limit. The last revision asked for: {text}"
             )));
         }
-        Ok(Decided::Again(Correction { source: CorrectionSource::Human, text }))
+        Ok(NextAction::Again(Correction { source: CorrectionSource::Human, text }))
     }
 }
 

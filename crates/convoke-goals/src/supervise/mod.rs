@@ -1,4 +1,4 @@
-//! Supervision: a commitment before, an assessment after, a comparison, and somebody who decides.
+//! Supervision: a commitment before, an assessment after, a comparison, and a supervisor that decides.
 //!
 //! | phase | what happens | by whom |
 //! |---|---|---|
@@ -32,7 +32,7 @@ mod trigger;
 mod verdict;
 
 pub use commitment::{Assessment, Commitment, Confidence};
-pub(crate) use correction::Standing;
+pub(crate) use correction::StandingCorrections;
 pub use correction::{Correction, CorrectionSource};
 pub use human::HumanPolicy;
 pub use model::ModelSupervisor;

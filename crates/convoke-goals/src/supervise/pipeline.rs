@@ -1,4 +1,4 @@
-//! The whole: commit, execute, post, reconcile, supervise, and again.
+//! The supervision pipeline: commit, execute, post, reconcile, supervise, and again.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use convoke_core::{BoxFuture, Error, EventKind, Model, ModelParams, Scope};
 use serde_json::{Value, json};
 
 use super::human::noticed;
-use super::phase::{self, Ended, Judging};
+use super::phase::{self, PhaseResult, VerdictPhase};
 use super::{
-    Assessment, Commitment, Correction, CorrectionSource, HumanPolicy, Product, Review, Standing, Stated,
-    Supervisor, Verdict, Watch, prompts,
+    Assessment, Commitment, Correction, CorrectionSource, HumanPolicy, Product, Review, StandingCorrections,
+    Stated, Supervisor, Verdict, Watch, prompts,
 };
 use crate::context::Fence;
 
@@ -70,7 +70,7 @@ pub struct SupervisionFailed {
 }
 
 /// What is to happen with a result.
-pub(super) enum Decided {
+pub(super) enum NextAction {
     Accepted,
     Again(Correction),
 }
@@ -83,7 +83,7 @@ impl Supervised<'_> {
     /// to decide and nobody may be asked; [`SupervisionFailed`]; and stops, such as [`Error::Suspended`] while a person
     /// is asked.
     pub async fn run(&self, scope: &Scope, attempt: &mut dyn Attempt) -> Result<Product, Error> {
-        self.run_after(scope, attempt, &Standing::default()).await
+        self.run_after(scope, attempt, &StandingCorrections::default()).await
     }
 
     /// The same after corrections that stand already. Those that are made now are added to them as soon as they are made,
@@ -92,7 +92,7 @@ impl Supervised<'_> {
         &self,
         scope: &Scope,
         attempt: &mut dyn Attempt,
-        standing: &Standing,
+        standing: &StandingCorrections,
     ) -> Result<Product, Error> {
         match self.watch {
             Watch::Nobody => return attempt.attempt(scope, &standing.all()).await,
@@ -124,8 +124,8 @@ impl Supervised<'_> {
             review.triggers = self.supervisor.reconcile(&review);
             self.tell(scope, "reconcile", json!({"triggers": review.triggers})).await;
             match self.decide(scope, &review).await? {
-                Decided::Accepted => return Ok(product),
-                Decided::Again(correction) => standing.add(correction),
+                NextAction::Accepted => return Ok(product),
+                NextAction::Again(correction) => standing.add(correction),
             }
         }
     }
@@ -161,10 +161,10 @@ impl Supervised<'_> {
         Ok(assessment)
     }
 
-    async fn decide(&self, scope: &Scope, review: &Review<'_>) -> Result<Decided, Error> {
+    async fn decide(&self, scope: &Scope, review: &Review<'_>) -> Result<NextAction, Error> {
         match self.watch {
             Watch::Human => self.person(scope, review, &noticed(&review.triggers)).await,
-            _ if review.triggers.is_empty() => Ok(Decided::Accepted),
+            _ if review.triggers.is_empty() => Ok(NextAction::Accepted),
             _ => {
                 let verdict = self.judge(scope, review).await?;
                 self.follow(scope, review, verdict).await
@@ -173,10 +173,10 @@ impl Supervised<'_> {
     }
 
     async fn judge(&self, scope: &Scope, review: &Review<'_>) -> Result<Verdict, Error> {
-        let judging = Judging { supervisor: self.supervisor, review };
+        let judging = VerdictPhase { supervisor: self.supervisor, review };
         let verdict = match phase::run(scope, judging).await? {
-            Ended::Well(verdict) => verdict,
-            Ended::Failed(_, source) => {
+            PhaseResult::Well(verdict) => verdict,
+            PhaseResult::Failed(_, source) => {
                 let (step, kind) = (self.step.to_owned(), self.kind.to_owned());
                 return Err(Error::failed(SupervisionFailed { step, kind, source }));
             }
@@ -195,13 +195,18 @@ impl Supervised<'_> {
         Ok(verdict)
     }
 
-    async fn follow(&self, scope: &Scope, review: &Review<'_>, verdict: Verdict) -> Result<Decided, Error> {
+    async fn follow(
+        &self,
+        scope: &Scope,
+        review: &Review<'_>,
+        verdict: Verdict,
+    ) -> Result<NextAction, Error> {
         let sent_back = count(review.own_corrections(), CorrectionSource::Supervisor);
         match verdict {
-            Verdict::Continue { .. } => Ok(Decided::Accepted),
+            Verdict::Continue { .. } => Ok(NextAction::Accepted),
             Verdict::Halt { reason } => Err(self.halted(&format!("by its supervisor: {}", or_none(&reason)))),
             Verdict::Reorient { correction, .. } if sent_back < self.max_reorients as usize => {
-                Ok(Decided::Again(Correction { source: CorrectionSource::Supervisor, text: correction }))
+                Ok(NextAction::Again(Correction { source: CorrectionSource::Supervisor, text: correction }))
             }
             Verdict::Reorient { correction, .. } => {
                 let state = match sent_back {

@@ -1,4 +1,4 @@
-//! What an attempt came to.
+//! The product of an attempt.
 
 use crate::state::Values;
 use crate::tree::Output;

@@ -1,4 +1,4 @@
-//! What models are told that commit, assess and judge: the same words for the same review, byte for byte.
+//! Prompts of supervision: the same words for the same review, byte for byte.
 
 use std::fmt::Write;
 
@@ -41,12 +41,12 @@ const SUPERVISE: &str = "You supervise a workflow. Something about one of its st
     - \"halt\": going on would do harm; reason says why.";
 
 /// What a model is asked about a result, and what was left out of it.
-pub(super) struct Asking {
+pub(super) struct ReviewPrompt {
     pub(super) messages: [Message; 2],
     pub(super) cuts: Vec<Cut>,
 }
 
-impl Asking {
+impl ReviewPrompt {
     /// Tells listeners what was left out, if anything was.
     pub(super) async fn tell_cuts(&self, scope: &Scope, step: &str) {
         if !self.cuts.is_empty() && scope.is_heard() {
@@ -72,16 +72,16 @@ pub(super) fn post(
     product: &Product,
     corrections: &[Correction],
     fence: &Fence,
-) -> Asking {
+) -> ReviewPrompt {
     let mut text = format!("THE STEP ({kind} {step:?})\n{}\n", fence.wrap(goal));
     committed(&mut text, commitment, fence);
     corrected(&mut text, corrections, fence);
     let cuts = done(&mut text, product, ASSESSED, fence);
-    Asking { messages: messages(POST, fence, text), cuts }
+    ReviewPrompt { messages: messages(POST, fence, text), cuts }
 }
 
 /// What whoever judges is told.
-pub(super) fn supervise(review: &Review<'_>) -> Asking {
+pub(super) fn supervise(review: &Review<'_>) -> ReviewPrompt {
     let fence = review.fence;
     let Review { kind, step, goal, .. } = review;
     let mut text = format!("THE GOAL ({kind} {step:?})\n{}\n", fence.wrap(goal));
@@ -91,7 +91,7 @@ pub(super) fn supervise(review: &Review<'_>) -> Asking {
     section(&mut text, "REASONS TO LOOK", &triggers.join("\n"), fence);
     corrected(&mut text, review.corrections, fence);
     let cuts = done(&mut text, review.product, JUDGED, fence);
-    Asking { messages: messages(SUPERVISE, fence, text), cuts }
+    ReviewPrompt { messages: messages(SUPERVISE, fence, text), cuts }
 }
 
 fn messages(task: &str, fence: &Fence, text: String) -> [Message; 2] {

@@ -1,4 +1,4 @@
-//! The comparison: what was said, what was done, and what anybody can see. Nobody is asked.
+//! Compares what was said with what was done, without asking a model.
 
 use super::{Assessment, Commitment, Confidence, Product, Review, Trigger};
 

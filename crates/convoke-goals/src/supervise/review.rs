@@ -1,4 +1,4 @@
-//! Everything there is to judge by.
+//! The review: everything a supervisor judges by.
 
 use std::sync::Arc;
 

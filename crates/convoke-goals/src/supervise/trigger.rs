@@ -1,4 +1,4 @@
-//! Why somebody should look.
+//! Triggers that escalate a result to the supervisor.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a supervisor decides.
+//! Verdicts of supervisors.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Somebody who pursues goals.
+//! The agent node.
 
 use super::setters::setters;
 use super::{Name, Output, Overrides, Text, Workflow};

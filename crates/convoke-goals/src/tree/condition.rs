@@ -1,4 +1,4 @@
-//! Conditions, as they are written in Rust.
+//! Builders of conditions.
 
 use serde_json::Value;
 

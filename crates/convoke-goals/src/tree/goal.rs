@@ -1,4 +1,4 @@
-//! Something to achieve.
+//! The goal node.
 
 use super::setters::setters;
 use super::{Name, Node, Output, Overrides, Text};

@@ -1,4 +1,4 @@
-//! What a workflow is given, and what its goals give.
+//! Inputs and outputs.
 
 use serde_json::Value;
 

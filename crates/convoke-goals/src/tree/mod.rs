@@ -1,4 +1,4 @@
-//! The goal tree: what is to be achieved, by whom, in which order, under whose eyes.
+//! The goal tree: what is to be achieved, by which agents, in which order, and who supervises it.
 //!
 //! ```
 //! use convoke_goals::{Agent, Goal, Input, Sequence, Workflow};

@@ -1,4 +1,4 @@
-//! Walking a tree.
+//! Nodes, and walking a tree.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What holds for a part of a tree, whatever holds elsewhere.
+//! Overrides of settings for a part of a tree.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is said of several kinds of nodes in the same words, written once.
+//! Setters that several kinds of nodes share.
 //!
 //! They are methods and not those of a trait, so that nobody has to have a trait in scope to build a tree.
 

@@ -1,4 +1,4 @@
-//! Texts of a tree.
+//! Texts and names of a tree.
 
 use std::sync::Arc;
 

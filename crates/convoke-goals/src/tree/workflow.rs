@@ -1,4 +1,4 @@
-//! The whole.
+//! The workflow, the root node of a tree.
 
 use super::setters::setters;
 use super::{Input, Name, Overrides, Sequence};

@@ -1,4 +1,4 @@
-//! `ls` and `tree`.
+//! The `ls` and `tree` tools.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use rustix::fs::{AtFlags, statat};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ignored::Ignored;
-use super::{About, MOST_BYTES, note, tool};
-use crate::blocking::Wanted;
-use crate::workspace::{Entry, FileError, Follow, Kind, Protection, Visit, Workspace};
+use super::ignore_rules::IgnoreRules;
+use super::{HasPath, MOST_BYTES, note, tool};
+use crate::blocking::CancelFlag;
+use crate::workspace::{FileError, Follow, Kind, Protection, TreeEntry, Visit, Workspace};
 
 /// The most entries that are listed.
 const MOST_ENTRIES: usize = 1_000;
@@ -49,13 +49,13 @@ fn three() -> usize {
     3
 }
 
-impl About for List {
+impl HasPath for List {
     fn path(&self) -> &str {
         &self.path
     }
 }
 
-impl About for Tree {
+impl HasPath for Tree {
     fn path(&self) -> &str {
         &self.path
     }
@@ -67,7 +67,7 @@ pub(super) fn ls(workspace: &Workspace) -> FunctionTool {
         "ls",
         "Lists a folder: a line for each entry, sorted, folders with `/`, files with their size in bytes.",
         |workspace, arguments: List, wanted| {
-            list(workspace, &arguments.path, 1, Hidden::Shown, &mut Ignored::nothing(workspace), wanted)
+            list(workspace, &arguments.path, 1, Hidden::Shown, &mut IgnoreRules::nothing(workspace), wanted)
         },
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -81,10 +81,11 @@ pub(super) fn tree(workspace: &Workspace) -> FunctionTool {
          are left out.",
         |workspace, arguments: Tree, wanted| {
             let mut ignored = match arguments.ignored {
-                true => Ignored::nothing(workspace),
-                false => {
-                    Ignored::unless_named(workspace, &workspace.resolve(&arguments.path, Follow::Links)?.path)
-                }
+                true => IgnoreRules::nothing(workspace),
+                false => IgnoreRules::unless_named(
+                    workspace,
+                    &workspace.resolve(&arguments.path, Follow::Links)?.path,
+                ),
             };
             list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, &mut ignored, wanted)
         },
@@ -103,11 +104,11 @@ fn list(
     path: &str,
     depth: usize,
     hidden: Hidden,
-    ignored: &mut Ignored<'_>,
-    wanted: &Wanted,
+    ignored: &mut IgnoreRules<'_>,
+    wanted: &CancelFlag,
 ) -> Result<String, FileError> {
     let (mut result, mut count, mut more) = (String::new(), 0_usize, false);
-    workspace.walk(path, &mut |entry: Entry<'_>| {
+    workspace.walk(path, &mut |entry: TreeEntry<'_>| {
         if wanted.is_over() {
             return Err(FileError::GivenUp);
         }
@@ -137,7 +138,7 @@ fn list(
     Ok(result)
 }
 
-fn about(entry: &Entry<'_>) -> String {
+fn about(entry: &TreeEntry<'_>) -> String {
     let protected = match entry.protection {
         Some(Protection::Secret) => "  (protected)",
         _ => "",

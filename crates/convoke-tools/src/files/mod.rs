@@ -8,13 +8,13 @@ mod diff;
 mod edit;
 mod glob;
 mod grep;
-mod ignored;
+mod ignore_rules;
 mod list;
 mod manage;
 mod patch;
+mod preimage;
 mod read;
 mod unified;
-mod witness;
 mod write;
 
 use std::fmt::Write;
@@ -26,7 +26,7 @@ use convoke_core::{Access, Origin, Tool, ToolEffect};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::blocking::{Wanted, blocking};
+use crate::blocking::{CancelFlag, blocking};
 use crate::workspace::{FileError, Workspace};
 
 /// The longest result, in bytes. More is paged.
@@ -65,16 +65,16 @@ pub fn reading(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-type Work<A> = fn(&Workspace, A, &Wanted) -> Result<String, FileError>;
+type Work<A> = fn(&Workspace, A, &CancelFlag) -> Result<String, FileError>;
 type Touches<A> = fn(&Workspace, A) -> Vec<Access>;
 
 /// What a tool works on, for the label of its result.
-trait About: DeserializeOwned + JsonSchema + Send + 'static {
+trait HasPath: DeserializeOwned + JsonSchema + Send + 'static {
     fn path(&self) -> &str;
 }
 
 /// A tool on files.
-fn tool<A: About>(
+fn tool<A: HasPath>(
     workspace: &Workspace,
     name: &str,
     description: &str,

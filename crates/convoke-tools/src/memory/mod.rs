@@ -1,4 +1,4 @@
-//! What outlives a run: findings, insights and lessons.
+//! Memory that outlives a run: findings, insights and lessons.
 //!
 //! A memory is for a workspace or for the user in all workspaces; it says which run said it, where and when; it may
 //! expire; and the same thing is kept once, however often it is said. What is remembered is found again by its words.
@@ -21,11 +21,11 @@ use convoke_core::Timestamp;
 use convoke_sqlite::Triggers;
 
 pub use crate::database::KeepError;
-use crate::database::{Database, Layout};
+use crate::database::{Database, FileSchema};
 
 pub use tools::all;
 
-const LAYOUT: Layout = Layout {
+const LAYOUT: FileSchema = FileSchema {
     application: 0x436e_766d,
     steps: &[include_str!("1.sql"), include_str!("2.sql")],
     // They keep the index of words.

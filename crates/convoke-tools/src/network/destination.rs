@@ -1,4 +1,4 @@
-//! Where a command wants to connect to.
+//! Destinations: the host and port a command wants to connect to.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! The connections of a command.
+//! The proxy that accepts the connections of a command.
 
 use std::io;
 use std::net::TcpListener as StdListener;

@@ -1,4 +1,4 @@
-//! Hosts that were refused, for whoever gave the command: programs say no more than that a connection failed.
+//! Refused hosts, reported to the caller: programs say no more than that a connection failed.
 
 use std::collections::BTreeMap;
 

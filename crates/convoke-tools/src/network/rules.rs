@@ -1,4 +1,4 @@
-//! What the policies say of hosts that commands want to reach.
+//! Host rules: what the policies say of hosts that commands want to reach.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! Why a decision was made, and which rules had no say.
+//! Explains a decision: the rule that made it, and the rules that were considered.
 
-use super::pattern::Written;
-use super::{Call, CommandNetwork, Decision, Outcome, Policy, RuleRef, reached, shell};
+use super::pattern::PatternText;
+use super::{Call, CommandNetwork, Decision, Outcome, Policy, RuleRef, command_hosts, shell};
 use crate::network::Destination;
 use crate::policy::Subject;
 
@@ -50,9 +50,10 @@ impl Policy {
         considered.dedup();
         let is_by_host = self.command_network() == CommandNetwork::Hosts;
         let commands = readings.iter().flat_map(|reading| &reading.commands);
-        let connecting: Vec<_> = commands.filter(|command| is_by_host && reached::talks(command)).collect();
+        let connecting: Vec<_> =
+            commands.filter(|command| is_by_host && command_hosts::talks(command)).collect();
         let mut hosts: Vec<Destination> =
-            connecting.iter().flat_map(|command| reached::hosts(command)).collect();
+            connecting.iter().flat_map(|command| command_hosts::hosts(command)).collect();
         hosts.sort();
         hosts.dedup();
         let connects = !connecting.is_empty();
@@ -72,12 +73,12 @@ impl Trail {
     pub(super) fn find<'l, P>(
         &mut self,
         policy: &Policy,
-        list: &'l [(Written, P)],
+        list: &'l [(PatternText, P)],
         key: impl Fn() -> String,
         outcome: Outcome,
         about: &str,
         matches: impl Fn(&P) -> bool,
-    ) -> Option<&'l Written> {
+    ) -> Option<&'l PatternText> {
         for (written, pattern) in list {
             let matched = matches(pattern);
             self.note(policy, written, &key, outcome, about, matched);
@@ -91,7 +92,7 @@ impl Trail {
     pub(super) fn note(
         &mut self,
         policy: &Policy,
-        written: &Written,
+        written: &PatternText,
         key: impl Fn() -> String,
         outcome: Outcome,
         about: &str,

@@ -1,4 +1,4 @@
-//! The policy before every call of a run.
+//! The gate that checks every tool call of a run against the policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Every key of `policy.toml`.
+//! The table of keys of `policy.toml`.
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

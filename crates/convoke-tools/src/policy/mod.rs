@@ -1,4 +1,4 @@
-//! What tools may do: one versioned `policy.toml`.
+//! The policy: what tools may do, in one versioned `policy.toml`.
 //!
 //! A [`Policy`] says for every call whether it is allowed, asked about or denied, and each [`Decision`] names the rule
 //! that made it. [`PolicyGate`] puts it before every call of a run. Without a file, [`Policy::default`] holds: reading and
@@ -37,21 +37,21 @@
 
 mod builtin;
 mod command;
-mod confine;
+mod command_hosts;
+mod enforced_limits;
 mod explain;
 mod folder;
 mod foreign;
 mod gate;
+mod harmless_forms;
 pub mod import;
 mod judge;
 mod keys;
-mod lines;
-mod looks;
-mod narrow;
+mod line_index;
+mod narrowest_rule;
 mod outcome;
 mod pattern;
 mod problem;
-mod reached;
 mod read;
 mod set;
 mod settings;
@@ -65,18 +65,18 @@ use std::sync::{Arc, OnceLock};
 use convoke_core::{ToolEffect, ToolEffects};
 
 use self::command::CommandPattern;
-use self::pattern::{DomainPattern, HostPattern, Lists, McpPattern, PathPattern, Written};
+use self::pattern::{DomainPattern, HostPattern, Lists, McpPattern, PathPattern, PatternText};
 use crate::workspace::Protected;
 
+#[cfg(target_os = "linux")]
+pub(crate) use command_hosts::talks_to_others;
 pub use explain::{Considered, Explanation};
 pub use gate::PolicyGate;
 pub use judge::Call;
 pub use keys::{KEYS, Key, Kind};
-pub use narrow::NarrowRule;
+pub use narrowest_rule::NarrowRule;
 pub use outcome::{Decision, Outcome, RulePlace, RuleRef};
 pub use problem::{PolicyErrors, PolicyProblem};
-#[cfg(target_os = "linux")]
-pub(crate) use reached::talks_to_others;
 pub use set::{InvalidPolicy, ONLY_THE_USER, PolicyFiles, PolicySet};
 pub use settings::Effective;
 pub use subject::{Subject, SubjectKind};
@@ -268,7 +268,7 @@ pub struct Policy {
     /// Where keys are set, by their names.
     lines: BTreeMap<String, usize>,
     sandbox: Setting<Sandboxing>,
-    readable: Vec<(Written, PathBuf)>,
+    readable: Vec<(PatternText, PathBuf)>,
     protected: Vec<String>,
     read_only: Vec<String>,
     defaults: Defaults,

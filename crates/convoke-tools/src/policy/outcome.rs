@@ -1,4 +1,4 @@
-//! What a policy says about a call, and which of its rules says so.
+//! Decisions about calls: the outcome, and the rule that decides.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! What is wrong with a policy, where, and what to write instead.
+//! Problems of a policy file: what is wrong, where, and what to write instead.
 
 use std::fmt;
 use std::ops::Range;
 
 use convoke_text::diagnostic::{Advice, Finding, Place, Severity, Style, within};
 
-use super::lines::Lines;
+use super::line_index::LineIndex;
 
 /// So many problems of one file are told; of the others only their number.
 const TOLD: usize = 50;
@@ -52,7 +52,7 @@ impl PolicyErrors {
     pub(super) fn new(name: &str, text: &str, mut all: Vec<PolicyProblem>) -> Self {
         all.sort_by_key(|problem| problem.span.start);
         all.dedup();
-        let lines = Lines::of(text);
+        let lines = LineIndex::of(text);
         for problem in &mut all {
             problem.span = within(problem.span.clone(), text);
             problem.line = (!text.is_empty()).then(|| lines.line(problem.span.start));

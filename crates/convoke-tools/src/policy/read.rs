@@ -1,4 +1,4 @@
-//! From the text of a `policy.toml` to a policy, or to everything that is wrong with it.
+//! Parses `policy.toml` into a policy, or into everything that is wrong with it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use super::command::CommandPattern;
 use super::folder::folder;
 use super::foreign::foreign;
 use super::keys::{KEYS, Key, Kind, children};
-use super::lines::Lines;
-use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern, Written};
+use super::line_index::LineIndex;
+use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern, PatternText};
 use super::problem::{PolicyErrors, PolicyProblem};
 use super::subject::SubjectKind;
 use super::{CommandNetwork, Outcome, Policy, Sandboxing, Setting};
@@ -37,7 +37,7 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
         return Err(PolicyErrors::new(name, text, vec![foreign]));
     }
     let policy = Policy { source: Arc::from(name), ..Policy::default() };
-    let lines = Lines::of(text);
+    let lines = LineIndex::of(text);
     let mut reader =
         Reader { lines, home, policy, problems: Vec::new(), versioned: false, spans: BTreeMap::new() };
     reader.table(table.get_ref(), "", &[]);
@@ -55,7 +55,7 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
 }
 
 struct Reader<'t> {
-    lines: Lines,
+    lines: LineIndex,
     home: Option<&'t Path>,
     policy: Policy,
     problems: Vec<PolicyProblem>,
@@ -64,7 +64,7 @@ struct Reader<'t> {
     spans: BTreeMap<String, Range<usize>>,
 }
 
-type Found<'a, 't> = &'a Spanned<DeValue<'t>>;
+type TomlValue<'a, 't> = &'a Spanned<DeValue<'t>>;
 
 impl Reader<'_> {
     /// Goes through a table. `pattern` is what the schema calls the place, `names` what the file does.
@@ -76,7 +76,13 @@ impl Reader<'_> {
         }
     }
 
-    fn entry(&mut self, key: &Spanned<Cow<'_, str>>, value: Found<'_, '_>, pattern: &str, names: &[&str]) {
+    fn entry(
+        &mut self,
+        key: &Spanned<Cow<'_, str>>,
+        value: TomlValue<'_, '_>,
+        pattern: &str,
+        names: &[&str],
+    ) {
         let own = key.get_ref().as_ref();
         let known = children(pattern);
         let is_any = known == ["*"];
@@ -100,7 +106,7 @@ impl Reader<'_> {
         }
     }
 
-    fn leaf(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) {
+    fn leaf(&mut self, key: &Key, names: &[&str], value: TomlValue<'_, '_>) {
         let name = names.join(".");
         self.spans.insert(name.clone(), value.span());
         self.policy.lines.insert(name.clone(), self.lines.line(value.span().start));
@@ -110,7 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) -> Result<(), PolicyProblem> {
+    fn value(&mut self, key: &Key, names: &[&str], value: TomlValue<'_, '_>) -> Result<(), PolicyProblem> {
         let line = Some(self.lines.line(value.span().start));
         match key.kind {
             Kind::Version => {
@@ -325,9 +331,9 @@ impl Reader<'_> {
     /// The patterns of a list. All that are none are told.
     fn patterns<P>(
         &mut self,
-        value: Found<'_, '_>,
+        value: TomlValue<'_, '_>,
         parse: impl Fn(&str) -> Result<P, String>,
-    ) -> Result<Vec<(Written, P)>, PolicyProblem> {
+    ) -> Result<Vec<(PatternText, P)>, PolicyProblem> {
         let DeValue::Array(items) = value.get_ref() else {
             let problem = expected(value, "a list", value.get_ref());
             let replacement = value.get_ref().as_str().map(|text| format!("[\"{text}\"]"));
@@ -339,7 +345,7 @@ impl Reader<'_> {
                 DeValue::String(text) => match parse(text) {
                     Ok(pattern) => {
                         let line = Some(self.lines.line(item.span().start));
-                        patterns.push((Written { text: text.to_string(), line }, pattern));
+                        patterns.push((PatternText { text: text.to_string(), line }, pattern));
                     }
                     Err(why) => self
                         .problems
@@ -352,7 +358,7 @@ impl Reader<'_> {
     }
 }
 
-fn number(value: Found<'_, '_>) -> Result<u64, PolicyProblem> {
+fn number(value: TomlValue<'_, '_>) -> Result<u64, PolicyProblem> {
     let DeValue::Integer(integer) = value.get_ref() else {
         return Err(expected(value, "a whole number, 1 or more", value.get_ref()));
     };
@@ -361,7 +367,11 @@ fn number(value: Found<'_, '_>) -> Result<u64, PolicyProblem> {
     if number == 0 { Err(wrong()) } else { Ok(number) }
 }
 
-fn one_of<T: Copy>(value: Found<'_, '_>, all: &[T], name: fn(T) -> &'static str) -> Result<T, PolicyProblem> {
+fn one_of<T: Copy>(
+    value: TomlValue<'_, '_>,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, PolicyProblem> {
     let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
     let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let Some(text) = value.get_ref().as_str() else {
@@ -373,7 +383,7 @@ fn one_of<T: Copy>(value: Found<'_, '_>, all: &[T], name: fn(T) -> &'static str)
     })
 }
 
-fn expected(value: Found<'_, '_>, what: &str, found: &DeValue<'_>) -> PolicyProblem {
+fn expected(value: TomlValue<'_, '_>, what: &str, found: &DeValue<'_>) -> PolicyProblem {
     PolicyProblem::at(value.span(), format!("expected {what}, found {}", called(found)))
 }
 

@@ -1,7 +1,7 @@
-//! Everything that a policy says, for people to look at.
+//! Effective settings of a policy, for people to look at.
 
 use super::keys::KEYS;
-use super::pattern::Written;
+use super::pattern::PatternText;
 use super::{CommandNetwork, Policy, RulePlace, Sandboxing, builtin};
 
 /// One thing that holds.
@@ -147,8 +147,8 @@ impl Policy {
         all
     }
 
-    fn listed(&self, key: &str, patterns: &[&Written]) -> Vec<Effective> {
-        let one = |written: &&Written| Effective {
+    fn listed(&self, key: &str, patterns: &[&PatternText]) -> Vec<Effective> {
+        let one = |written: &&PatternText| Effective {
             key: key.to_owned(),
             value: written.text.clone(),
             place: self.place(written.line),
@@ -167,6 +167,6 @@ impl Policy {
     }
 }
 
-fn texts<P>(list: &[(Written, P)]) -> Vec<&Written> {
+fn texts<P>(list: &[(PatternText, P)]) -> Vec<&PatternText> {
     list.iter().map(|(written, _)| written).collect()
 }

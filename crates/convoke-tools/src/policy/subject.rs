@@ -1,4 +1,4 @@
-//! What of a call is judged.
+//! Subjects of a call, which rules are matched against.
 
 use std::collections::BTreeMap;
 

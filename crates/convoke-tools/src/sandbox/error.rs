@@ -1,4 +1,4 @@
-//! Why nothing was run, or something was refused.
+//! Errors of the sandbox.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The most that a command may use.
+//! Resource limits of a command.
 
 use std::fmt;
 
@@ -122,7 +122,7 @@ impl Limits {
         self
     }
 
-    /// The kernel's limits for a command, with its mark: see `members.rs`.
+    /// The kernel's limits for a command, with its mark: see `command_processes.rs`.
     pub(super) fn of_kernel(&self, processes: u64, mark: u64) -> [(Resource, u64); 7] {
         [
             (Resource::Cpu, self.cpu_seconds),
@@ -135,7 +135,7 @@ impl Limits {
         ]
     }
 
-    /// Puts the limits on a process that waits for them, and marks it: see `members.rs`.
+    /// Puts the limits on a process that waits for them, and marks it: see `command_processes.rs`.
     pub(super) fn put_on(&self, process: Pid, mark: u64) -> Result<(), SandboxError> {
         // The kernel counts the processes of a user, not of a command. This keeps a fork bomb from taking the machine
         // until it is noticed; root is not held by it.

@@ -1,4 +1,4 @@
-//! A process that sees the workspace and little else.
+//! The sandbox: runs a command that sees the workspace and little else.
 //!
 //! A command is not judged by its text. Whatever it is, and whatever it starts, runs with
 //!
@@ -22,34 +22,34 @@
 //! It must never run anything with less confinement than it was asked for.
 
 mod chains;
+mod command_processes;
+mod command_slot;
+mod control_group;
 mod environment;
 mod error;
 mod filter;
 mod gate;
-mod group;
-mod holes;
 mod in_place;
 mod in_view;
 mod inventory;
-mod kept;
 mod landlock;
 mod layers;
 mod limits;
 mod made;
-mod members;
 mod notes;
 mod openings;
 mod output;
 mod process;
+mod protected_paths;
+mod read_only_snapshot;
 mod readable;
-mod reading;
 mod scratch;
 mod service;
-mod sockets;
+mod socket_memory;
 mod start;
+mod stream_reader;
 mod system;
-mod turn;
-mod watch;
+mod usage_monitor;
 mod watchdog;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -66,13 +66,13 @@ pub use output::Output;
 pub use readable::{Readable, ReadableError};
 pub use service::{Service, ServiceEnd};
 
-use self::environment::Private;
-pub(crate) use self::in_view::Held;
+pub(crate) use self::command_slot::{CommandSlot, interrupted};
+use self::environment::PrivateFolder;
+pub(crate) use self::in_view::HeldChanges;
 use self::inventory::{Found, Inventory};
-pub(crate) use self::process::Ended;
-use self::process::How;
-use self::start::Way;
-pub(crate) use self::turn::{Turn, interrupted};
+use self::process::ChosenConfinement;
+pub(crate) use self::process::EndedCommand;
+use self::start::InPlaceConfinement;
 use crate::network::{Asker, HostRules};
 use crate::workspace::{FileError, Workspace};
 
@@ -126,7 +126,7 @@ pub struct Sandbox {
     covered: Vec<PathBuf>,
     /// Folders with programs that the path leads to.
     elsewhere: Arc<OnceLock<BTreeSet<PathBuf>>>,
-    private: Arc<Private>,
+    private: Arc<PrivateFolder>,
     /// Where the layers of views are.
     layers: PathBuf,
     /// What was found in folders that commands see.
@@ -187,7 +187,7 @@ impl Sandbox {
     /// # Errors
     /// If the private folder for its commands cannot be made.
     pub fn new(workspace: &Workspace) -> Result<Self, SandboxError> {
-        let private = Private::make()?;
+        let private = PrivateFolder::make()?;
         Ok(Self {
             workspace: workspace.clone(),
             confinement: Confinement::default(),
@@ -264,11 +264,11 @@ impl Sandbox {
 
     /// The folders that can be read but for secrets, as they are now. One that is not there any more, or cannot be looked
     /// through, is not opened: nobody knows what is in it.
-    fn opened(&self) -> impl Iterator<Item = (Workspace, holes::Holes)> + '_ {
+    fn opened(&self) -> impl Iterator<Item = (Workspace, protected_paths::ProtectedPaths)> + '_ {
         self.readable.iter().filter(|path| !path.is_file()).filter_map(|path| {
             // The same names are secrets here.
             let folder = Workspace::open_with(path, self.workspace.protected().clone()).ok()?;
-            let holes = holes::Holes::beyond(&folder).ok()?;
+            let holes = protected_paths::ProtectedPaths::beyond(&folder).ok()?;
             Some((folder, holes))
         })
     }
@@ -318,8 +318,12 @@ impl Sandbox {
     /// # Errors
     /// If nothing can confine commands as asked, or the workspace cannot be gone through.
     pub fn closed_folders(&self) -> Result<Vec<PathBuf>, SandboxError> {
-        let is_landlock = process::choose(self)? == How::InPlace(Way::Landlock);
-        Ok(if is_landlock { holes::Holes::of(&self.workspace)?.around() } else { Vec::new() })
+        let is_landlock = process::choose(self)? == ChosenConfinement::InPlace(InPlaceConfinement::Landlock);
+        Ok(if is_landlock {
+            protected_paths::ProtectedPaths::of(&self.workspace)?.around()
+        } else {
+            Vec::new()
+        })
     }
 
     /// Whether commands work in a view.
@@ -327,7 +331,7 @@ impl Sandbox {
     /// # Errors
     /// If nothing can confine commands as asked.
     pub fn has_views(&self) -> Result<bool, SandboxError> {
-        Ok(process::choose(self)? == How::View)
+        Ok(process::choose(self)? == ChosenConfinement::View)
     }
 
     /// What must be hidden of a folder.
@@ -372,12 +376,16 @@ impl Sandbox {
 
     /// Runs a command to its end, in a turn that was waited for before, and leaves it to the caller what comes out. Where a
     /// person is to look at that first and nothing can be held back, it is not run.
-    pub(crate) async fn run_held(&self, task: Task, turn: &Turn) -> Result<Ended, SandboxError> {
+    pub(crate) async fn run_held(
+        &self,
+        task: Task,
+        turn: &CommandSlot,
+    ) -> Result<EndedCommand, SandboxError> {
         process::run_held(self.clone(), task, turn.mark()).await
     }
 
     /// Runs a command to its end, in a turn that was waited for before.
-    pub(crate) async fn run_in(&self, task: Task, turn: &Turn) -> Result<Finished, SandboxError> {
+    pub(crate) async fn run_in(&self, task: Task, turn: &CommandSlot) -> Result<Finished, SandboxError> {
         process::run(self.clone(), task, turn.mark()).await
     }
 }

@@ -1,10 +1,10 @@
-//! What whoever gave a command should know about its confinement.
+//! Notes about its confinement, for whoever gave a command.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::gate::Refusal;
-use super::holes::Holes;
+use super::protected_paths::ProtectedPaths;
 use super::{End, Output};
 use crate::workspace::shown;
 
@@ -13,21 +13,21 @@ const NAMED: usize = 8;
 
 /// The secrets that a command could not get at.
 #[derive(Debug)]
-pub(super) enum Secrets {
+pub(super) enum SecretFolders {
     /// Nothing was kept from it.
     Open,
     /// The folders they are in were closed.
-    Closed(Holes),
+    Closed(ProtectedPaths),
 }
 
 /// Says what was put back, and, of a command that failed, what may be the reason.
-pub(super) fn notes(changed: &[PathBuf], secrets: &Secrets, end: End, stderr: &Output) -> Vec<String> {
+pub(super) fn notes(changed: &[PathBuf], secrets: &SecretFolders, end: End, stderr: &Output) -> Vec<String> {
     let mut notes = Vec::new();
     if !changed.is_empty() {
         let changed = list(changed.iter().map(PathBuf::as_path));
         notes.push(format!("denied: {changed} may not be changed; it was put back"));
     }
-    let Secrets::Closed(holes) = secrets else { return notes };
+    let SecretFolders::Closed(holes) = secrets else { return notes };
     if end == End::Exited(0) || holes.secret.is_empty() {
         return notes;
     }

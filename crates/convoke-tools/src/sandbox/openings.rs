@@ -1,11 +1,11 @@
-//! What may be opened for commands outside of the workspace, for reading.
+//! Decides which paths outside of the workspace may be opened to commands, for reading.
 //!
 //! What is asked for is looked at where it really is, behind all links. It must never open the files that the program itself
 //! goes by, a home as a whole, or a place where credentials are.
 
 use std::path::{Path, PathBuf};
 
-use super::holes::Holes;
+use super::protected_paths::ProtectedPaths;
 use crate::workspace::{Protected, Protection, Workspace, with_real};
 
 /// What the kernel and other programs show of themselves there is not files.
@@ -90,7 +90,7 @@ impl Openings {
         let real = self.place(path)?;
         if real.is_dir() {
             let looked = Workspace::open_with(&real, self.workspace.protected().clone());
-            let looked = looked.and_then(|folder| Holes::beyond(&folder));
+            let looked = looked.and_then(|folder| ProtectedPaths::beyond(&folder));
             looked.map_err(|error| NotOpened::Unknown { why: error.to_string() })?;
         }
         Ok(real)

@@ -1,4 +1,4 @@
-//! What a command writes: its beginning and its end, and how much there was.
+//! Captured output of a command: its beginning and its end, and how much there was.
 
 use std::fmt;
 

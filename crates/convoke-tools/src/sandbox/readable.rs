@@ -1,4 +1,4 @@
-//! What commands can read besides the workspace and the system: the tool chains of the user, and the folders that the user's
+//! Paths that commands can read besides the workspace and the system: the toolchains of the user, and the folders that the user's
 //! policy opens.
 //!
 //! A folder's policy must never open anything.

@@ -1,4 +1,4 @@
-//! What one run writes down for itself: names and texts.
+//! The scratchpad: what one run writes down for itself, by name.
 //!
 //! Notes belong to a run and are seen by all its agents. They are in a file of their own and not in the memory of a
 //! process: a run that is resumed is not told its calls again, the journal answers them, and its notes must be there. A
@@ -16,12 +16,12 @@ use convoke_core::{Error, RunId};
 use convoke_sqlite::Triggers;
 
 pub use crate::database::KeepError;
-use crate::database::{Database, Layout};
+use crate::database::{Database, FileSchema};
 
 pub use tools::all;
 
-const LAYOUT: Layout =
-    Layout { application: 0x436e_7673, steps: &[include_str!("1.sql")], triggers: Triggers::Never };
+const LAYOUT: FileSchema =
+    FileSchema { application: 0x436e_7673, steps: &[include_str!("1.sql")], triggers: Triggers::Never };
 
 /// The notes of all runs on this machine.
 ///

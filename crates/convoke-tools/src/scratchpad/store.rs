@@ -2,14 +2,14 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use crate::database::{Call, KeepError, once};
+use crate::database::{KeepError, RecordedCall, once};
 
 /// So many notes a run may have.
 const MOST: i64 = 1_000;
 
 pub(super) fn write(
     transaction: &Transaction<'_>,
-    call: &Call,
+    call: &RecordedCall,
     name: &str,
     value: &str,
 ) -> Result<String, KeepError> {

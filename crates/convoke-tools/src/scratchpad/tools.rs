@@ -1,4 +1,4 @@
-//! `scratchpad_write`, `scratchpad_read`, `scratchpad_list`, `scratchpad_search`.
+//! The `scratchpad_write`, `scratchpad_read`, `scratchpad_list` and `scratchpad_search` tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Scratchpad, store};
-use crate::database::{Call, KeepError};
+use crate::database::{KeepError, RecordedCall};
 
 const TIME: Duration = Duration::from_secs(60);
 /// The longest note, in bytes. A result holds one whole.
@@ -84,7 +84,7 @@ fn write(scratchpad: &Scratchpad) -> FunctionTool {
             let database = database.clone();
             async move {
                 fits(&arguments).map_err(Error::failed)?;
-                let call = Call::of(&context, &arguments, Timestamp::now())?;
+                let call = RecordedCall::of(&context, &arguments, Timestamp::now())?;
                 database.write(move |transaction| store::write(transaction, &call, &arguments.key, &arguments.value)).await
             }
         },

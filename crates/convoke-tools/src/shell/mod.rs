@@ -1,4 +1,4 @@
-//! `bash`, in a sandbox.
+//! The `bash` tool, in a sandbox.
 //!
 //! The command's text is not looked at: what it may do is decided by where it runs.
 
@@ -14,10 +14,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::blocking::{Wanted, blocking};
+use crate::blocking::{CancelFlag, blocking};
 use crate::network::wanted_network;
 use crate::policy::talks_to_others;
-use crate::sandbox::{self, End, Ended, Finished, Network, Output, Sandbox, SandboxError, Task, Turn};
+use crate::sandbox::{
+    self, CommandSlot, End, EndedCommand, Finished, Network, Output, Sandbox, SandboxError, Task,
+};
 
 /// The event that tells of changes that were not taken over, with the command and why.
 pub const CHANGES_REFUSED: &str = "changes_refused";
@@ -98,7 +100,7 @@ pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
     let sandbox = sandbox.clone();
     tool.prepare(move |_: A| sandbox.clone().prepared()).reconcile_from(
         |interrupted: Interrupted, _: A| async move {
-            blocking(move |_: &Wanted| {
+            blocking(move |_: &CancelFlag| {
                 Ok::<_, SandboxError>(sandbox::interrupted(interrupted.before.as_ref()))
             })
             .await
@@ -106,7 +108,7 @@ pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
     )
 }
 
-async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn, scope: &Scope) -> Result<String, Error> {
+async fn run(sandbox: &Sandbox, arguments: Bash, turn: &CommandSlot, scope: &Scope) -> Result<String, Error> {
     if arguments.command.trim().is_empty() {
         return Err(Error::failed("denied: the command is empty"));
     }
@@ -134,8 +136,8 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn, scope: &Scope) -> 
         scope.leave_note(rules.told(scope.run_id()));
     }
     let finished = match ended.map_err(Error::failed)? {
-        Ended::Held(held) => review::reviewed(sandbox, *held, &arguments.command, scope).await?,
-        Ended::Done(finished) => finished,
+        EndedCommand::Held(held) => review::reviewed(sandbox, *held, &arguments.command, scope).await?,
+        EndedCommand::Done(finished) => finished,
     };
     let mut finished = finished;
     if finished.has_lost_changes && scope.is_heard() {

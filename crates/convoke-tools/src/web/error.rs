@@ -1,4 +1,4 @@
-//! What can be wrong with a page.
+//! Errors of fetching a page.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! From hop to hop, each looked at before anything is sent.
+//! The fetcher: follows redirects hop by hop, each checked before anything is sent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use reqwest::{Client, Response};
 use url::Url;
 
 use super::page::{Content, Page};
-use super::resolver::Checked;
+use super::resolver::CheckedResolver;
 use super::rules::{Rules, forbidden, shown};
-use super::{AddressRules, Domains, Forbidden, Resolver, SystemResolver, WebError, body, kind};
-use crate::blocking::aside;
+use super::{AddressRules, Domains, Forbidden, Resolver, SystemResolver, WebError, body, content_kind};
+use crate::blocking::run_blocking;
 
 /// Ports that pages are on.
 const PORTS: [u16; 4] = [80, 443, 8_080, 8_443];
@@ -103,7 +103,7 @@ impl Fetcher {
     }
 
     async fn text(&self, content: Content) -> Result<Page, WebError> {
-        aside(move |wanted| content.page(wanted)).await.unwrap_or(Err(WebError::GivenUp))
+        run_blocking(move |wanted| content.page(wanted)).await.unwrap_or(Err(WebError::GivenUp))
     }
 
     async fn follow(&self, first: Url) -> Result<Content, WebError> {
@@ -148,9 +148,9 @@ impl Fetcher {
         let status = reply.status();
         let retry_after = retry_after(reply.headers(), SystemTime::now());
         let content_type = text_of(reply.headers(), &CONTENT_TYPE);
-        let is_text = kind::kind_of(content_type.as_deref()).is_some();
+        let is_text = content_kind::kind_of(content_type.as_deref()).is_some();
         if status.is_success() && !is_text {
-            let kind = content_type.as_deref().map(kind::essence).unwrap_or_default();
+            let kind = content_type.as_deref().map(content_kind::essence).unwrap_or_default();
             return Err(WebError::NotText { url: Box::new(url), kind, bytes: reply.content_length() });
         }
         let content = |bytes| Content { url: url.clone(), redirected_from: before, content_type, bytes };
@@ -212,7 +212,7 @@ impl FetcherBuilder {
     /// # Errors
     /// If this machine cannot make TLS connections.
     pub fn build(self) -> Result<Fetcher, WebError> {
-        let checked = Checked { resolver: self.resolver, rules: self.rules.addresses.clone() };
+        let checked = CheckedResolver { resolver: self.resolver, rules: self.rules.addresses.clone() };
         let client = client(CONNECT)
             .dns_resolver(Arc::new(checked))
             // A connection is for one hop: the next one is looked at again.

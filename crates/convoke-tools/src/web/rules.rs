@@ -1,17 +1,17 @@
-//! What every hop must fulfil before it is made.
+//! The rules every hop must meet before it is made.
 
 use convoke_http::address::shown_with_query;
 use url::{Host, Url};
 
 use super::{AddressRules, Domains, Forbidden, WebError, WebLimits};
 
-pub(super) type Judge = dyn Fn(&Url) -> Result<(), String> + Send + Sync;
+pub(super) type UrlJudge = dyn Fn(&Url) -> Result<(), String> + Send + Sync;
 
 pub(super) struct Rules {
     pub(super) addresses: AddressRules,
     pub(super) ports: Vec<u16>,
     pub(super) domains: Option<Domains>,
-    pub(super) judge: Option<Box<Judge>>,
+    pub(super) judge: Option<Box<UrlJudge>>,
     pub(super) limits: WebLimits,
 }
 

@@ -1,4 +1,4 @@
-//! Why a file was not touched.
+//! Errors of file access.
 
 use std::io;
 use std::path::{Path, PathBuf};

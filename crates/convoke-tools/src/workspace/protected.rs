@@ -1,4 +1,4 @@
-//! Files that no tool may touch.
+//! Protected files, which no tool may touch.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -253,7 +253,7 @@ impl Protected {
     /// link, both: the link, and the file that it leads to.
     #[must_use]
     pub fn store(mut self, path: impl Into<PathBuf>) -> Self {
-        self.stores.extend(super::real::with_real(path.into()));
+        self.stores.extend(super::real_path::with_real(path.into()));
         self
     }
 

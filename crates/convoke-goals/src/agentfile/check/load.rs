@@ -1,4 +1,4 @@
-//! What `FROM` names.
+//! Loads what `FROM` names: texts, skills and other Agentfiles.
 
 use std::cell::Cell;
 

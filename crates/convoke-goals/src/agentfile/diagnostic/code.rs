@@ -1,4 +1,4 @@
-//! Kinds of things that can be wrong.
+//! Diagnostic codes.
 
 pub use convoke_text::diagnostic::Severity;
 

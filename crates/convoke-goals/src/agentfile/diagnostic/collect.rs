@@ -1,4 +1,4 @@
-//! All that is wrong with one file.
+//! The list of diagnostics of one file.
 
 use super::{Diagnostic, Severity};
 

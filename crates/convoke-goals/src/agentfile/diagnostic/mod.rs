@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, why, and what to write instead.
+//! Diagnostics: what is wrong with a file, where, why, and what to write instead.
 
 mod code;
 mod collect;

@@ -1,4 +1,4 @@
-//! Diagnostics for people.
+//! Diagnostics as text for a terminal.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Patch, Snippet};
 use convoke_text::diagnostic::Style;

@@ -1,4 +1,4 @@
-//! What a text is made of.
+//! Tokens, keywords and comments.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Files on a disk, as far as an Agentfile may see them.
+//! The loader of files on disk, within the folder that an Agentfile may see.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};

@@ -1,4 +1,4 @@
-//! Files that are not on a disk.
+//! Loaders that do not read a disk: files in memory, and none at all.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What `FROM` names: files, skills, other Agentfiles.
+//! Loaders of what `FROM` names: files, skills, other Agentfiles.
 //!
 //! A [`Loader`] only says what is at a path. What may be where, and what it means, is decided by
 //! [`check`](super::check()), so that all loaders behave alike.

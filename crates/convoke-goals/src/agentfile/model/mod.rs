@@ -1,4 +1,4 @@
-//! A checked file: what an executor works with.
+//! The checked file that an executor works with.
 //!
 //! Nothing in it is unresolved. Agents, goals and variables are referred to by ids of the file they are in, texts are
 //! [templates](super::Template), and what `FROM` named has been loaded. An [`Agentfile`] can only be made by

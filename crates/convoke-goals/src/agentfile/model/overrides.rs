@@ -1,4 +1,4 @@
-//! What holds for a part of a file, whatever holds elsewhere.
+//! Overrides of settings for a part of a file.
 
 use std::time::Duration;
 

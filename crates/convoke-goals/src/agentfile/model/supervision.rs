@@ -1,4 +1,4 @@
-//! Who watches.
+//! The supervision setting: off, by a model, or by a person.
 
 /// Who watches over a part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]

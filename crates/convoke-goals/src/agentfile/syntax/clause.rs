@@ -1,4 +1,4 @@
-//! The parts of a statement.
+//! Syntax of clauses.
 
 use std::time::Duration;
 

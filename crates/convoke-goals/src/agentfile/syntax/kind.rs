@@ -1,4 +1,4 @@
-//! Which statements there are, and which clauses each of them takes: one table of either.
+//! The tables of statement kinds and clause kinds, and which clauses each statement takes.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $kind:ident $($word:literal)|+,)*) => {

@@ -1,4 +1,4 @@
-//! How deep a tree is. Everything else goes through it by calling itself, so this must come first, and must not.
+//! Measures the depth of a tree. Everything else is recursive, so this must come first, and must not be.
 
 use crate::agentfile::model::Condition;
 use crate::plan::problem::{Problem, ProblemKind};

@@ -1,8 +1,8 @@
-//! From a tree to a plan: every node is gone through once, and whatever is wrong with it is noted.
+//! Prepares a tree: checks every node once, notes every problem, and makes the plan.
 
 mod depth;
 mod layer;
-mod place;
+mod location;
 mod symbols;
 mod text;
 
@@ -20,7 +20,7 @@ use crate::tree::{
     Agent, Goal, Input, Kind, Name, Node, NodeRef, Order, Output, Persona, Sequence, Workflow,
 };
 use layer::{Layer, bounds};
-pub(super) use place::{Place, Problems};
+pub(super) use location::{NodeLocation, ProblemList};
 pub(super) use symbols::Symbols;
 pub(super) use text::times;
 
@@ -32,8 +32,8 @@ impl Workflow {
     /// # Errors
     /// Everything that is wrong, at once.
     pub fn prepare(self, equipment: &Equipment) -> Result<Prepared, InvalidWorkflow> {
-        let mut problems = Problems::default();
-        let place = Place::root(&self.name);
+        let mut problems = ProblemList::default();
+        let place = NodeLocation::root(&self.name);
         if let Err(problem) = depth::check(&self) {
             return Err(InvalidWorkflow { problems: vec![problem] });
         }
@@ -46,9 +46,9 @@ impl Workflow {
 fn plan(
     workflow: &Workflow,
     outer: &Layer,
-    place: Place,
+    place: NodeLocation,
     equipment: &Equipment,
-    problems: &mut Problems,
+    problems: &mut ProblemList,
 ) -> Plan {
     let symbols = Symbols::collect(workflow, &place, problems);
     let mut preparer =
@@ -64,11 +64,11 @@ struct Preparer<'w> {
     inputs: &'w [Input],
     /// The first goal and the first agent of each name, and where it is.
     known: HashMap<(bool, &'w str), (&'w Node, String)>,
-    problems: &'w mut Problems,
+    problems: &'w mut ProblemList,
 }
 
 impl<'w> Preparer<'w> {
-    fn workflow(&mut self, workflow: &'w Workflow, outer: &Layer, place: &Place) -> Plan {
+    fn workflow(&mut self, workflow: &'w Workflow, outer: &Layer, place: &NodeLocation) -> Plan {
         self.name(&workflow.name, place);
         self.inputs(place);
         if matches!(&workflow.security, Some(SecurityMode::Research { scope }) if scope.trim().is_empty()) {
@@ -96,7 +96,7 @@ impl<'w> Preparer<'w> {
         }
     }
 
-    fn inputs(&mut self, place: &Place) {
+    fn inputs(&mut self, place: &NodeLocation) {
         for input in self.inputs {
             let name = &input.name;
             if input.secret && input.default.is_some() {
@@ -112,7 +112,7 @@ impl<'w> Preparer<'w> {
         }
     }
 
-    fn sequence(&mut self, sequence: &'w Sequence, outer: &Layer, place: &Place) -> PlannedSequence {
+    fn sequence(&mut self, sequence: &'w Sequence, outer: &Layer, place: &NodeLocation) -> PlannedSequence {
         self.name(&sequence.name, place);
         if sequence.nodes.is_empty() {
             self.problems.add(place, ProblemKind::Empty);
@@ -148,7 +148,7 @@ impl<'w> Preparer<'w> {
         node: &'w Node,
         outer: &Layer,
         whole: Option<&str>,
-        place: &Place,
+        place: &NodeLocation,
         inner: bool,
     ) -> PlannedNode {
         let place = place.below(&node_name(node), NodeRef::from(node).kind());
@@ -160,7 +160,7 @@ impl<'w> Preparer<'w> {
     }
 
     /// Two nodes of one name are the same node.
-    fn unique(&mut self, node: &'w Node, place: &Place) {
+    fn unique(&mut self, node: &'w Node, place: &NodeLocation) {
         let key = match node {
             Node::Goal(goal) => (true, &*goal.name),
             Node::Agent(agent) => (false, &*agent.name),
@@ -178,7 +178,7 @@ impl<'w> Preparer<'w> {
     }
 
     /// Those that pursue the same goal are known by their names, whatever they are.
-    fn told_apart(&mut self, using: &[Node], place: &Place) {
+    fn told_apart(&mut self, using: &[Node], place: &NodeLocation) {
         let mut first: HashMap<&str, Kind> = HashMap::new();
         for node in using.iter().map(NodeRef::from) {
             let kind = node.kind();
@@ -190,7 +190,13 @@ impl<'w> Preparer<'w> {
         }
     }
 
-    fn goal(&mut self, goal: &'w Goal, outer: &Layer, whole: Option<&str>, place: &Place) -> PlannedGoal {
+    fn goal(
+        &mut self,
+        goal: &'w Goal,
+        outer: &Layer,
+        whole: Option<&str>,
+        place: &NodeLocation,
+    ) -> PlannedGoal {
         self.name(&goal.name, place);
         self.outputs(&goal.outputs, place);
         self.watched(goal.supervision, outer, whole, place);
@@ -213,7 +219,7 @@ impl<'w> Preparer<'w> {
             converge,
             when,
             watch: layer.watch(),
-            kit: layer.kit(),
+            settings: layer.settings(),
             bounds: bounds(&goal.overrides),
             retry: layer.retry,
         }
@@ -224,7 +230,7 @@ impl<'w> Preparer<'w> {
         agent: &'w Agent,
         outer: &Layer,
         whole: Option<&str>,
-        place: &Place,
+        place: &NodeLocation,
         inner: bool,
     ) -> PlannedAgent {
         self.name(&agent.name, place);
@@ -248,13 +254,13 @@ impl<'w> Preparer<'w> {
             task: agent.task.as_ref().map(|task| self.text(task, place, "task")),
             outputs: agent.outputs.clone(),
             watch,
-            kit: layer.kit(),
+            settings: layer.settings(),
             bounds: bounds(&agent.overrides),
             retry: layer.retry,
         }
     }
 
-    fn task_input(&mut self, workflow: &Workflow, task: &Name, place: &Place) {
+    fn task_input(&mut self, workflow: &Workflow, task: &Name, place: &NodeLocation) {
         let found = workflow.inputs.iter().find(|input| input.name == *task);
         let others = workflow.inputs.iter().find(|input| input.name != *task && input.is_required());
         let why = match (found, others) {
@@ -274,7 +280,7 @@ impl<'w> Preparer<'w> {
     }
 
     /// What a person watches over is not left to nobody.
-    fn watched(&mut self, own: Supervision, outer: &Layer, whole: Option<&str>, place: &Place) {
+    fn watched(&mut self, own: Supervision, outer: &Layer, whole: Option<&str>, place: &NodeLocation) {
         if own != Supervision::Off || !outer.is_watched_by_person() {
             return;
         }
@@ -285,7 +291,7 @@ impl<'w> Preparer<'w> {
         self.problems.add(place, problem);
     }
 
-    fn name(&mut self, name: &Name, place: &Place) {
+    fn name(&mut self, name: &Name, place: &NodeLocation) {
         if name.trim().is_empty() {
             self.problems.add(place, ProblemKind::NoName);
         } else if let Some(why) = why_no_name(name) {
@@ -293,7 +299,7 @@ impl<'w> Preparer<'w> {
         }
     }
 
-    fn outputs(&mut self, outputs: &[Output], place: &Place) {
+    fn outputs(&mut self, outputs: &[Output], place: &NodeLocation) {
         for (index, output) in outputs.iter().enumerate() {
             let name = output.name.clone();
             if !is_value_name(&name) {

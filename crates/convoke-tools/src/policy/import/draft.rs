@@ -8,13 +8,13 @@ use toml::Value;
 use super::Imported;
 
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct PolicyDraft {
     /// Sections in the order of their names, keys in that of theirs, values as they are written.
     sections: BTreeMap<String, BTreeMap<String, String>>,
     notes: Vec<String>,
 }
 
-impl Draft {
+impl PolicyDraft {
     pub(super) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }

@@ -8,7 +8,7 @@ use crate::policy::explain::Trail;
 use crate::policy::pattern::PathName;
 use crate::policy::shell::{self, SimpleCommand, Word};
 use crate::policy::{
-    CommandNetwork, Decision, Outcome, Policy, RuleRef, Sandboxing, ToolRules, builtin, looks,
+    CommandNetwork, Decision, Outcome, Policy, RuleRef, Sandboxing, ToolRules, builtin, harmless_forms,
 };
 use crate::workspace::Workspace;
 
@@ -150,13 +150,13 @@ impl Policy {
     ) -> Option<(Decision, &'static str)> {
         let mut rules = builtin::about(words).filter(|rule| certain || !rule.is_ordinary_word()).peekable();
         rules.peek()?;
-        let harmless = looks::only_looks(words);
+        let harmless = harmless_forms::only_looks(words);
         // What a rule comes to here, if it holds.
         let comes_to = |rule: &builtin::BuiltIn| match (rule.why, self.commands.network.value) {
             // Whoever lets commands reach the network is asked, not refused.
-            (builtin::Why::Network, CommandNetwork::Open) => Some(Outcome::Ask),
+            (builtin::BuiltInReason::Network, CommandNetwork::Open) => Some(Outcome::Ask),
             // What such a program reaches is decided about host by host.
-            (builtin::Why::Network, CommandNetwork::Hosts) => None,
+            (builtin::BuiltInReason::Network, CommandNetwork::Hosts) => None,
             _ if !certain => Some(Outcome::Ask),
             _ => Some(rule.outcome),
         };

@@ -1,4 +1,4 @@
-//! Decisions.
+//! Decides about tool calls.
 //!
 //! Deny beats ask beats allow. What is said of the thing itself (a path, a host, a command, a tool of a server) goes before
 //! what is said of the tool, and that before what is said of effects; only a tool that is denied as such is denied whatever
@@ -13,7 +13,7 @@ use convoke_core::{Repeat, ToolEffect, ToolEffects, ToolSpec};
 use serde_json::Value;
 
 use super::explain::Trail;
-use super::pattern::{Lists, Written};
+use super::pattern::{Lists, PatternText};
 use super::shell::SimpleCommand;
 use super::subject::{Subject, subjects};
 use super::{Decision, Outcome, Policy, RulePlace, RuleRef, ToolRules};
@@ -215,7 +215,7 @@ impl Policy {
         }
     }
 
-    pub(in crate::policy) fn rule(&self, key: String, written: &Written) -> RuleRef {
+    pub(in crate::policy) fn rule(&self, key: String, written: &PatternText) -> RuleRef {
         RuleRef { key, text: written.text.clone(), place: self.place(written.line) }
     }
 }

@@ -6,7 +6,7 @@ use convoke_core::ToolEffect;
 
 use super::{Call, built_in, denied};
 use crate::policy::explain::Trail;
-use crate::policy::pattern::{Lists, PathName, PathPattern, Written};
+use crate::policy::pattern::{Lists, PathName, PathPattern, PatternText};
 use crate::policy::subject::is_built_in;
 use crate::policy::{Decision, Outcome, Policy, RuleRef, ToolRules};
 use crate::workspace::{FileError, Follow, Protected, Protection, Workspace};
@@ -85,7 +85,7 @@ impl Policy {
     ) -> Option<Decision> {
         let catches = |pattern: &PathPattern| names.iter().any(|name| pattern.matches(name));
         let about = format!("`{path}`");
-        let decide = |outcome, key: String, written: &Written| {
+        let decide = |outcome, key: String, written: &PatternText| {
             let because =
                 format!("{about} is {}", if outcome == Outcome::Deny { "denied" } else { "asked about" });
             Decision { outcome, rule: self.rule(key, written), because, instead: OTHER_PATH }

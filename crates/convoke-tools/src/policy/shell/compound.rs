@@ -1,8 +1,8 @@
-//! What encloses commands: `(…)`, `((…))`, `for`, `case`, functions, `[[…]]`, arrays.
+//! Parses compound commands: `(…)`, `((…))`, `for`, `case`, functions, `[[…]]`, arrays.
 
-use super::parser::{Parser, Until};
+use super::parser::{ListEnd, Parser};
 use super::word::Word;
-use super::{Unclear, computed, expansion, wrapper};
+use super::{Unclear, arithmetic, expansion, wrapper};
 
 impl Parser<'_, '_> {
     /// A subshell, or an arithmetic command.
@@ -11,7 +11,7 @@ impl Parser<'_, '_> {
             return self.arithmetic(2);
         }
         self.at += 1;
-        self.nested("(…)", |parser| parser.list(Until::Parenthesis))?;
+        self.nested("(…)", |parser| parser.list(ListEnd::Parenthesis))?;
         self.at += 1;
         Ok(())
     }
@@ -23,7 +23,7 @@ impl Parser<'_, '_> {
         let mut word = Word::default();
         self.nested("((…))", |parser| parser.computed(&mut word))?;
         if word.output {
-            self.reading.unclear.push(computed::computes_output());
+            self.reading.unclear.push(arithmetic::computes_output());
         }
         self.reading.values.compute(&self.text[start..self.at]);
         Ok(())
@@ -136,7 +136,7 @@ impl Parser<'_, '_> {
             }
         }
         self.at += 1;
-        self.list(Until::Clause)?;
+        self.list(ListEnd::Clause)?;
         for end in [";;&", ";;", ";&"] {
             if self.rest().starts_with(end) {
                 self.at += end.len();
@@ -193,7 +193,7 @@ impl Parser<'_, '_> {
                     };
                     if let Some(side) = side {
                         if side.output {
-                            self.reading.unclear.push(computed::computes_output());
+                            self.reading.unclear.push(arithmetic::computes_output());
                         }
                         self.reading.values.compute(&side.source);
                     }

@@ -1,7 +1,7 @@
-//! Words: quotes, and what is put in when they run.
+//! Parses words: quotes and expansions.
 
-use super::computed::{self, PARAMETERS};
-use super::parser::{Parser, Until};
+use super::arithmetic::{self, PARAMETERS};
+use super::parser::{ListEnd, Parser};
 use super::word::Word;
 use super::{Unclear, read_within};
 
@@ -22,7 +22,7 @@ impl<'t> Parser<'t, '_> {
                 '<' | '>' => {
                     self.at += 2;
                     word.dynamic = true;
-                    self.nested("<(…)", |parser| parser.list(Until::Parenthesis))?;
+                    self.nested("<(…)", |parser| parser.list(ListEnd::Parenthesis))?;
                     self.at += 1;
                 }
                 '\'' => {
@@ -133,7 +133,7 @@ impl<'t> Parser<'t, '_> {
         if rest.starts_with('`') {
             word.dynamic = true;
             self.backticks()?;
-            word.output |= computed::writes_text(&self.reading.commands[before..]);
+            word.output |= arithmetic::writes_text(&self.reading.commands[before..]);
             return Ok(());
         }
         if rest.starts_with("$((") {
@@ -143,9 +143,9 @@ impl<'t> Parser<'t, '_> {
         if rest.starts_with("$(") {
             word.dynamic = true;
             self.at += 2;
-            self.nested("$(…)", |parser| parser.list(Until::Parenthesis))?;
+            self.nested("$(…)", |parser| parser.list(ListEnd::Parenthesis))?;
             self.at += 1;
-            word.output |= computed::writes_text(&self.reading.commands[before..]);
+            word.output |= arithmetic::writes_text(&self.reading.commands[before..]);
             return Ok(());
         }
         if rest.starts_with("${") {
@@ -202,7 +202,7 @@ impl<'t> Parser<'t, '_> {
         let from = rest.strip_prefix(':').filter(|from| !from.starts_with(['-', '=', '?', '+']));
         for computed in [index, from.unwrap_or_default()] {
             if within.output && computed.contains(['(', '`']) {
-                self.reading.unclear.push(computed::computes_output());
+                self.reading.unclear.push(arithmetic::computes_output());
             }
             self.reading.values.compute(computed);
         }

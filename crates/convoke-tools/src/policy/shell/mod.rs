@@ -1,4 +1,4 @@
-//! Which programs a command line would start.
+//! The shell parser: which programs a command line would start.
 //!
 //! A reader of the shell's language, made for one question: what are all the simple commands in this text, wherever they
 //! hide (pipelines, lists, subshells, `$(…)`, backticks, here-documents, `sh -c`, `env`, `xargs`, `find -exec`)? It answers
@@ -12,18 +12,18 @@
 //! It is advice, not a wall. `make`, `npm test` or `python x.py` do what their files say, and no reading of the command
 //! line tells what that is. The sandbox is the wall.
 
+mod arithmetic;
 mod compound;
-mod computed;
 mod expansion;
 mod git;
-mod later;
 mod options;
 mod parser;
+mod possible_commands;
 mod redirect;
 mod word;
 mod wrapper;
 
-pub(super) use later::possible;
+pub(super) use possible_commands::possible;
 pub use word::Word;
 pub(super) use wrapper::base;
 
@@ -102,7 +102,7 @@ pub struct Reading {
     /// becomes several, until the machine has no more processes.
     pub multiplying: Vec<String>,
     /// What is known of variables while it is read.
-    values: computed::Values,
+    values: arithmetic::VariableValues,
 }
 
 /// Reads a command line.
@@ -124,7 +124,7 @@ pub fn read(text: &str) -> Reading {
         reading.unclear.push(Unclear::because(format!("it is longer than {} KiB", LONGEST / 1024)));
     } else {
         read_within(text, &[], &mut reading);
-        computed::conclude(&mut reading);
+        arithmetic::conclude(&mut reading);
     }
     if reading.commands.is_empty() && reading.unclear.is_empty() {
         reading.unclear.push(Unclear::because("there is no command in it"));

@@ -1,10 +1,10 @@
-//! From text to simple commands.
+//! Parses text into simple commands.
 //!
 //! Precedence does not matter here: everything that could run is wanted. So a text is a flat sequence of simple commands
 //! with operators and reserved words between them, and only what encloses text (`$(…)`, `(…)`, `case`) is nested.
 
 use super::expansion::hides_a_substitution;
-use super::redirect::Here;
+use super::redirect::HereDocument;
 use super::word::Word;
 use super::{Reading, SimpleCommand, Unclear, wrapper};
 
@@ -22,7 +22,7 @@ pub(super) struct Parser<'t, 'r> {
     pub(super) within: Vec<&'static str>,
     pub(super) reading: &'r mut Reading,
     /// Here-documents whose text begins after the next line break.
-    pub(super) awaited: Vec<Here>,
+    pub(super) awaited: Vec<HereDocument>,
     /// How many `{` are open.
     braces: usize,
     /// Functions whose bodies are being read.
@@ -42,7 +42,7 @@ struct Body {
 
 /// What a list of commands ends with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum ListEnd {
     /// The text.
     End,
     /// A `)`.
@@ -53,7 +53,7 @@ pub(super) enum Until {
 
 /// A simple command while it is read.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct CommandDraft {
     pub(super) words: Vec<Word>,
     pub(super) variables: Vec<String>,
     /// What the program gets to read, if the text has it.
@@ -81,7 +81,7 @@ impl<'t, 'r> Parser<'t, 'r> {
         if self.text.contains('\0') {
             return Err(Unclear::because("there is a NUL in it"));
         }
-        self.list(Until::End)?;
+        self.list(ListEnd::End)?;
         if self.awaited.is_empty() { Ok(()) } else { Err(Unclear::because("a here-document has no text")) }
     }
 
@@ -101,17 +101,17 @@ impl<'t, 'r> Parser<'t, 'r> {
     }
 
     /// Commands, up to where they end. What ends them is left where it is.
-    pub(super) fn list(&mut self, until: Until) -> Result<(), Unclear> {
+    pub(super) fn list(&mut self, until: ListEnd) -> Result<(), Unclear> {
         loop {
             self.blanks();
             let rest = self.rest();
             match rest.as_bytes().first() {
-                None if until == Until::End => return Ok(()),
+                None if until == ListEnd::End => return Ok(()),
                 None => return Err(Unclear::because("something is opened and not closed")),
-                Some(b')') if until == Until::Parenthesis => return Ok(()),
+                Some(b')') if until == ListEnd::Parenthesis => return Ok(()),
                 Some(b')') => return Err(Unclear::because("there is a `)` that closes nothing")),
                 Some(b';') if rest.starts_with(";;") || rest.starts_with(";&") => {
-                    if until == Until::Clause {
+                    if until == ListEnd::Clause {
                         return Ok(());
                     }
                     return Err(Unclear::because("there is a `;;` outside of a `case`"));
@@ -124,7 +124,7 @@ impl<'t, 'r> Parser<'t, 'r> {
                 }
                 Some(b';' | b'&') => self.at += 1,
                 Some(b'(') => self.parentheses()?,
-                Some(_) if until == Until::Clause && self.next_word_is("esac") => return Ok(()),
+                Some(_) if until == ListEnd::Clause && self.next_word_is("esac") => return Ok(()),
                 Some(_) => self.command()?,
             }
         }
@@ -132,7 +132,7 @@ impl<'t, 'r> Parser<'t, 'r> {
 
     /// One command: simple, or the beginning of a compound one.
     fn command(&mut self) -> Result<(), Unclear> {
-        let mut draft = Draft::default();
+        let mut draft = CommandDraft::default();
         loop {
             self.blanks();
             if self.redirection(&mut draft)? {
@@ -197,7 +197,7 @@ impl<'t, 'r> Parser<'t, 'r> {
     }
 
     /// A `(` after words: a function of that name, or nothing that we know.
-    fn after_a_word(&mut self, draft: &mut Draft) -> Result<(), Unclear> {
+    fn after_a_word(&mut self, draft: &mut CommandDraft) -> Result<(), Unclear> {
         let is_function = draft.words.len() == 1 && draft.variables.is_empty() && !draft.redirected;
         self.at += 1;
         self.blanks();
@@ -243,7 +243,7 @@ impl<'t, 'r> Parser<'t, 'r> {
         }
     }
 
-    fn finish(&mut self, draft: Draft) -> Result<(), Unclear> {
+    fn finish(&mut self, draft: CommandDraft) -> Result<(), Unclear> {
         // What is in a compound command may read as well.
         let reads = |program: &Word| matches!(program.fixed(), Some("read" | "mapfile" | "readarray"));
         if draft.words.first().is_none_or(reads) {
@@ -262,7 +262,7 @@ impl<'t, 'r> Parser<'t, 'r> {
         if draft.words.is_empty() {
             return Ok(());
         }
-        let Draft { words, variables, input, here, .. } = draft;
+        let CommandDraft { words, variables, input, here, .. } = draft;
         let command = SimpleCommand { words, variables, within: self.within.clone(), transparent: false };
         self.watch_for_multiplying(&command);
         self.reading.values.note(&command);

@@ -1,11 +1,11 @@
-//! Redirections and here-documents.
+//! Parses redirections and here-documents.
 
-use super::parser::{Draft, Parser};
+use super::parser::{CommandDraft, Parser};
 use super::word::Word;
 use super::{SimpleCommand, Unclear, read_within};
 
 /// A here-document whose text is still to come.
-pub(super) struct Here {
+pub(super) struct HereDocument {
     delimiter: String,
     /// Whether nothing is put into its text.
     literal: bool,
@@ -18,7 +18,7 @@ pub(super) struct Here {
 
 impl Parser<'_, '_> {
     /// Reads a redirection, if there is one here.
-    pub(super) fn redirection(&mut self, draft: &mut Draft) -> Result<bool, Unclear> {
+    pub(super) fn redirection(&mut self, draft: &mut CommandDraft) -> Result<bool, Unclear> {
         let start = self.at;
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let after = &self.rest()[digits..];
@@ -48,7 +48,7 @@ impl Parser<'_, '_> {
             if is_input {
                 draft.here = Some(self.awaited.len());
             }
-            self.awaited.push(Here {
+            self.awaited.push(HereDocument {
                 delimiter: word.text,
                 literal: word.quoted,
                 without_tabs: operator == "<<-",
@@ -122,7 +122,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    fn here_document(&mut self, here: &Here, start: usize, body: &str) -> Result<(), Unclear> {
+    fn here_document(&mut self, here: &HereDocument, start: usize, body: &str) -> Result<(), Unclear> {
         let end = self.at;
         let mut has_substitutions = false;
         if !here.literal {

@@ -1,6 +1,6 @@
 //! Words of a command line.
 
-use super::computed::PARAMETERS;
+use super::arithmetic::PARAMETERS;
 
 /// One word, with its quotes taken off.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! Programs that start other programs.
+//! Wrappers: programs that start other programs.
 //!
 //! Each is reported itself, and so is what it starts. An option that is not known here could take the next word with it:
 //! then it is unclear which word is the program, and that is what is said.
@@ -7,7 +7,7 @@ use super::expansion::hides_a_substitution;
 use super::options::{ENV, WRAPPERS, Wrapper};
 use super::parser::DEEPEST;
 use super::word::Word;
-use super::{Reading, SimpleCommand, Unclear, computed, git, later, read_within};
+use super::{Reading, SimpleCommand, Unclear, arithmetic, git, possible_commands, read_within};
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "rbash"];
 
@@ -163,7 +163,7 @@ fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) ->
         }
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
             Some(wrapper) => wrapped(wrapper, command, reading),
-            None => later::unclear(&command.words),
+            None => possible_commands::unclear(&command.words),
         },
     }
 }
@@ -364,7 +364,7 @@ fn shell(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -
     // What is known of it is read also if there is more to come: it can only make the decision stricter.
     read_within(text.known(), &inside(command, "sh -c"), reading);
     for word in command.arguments().iter().skip_while(|word| !std::ptr::eq(*word, text)).skip(1) {
-        reading.values.give(computed::PARAMETERS, word);
+        reading.values.give(arithmetic::PARAMETERS, word);
     }
     text.fixed().map(drop).ok_or_else(|| only_then("a shell"))
 }

@@ -1,4 +1,4 @@
-//! Tool chains in a home: rustup, pyenv and their like, which commands can use without anybody saying so.
+//! Toolchains in a home: rustup, pyenv and their like, which commands can use without anybody saying so.
 //!
 //! What is on the user's `PATH` is there to be run. So the folders of the path that are in the home are opened for commands,
 //! and for the chains in the table what they need besides: the compilers and packages they have fetched. All of it

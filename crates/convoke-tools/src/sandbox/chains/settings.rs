@@ -1,4 +1,4 @@
-//! Settings of a tool chain that it does not work without, unless a key is in them.
+//! Settings of a toolchain that it does not work without, unless a key is in them.
 
 use std::path::Path;
 

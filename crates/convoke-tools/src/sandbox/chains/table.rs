@@ -1,4 +1,4 @@
-//! The tool chains that are known, and what commands need of them.
+//! The table of known toolchains, and what commands need of them.
 //!
 //! A chain's parts are named one by one: what is not here is not opened, whatever else a chain keeps in its folder. A part in
 //! which there can be credentials must never be here.

@@ -1,4 +1,4 @@
-//! What can be wrong with a search.
+//! Errors of searching.
 
 use std::time::Duration;
 
