@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use convoke_core::Error;
 use tokio::task::JoinError;
 
-/// Whether the work is still wanted.
+/// A flag that is set when nobody waits for the work any more.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
     /// Whether nobody waits for the result any more.
-    pub(crate) fn is_over(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -34,7 +34,7 @@ where
     E: std::error::Error + Send + Sync + 'static,
     F: FnOnce(&CancelFlag) -> Result<T, E> + Send + 'static,
 {
-    match run_blocking(move |wanted| work(wanted).map_err(Error::failed)).await {
+    match run_blocking(move |cancel| work(cancel).map_err(Error::failed)).await {
         Ok(result) => result,
         Err(lost) => Err(Error::failed(lost)),
     }
@@ -46,9 +46,9 @@ where
     T: Send + 'static,
     F: FnOnce(&CancelFlag) -> T + Send + 'static,
 {
-    let wanted = CancelFlag::default();
-    let _given_up = CancelOnDrop(wanted.clone());
-    match tokio::task::spawn_blocking(move || work(&wanted)).await {
+    let cancel = CancelFlag::default();
+    let _cancel_on_drop = CancelOnDrop(cancel.clone());
+    match tokio::task::spawn_blocking(move || work(&cancel)).await {
         Ok(result) => Ok(result),
         Err(lost) if lost.is_panic() => std::panic::resume_unwind(lost.into_panic()),
         Err(lost) => Err(lost),

@@ -20,10 +20,10 @@ use crate::blocking::blocking;
 /// How long to wait for another process that has the file locked.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Why something cannot be kept, or found again.
+/// Errors of keeping something, or finding it again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KeepError {
+pub enum StorageError {
     /// The file cannot be opened.
     #[error("{}: {problem}", path.display())]
     File {
@@ -40,7 +40,7 @@ pub enum KeepError {
     Unfit(String),
 }
 
-/// What a kind of file has in it.
+/// The schema of a kind of file.
 pub(crate) struct FileSchema {
     /// What a file of this kind says in its header.
     pub(crate) application: i32,
@@ -64,14 +64,14 @@ impl Database {
         Self { path: path.into(), layout, connection: Arc::default() }
     }
 
-    pub(crate) fn open(path: &Path, layout: &'static FileSchema) -> Result<Self, KeepError> {
+    pub(crate) fn open(path: &Path, layout: &'static FileSchema) -> Result<Self, StorageError> {
         let database = Self::at(path, layout);
         drop(database.connected()?);
         Ok(database)
     }
 
     /// The connection, which there is then.
-    fn connected(&self) -> Result<MutexGuard<'_, Option<Connection>>, KeepError> {
+    fn connected(&self) -> Result<MutexGuard<'_, Option<Connection>>, StorageError> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_none() {
             *connection = Some(Self::connect(&self.path, self.layout)?);
@@ -79,8 +79,8 @@ impl Database {
         Ok(connection)
     }
 
-    fn connect(path: &Path, layout: &FileSchema) -> Result<Connection, KeepError> {
-        let fail = |problem: String| KeepError::File { path: path.to_owned(), problem };
+    fn connect(path: &Path, layout: &FileSchema) -> Result<Connection, StorageError> {
+        let fail = |problem: String| StorageError::File { path: path.to_owned(), problem };
         let made = || {
             if let Some(folder) = std::path::absolute(path)?.parent() {
                 create_folder(folder)?;
@@ -109,7 +109,7 @@ impl Database {
     pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, KeepError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StorageError> + Send + 'static,
     {
         let database = self.clone();
         blocking(move |_| {
@@ -124,7 +124,7 @@ impl Database {
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: FnOnce(&Transaction<'_>) -> Result<T, KeepError> + Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, StorageError> + Send + 'static,
     {
         let database = self.clone();
         let write = move || {
@@ -134,14 +134,14 @@ impl Database {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = work(&transaction)?;
             transaction.commit()?;
-            Ok::<T, KeepError>(result)
+            Ok::<T, StorageError>(result)
         };
         blocking(move |_| write()).await
     }
 }
 
-fn closed() -> KeepError {
-    KeepError::Unfit("the file is not open".to_owned())
+fn closed() -> StorageError {
+    StorageError::Unfit("the file is not open".to_owned())
 }
 
 /// Does something once for each key: a call that has been made gives what it gave. Whose arguments differ is another
@@ -149,8 +149,8 @@ fn closed() -> KeepError {
 pub(crate) fn once(
     transaction: &Transaction<'_>,
     call: &RecordedCall,
-    work: impl FnOnce() -> Result<String, KeepError>,
-) -> Result<String, KeepError> {
+    work: impl FnOnce() -> Result<String, StorageError>,
+) -> Result<String, StorageError> {
     let known = "SELECT result FROM calls WHERE key = ?1 AND arguments = ?2";
     let known: Option<String> =
         transaction.query_row(known, params![call.key, call.arguments], |row| row.get(0)).optional()?;

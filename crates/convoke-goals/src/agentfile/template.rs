@@ -42,7 +42,7 @@ impl<V> Template<V> {
         })
     }
 
-    /// The same text with its variables referred to in another way.
+    /// Maps its variables.
     pub fn map<W>(&self, mut other: impl FnMut(&V) -> W) -> Template<W> {
         let pieces = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => Piece::Text(text.clone()),
@@ -63,7 +63,7 @@ impl<V> Template<V> {
         text
     }
 
-    /// Whether there is nothing but white space in it.
+    /// Returns whether there is nothing but white space in it.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()))

@@ -3,7 +3,7 @@
 /// The word that ends a convergence.
 pub(crate) const MARKER: &str = "CONVERGED";
 
-/// What an iteration says about going on.
+/// The verdict of an iteration about going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConvergenceVerdict {
     /// Nothing is left to improve.

@@ -52,7 +52,7 @@ impl Fence {
         text.contains(&self.nonce)
     }
 
-    /// What the marks mean, for whoever is to read texts between them.
+    /// Explains the marks, for whoever is to read texts between them.
     #[must_use]
     pub fn explanation(&self) -> String {
         format!(

@@ -1,7 +1,7 @@
 //! Fills values into templates.
 
 use super::budget::fit;
-use super::{ContextBudget, Fence, Written};
+use super::{ContextBudget, Fence, FittedPrompt};
 use crate::GoalState;
 use crate::agentfile::{Piece, Template};
 use crate::rules::Rules;
@@ -10,7 +10,7 @@ use crate::tree::Name;
 /// A text needs a value that nobody made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`${name}` has no value: what should have made it gave none")]
-pub struct NoValue {
+pub struct MissingValue {
     /// The variable.
     pub name: String,
 }
@@ -32,11 +32,11 @@ pub fn fill(
     state: &GoalState,
     fence: &Fence,
     budget: ContextBudget,
-) -> Result<Written, NoValue> {
+) -> Result<FittedPrompt, MissingValue> {
     TemplateFiller { fence, budget, rules: Rules::CURRENT, task: None }.fill(template, state)
 }
 
-/// How values are put into texts.
+/// Puts values into templates.
 pub(crate) struct TemplateFiller<'a> {
     pub(crate) fence: &'a Fence,
     pub(crate) budget: ContextBudget,
@@ -46,7 +46,11 @@ pub(crate) struct TemplateFiller<'a> {
 }
 
 impl TemplateFiller<'_> {
-    pub(crate) fn fill(&self, template: &Template<Name>, state: &GoalState) -> Result<Written, NoValue> {
+    pub(crate) fn fill(
+        &self,
+        template: &Template<Name>,
+        state: &GoalState,
+    ) -> Result<FittedPrompt, MissingValue> {
         let is_whole = is_one_variable(template);
         let values = template.variables().map(|name| self.value(name, state, is_whole));
         let mut values = values.collect::<Result<Vec<_>, _>>()?;
@@ -61,11 +65,16 @@ impl TemplateFiller<'_> {
                 }
             }
         }
-        Ok(Written { text, cuts })
+        Ok(FittedPrompt { text, cuts })
     }
 
-    fn value<'n>(&self, name: &'n Name, state: &GoalState, is_whole: bool) -> Result<Value<'n>, NoValue> {
-        let text = state.text(name).ok_or_else(|| NoValue { name: name.to_string() })?;
+    fn value<'n>(
+        &self,
+        name: &'n Name,
+        state: &GoalState,
+        is_whole: bool,
+    ) -> Result<Value<'n>, MissingValue> {
+        let text = state.text(name).ok_or_else(|| MissingValue { name: name.to_string() })?;
         let marked = self.fence.marked(&text);
         let in_one_line = !text.contains(['\n', '\r']);
         let is_short = text.len() <= SHORT && in_one_line;
@@ -104,7 +113,7 @@ struct Value<'a> {
     marked: bool,
 }
 
-/// How a value stands in its text.
+/// The placement of a value in its text.
 enum Placement {
     AsItIs,
     /// In its line, without marks.
@@ -124,7 +133,7 @@ impl Value<'_> {
 }
 
 /// Cuts values so that together they fit.
-fn cut(values: &mut [Value<'_>], budget: ContextBudget) -> Vec<super::Cut> {
+fn cut(values: &mut [Value<'_>], budget: ContextBudget) -> Vec<super::CutText> {
     let (whole, others): (Vec<_>, Vec<_>) = values.iter_mut().partition(|value| value.marked);
     let budget = whole.iter().fold(budget, |budget, value| budget.beside(&value.text));
     let texts: Vec<(&str, &str)> = others.iter().map(|value| (value.name, value.text.as_str())).collect();

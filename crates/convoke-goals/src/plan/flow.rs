@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use super::prepare::{NodeLocation, ProblemList, Symbols};
-use super::problem::{Made, ProblemKind};
+use super::problem::{Availability, ProblemKind};
 use super::{Plan, PlannedNode, PlannedPersona};
 use crate::agentfile::model::{Condition, Type, Within};
 use crate::coverage::{Coverage, Facts};
-use crate::tree::{Kind, Name, Order};
+use crate::tree::{GoalNodeKind, Name, Order};
 
 impl Facts<Name> for &Symbols {
     fn ty(&self, variable: &Name) -> Option<&Type> {
@@ -59,7 +59,7 @@ pub(super) fn check<'p>(
 impl<'p> Flow<'p> {
     fn plan(&mut self, plan: &'p Plan, place: &NodeLocation) {
         for sequence in &plan.sequences {
-            let place = place.below(&sequence.name, Kind::Sequence);
+            let place = place.below(&sequence.name, GoalNodeKind::Sequence);
             let mut guards = Guards::new();
             self.condition(sequence.when.as_ref(), &mut guards, &place, None);
             if let Order::Loop(Within::Variable(name)) = &sequence.order {
@@ -169,13 +169,13 @@ impl<'p> Flow<'p> {
         // What is no value at all has been reported.
         let Some(symbol) = self.symbols.get(name) else { return };
         let made = if self.known.contains_key(name) {
-            Made::Sometimes
+            Availability::Sometimes
         } else if top.is_some_and(|top| makes(top).any(|made| made == name)) {
-            Made::ByItself
+            Availability::ByItself
         } else if self.beside.contains(&name) {
-            Made::AtTheSameTime
+            Availability::AtTheSameTime
         } else {
-            Made::Later
+            Availability::Later
         };
         let problem =
             ProblemKind::TooEarly { variable: name.clone(), maker: symbol.maker().to_owned(), made };

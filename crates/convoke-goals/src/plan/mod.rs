@@ -17,9 +17,9 @@ mod prepare;
 mod prepared;
 mod problem;
 
-pub use bind::{Bound, InputProblem, InvalidInputs};
-pub use prepared::Prepared;
-pub use problem::{InvalidWorkflow, Made, Problem, ProblemKind};
+pub use bind::{BoundInputs, InputProblem, InvalidInputs};
+pub use prepared::PreparedWorkflow;
+pub use problem::{Availability, InvalidWorkflow, Problem, ProblemKind};
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use convoke_core::{Bounds, Model, ModelParams, Toolset};
 
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, Retry, SecurityMode, Within};
-use crate::tree::{Input, Kind, Name, Order, Output};
+use crate::tree::{GoalNodeKind, Input, Name, Order, Output};
 
 /// A prepared workflow.
 #[derive(Clone)]
@@ -40,9 +40,9 @@ pub(crate) struct Plan {
     pub bounds: Bounds,
 }
 
-/// Who watches, decided.
+/// The supervisor of a node, decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watch {
+pub enum SupervisedBy {
     /// Nobody.
     Nobody,
     /// A model, if there is a reason to look.
@@ -74,7 +74,7 @@ pub(crate) struct PlannedGoal {
     pub using: Vec<PlannedNode>,
     pub converge: Option<Within<Name>>,
     pub when: Option<Condition<Name>>,
-    pub watch: Watch,
+    pub supervised_by: SupervisedBy,
     pub settings: WorkerSettings,
     pub bounds: Bounds,
     pub retry: Option<Retry>,
@@ -87,7 +87,7 @@ pub(crate) struct PlannedAgent {
     /// What to do where no goal says it.
     pub task: Option<Template<Name>>,
     pub outputs: Vec<Output>,
-    pub watch: Watch,
+    pub supervised_by: SupervisedBy,
     pub settings: WorkerSettings,
     pub bounds: Bounds,
     pub retry: Option<Retry>,
@@ -99,7 +99,7 @@ pub(crate) enum PlannedPersona {
     Workflow { plan: Arc<Plan>, task: Name },
 }
 
-/// What somebody works with.
+/// The settings of a worker: its model, tools and instructions.
 #[derive(Clone)]
 pub(crate) struct WorkerSettings {
     /// The model; `None`: the run's.
@@ -135,10 +135,10 @@ impl PlannedNode {
         }
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> GoalNodeKind {
         match self {
             Self::Goal(goal) => goal.kind(),
-            Self::Agent(_) => Kind::Agent,
+            Self::Agent(_) => GoalNodeKind::Agent,
         }
     }
 
@@ -158,7 +158,7 @@ impl PlannedNode {
 }
 
 impl PlannedGoal {
-    pub(crate) fn kind(&self) -> Kind {
-        if self.converge.is_some() { Kind::Convergence } else { Kind::Goal }
+    pub(crate) fn kind(&self) -> GoalNodeKind {
+        if self.converge.is_some() { GoalNodeKind::Convergence } else { GoalNodeKind::Goal }
     }
 }

@@ -14,7 +14,7 @@ use super::worker::{WorkResult, Worker};
 use super::workflow_context::{WorkflowContext, borrowed};
 use super::{available_tools, events};
 use crate::agentfile::Template;
-use crate::context::{Briefing, Role, SystemParts, Task, Written, system};
+use crate::context::{Briefing, FittedPrompt, Role, SystemParts, Task, system};
 use crate::plan::{PlannedAgent, PlannedNode, PlannedPersona};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, StandingCorrections};
@@ -46,7 +46,7 @@ impl Step<GoalState> for AgentStep {
         Box::pin(async move {
             let Self { around, agent, standing } = self;
             let no_task = || GoalError::NoTask { agent: agent.name.to_string() };
-            let Written { text: task, cuts } =
+            let FittedPrompt { text: task, cuts } =
                 around.fill(("agent", &agent.name), agent.task.as_ref().ok_or_else(no_task)?, state)?;
             events::goal_started(scope, &agent.name, "agent", &task).await;
             events::context_cut(scope, &agent.name, &cuts).await;
@@ -128,7 +128,7 @@ pub(super) async fn answer(
         kind: "agent",
         name: &agent.name,
         goal: &brief.text,
-        watch: agent.watch,
+        supervised_by: agent.supervised_by,
         settings: &agent.settings,
         standing,
     };
@@ -229,7 +229,7 @@ impl AgentAttempt<'_> {
         asked.ask(scope).await
     }
 
-    fn prompt(&self, corrections: &[Correction]) -> Written {
+    fn prompt(&self, corrections: &[Correction]) -> FittedPrompt {
         let Self { around, agent, brief, .. } = self;
         let prior = around.prior(self.state, &brief.goal);
         let prior = borrowed(&prior);

@@ -8,11 +8,11 @@ use super::goal::Pursuit;
 use super::worker::WorkResult;
 use super::{events, judge};
 use crate::agentfile::model::Within;
-use crate::plan::Watch;
+use crate::plan::SupervisedBy;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
 
-/// How far a convergence is.
+/// The progress of a convergence.
 #[derive(Default)]
 pub(super) struct ConvergenceProgress {
     /// What the iterations gave that gave something.
@@ -89,7 +89,7 @@ impl ConvergenceProgress {
         if !said.product.text.trim().is_empty() {
             self.history.push(said.product.text.clone());
             state.outputs.set(name.clone(), said.product.text.as_str());
-            if pursuit.goal.watch == Watch::Nobody {
+            if pursuit.goal.supervised_by == SupervisedBy::Nobody {
                 pursuit.around.publish(scope, state).await?;
             }
             self.best = Some(said);

@@ -2,7 +2,7 @@
 
 use convoke_core::{Categorised, Category, Error, UnusableReply};
 
-/// Why a goal could not be pursued, or came to nothing.
+/// Errors of goals that could not be pursued, or came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GoalError {

@@ -3,7 +3,7 @@
 use convoke_core::{Digest, Error, EventKind, Scope};
 use serde_json::{Value, json};
 
-use crate::context::Cut;
+use crate::context::CutText;
 
 async fn custom(scope: &Scope, name: &str, value: impl FnOnce() -> Value) {
     if scope.is_heard() {
@@ -61,7 +61,7 @@ pub(super) async fn output_missing(scope: &Scope, goal: &str, fields: &[&str], p
     custom(scope, "output_missing", value).await;
 }
 
-pub(super) async fn context_cut(scope: &Scope, goal: &str, cuts: &[Cut]) {
+pub(super) async fn context_cut(scope: &Scope, goal: &str, cuts: &[CutText]) {
     if !cuts.is_empty() {
         custom(scope, "context_cut", || json!({"goal": goal, "parts": cuts})).await;
     }

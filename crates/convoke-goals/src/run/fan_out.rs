@@ -50,7 +50,7 @@ pub(super) async fn run(
     Ok(together)
 }
 
-/// What one of those a goal uses answers.
+/// The answer of a member.
 #[derive(Clone)]
 pub(super) struct MemberAnswer {
     pub(super) name: String,
@@ -67,7 +67,7 @@ impl MemberAnswer {
     }
 }
 
-/// What one of those a goal uses came to.
+/// The result of a member.
 #[derive(Clone, Default)]
 struct MemberResult {
     /// None if the condition of a goal does not hold.
@@ -146,7 +146,7 @@ impl PlannedGoal {
     }
 }
 
-/// One of those a goal uses.
+/// A member: one of those a goal uses.
 struct Member {
     around: Arc<WorkflowContext>,
     node: PlannedNode,

@@ -13,8 +13,8 @@ use super::worker::{WorkResult, Worker};
 use super::workflow_context::{WorkflowContext, borrowed};
 use super::{available_tools, events, fan_out};
 use crate::agentfile::model::Type;
-use crate::context::{Briefing, Role, SystemParts, Written, system};
-use crate::plan::{PlannedGoal, PlannedNode, Watch};
+use crate::context::{Briefing, FittedPrompt, Role, SystemParts, system};
+use crate::plan::{PlannedGoal, PlannedNode, SupervisedBy};
 use crate::state::GoalState;
 use crate::supervise::{Attempt, Correction, Product, StandingCorrections};
 use crate::tree::Output;
@@ -78,15 +78,15 @@ pub(super) async fn pursue(
         events::goal_skipped(scope, &goal.name, "its condition does not hold").await;
         return Ok(None);
     }
-    let Written { text: description, cuts } =
+    let FittedPrompt { text: description, cuts } =
         around.fill((goal.kind().name(), &goal.name), &goal.text, state)?;
     events::goal_started(scope, &goal.name, goal.kind().name(), &description).await;
     events::context_cut(scope, &goal.name, &cuts).await;
     // What somebody watches over is no result before they accept it, however the goal ends: drafts are kept apart.
     let mut apart;
-    let drafts = match goal.watch {
-        Watch::Nobody => &mut *state,
-        Watch::Model | Watch::Human => {
+    let drafts = match goal.supervised_by {
+        SupervisedBy::Nobody => &mut *state,
+        SupervisedBy::Model | SupervisedBy::Human => {
             apart = state.clone();
             &mut apart
         }
@@ -103,7 +103,7 @@ pub(super) async fn pursue(
         kind: goal.kind().name(),
         name: &goal.name,
         goal: &description,
-        watch: goal.watch,
+        supervised_by: goal.supervised_by,
         settings: &goal.settings,
         standing,
     };

@@ -15,7 +15,7 @@ use crate::tree::Output;
 /// The field that says that nothing is left to improve.
 pub(super) const CONVERGED: &str = "converged";
 
-/// What an answer has of what was asked for.
+/// The outputs found in an answer.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ParsedOutputs {
     pub(super) fields: Values,

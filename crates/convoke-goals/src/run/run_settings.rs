@@ -10,7 +10,7 @@ use crate::equipment::Equipment;
 use crate::rules::Rules;
 use crate::secret::{SealedEquipment, Seals};
 
-/// What is the same for all workflows of a run.
+/// The settings of a run, the same for all its workflows.
 #[derive(Clone)]
 pub(super) struct RunSettings {
     pub(super) fence: Fence,
@@ -23,7 +23,7 @@ pub(super) struct RunSettings {
     pub(super) seals: Option<Arc<Seals>>,
 }
 
-/// What the journal keeps of it. Runs begun before there were rules to tell apart kept the text only.
+/// The settings as the journal keeps them. Runs begun before there were rules to tell apart kept the text only.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum RecordedSettings {

@@ -11,7 +11,7 @@ use super::events;
 use super::outputs::typed;
 use super::workflow::WorkflowStep;
 use super::workflow_context::WorkflowContext;
-use crate::context::{self, Written};
+use crate::context::{self, FittedPrompt};
 use crate::plan::Plan;
 use crate::state::{GoalState, Values, text_of};
 use crate::supervise::{Correction, Product};
@@ -32,7 +32,7 @@ pub(super) struct SubWorkflow<'a> {
 impl SubWorkflow<'_> {
     pub(super) async fn run(&self, scope: &Scope, corrections: &[Correction]) -> Result<Product, Error> {
         let agent = || self.agent.to_string();
-        let Written { text: task, cuts } = self.whole_task(corrections);
+        let FittedPrompt { text: task, cuts } = self.whole_task(corrections);
         events::context_cut(scope, self.agent, &cuts).await;
         let mut state = GoalState { inputs: self.inputs(&task)?, ..GoalState::default() };
         let called = CalledTools::default();
@@ -61,7 +61,7 @@ impl SubWorkflow<'_> {
     }
 
     /// What it is to do: the text, what there is already, and what is to be done differently.
-    fn whole_task(&self, corrections: &[Correction]) -> Written {
+    fn whole_task(&self, corrections: &[Correction]) -> FittedPrompt {
         let mut text = self.brief.text.clone();
         let mut cuts = Vec::new();
         let fence = &self.around.fence;
@@ -75,7 +75,7 @@ impl SubWorkflow<'_> {
         }
         // Not fenced: what stands in a fence is not followed.
         text.push_str(context::corrections(corrections, fence).trim_end());
-        Written { text, cuts }
+        FittedPrompt { text, cuts }
     }
 
     /// What the last of its goals came to that was not skipped.

@@ -3,19 +3,19 @@
 use convoke_core::{Error, Scope};
 
 use super::workflow_context::WorkflowContext;
-use crate::plan::{Watch, WorkerSettings};
-use crate::supervise::{Attempt, ModelSupervisor, Product, StandingCorrections, Supervised, Supervisor};
+use crate::plan::{SupervisedBy, WorkerSettings};
+use crate::supervise::{Attempt, ModelSupervisor, Product, StandingCorrections, SupervisedTask, Supervisor};
 
 /// How often a supervisor may send a goal back, unless something else is said.
 const USUAL_REORIENTS: u32 = 2;
 
-/// What is done under somebody's eyes.
+/// Work that may be supervised.
 pub(super) struct SupervisedWork<'a> {
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
     /// What is to be achieved.
     pub(super) goal: &'a str,
-    pub(super) watch: Watch,
+    pub(super) supervised_by: SupervisedBy,
     pub(super) settings: &'a WorkerSettings,
     /// What was corrected before, by whoever watches over it or over what it is part of.
     pub(super) standing: &'a StandingCorrections,
@@ -30,7 +30,7 @@ impl SupervisedWork<'_> {
         scope: &Scope,
         attempt: &mut dyn Attempt,
     ) -> Result<Product, Error> {
-        if self.watch == Watch::Nobody {
+        if self.supervised_by == SupervisedBy::Nobody {
             return attempt.attempt(scope, &self.standing.all()).await;
         }
         let equipment = &around.equipment;
@@ -40,11 +40,11 @@ impl SupervisedWork<'_> {
             None => &own,
         };
         let tools = tools()?;
-        let supervised = Supervised {
+        let supervised = SupervisedTask {
             step: self.name,
             kind: self.kind,
             goal: self.goal,
-            watch: self.watch,
+            supervised_by: self.supervised_by,
             tools: &tools,
             model: &around.model(self.settings, scope)?,
             params: &self.settings.params,

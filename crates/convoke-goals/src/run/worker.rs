@@ -13,7 +13,7 @@ use super::events;
 use super::outputs::{self, ParsedOutputs};
 use super::reply_check::{no_answer, readable, repeats_prompt};
 use crate::context::convergence::{ConvergenceVerdict, verdict};
-use crate::context::{Fence, Written};
+use crate::context::{Fence, FittedPrompt};
 use crate::equipment::CommandReader;
 use crate::plan::WorkerSettings;
 use crate::rules::Rules;
@@ -22,7 +22,7 @@ use crate::state::GoalState;
 use crate::supervise::Product;
 use crate::tree::Output;
 
-/// Somebody who is asked, and what.
+/// A worker: who is asked, and what.
 pub(super) struct Worker<'a> {
     /// Who.
     pub(super) name: &'a str,
@@ -36,7 +36,7 @@ pub(super) struct Worker<'a> {
     /// The skills it may take up.
     pub(super) skills: SkillShelf,
     pub(super) system: String,
-    pub(super) prompt: Written,
+    pub(super) prompt: FittedPrompt,
     pub(super) outputs: &'a [Output],
     /// It may say that nothing is left to improve.
     pub(super) converging: bool,
@@ -51,7 +51,7 @@ pub(super) struct Worker<'a> {
     pub(super) watched: Option<CalledTools>,
 }
 
-/// What somebody, or several together, came to.
+/// The result of a worker, or of several together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WorkResult {
     pub(super) product: Product,

@@ -11,7 +11,7 @@ use super::called_tools::CalledTools;
 use super::error::GoalError;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, SecurityMode, Test};
-use crate::context::{Fence, Guidance, NoValue, TemplateFiller, Written};
+use crate::context::{Fence, FittedPrompt, Guidance, MissingValue, TemplateFiller};
 use crate::equipment::Equipment;
 use crate::plan::{Plan, WorkerSettings};
 use crate::rules::Rules;
@@ -20,7 +20,7 @@ use crate::skills;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
 
-/// What everything below one workflow shares while it runs. Cheap to clone.
+/// The context that everything below one workflow shares while it runs. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct WorkflowContext {
     pub(super) plan: Arc<Plan>,
@@ -58,14 +58,14 @@ impl WorkflowContext {
         (kind, name): (&'static str, &str),
         text: &Template<Name>,
         state: &GoalState,
-    ) -> Result<Written, Error> {
+    ) -> Result<FittedPrompt, Error> {
         let filling = TemplateFiller {
             fence: &self.fence,
             budget: self.equipment.context_budget,
             rules: self.rules,
             task: self.task.as_deref(),
         };
-        filling.fill(text, state).map_err(|NoValue { name: variable }| {
+        filling.fill(text, state).map_err(|MissingValue { name: variable }| {
             GoalError::NoValue { kind, name: name.to_owned(), variable }.into()
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// What a text has at its beginning.
+/// The result of matching at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchResult {
     /// The whole of what is looked for, so many bytes long.
@@ -13,7 +13,7 @@ pub(super) enum MatchResult {
     Nothing,
 }
 
-/// How far characters may be spelled otherwise.
+/// The escapes in which characters may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escapes {
     /// As it is, or as JSON writes it.

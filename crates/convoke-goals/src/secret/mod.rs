@@ -46,7 +46,7 @@ impl Secrets {
         self.entries.push((name, secret.into()));
     }
 
-    /// The same with one more secret.
+    /// Adds a secret.
     #[must_use]
     pub fn with(mut self, name: impl Into<Name>, secret: impl Into<SecretString>) -> Self {
         self.set(name, secret);
@@ -58,7 +58,7 @@ impl Secrets {
         self.entries.iter().map(|(name, _)| &**name)
     }
 
-    /// Whether there is one of this name.
+    /// Returns whether there is one of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()

@@ -135,7 +135,7 @@ impl<'a> Sealing<'a> {
     }
 }
 
-/// What a reply is made of.
+/// The kinds of blocks in a reply.
 #[derive(PartialEq)]
 enum BlockKind {
     Text,

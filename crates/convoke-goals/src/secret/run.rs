@@ -28,7 +28,7 @@ pub(crate) fn sealed(
             return Err(Error::Refused(
                 format!(
                     "the input `{name}` is a secret and must not be in a state: start the workflow with the state that \
-                     `Prepared::bind` gives"
+                     `PreparedWorkflow::bind` gives"
                 )
                 .into(),
             ));
@@ -81,7 +81,7 @@ fn add_models_of(plan: &Plan, models: &mut Vec<Arc<dyn Model>>) {
     }
 }
 
-/// What the author of a workflow gave it besides its text, without secrets.
+/// The author's additions to a workflow's text, without secrets.
 pub(crate) struct SealedEquipment {
     /// What is known of the folder that is worked in.
     pub(crate) workspace: String,

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What came of asking.
+/// A model's answer.
 pub(super) enum ModelAnswer<T> {
     Answer(T),
     /// Twice something that cannot be used.

@@ -4,12 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// What is to be done differently.
+/// A correction: what is to be done differently.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correction {
-    /// Who says so.
+    /// The source.
     pub source: CorrectionSource,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
@@ -43,7 +43,7 @@ impl StandingCorrections {
     }
 }
 
-/// Who corrects.
+/// The source of a correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CorrectionSource {
@@ -54,7 +54,7 @@ pub enum CorrectionSource {
 }
 
 impl CorrectionSource {
-    /// As prompts call it.
+    /// Returns its name in prompts.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -6,16 +6,16 @@ use convoke_core::{Answer, Decision, Error, Question, Scope};
 use serde_json::{Value, json};
 
 use super::pipeline::{NextAction, count, or_none};
-use super::{Correction, CorrectionSource, Review, Supervised, Trigger};
+use super::{Correction, CorrectionSource, Review, SupervisedTask, Trigger};
 
 /// How often a person may send the same goal back.
 const REVISIONS: usize = 10;
 
-/// How people are asked.
+/// The policy for asking people.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct HumanPolicy {
-    /// Who may answer; empty: anyone.
+    /// Those who may answer; empty: anyone.
     pub audience: Vec<String>,
     /// How long an answer is waited for, after which it counts as a rejection. `None`: as long as it takes.
     pub expiry: Option<Duration>,
@@ -70,7 +70,7 @@ impl HumanPolicy {
     }
 }
 
-impl Supervised<'_> {
+impl SupervisedTask<'_> {
     /// Asks a person, and does as they say.
     pub(super) async fn person(
         &self,

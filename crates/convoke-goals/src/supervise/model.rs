@@ -45,7 +45,7 @@ impl ModelSupervisor {
         self
     }
 
-    /// Says from where on what was said beforehand is a reason to look.
+    /// Sets the thresholds from which a commitment is a reason to look.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;

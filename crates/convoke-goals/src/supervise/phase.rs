@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::answer::{ModelAnswer, ask};
-use super::{Review, Stated, Supervisor, Verdict};
+use super::{Review, Statement, Supervisor, Verdict};
 
 /// A phase: a step whose state is the place for what it gives.
 pub(super) struct Phase<W>(pub(super) W);
 
-/// What a phase does.
+/// The work of a phase.
 pub(super) trait PhaseWork: Send + Sync {
     type Output: Send;
     /// The step's name and kind.
@@ -41,7 +41,7 @@ impl<W: PhaseWork> Step<Option<W::Output>> for Phase<W> {
     }
 }
 
-/// How a phase went.
+/// The result of a phase.
 pub(super) enum PhaseResult<T> {
     Well(T),
     /// It failed, and its parent may cope with that.
@@ -70,7 +70,7 @@ pub(super) async fn stated<T>(
     kind: &'static str,
     (model, params): (&Arc<dyn Model>, &ModelParams),
     messages: [Message; 2],
-) -> Result<Stated<T>, Error>
+) -> Result<Statement<T>, Error>
 where
     T: DeserializeOwned + JsonSchema + Send + Sync,
 {

@@ -9,14 +9,14 @@ use super::human::noticed;
 use super::phase::{self, PhaseResult, VerdictPhase};
 use super::{
     Assessment, Commitment, Correction, CorrectionSource, HumanPolicy, Product, Review, StandingCorrections,
-    Stated, Supervisor, Verdict, Watch, prompts,
+    Statement, SupervisedBy, Supervisor, Verdict, prompts,
 };
 use crate::context::Fence;
 
 /// As many tokens as a commitment, an assessment or a verdict may need. Fewer would be a limit on another text.
 const LEAST_TOKENS: u32 = 2_048;
 
-/// One attempt after the other at the same thing.
+/// The work that is supervised: one attempt after the other at the same thing.
 pub trait Attempt: Send {
     /// Does it, given all corrections so far, oldest first.
     ///
@@ -29,17 +29,17 @@ pub trait Attempt: Send {
     ) -> BoxFuture<'a, Result<Product, Error>>;
 }
 
-/// Something that is done under somebody's eyes.
+/// A task that is done under supervision.
 #[derive(Clone)]
-pub struct Supervised<'a> {
-    /// What it is called: the goal's name.
+pub struct SupervisedTask<'a> {
+    /// The goal's name.
     pub step: &'a str,
-    /// What it is: `goal`, `convergence`.
+    /// Its kind: `goal`, `convergence`.
     pub kind: &'a str,
     /// What is to be achieved, with values in place of variables.
     pub goal: &'a str,
-    /// Who watches.
-    pub watch: Watch,
+    /// Who supervises it.
+    pub supervised_by: SupervisedBy,
     /// The names of the tools that may be used.
     pub tools: &'a [String],
     /// The model that commits and assesses.
@@ -47,35 +47,35 @@ pub struct Supervised<'a> {
     /// The parameters it works with. They hold for what it says about the work too, except for what shapes an answer:
     /// texts at which to stop, and fewer tokens than saying it takes.
     pub params: &'a ModelParams,
-    /// Who judges.
+    /// The supervisor.
     pub supervisor: &'a dyn Supervisor,
     /// How often it is sent back by the supervisor, at most.
     pub max_reorients: u32,
-    /// How people are asked.
+    /// The policy for asking people.
     pub human: &'a HumanPolicy,
     /// The marks around what was written by others.
     pub fence: &'a Fence,
 }
 
-/// Somebody was to judge, and could not.
+/// The error of a supervisor that could not judge.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("supervision of {kind} `{step}` failed, so its result is not used: {source}")]
 pub struct SupervisionFailed {
-    /// What was supervised: a goal's name.
+    /// The goal's name.
     pub step: String,
-    /// What that is: `goal`, `convergence`.
+    /// Its kind: `goal`, `convergence`.
     pub kind: String,
-    /// Why.
+    /// The reason.
     pub source: Error,
 }
 
-/// What is to happen with a result.
+/// The next action after a result was judged.
 pub(super) enum NextAction {
     Accepted,
     Again(Correction),
 }
 
-impl Supervised<'_> {
+impl SupervisedTask<'_> {
     /// Does it, and lets whoever watches decide about what came of it. **Durable**: everybody is asked once.
     ///
     /// # Errors
@@ -94,12 +94,12 @@ impl Supervised<'_> {
         attempt: &mut dyn Attempt,
         standing: &StandingCorrections,
     ) -> Result<Product, Error> {
-        match self.watch {
-            Watch::Nobody => return attempt.attempt(scope, &standing.all()).await,
-            Watch::Human if self.human.unattended => {
+        match self.supervised_by {
+            SupervisedBy::Nobody => return attempt.attempt(scope, &standing.all()).await,
+            SupervisedBy::Human if self.human.unattended => {
                 return Err(self.halted("a person has to decide about it, and nobody may be asked"));
             }
-            Watch::Model | Watch::Human => {}
+            SupervisedBy::Model | SupervisedBy::Human => {}
         }
         let params = self.params_about_it();
         let commitment = self.commit(scope, &params).await?;
@@ -138,7 +138,7 @@ impl Supervised<'_> {
         params
     }
 
-    async fn commit(&self, scope: &Scope, params: &ModelParams) -> Result<Stated<Commitment>, Error> {
+    async fn commit(&self, scope: &Scope, params: &ModelParams) -> Result<Statement<Commitment>, Error> {
         let messages = prompts::commit(self.kind, self.step, self.goal, self.tools, self.fence);
         let commitment = phase::stated(scope, "commit", (self.model, params), messages).await?;
         self.tell_stated(scope, "commit", "commitment", &commitment).await;
@@ -149,10 +149,10 @@ impl Supervised<'_> {
         &self,
         scope: &Scope,
         params: &ModelParams,
-        commitment: &Stated<Commitment>,
+        commitment: &Statement<Commitment>,
         product: &Product,
         corrections: &[Correction],
-    ) -> Result<Stated<Assessment>, Error> {
+    ) -> Result<Statement<Assessment>, Error> {
         let what = (self.kind, self.step, self.goal);
         let asking = prompts::post(what, commitment, product, corrections, self.fence);
         asking.tell_cuts(scope, self.step).await;
@@ -162,8 +162,8 @@ impl Supervised<'_> {
     }
 
     async fn decide(&self, scope: &Scope, review: &Review<'_>) -> Result<NextAction, Error> {
-        match self.watch {
-            Watch::Human => self.person(scope, review, &noticed(&review.triggers)).await,
+        match self.supervised_by {
+            SupervisedBy::Human => self.person(scope, review, &noticed(&review.triggers)).await,
             _ if review.triggers.is_empty() => Ok(NextAction::Accepted),
             _ => {
                 let verdict = self.judge(scope, review).await?;
@@ -238,7 +238,7 @@ impl Supervised<'_> {
         scope: &Scope,
         phase: &str,
         name: &str,
-        stated: &Stated<T>,
+        stated: &Statement<T>,
     ) {
         let value = match stated {
             Ok(stated) => json!({name: stated}),

@@ -3,7 +3,7 @@
 use crate::state::Values;
 use crate::tree::Output;
 
-/// What a goal or an agent came to.
+/// The product of a goal or an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Product {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use convoke_core::{EventKind, Message, Scope, json_text};
 use serde_json::json;
 
-use super::{Assessment, Commitment, Correction, Product, Review, Stated};
-use crate::context::{ContextBudget, Cut, Fence, fit};
+use super::{Assessment, Commitment, Correction, Product, Review, Statement};
+use crate::context::{ContextBudget, CutText, Fence, fit};
 use crate::state::text_of;
 
 /// How much of an output is shown to whoever assesses it.
@@ -40,10 +40,10 @@ const SUPERVISE: &str = "You supervise a workflow. Something about one of its st
     - \"ask_human\": a person must decide; question says what, understandable without knowing the workflow.\n\
     - \"halt\": going on would do harm; reason says why.";
 
-/// What a model is asked about a result, and what was left out of it.
+/// The prompt about a result, and what was left out of it.
 pub(super) struct ReviewPrompt {
     pub(super) messages: [Message; 2],
-    pub(super) cuts: Vec<Cut>,
+    pub(super) cuts: Vec<CutText>,
 }
 
 impl ReviewPrompt {
@@ -68,7 +68,7 @@ pub(super) fn commit(kind: &str, step: &str, goal: &str, tools: &[String], fence
 /// What somebody is asked when they are done.
 pub(super) fn post(
     (kind, step, goal): (&str, &str, &str),
-    commitment: &Stated<Commitment>,
+    commitment: &Statement<Commitment>,
     product: &Product,
     corrections: &[Correction],
     fence: &Fence,
@@ -105,7 +105,7 @@ fn section(text: &mut String, title: &str, content: &str, fence: &Fence) {
     }
 }
 
-fn committed(text: &mut String, commitment: &Stated<Commitment>, fence: &Fence) {
+fn committed(text: &mut String, commitment: &Statement<Commitment>, fence: &Fence) {
     let commitment = match commitment {
         Ok(commitment) => commitment,
         Err(why) => return section(text, "THE COMMITMENT COULD NOT BE HAD", why, fence),
@@ -132,7 +132,7 @@ fn committed(text: &mut String, commitment: &Stated<Commitment>, fence: &Fence) 
     section(text, "THE COMMITMENT, MADE BEFOREHAND", &lines.0, fence);
 }
 
-fn assessed(text: &mut String, assessment: &Stated<Assessment>, fence: &Fence) {
+fn assessed(text: &mut String, assessment: &Statement<Assessment>, fence: &Fence) {
     let assessment = match assessment {
         Ok(assessment) => assessment,
         Err(why) => return section(text, "THE ASSESSMENT COULD NOT BE HAD", why, fence),
@@ -153,7 +153,7 @@ fn corrected(text: &mut String, corrections: &[Correction], fence: &Fence) {
 }
 
 /// What came of it, each part with a size; gives what was left out.
-fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) -> Vec<Cut> {
+fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) -> Vec<CutText> {
     let mut facts = Lines::new().list("Tools used", &product.tools).list("Outputs missing", &product.missing);
     if let Some(why) = &product.incomplete {
         facts = facts.line("Cut short", why);

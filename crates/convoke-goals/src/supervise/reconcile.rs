@@ -19,7 +19,7 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// All reasons to look, in a fixed order; a pure function.
+    /// Returns all triggers, in a fixed order; a pure function.
     #[must_use]
     pub fn reconcile(&self, review: &Review<'_>) -> Vec<Trigger> {
         let mut triggers = Vec::new();

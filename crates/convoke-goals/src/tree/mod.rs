@@ -44,7 +44,7 @@ pub use agent::{Agent, Persona};
 pub use condition::{Subject, when};
 pub use goal::Goal;
 pub use input::{Input, Output};
-pub use node::{Kind, Node, NodeRef};
+pub use node::{GoalNodeKind, Node, NodeRef};
 pub use overrides::{ModelChoice, Overrides, ToolChoice};
 pub use sequence::{Order, Sequence};
 pub use text::{Name, Text};

@@ -20,7 +20,7 @@ pub enum Text {
 }
 
 impl Text {
-    /// Whether there is nothing but white space in it.
+    /// Returns whether there is nothing but white space in it.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         match self {

@@ -6,7 +6,7 @@ mod gather;
 use std::path::Path;
 
 use convoke_goals::agentfile::diagnostic::Severity;
-use convoke_goals::agentfile::load::{Found, LoadError, Loader};
+use convoke_goals::agentfile::load::{LoadError, Loader, PathContent};
 use convoke_goals::agentfile::{Agentfile, Source, read};
 
 use crate::content;
@@ -133,11 +133,11 @@ struct Remaining<'g> {
 }
 
 impl Loader for Remaining<'_> {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         let found = self.files.find(path)?;
         let plain = path.strip_prefix("./").unwrap_or(path);
         match self.left_out.iter().find(|left_out| left_out.path == plain) {
-            Some(LeftOut { why, .. }) if found == Found::Nothing => {
+            Some(LeftOut { why, .. }) if found == PathContent::Nothing => {
                 Err(LoadError::Failed { path: path.to_owned(), reason: format!("it is not packed: {why}") })
             }
             _ => Ok(found),

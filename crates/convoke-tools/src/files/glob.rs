@@ -90,7 +90,7 @@ pub(super) fn literal(pattern: &str) -> PathBuf {
     if pattern.contains('/') { names.collect() } else { PathBuf::new() }
 }
 
-fn find(workspace: &Workspace, arguments: Glob, wanted: &CancelFlag) -> Result<String, FileError> {
+fn find(workspace: &Workspace, arguments: Glob, cancel: &CancelFlag) -> Result<String, FileError> {
     if arguments.pattern.starts_with('/') || arguments.pattern.split('/').any(|name| name == "..") {
         return Err(FileError::Outside {
             path: arguments.pattern,
@@ -106,7 +106,7 @@ fn find(workspace: &Workspace, arguments: Glob, wanted: &CancelFlag) -> Result<S
     };
     let (mut result, mut found, mut hidden) = (String::new(), 0_usize, 0_usize);
     workspace.walk_place(&place, &mut |entry: TreeEntry<'_>| {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         let below = entry.path.strip_prefix(&place.path).unwrap_or(entry.path);

@@ -73,7 +73,7 @@ pub(super) fn grep(workspace: &Workspace) -> FunctionTool {
     )
 }
 
-fn search(workspace: &Workspace, arguments: Grep, wanted: &CancelFlag) -> Result<String, FileError> {
+fn search(workspace: &Workspace, arguments: Grep, cancel: &CancelFlag) -> Result<String, FileError> {
     let pattern = RegexBuilder::new(&arguments.pattern)
         .case_insensitive(arguments.ignore_case)
         .size_limit(LARGEST_PATTERN)
@@ -105,7 +105,7 @@ fn search(workspace: &Workspace, arguments: Grep, wanted: &CancelFlag) -> Result
     };
     let into_git = arguments.path.contains(".git");
     workspace.walk_place(&place, &mut |entry: TreeEntry<'_>| {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         if entry.protection == Some(Protection::Secret) {

@@ -66,8 +66,8 @@ pub(super) fn ls(workspace: &Workspace) -> FunctionTool {
         workspace,
         "ls",
         "Lists a folder: a line for each entry, sorted, folders with `/`, files with their size in bytes.",
-        |workspace, arguments: List, wanted| {
-            list(workspace, &arguments.path, 1, Hidden::Shown, &mut IgnoreRules::nothing(workspace), wanted)
+        |workspace, arguments: List, cancel| {
+            list(workspace, &arguments.path, 1, Hidden::Shown, &mut IgnoreRules::nothing(workspace), cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -79,7 +79,7 @@ pub(super) fn tree(workspace: &Workspace) -> FunctionTool {
         "tree",
         "Shows a folder and what is beneath it, indented, to a depth. Names that begin with a dot, and what `.gitignore` names, \
          are left out.",
-        |workspace, arguments: Tree, wanted| {
+        |workspace, arguments: Tree, cancel| {
             let mut ignored = match arguments.ignored {
                 true => IgnoreRules::nothing(workspace),
                 false => IgnoreRules::unless_named(
@@ -87,7 +87,7 @@ pub(super) fn tree(workspace: &Workspace) -> FunctionTool {
                     &workspace.resolve(&arguments.path, Follow::Links)?.path,
                 ),
             };
-            list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, &mut ignored, wanted)
+            list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, &mut ignored, cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -105,11 +105,11 @@ fn list(
     depth: usize,
     hidden: Hidden,
     ignored: &mut IgnoreRules<'_>,
-    wanted: &CancelFlag,
+    cancel: &CancelFlag,
 ) -> Result<String, FileError> {
     let (mut result, mut count, mut more) = (String::new(), 0_usize, false);
     workspace.walk(path, &mut |entry: TreeEntry<'_>| {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         if hidden == Hidden::LeftOut && entry.name.as_encoded_bytes().starts_with(b".") {

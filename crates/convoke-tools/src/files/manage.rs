@@ -139,7 +139,7 @@ pub(super) fn cp(workspace: &Workspace) -> FunctionTool {
         workspace,
         "cp",
         "Copies a file, or a folder with everything in it. What is at the destination stays, unless `replace` is said.",
-        |workspace, arguments: Transfer, wanted| copy(workspace, &arguments, wanted),
+        |workspace, arguments: Transfer, cancel| copy(workspace, &arguments, cancel),
         |workspace, arguments| {
             vec![
                 Access::read(workspace.resource_tree(&arguments.source)),
@@ -211,7 +211,7 @@ fn target(workspace: &Workspace, arguments: &Transfer) -> Result<String, FileErr
     Ok(path.display().to_string())
 }
 
-fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &CancelFlag) -> Result<String, FileError> {
+fn copy(workspace: &Workspace, arguments: &Transfer, cancel: &CancelFlag) -> Result<String, FileError> {
     let _alone = workspace.changing();
     let source = workspace.resolve(&arguments.source, Follow::Links)?;
     let mut target = workspace.resolve(&arguments.destination, Follow::Links)?;
@@ -254,7 +254,7 @@ fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &CancelFlag) -> Res
     }
     workspace.make_folders(&destination)?;
     for (path, to) in copies {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         let from = workspace.resolve(path, Follow::Nothing)?;

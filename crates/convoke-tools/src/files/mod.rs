@@ -34,7 +34,7 @@ const MOST_BYTES: usize = 64 << 10;
 /// How long a call may work.
 const TIME: Duration = Duration::from_secs(60);
 
-/// All file tools, in the order a model is told of them.
+/// Returns all file tools, in the order a model is told of them.
 #[must_use]
 pub fn all(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     let tools = [
@@ -57,7 +57,7 @@ pub fn all(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }
 
-/// Those of them that change nothing.
+/// Returns those of them that change nothing.
 #[must_use]
 pub fn reading(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     let mut tools = all(workspace);
@@ -68,7 +68,7 @@ pub fn reading(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
 type Work<A> = fn(&Workspace, A, &CancelFlag) -> Result<String, FileError>;
 type Touches<A> = fn(&Workspace, A) -> Vec<Access>;
 
-/// What a tool works on, for the label of its result.
+/// Arguments with a path, for the label of the tool's result.
 trait HasPath: DeserializeOwned + JsonSchema + Send + 'static {
     fn path(&self) -> &str;
 }
@@ -84,7 +84,7 @@ fn tool<A: HasPath>(
     let (here, there) = (workspace.clone(), workspace.clone());
     FunctionTool::new(name, description, move |arguments: A| {
         let workspace = here.clone();
-        async move { blocking(move |wanted| work(&workspace, arguments, wanted)).await }
+        async move { blocking(move |cancel| work(&workspace, arguments, cancel)).await }
     })
     .effects([ToolEffect::Reads])
     .accesses(move |arguments: A| touches(&there, arguments))

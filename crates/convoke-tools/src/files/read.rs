@@ -74,8 +74,8 @@ pub(super) fn read(workspace: &Workspace) -> FunctionTool {
         workspace,
         "read",
         "Reads a text file. A long file comes in pages: the result says which lines it has and how to go on.",
-        |workspace, arguments: Read, wanted| {
-            lines(&workspace.open_file(&arguments.path)?, arguments.offset, arguments.limit, wanted)
+        |workspace, arguments: Read, cancel| {
+            lines(&workspace.open_file(&arguments.path)?, arguments.offset, arguments.limit, cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
@@ -86,8 +86,8 @@ pub(super) fn head(workspace: &Workspace) -> FunctionTool {
         workspace,
         "head",
         "Shows the first lines of a text file.",
-        |workspace, arguments: End, wanted| {
-            lines(&workspace.open_file(&arguments.path)?, 1, arguments.lines, wanted)
+        |workspace, arguments: End, cancel| {
+            lines(&workspace.open_file(&arguments.path)?, 1, arguments.lines, cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
@@ -98,16 +98,16 @@ pub(super) fn tail(workspace: &Workspace) -> FunctionTool {
         workspace,
         "tail",
         "Shows the last lines of a text file.",
-        |workspace, arguments: End, wanted| last_lines(workspace, &arguments, wanted),
+        |workspace, arguments: End, cancel| last_lines(workspace, &arguments, cancel),
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
 }
 
-fn lines(opened: &OpenFile, offset: usize, limit: usize, wanted: &CancelFlag) -> Result<String, FileError> {
+fn lines(opened: &OpenFile, offset: usize, limit: usize, cancel: &CancelFlag) -> Result<String, FileError> {
     let mut reader = reader(opened)?;
     let mut result = String::new();
     let (mut number, mut shown, mut full) = (0, 0, false);
-    while let Some(line) = next_line(&mut reader, opened, wanted)? {
+    while let Some(line) = next_line(&mut reader, opened, cancel)? {
         number += 1;
         if number < offset || full {
             continue;
@@ -131,7 +131,7 @@ fn lines(opened: &OpenFile, offset: usize, limit: usize, wanted: &CancelFlag) ->
     Ok(result)
 }
 
-fn last_lines(workspace: &Workspace, arguments: &End, wanted: &CancelFlag) -> Result<String, FileError> {
+fn last_lines(workspace: &Workspace, arguments: &End, cancel: &CancelFlag) -> Result<String, FileError> {
     let opened = workspace.open_file(&arguments.path)?;
     let mut reader = reader(&opened)?;
     let skipped = opened.bytes.saturating_sub(MOST_BYTES as u64);
@@ -139,11 +139,11 @@ fn last_lines(workspace: &Workspace, arguments: &End, wanted: &CancelFlag) -> Re
         let seek = reader.seek(SeekFrom::Start(skipped));
         seek.map_err(|error| FileError::io("read", &opened.path, error))?;
         // The rest of a line whose beginning is not here.
-        next_line(&mut reader, &opened, wanted)?;
+        next_line(&mut reader, &opened, cancel)?;
     }
     let mut last = VecDeque::with_capacity(arguments.lines.min(1_000));
     let mut left_out = skipped > 0;
-    while let Some(line) = next_line(&mut reader, &opened, wanted)? {
+    while let Some(line) = next_line(&mut reader, &opened, cancel)? {
         if last.len() == arguments.lines {
             last.pop_front();
             left_out = true;
@@ -190,11 +190,11 @@ impl Line {
 fn next_line(
     reader: &mut impl BufRead,
     opened: &OpenFile,
-    wanted: &CancelFlag,
+    cancel: &CancelFlag,
 ) -> Result<Option<Line>, FileError> {
     let mut line = Line { kept: Vec::new(), bytes: 0 };
     loop {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         let buffer = reader.fill_buf().map_err(|error| FileError::io("read", &opened.path, error))?;

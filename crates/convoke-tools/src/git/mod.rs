@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::command::GitCommand;
-use crate::sandbox::{CommandSlot, End, Sandbox, Task};
+use crate::sandbox::{CommandEnd, CommandSlot, Sandbox, SandboxCommand};
 use crate::shell::{by_turns, told};
 
 /// How long a command may take, in seconds.
@@ -101,7 +101,7 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot) -> Result<St
             .run_in(task(sandbox, &arguments.folder, check.to_vec()), turn)
             .await
             .map_err(Error::failed)?;
-        if checked.end != End::Exited(0) {
+        if checked.end != CommandEnd::Exited(0) {
             return Err(Error::failed(format!(
                 "`{commit}` is not a commit here; give commits, branches or tags, paths after `--`, and REVISION:PATH for \
                  a file as it was"
@@ -113,7 +113,7 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot) -> Result<St
     Ok(told(sandbox, &finished, TIME))
 }
 
-fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> Task {
+fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> SandboxCommand {
     let mut all: Vec<OsString> = vec!["--no-pager".into(), "--no-replace-objects".into()];
     // The workspace may be somebody else's, a container's for instance; hooks are off and configuration is protected.
     let trusted = format!("safe.directory={}", sandbox.workspace().path().display());
@@ -132,6 +132,6 @@ fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> Task {
         // A repository above the workspace is none of its business.
         ("GIT_CEILING_DIRECTORIES", above.unwrap_or_default()),
     ]);
-    let task = Task::new("git", all).folder(folder).time(Duration::from_secs(TIME));
+    let task = SandboxCommand::new("git", all).folder(folder).time(Duration::from_secs(TIME));
     variables.into_iter().fold(task, |task, (name, value)| task.variable(name, value))
 }

@@ -11,7 +11,7 @@ pub(super) struct Subcommand {
     pub(super) content: Content,
 }
 
-/// What the words are that are no options.
+/// The meaning of positional arguments.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Positionals {
     /// There are none.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Memory;
 use super::kind::{Kind, Scope, plain};
 use super::store::{self, NewMemory, StoredMemory};
-use crate::database::{KeepError, RecordedCall};
+use crate::database::{RecordedCall, StorageError};
 
 const TIME: Duration = Duration::from_secs(60);
 /// So many things may be remembered at once.
@@ -97,7 +97,7 @@ fn fifty() -> usize {
     50
 }
 
-/// All tools of memory.
+/// Returns all tools of memory.
 #[must_use]
 pub fn all(memory: &Memory) -> Vec<Arc<dyn Tool>> {
     let tools = [remember(memory), recall(memory), forget(memory), list(memory)];
@@ -122,8 +122,8 @@ fn remember(memory: &Memory) -> FunctionTool {
     writing(tool)
 }
 
-fn saying(memory: &Memory, call: &RecordedCall, arguments: Remember) -> Result<NewMemory, KeepError> {
-    let unfit = |problem: String| Err(KeepError::Unfit(problem));
+fn saying(memory: &Memory, call: &RecordedCall, arguments: Remember) -> Result<NewMemory, StorageError> {
+    let unfit = |problem: String| Err(StorageError::Unfit(problem));
     let kinds = Kind::ALL.into_iter().zip([arguments.findings, arguments.insights, arguments.lessons]);
     let texts =
         kinds.flat_map(|(kind, texts)| texts.into_iter().map(move |text| (kind, text.trim().to_owned())));

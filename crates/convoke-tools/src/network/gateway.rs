@@ -14,13 +14,13 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::questions::HostAnswer;
 use super::refusals::Refusals;
-use super::{Asker, Destination, HostRules, ProxyLimits, Report};
-use crate::policy::Outcome;
+use super::{Destination, HostAsker, HostRules, NetworkReport, ProxyLimits};
+use crate::policy::PolicyOutcome;
 
 /// What all connections of a command have in common.
 pub(super) struct Gateway {
     pub(super) rules: HostRules,
-    pub(super) asker: Option<Asker>,
+    pub(super) asker: Option<HostAsker>,
     pub(super) limits: ProxyLimits,
     pub(super) refusals: Mutex<Refusals>,
     /// Whether a connection was made.
@@ -29,7 +29,7 @@ pub(super) struct Gateway {
     pub(super) received: AtomicU64,
 }
 
-/// Why there is no connection.
+/// Errors of connecting.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ConnectError {
     /// It is not permitted.
@@ -83,10 +83,10 @@ impl Gateway {
         let decision = self.rules.decide(destination);
         let rule = decision.rule.to_string();
         let why = match (decision.outcome, &self.asker) {
-            (Outcome::Allow, _) => return Ok(()),
-            (Outcome::Deny, _) => rule,
-            (Outcome::Ask, None) => format!("{rule}; nobody is there to be asked"),
-            (Outcome::Ask, Some(asker)) => {
+            (PolicyOutcome::Allow, _) => return Ok(()),
+            (PolicyOutcome::Deny, _) => rule,
+            (PolicyOutcome::Ask, None) => format!("{rule}; nobody is there to be asked"),
+            (PolicyOutcome::Ask, Some(asker)) => {
                 match asker.ask(destination, decision, self.connected.load(Relaxed)).await {
                     HostAnswer::Yes => return Ok(()),
                     HostAnswer::No => format!("{rule}; it was not approved"),
@@ -129,8 +129,8 @@ impl Gateway {
         ConnectError::Denied { destination: destination.clone(), why }
     }
 
-    pub(super) fn report(&self) -> Report {
-        Report {
+    pub(super) fn report(&self) -> NetworkReport {
+        NetworkReport {
             connected: self.connected.load(Relaxed),
             refused: self.refusals.lock().unwrap_or_else(PoisonError::into_inner).list(),
             sent: self.sent.load(Relaxed),

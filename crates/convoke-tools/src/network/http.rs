@@ -51,7 +51,7 @@ enum RequestKind {
     Forward { head: Vec<u8>, body: Upload },
 }
 
-/// Why a request cannot be served, by what HTTP calls it.
+/// The error of a request that cannot be served, with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct BadRequest {
     status: &'static str,

@@ -20,11 +20,11 @@ const WAITING: usize = 64;
 
 /// Asks about hosts, for the connections of a command.
 #[derive(Debug, Clone)]
-pub struct Asker(mpsc::Sender<PendingQuestion>);
+pub struct HostAsker(mpsc::Sender<PendingQuestion>);
 
-/// What is asked about, for the call that runs the command.
+/// The questions about hosts, for the call that runs the command.
 #[derive(Debug)]
-pub struct Questions {
+pub struct HostQuestions {
     rules: HostRules,
     wanted: mpsc::Receiver<PendingQuestion>,
 }
@@ -38,7 +38,7 @@ struct PendingQuestion {
     reply: oneshot::Sender<HostAnswer>,
 }
 
-/// What came of a question.
+/// The answer about a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostAnswer {
     Yes,
@@ -56,13 +56,13 @@ impl HostAnswer {
 impl HostRules {
     /// The two ends of a command's questions.
     #[must_use]
-    pub fn questions(&self) -> (Asker, Questions) {
+    pub fn questions(&self) -> (HostAsker, HostQuestions) {
         let (sender, wanted) = mpsc::channel(WAITING);
-        (Asker(sender), Questions { rules: self.clone(), wanted })
+        (HostAsker(sender), HostQuestions { rules: self.clone(), wanted })
     }
 }
 
-impl Asker {
+impl HostAsker {
     /// Whether a person lets commands reach a host. No, if nobody puts the question to one any more.
     pub(super) async fn ask(
         &self,
@@ -79,7 +79,7 @@ impl Asker {
     }
 }
 
-impl Questions {
+impl HostQuestions {
     /// Puts questions to a person as they come, and ends with the first that cannot be: its error is why.
     pub async fn put_to(mut self, scope: &Scope) -> Error {
         let run = scope.run_id();

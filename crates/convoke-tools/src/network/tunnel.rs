@@ -64,7 +64,7 @@ pub(super) async fn tunnel(
     }
 }
 
-/// One way through a tunnel.
+/// One direction of a tunnel.
 struct Direction<'a> {
     idle: Duration,
     /// What has moved in this tunnel, either way.

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use super::command::CommandPattern;
 use super::pattern::PatternText;
-use super::{Outcome, shell};
+use super::{PolicyOutcome, shell};
 
-/// Why a command is on the list.
+/// The reason why a command is on the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuiltInReason {
     Network,
@@ -37,7 +37,7 @@ impl BuiltInReason {
 pub(super) struct BuiltIn {
     pub(super) written: PatternText,
     pub(super) pattern: CommandPattern,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: PolicyOutcome,
     pub(super) why: BuiltInReason,
 }
 
@@ -237,13 +237,13 @@ const ORDINARY_WORDS: &[&str] = &[
 ];
 
 /// All of them, the strictest first.
-const LISTS: &[(&[&str], Outcome, BuiltInReason)] = &[
-    (NETWORK, Outcome::Deny, BuiltInReason::Network),
-    (PRIVILEGES, Outcome::Deny, BuiltInReason::Privileges),
-    (MACHINE, Outcome::Deny, BuiltInReason::Machine),
-    (INSTALLS, Outcome::Deny, BuiltInReason::Installs),
-    (DISK, Outcome::Deny, BuiltInReason::Disk),
-    (UNDONE, Outcome::Ask, BuiltInReason::CannotBeUndone),
+const LISTS: &[(&[&str], PolicyOutcome, BuiltInReason)] = &[
+    (NETWORK, PolicyOutcome::Deny, BuiltInReason::Network),
+    (PRIVILEGES, PolicyOutcome::Deny, BuiltInReason::Privileges),
+    (MACHINE, PolicyOutcome::Deny, BuiltInReason::Machine),
+    (INSTALLS, PolicyOutcome::Deny, BuiltInReason::Installs),
+    (DISK, PolicyOutcome::Deny, BuiltInReason::Disk),
+    (UNDONE, PolicyOutcome::Ask, BuiltInReason::CannotBeUndone),
 ];
 
 impl BuiltIn {

@@ -65,7 +65,7 @@ impl PolicyGate {
         }
     }
 
-    /// The same gate with other policies.
+    /// Makes the same gate with other policies.
     #[must_use]
     pub fn with_policies(&self, policies: impl IntoIterator<Item = Policy>) -> Self {
         let mut gate = self.clone();

@@ -10,10 +10,10 @@ use super::line_index::LineIndex;
 /// So many problems of one file are told; of the others only their number.
 const TOLD: usize = 50;
 
-/// One thing that is wrong.
+/// A problem of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyProblem {
-    /// What happened, in one line.
+    /// The message, in one line.
     pub message: String,
     /// What to do, in words.
     pub help: Option<String>,
@@ -67,7 +67,7 @@ impl PolicyErrors {
         Self::new(name, "", vec![problem])
     }
 
-    /// All of them, by their places.
+    /// Iterates over all of them, by their places.
     pub fn iter(&self) -> std::slice::Iter<'_, PolicyProblem> {
         self.all.iter()
     }

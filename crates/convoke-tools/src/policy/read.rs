@@ -13,12 +13,12 @@ use toml::de::{DeTable, DeValue};
 use super::command::CommandPattern;
 use super::folder::folder;
 use super::foreign::foreign;
-use super::keys::{KEYS, Key, Kind, children};
+use super::keys::{KEYS, Key, KeyKind, children};
 use super::line_index::LineIndex;
 use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern, PatternText};
 use super::problem::{PolicyErrors, PolicyProblem};
 use super::subject::SubjectKind;
-use super::{CommandNetwork, Outcome, Policy, Sandboxing, Setting};
+use super::{CommandNetwork, Policy, PolicyOutcome, Sandboxing, Setting};
 use crate::workspace::Protected;
 
 /// The only version there is.
@@ -29,7 +29,7 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
     if !faults.is_empty() {
         let problem = |fault: toml::de::Error| {
             let span = fault.span().unwrap_or(0..0);
-            PolicyProblem::at(span, format!("this is no TOML: {}", fault.message().trim()))
+            PolicyProblem::at(span, format!("not valid TOML: {}", fault.message().trim()))
         };
         return Err(PolicyErrors::new(name, text, faults.into_iter().map(problem).collect()));
     }
@@ -119,7 +119,7 @@ impl Reader<'_> {
     fn value(&mut self, key: &Key, names: &[&str], value: TomlValue<'_, '_>) -> Result<(), PolicyProblem> {
         let line = Some(self.lines.line(value.span().start));
         match key.kind {
-            Kind::Version => {
+            KeyKind::Version => {
                 self.versioned = true;
                 match number(value)? {
                     VERSION => Ok(()),
@@ -130,22 +130,22 @@ impl Reader<'_> {
                     .help("update this program, or write the policy in version 1")),
                 }
             }
-            Kind::Outcome => {
-                let outcome = one_of(value, &Outcome::ALL, Outcome::name)?;
+            KeyKind::Outcome => {
+                let outcome = one_of(value, &PolicyOutcome::ALL, PolicyOutcome::name)?;
                 self.outcome(names, Setting { value: outcome, line });
                 Ok(())
             }
-            Kind::Restriction => {
-                let outcome = one_of(value, &[Outcome::Ask, Outcome::Deny], Outcome::name)?;
+            KeyKind::Restriction => {
+                let outcome = one_of(value, &[PolicyOutcome::Ask, PolicyOutcome::Deny], PolicyOutcome::name)?;
                 self.policy.commands.unclear = Setting { value: outcome, line };
                 Ok(())
             }
-            Kind::Sandbox => {
+            KeyKind::Sandbox => {
                 let sandbox = one_of(value, &Sandboxing::ALL, Sandboxing::name)?;
                 self.policy.sandbox = Setting { value: sandbox, line };
                 Ok(())
             }
-            Kind::Subject => {
+            KeyKind::Subject => {
                 let kind = one_of(value, &SubjectKind::ALL, SubjectKind::name)?;
                 self.policy
                     .tools
@@ -155,13 +155,13 @@ impl Reader<'_> {
                     .insert(names[3].to_owned(), kind);
                 Ok(())
             }
-            Kind::Review => {
+            KeyKind::Review => {
                 let reviewed =
                     one_of(value, &[false, true], |reviewed| if reviewed { "changes" } else { "nothing" })?;
                 self.policy.commands.review = Setting { value: reviewed, line };
                 Ok(())
             }
-            Kind::Network => {
+            KeyKind::Network => {
                 let network = match value.get_ref() {
                     DeValue::Boolean(false) => CommandNetwork::None,
                     DeValue::Boolean(true) => CommandNetwork::Open,
@@ -171,7 +171,7 @@ impl Reader<'_> {
                 self.policy.commands.network = Setting { value: network, line };
                 Ok(())
             }
-            Kind::Number => {
+            KeyKind::Number => {
                 let number = number(value)?;
                 match names {
                     ["tools", tool, _] => {
@@ -181,7 +181,7 @@ impl Reader<'_> {
                 }
                 Ok(())
             }
-            Kind::Paths => {
+            KeyKind::Paths => {
                 let home = self.home;
                 let patterns = self.patterns(value, |text| PathPattern::parse(text, home))?;
                 let list = match names {
@@ -200,12 +200,12 @@ impl Reader<'_> {
                 *list = patterns;
                 Ok(())
             }
-            Kind::Folders => {
+            KeyKind::Folders => {
                 let home = self.home;
                 self.policy.readable = self.patterns(value, |text| folder(text, home))?;
                 Ok(())
             }
-            Kind::Domains => {
+            KeyKind::Domains => {
                 let patterns = self.patterns(value, DomainPattern::parse)?;
                 let domains = &mut self.policy.tools.entry(names[1].to_owned()).or_default().domains;
                 *(match names[3] {
@@ -215,7 +215,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::Hosts => {
+            KeyKind::Hosts => {
                 let patterns = self.patterns(value, HostPattern::parse)?;
                 let lists = &mut self.policy.commands.hosts.lists;
                 *(match names[2] {
@@ -225,7 +225,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::Commands => {
+            KeyKind::Commands => {
                 let parse = match names[1] {
                     "allow" => CommandPattern::parse,
                     _ => CommandPattern::parse_open,
@@ -239,7 +239,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::McpTools => {
+            KeyKind::McpTools => {
                 let patterns = self.patterns(value, McpPattern::parse)?;
                 let lists = &mut self.policy.mcp.lists;
                 *(match names[1] {
@@ -249,7 +249,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::Files => {
+            KeyKind::Files => {
                 let check =
                     |text: &str| Protected::defaults().secret(text).map(drop).map_err(|invalid| invalid.why);
                 let patterns = self.patterns(value, check)?;
@@ -316,7 +316,7 @@ impl Reader<'_> {
         }
     }
 
-    fn outcome(&mut self, names: &[&str], setting: Setting<Outcome>) {
+    fn outcome(&mut self, names: &[&str], setting: Setting<PolicyOutcome>) {
         match names {
             ["defaults", effect] => self.policy.defaults.set(effect, setting),
             ["tools", tool, _] => {

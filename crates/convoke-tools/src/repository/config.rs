@@ -23,7 +23,7 @@ pub(crate) struct Config {
     pub(crate) settings: Vec<Setting>,
 }
 
-/// What is left of a changed configuration.
+/// The harmless part of a changed configuration.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SafeConfig {
     pub(crate) config: Config,

@@ -15,7 +15,7 @@ use rustix::process::{Pid, geteuid};
 
 use super::command_processes::Usage;
 use super::limits::Exceeded;
-use super::{End, Limits, SandboxError};
+use super::{CommandEnd, CommandLimits, SandboxError};
 
 /// Threads that a process may have on average.
 const THREADS: u64 = 8;
@@ -34,7 +34,7 @@ pub(super) struct ControlGroup {
 
 impl ControlGroup {
     /// The groups for a command, as many as can be had, if this process is root.
-    pub(super) fn make(limits: &Limits, mark: u64) -> Vec<Self> {
+    pub(super) fn make(limits: &CommandLimits, mark: u64) -> Vec<Self> {
         if !geteuid().is_root() {
             return Vec::new();
         }
@@ -45,7 +45,7 @@ impl ControlGroup {
         places.into_iter().filter_map(|place| Self::make_at(&place, limits, mark)).collect()
     }
 
-    fn make_at(place: &Path, limits: &Limits, mark: u64) -> Option<Self> {
+    fn make_at(place: &Path, limits: &CommandLimits, mark: u64) -> Option<Self> {
         let path = place.join(format!("{NAME}{}-{mark:x}", Owner::this()?));
         fs::create_dir(&path).ok()?;
         let mut group = Self { path, holds_memory: false };
@@ -95,14 +95,14 @@ pub(super) fn counted(groups: &[ControlGroup], usage: Usage) -> Usage {
 }
 
 /// How a command ended, with what its groups know.
-pub(super) fn ended(groups: &[ControlGroup], end: End) -> End {
+pub(super) fn ended(groups: &[ControlGroup], end: CommandEnd) -> CommandEnd {
     match end {
-        End::Exited(code) if code != 0 => {}
-        End::Signalled(_) => {}
+        CommandEnd::Exited(code) if code != 0 => {}
+        CommandEnd::Signalled(_) => {}
         end => return end,
     }
     let is_over = groups.iter().any(ControlGroup::has_run_out_of_memory);
-    if is_over { End::OverLimit(Exceeded::Memory) } else { end }
+    if is_over { CommandEnd::OverLimit(Exceeded::Memory) } else { end }
 }
 
 impl Drop for ControlGroup {

@@ -24,7 +24,7 @@ pub(super) enum Sockets {
     Own,
 }
 
-/// What is let through besides.
+/// Exceptions from the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FilterExceptions {
     pub(super) sockets: Sockets,

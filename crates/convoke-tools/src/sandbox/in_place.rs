@@ -16,15 +16,15 @@ use super::start::{CleanupState, InPlaceConfinement, StartedCommand, begin};
 use super::stream_reader::{StreamReader, until_end};
 use super::usage_monitor::UsageMonitor;
 use super::watchdog::Watchdog;
-use super::{End, Finished, Sandbox, SandboxError, Task};
+use super::{CommandEnd, CommandResult, Sandbox, SandboxCommand, SandboxError};
 use crate::workspace::{FileError, Workspace};
 
 pub(super) async fn run(
     sandbox: Sandbox,
-    task: Task,
+    task: SandboxCommand,
     way: InPlaceConfinement,
     mark: u64,
-) -> Result<Finished, SandboxError> {
+) -> Result<CommandResult, SandboxError> {
     let time = task.time;
     let (started, prepared) = {
         let sandbox = sandbox.clone();
@@ -51,7 +51,7 @@ pub(super) async fn run(
     let end = until_end(time, sandbox.limits.output, &mut ended, exceeded, &mut out, &mut err).await?;
     drop(watcher);
     let end = control_group::ended(&living.groups, end);
-    if !matches!(end, End::Exited(_) | End::Signalled(_)) {
+    if !matches!(end, CommandEnd::Exited(_) | CommandEnd::Signalled(_)) {
         living.members.strike();
     }
     // Whatever it has left behind ends now; then nothing holds the outputs open any more.
@@ -65,7 +65,7 @@ pub(super) async fn run(
     }
     let notes = notes(&changed, &secrets, end, &err.output);
     let has_lost_changes = !changed.is_empty();
-    Ok(Finished { end, stdout: out.output, stderr: err.output, notes, has_lost_changes })
+    Ok(CommandResult { end, stdout: out.output, stderr: err.output, notes, has_lost_changes })
 }
 
 /// A command that lives. Dropped, it dies, with everything it has started.

@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use convoke_view::{Ender, View, ViewError};
+use convoke_view::{KillHandle, View, ViewError};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -25,8 +25,8 @@ use super::layers::Layers;
 use super::stream_reader::{StreamReader, until_end};
 use super::system::hidden_in;
 use super::usage_monitor::UsageMonitor;
-use super::{End, Finished, Network, Sandbox, SandboxError, Task, notes};
-use crate::network::{self, Asker, Proxy, RunningProxy};
+use super::{CommandEnd, CommandResult, Network, Sandbox, SandboxCommand, SandboxError, notes};
+use crate::network::{self, HostAsker, Proxy, RunningProxy};
 use crate::repository::Controls;
 use crate::workspace::{Follow, Kind, Target};
 
@@ -40,7 +40,11 @@ const PROXY: u16 = 3128;
 const SHARED: u64 = 4;
 
 /// Runs a command to its end. What it changed is still in its view then.
-pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<HeldChanges, SandboxError> {
+pub(super) async fn run(
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    mark: u64,
+) -> Result<HeldChanges, SandboxError> {
     let (time, asker) = (task.time, task.asker.clone());
     let mut begun = {
         let sandbox = sandbox.clone();
@@ -61,7 +65,7 @@ pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<HeldC
     let end = until_end(time, sandbox.limits.output, &mut begun.ended, exceeded, &mut out, &mut err).await?;
     drop(watcher);
     let end = control_group::ended(&begun.groups, end);
-    if matches!(end, End::TimedOut | End::OverLimit(_)) && !begun.ended.is_terminated() {
+    if matches!(end, CommandEnd::TimedOut | CommandEnd::OverLimit(_)) && !begun.ended.is_terminated() {
         begun.ender.end();
         // What was killed takes its time: much memory, or a busy machine.
         let over = timeout(Duration::from_secs(10), &mut begun.ended).await;
@@ -77,7 +81,8 @@ pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<HeldC
     // Nothing of the command lives any more, so nothing holds its outputs open.
     tokio::join!(out.rest(), err.rest());
     let notes = refused_hosts.into_iter().collect();
-    let finished = Finished { end, stdout: out.output, stderr: err.output, notes, has_lost_changes: false };
+    let finished =
+        CommandResult { end, stdout: out.output, stderr: err.output, notes, has_lost_changes: false };
     Ok(HeldChanges { sandbox, begun, finished, reached })
 }
 
@@ -85,14 +90,14 @@ pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<HeldC
 pub(crate) struct HeldChanges {
     sandbox: Sandbox,
     begun: StartedView,
-    finished: Finished,
+    finished: CommandResult,
     /// Whether it may have reached another machine.
     pub(crate) reached: bool,
 }
 
 impl HeldChanges {
     /// Brings out what may be.
-    pub(crate) async fn take_over(self) -> Result<Finished, SandboxError> {
+    pub(crate) async fn take_over(self) -> Result<CommandResult, SandboxError> {
         let Self { sandbox, begun, mut finished, .. } = self;
         let hidden: Vec<PathBuf> = begun.known.hidden.iter().map(|(path, _)| path.clone()).collect();
         let top = sandbox.workspace.path().to_owned();
@@ -110,7 +115,7 @@ impl HeldChanges {
     }
 
     /// Brings out nothing, for this reason.
-    pub(crate) fn leave(self, why: &str) -> Finished {
+    pub(crate) fn leave(self, why: &str) -> CommandResult {
         let mut finished = self.finished;
         finished.has_lost_changes = true;
         finished.notes.push(format!("denied: nothing that the command changed was taken over: {why}"));
@@ -131,7 +136,7 @@ impl HeldChanges {
 /// What lets a command reach the hosts it may.
 pub(super) fn proxy(
     network: &Network,
-    asker: Option<Asker>,
+    asker: Option<HostAsker>,
     listener: Option<TcpListener>,
 ) -> Result<Option<RunningProxy>, SandboxError> {
     let (Network::Hosts(rules), Some(listener)) = (network, listener) else { return Ok(None) };
@@ -147,14 +152,14 @@ struct StartedView {
     stderr: Pipe,
     /// Tells when nothing of it is left.
     ended: oneshot::Receiver<std::io::Result<ExitStatus>>,
-    ender: Ender,
+    ender: KillHandle,
     layers: Arc<Layers>,
     groups: Arc<Vec<ControlGroup>>,
     known: Arc<WorkspaceSnapshot>,
     listener: Option<TcpListener>,
 }
 
-/// What was known of the workspace when the view was made.
+/// A snapshot of what was known of the workspace when the view was made.
 struct WorkspaceSnapshot {
     since: (i64, i64),
     controls: Vec<Controls>,
@@ -202,7 +207,7 @@ impl WorkspaceSnapshot {
     }
 }
 
-fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<StartedView, SandboxError> {
+fn begin(sandbox: &Sandbox, task: &SandboxCommand, mark: u64) -> Result<StartedView, SandboxError> {
     let top = sandbox.workspace.path();
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
     if matches!(place.target, Target::Missing { .. }) || place.kind() != Some(Kind::Folder) {
@@ -262,7 +267,7 @@ fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<StartedView, Sandb
 /// what there is now.
 pub(super) fn started(
     make: impl Fn() -> Result<(View, Command), SandboxError>,
-) -> Result<convoke_view::Running, SandboxError> {
+) -> Result<convoke_view::RunningProgram, SandboxError> {
     let mut tries = 0..TRIES;
     loop {
         let (view, command) = make()?;

@@ -13,7 +13,7 @@ use super::SandboxError;
 /// second, and the command is killed when it goes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct CommandLimits {
     /// Processor time of one process, in seconds.
     pub cpu_seconds: u64,
     /// Memory, in bytes: of one process, and of all of them together.
@@ -30,7 +30,7 @@ pub struct Limits {
     pub written: u64,
 }
 
-impl Default for Limits {
+impl Default for CommandLimits {
     fn default() -> Self {
         Self {
             cpu_seconds: 600,
@@ -72,7 +72,7 @@ impl fmt::Display for Exceeded {
     }
 }
 
-impl Limits {
+impl CommandLimits {
     /// Sets the processor time of one process, in seconds.
     #[must_use]
     pub fn cpu_seconds(mut self, seconds: u64) -> Self {

@@ -7,16 +7,20 @@ use rustix::process::geteuid;
 
 use super::scratch::Scratch;
 use super::start::InPlaceConfinement;
-use super::{Confinement, Finished, Sandbox, SandboxError, Task, in_place, in_view, landlock};
+use super::{CommandResult, Confinement, Sandbox, SandboxCommand, SandboxError, in_place, in_view, landlock};
 
-/// What confines a command.
+/// The confinement that was chosen for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChosenConfinement {
     View,
     InPlace(InPlaceConfinement),
 }
 
-pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<Finished, SandboxError> {
+pub(super) async fn run(
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    mark: u64,
+) -> Result<CommandResult, SandboxError> {
     let how = chosen(&sandbox).await?;
     match run_as(how, sandbox, task, mark).await? {
         EndedCommand::Held(held) => held.take_over().await,
@@ -29,12 +33,16 @@ pub(crate) enum EndedCommand {
     /// Its changes are still in its view.
     Held(Box<in_view::HeldChanges>),
     /// It has changed what it has changed.
-    Done(Finished),
+    Done(CommandResult),
 }
 
 /// Runs a command to its end, and leaves it to the caller what comes out of its view. What is to be reviewed and would come out
 /// by itself is not run.
-pub(super) async fn run_held(sandbox: Sandbox, task: Task, mark: u64) -> Result<EndedCommand, SandboxError> {
+pub(super) async fn run_held(
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    mark: u64,
+) -> Result<EndedCommand, SandboxError> {
     let how = chosen(&sandbox).await?;
     if sandbox.is_reviewed()
         && let ChosenConfinement::InPlace(way) = how
@@ -53,7 +61,7 @@ async fn chosen(sandbox: &Sandbox) -> Result<ChosenConfinement, SandboxError> {
 async fn run_as(
     how: ChosenConfinement,
     sandbox: Sandbox,
-    task: Task,
+    task: SandboxCommand,
     mark: u64,
 ) -> Result<EndedCommand, SandboxError> {
     match how {

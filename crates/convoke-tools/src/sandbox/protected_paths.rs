@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, statat};
 
 use crate::workspace::{FileError, Kind, Protection, TreeEntry, Visit, Workspace};
 
-/// What is protected in a workspace now.
+/// The paths that are protected in a workspace now.
 #[derive(Debug, Default)]
 pub(super) struct ProtectedPaths {
     /// Neither read nor changed: every name that a secret has in the workspace; a folder with everything in it.

@@ -16,7 +16,7 @@ use crate::workspace::{FileError, Follow, Kind, Protected, Protection, Target, T
 /// The most that is remembered, in bytes.
 const MOST: usize = 8 << 20;
 
-/// What read-only files were like.
+/// A snapshot of read-only files.
 #[derive(Debug, Default)]
 pub(super) struct ReadOnlySnapshot {
     files: BTreeMap<PathBuf, ReadOnlyState>,

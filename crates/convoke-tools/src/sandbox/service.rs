@@ -4,13 +4,13 @@ use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use convoke_view::Ender;
+use convoke_view::KillHandle;
 use tokio::sync::oneshot;
 
 use super::command_processes::new_mark;
 use super::control_group::ControlGroup;
 use super::layers::Layers;
-use super::{Confinement, Sandbox, SandboxError, Task, in_view};
+use super::{Confinement, Sandbox, SandboxCommand, SandboxError, in_view};
 use crate::network::RunningProxy;
 
 /// A program that runs in a view until it is ended. It sees the workspace without its secrets, and changes nothing in it.
@@ -36,7 +36,7 @@ pub struct ServiceEnd {
 
 #[derive(Debug)]
 struct ServiceGuard {
-    ender: Ender,
+    ender: KillHandle,
     /// It reaches its hosts as long as it lives.
     _proxy: Option<RunningProxy>,
 }
@@ -59,7 +59,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// If there are no views here, or it cannot be started in one.
-    pub async fn serve(&self, task: Task) -> Result<Service, SandboxError> {
+    pub async fn serve(&self, task: SandboxCommand) -> Result<Service, SandboxError> {
         let sandbox = self.clone();
         let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task));
         let (mut running, kept) = begun.await.map_err(|lost| SandboxError::setup("a thread", lost))??;
@@ -81,9 +81,9 @@ impl Sandbox {
     }
 }
 
-type ServiceParts = (convoke_view::Running, (Layers, Vec<ControlGroup>));
+type ServiceParts = (convoke_view::RunningProgram, (Layers, Vec<ControlGroup>));
 
-fn begin(sandbox: &Sandbox, task: &Task) -> Result<ServiceParts, SandboxError> {
+fn begin(sandbox: &Sandbox, task: &SandboxCommand) -> Result<ServiceParts, SandboxError> {
     if !sandbox.clone().confinement(Confinement::View).has_views()? {
         return Err(SandboxError::Unavailable { why: "a service works in a view only".to_owned() });
     }

@@ -27,7 +27,7 @@ use super::notes::SecretFolders;
 use super::protected_paths::ProtectedPaths;
 use super::read_only_snapshot::ReadOnlySnapshot;
 use super::watchdog::Watchdog;
-use super::{Network, Sandbox, SandboxError, Task, landlock};
+use super::{Network, Sandbox, SandboxCommand, SandboxError, landlock};
 use crate::workspace::Follow;
 
 /// Waits for a line, and becomes the command.
@@ -39,7 +39,7 @@ const KEPT_RIGHTS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// What is needed after the command.
+/// The state needed for cleaning up after the command.
 pub(super) struct CleanupState {
     pub(super) kept: Option<ReadOnlySnapshot>,
     pub(super) secrets: SecretFolders,
@@ -53,7 +53,7 @@ pub(super) struct StartedCommand {
     pub(super) ended: oneshot::Receiver<std::io::Result<ExitStatus>>,
 }
 
-/// What confines a command that works in the workspace itself.
+/// The confinement of a command that works in the workspace itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InPlaceConfinement {
     Landlock,
@@ -73,7 +73,7 @@ impl InPlaceConfinement {
 /// Starts a command, confined this way.
 pub(super) fn begin(
     sandbox: &Sandbox,
-    task: &Task,
+    task: &SandboxCommand,
     way: InPlaceConfinement,
     mark: u64,
 ) -> Result<(StartedCommand, CleanupState), SandboxError> {
@@ -121,7 +121,7 @@ pub(super) fn begin(
     Ok((spawn(command, task.program.clone(), folder, beside, confine)?, prepared))
 }
 
-/// What belongs to a command besides its process.
+/// The resources of a command besides its process.
 struct CommandResources {
     mark: u64,
     groups: Vec<ControlGroup>,

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::command_processes::Usage;
 use super::limits::{Exceeded, tasks_on_this_machine};
-use super::{Limits, SandboxError};
+use super::{CommandLimits, SandboxError};
 use crate::workspace::Workspace;
 
 /// How often limits are looked at.
@@ -32,7 +32,7 @@ impl UsageMonitor {
     /// Begins to look, and ends the command if it uses too much. What is said is that it was ended, and why.
     pub(super) fn begin(
         workspace: &Workspace,
-        limits: Limits,
+        limits: CommandLimits,
         usage: impl Fn(u64) -> Usage + Send + 'static,
         end: impl Fn() + Send + 'static,
     ) -> Result<(Self, oneshot::Receiver<Exceeded>), SandboxError> {
@@ -62,7 +62,7 @@ impl UsageMonitor {
 
 struct Watch {
     workspace: Workspace,
-    limits: Limits,
+    limits: CommandLimits,
     /// What the command uses now; it need not count further than this.
     usage: Box<dyn Fn(u64) -> Usage + Send>,
     /// Space on the disk when it began.

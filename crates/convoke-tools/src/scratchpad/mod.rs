@@ -15,7 +15,7 @@ use std::path::Path;
 use convoke_core::{Error, RunId};
 use convoke_sqlite::Triggers;
 
-pub use crate::database::KeepError;
+pub use crate::database::StorageError;
 use crate::database::{Database, FileSchema};
 
 pub use tools::all;
@@ -47,7 +47,7 @@ impl Scratchpad {
     ///
     /// # Errors
     /// If that cannot be done, or the file is something else.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, KeepError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StorageError> {
         Ok(Self { database: Database::open(path.as_ref(), &LAYOUT)? })
     }
 

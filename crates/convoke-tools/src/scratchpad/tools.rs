@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Scratchpad, store};
-use crate::database::{KeepError, RecordedCall};
+use crate::database::{RecordedCall, StorageError};
 
 const TIME: Duration = Duration::from_secs(60);
 /// The longest note, in bytes. A result holds one whole.
@@ -68,7 +68,7 @@ fn one() -> usize {
     1
 }
 
-/// All tools of the scratchpad.
+/// Returns all tools of the scratchpad.
 #[must_use]
 pub fn all(scratchpad: &Scratchpad) -> Vec<Arc<dyn Tool>> {
     let tools = [write(scratchpad), read(scratchpad), list(scratchpad), search(scratchpad)];
@@ -96,8 +96,8 @@ fn write(scratchpad: &Scratchpad) -> FunctionTool {
     .timeout(TIME)
 }
 
-fn fits(arguments: &Write) -> Result<(), KeepError> {
-    let unfit = |problem: String| Err(KeepError::Unfit(problem));
+fn fits(arguments: &Write) -> Result<(), StorageError> {
+    let unfit = |problem: String| Err(StorageError::Unfit(problem));
     let name = arguments.key.as_str();
     if name.trim().is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
         return unfit("`key` must have 1 to 200 characters, on one line".to_owned());

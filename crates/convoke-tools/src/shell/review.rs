@@ -3,7 +3,7 @@
 use convoke_core::{Decision, Error, Question, Scope};
 use serde_json::json;
 
-use crate::sandbox::{Finished, HeldChanges, Sandbox};
+use crate::sandbox::{CommandResult, HeldChanges, Sandbox};
 
 /// Brings out what a command changed; where that is to be looked at, if a person agrees.
 pub(super) async fn reviewed(
@@ -11,7 +11,7 @@ pub(super) async fn reviewed(
     mut held: HeldChanges,
     command: &str,
     scope: &Scope,
-) -> Result<Finished, Error> {
+) -> Result<CommandResult, Error> {
     let changes = match sandbox.is_reviewed() {
         true => held.changes().await.map_err(Error::failed)?,
         false => None,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Says which addresses may be connected to: public ones, and no others.
+/// The rules for which addresses may be connected to: public ones, and no others.
 ///
 /// There is no way to write it in a file: whoever wants a tool to reach an address of their own network names it in Rust.
 ///
@@ -25,15 +25,15 @@ pub struct AddressRules {
     also: Vec<IpAddr>,
 }
 
-/// Why an address may not be connected to.
+/// The error of an address that may not be connected to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{address} is {what}, and only public addresses may be reached")]
-pub struct Forbidden {
+pub struct ForbiddenAddress {
     address: IpAddr,
     what: AddressClass,
 }
 
-/// What a forbidden address is for.
+/// The class of a forbidden address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AddressClass {
     Unspecified,
@@ -54,18 +54,18 @@ impl AddressRules {
         Self::default()
     }
 
-    /// These, and this address although it may not be public.
+    /// Adds this address, although it may not be public.
     #[must_use]
     pub fn and(mut self, address: IpAddr) -> Self {
         self.also.push(address);
         self
     }
 
-    /// Whether an address may be connected to.
+    /// Checks whether an address may be connected to.
     ///
     /// # Errors
     /// What the address is instead.
-    pub fn check(&self, address: IpAddr) -> Result<(), Forbidden> {
+    pub fn check(&self, address: IpAddr) -> Result<(), ForbiddenAddress> {
         if self.also.contains(&address) {
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl AddressRules {
             IpAddr::V4(four) => version_4(four),
             IpAddr::V6(six) => version_6(six),
         };
-        what.map_or(Ok(()), |what| Err(Forbidden { address, what }))
+        what.map_or(Ok(()), |what| Err(ForbiddenAddress { address, what }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Content types of replies.
 
-/// How content is read.
+/// The kind of content, by which it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContentKind {
     Html,

@@ -15,7 +15,7 @@ use convoke_http::address::host;
 use serde_json::Value;
 
 use super::{Fetcher, Search, SearchError, SearchService, WebError, web_fetch, web_search};
-use crate::policy::{Call, Outcome, Policy, PolicySet};
+use crate::policy::{Policy, PolicyCall, PolicyOutcome, PolicySet};
 
 const FETCH: &str = "web_fetch";
 const SEARCH: &str = "web_search";
@@ -33,7 +33,7 @@ pub struct WebTools {
     pub notes: Vec<String>,
 }
 
-/// Why there are no tools for the web.
+/// Errors of making the web tools.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebToolsError {
@@ -70,7 +70,7 @@ pub fn web_tools(
     Ok(web)
 }
 
-/// Whether this is one of these tools, and the policies rule it out altogether.
+/// Returns whether this is one of these tools, and the policies rule it out altogether.
 #[must_use]
 pub fn is_ruled_out(tool: &str, policies: &PolicySet) -> bool {
     match tool {
@@ -81,7 +81,7 @@ pub fn is_ruled_out(tool: &str, policies: &PolicySet) -> bool {
 }
 
 fn may_search(policy: &Policy) -> bool {
-    policy.decide(&Call::new(SEARCH, ToolEffect::Network.into())).outcome != Outcome::Deny
+    policy.decide(&PolicyCall::new(SEARCH, ToolEffect::Network.into())).outcome != PolicyOutcome::Deny
 }
 
 /// Whether there is any host that it may be called with.
@@ -91,7 +91,7 @@ fn may_fetch(policy: &Policy) -> bool {
         let lists = ["tools.web_fetch.domains.allow", "tools.web_fetch.domains.ask"];
         policy.settings().iter().any(|setting| lists.contains(&&*setting.key))
     };
-    elsewhere != Outcome::Deny || names_hosts()
+    elsewhere != PolicyOutcome::Deny || names_hosts()
 }
 
 fn fetching(policies: &Arc<PolicySet>) -> Result<GuardedFetch, WebError> {
@@ -103,9 +103,9 @@ fn fetching(policies: &Arc<PolicySet>) -> Result<GuardedFetch, WebError> {
             .map(|policy| policy.address(FETCH, url))
             .reduce(|one, other| one.or_stricter(other));
         match decision {
-            Some(decision) if decision.outcome == Outcome::Deny => Err(decision.denial()),
+            Some(decision) if decision.outcome == PolicyOutcome::Deny => Err(decision.denial()),
             // Nobody can be asked in the middle of a call.
-            Some(decision) if decision.outcome == Outcome::Ask && !lock(&known).contains(host) => {
+            Some(decision) if decision.outcome == PolicyOutcome::Ask && !lock(&known).contains(host) => {
                 Err(format!(
                     "{}; call {FETCH} with {url} itself, so that a person can be asked",
                     decision.because

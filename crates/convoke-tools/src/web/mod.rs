@@ -26,7 +26,7 @@ mod resolver;
 mod rules;
 mod search;
 
-pub use address_rules::{AddressRules, Forbidden};
+pub use address_rules::{AddressRules, ForbiddenAddress};
 pub use domains::Domains;
 pub use error::WebError;
 pub use fetch::web_fetch;

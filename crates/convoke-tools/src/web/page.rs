@@ -36,7 +36,7 @@ pub(super) struct Content {
 
 impl Content {
     /// Makes text of it. Takes a while, if it is long.
-    pub(super) fn page(self, wanted: &CancelFlag) -> Result<Page, WebError> {
+    pub(super) fn page(self, cancel: &CancelFlag) -> Result<Page, WebError> {
         let said = self.content_type.as_deref();
         let kind = match content_kind::kind_of(said) {
             Some(ContentKind::Html) => Some(ContentKind::Html),
@@ -56,7 +56,7 @@ impl Content {
         };
         let decoded = decode(&self.bytes, said.and_then(content_kind::charset));
         let readable = match kind {
-            ContentKind::Html => readable(&decoded.text, &self.url, wanted)?,
+            ContentKind::Html => readable(&decoded.text, &self.url, cancel)?,
             _ => ReadablePage { text: decoded.text, ..ReadablePage::default() },
         };
         let mut notes: Vec<String> = decoded.note.into_iter().collect();
@@ -68,13 +68,13 @@ impl Content {
 }
 
 impl Page {
-    /// What the page calls itself; empty if it does not.
+    /// Returns the title; empty if there is none.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.readable.title
     }
 
-    /// All of its text.
+    /// Returns all of its text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.readable.text

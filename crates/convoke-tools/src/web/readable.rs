@@ -40,16 +40,16 @@ const PIECE: usize = 64 << 10;
 const LITTLE: usize = 100;
 
 /// The text of a document at this address.
-pub(super) fn readable(html: &str, base: &Url, wanted: &CancelFlag) -> Result<ReadablePage, WebError> {
-    let (mut readable, mut missing) = pass(html, base, wanted, SkipLevel::Surroundings)?;
+pub(super) fn readable(html: &str, base: &Url, cancel: &CancelFlag) -> Result<ReadablePage, WebError> {
+    let (mut readable, mut missing) = pass(html, base, cancel, SkipLevel::Surroundings)?;
     if missing.surroundings && readable.text.len() < LITTLE {
-        (readable, missing) = pass(html, base, wanted, SkipLevel::Hidden)?;
+        (readable, missing) = pass(html, base, cancel, SkipLevel::Hidden)?;
     }
     // If something that was left out never ended, the rest of the page is missing.
-    Ok(if missing.rest { pass(html, base, wanted, SkipLevel::Unreadable)?.0 } else { readable })
+    Ok(if missing.rest { pass(html, base, cancel, SkipLevel::Unreadable)?.0 } else { readable })
 }
 
-/// What is left out: this, and what comes before it.
+/// The parts that are left out: this, and those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SkipLevel {
     Unreadable,
@@ -57,7 +57,7 @@ enum SkipLevel {
     Surroundings,
 }
 
-/// What the text lacks.
+/// The parts that the text lacks.
 struct OmittedText {
     surroundings: bool,
     rest: bool,
@@ -66,14 +66,14 @@ struct OmittedText {
 fn pass(
     html: &str,
     base: &Url,
-    wanted: &CancelFlag,
+    cancel: &CancelFlag,
     leave: SkipLevel,
 ) -> Result<(ReadablePage, OmittedText), WebError> {
     let state = State { writer: Writer::new(base), leave, skipping: None, surroundings: false };
     let tokenizer = Tokenizer::new(Sink(RefCell::new(state)), TokenizerOpts::default());
     let mut rest = html;
     while !rest.is_empty() {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(WebError::GivenUp);
         }
         let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE.min(rest.len())));

@@ -3,7 +3,7 @@
 use convoke_http::address::shown_with_query;
 use url::{Host, Url};
 
-use super::{AddressRules, Domains, Forbidden, WebError, WebLimits};
+use super::{AddressRules, Domains, ForbiddenAddress, WebError, WebLimits};
 
 pub(super) type UrlJudge = dyn Fn(&Url) -> Result<(), String> + Send + Sync;
 
@@ -47,7 +47,7 @@ impl Rules {
     }
 }
 
-pub(super) fn forbidden(url: &Url, why: Forbidden) -> WebError {
+pub(super) fn forbidden(url: &Url, why: ForbiddenAddress) -> WebError {
     WebError::Forbidden { host: url.host_str().unwrap_or_default().to_owned(), why }
 }
 

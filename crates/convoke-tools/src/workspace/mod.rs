@@ -105,13 +105,13 @@ impl Workspace {
         })
     }
 
-    /// Where the folder was when it was opened, without links.
+    /// Returns the path of the folder when it was opened, without links.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// What no tool may read or change.
+    /// Returns what no tool may read or change.
     #[must_use]
     pub fn protected(&self) -> &Protected {
         &self.inner.protected

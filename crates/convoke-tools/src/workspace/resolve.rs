@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// A place in the workspace: the open folder it is in, and its name there.
+/// A resolved path in the workspace: the open folder it is in, and its name there.
 #[derive(Debug)]
 pub(crate) struct ResolvedPath {
     /// The real path, from the top of the workspace. Empty for the top itself.
@@ -88,7 +88,7 @@ impl ResolvedPath {
     }
 }
 
-/// Why a walk did not arrive.
+/// Errors of a walk.
 enum WalkError {
     /// Something was exchanged between two steps.
     Exchanged,

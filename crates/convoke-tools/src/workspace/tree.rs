@@ -13,7 +13,7 @@ use super::{FileError, Follow, Kind, Protection, ResolvedPath, Target, Workspace
 /// Folders deeper than this are not entered.
 const DEEPEST: usize = 200;
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Debug)]
 pub(crate) struct TreeEntry<'a> {
     /// The folder it is in.

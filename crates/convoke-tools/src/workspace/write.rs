@@ -15,7 +15,7 @@ use super::{FileError, Follow, Kind, Protection, ResolvedPath, Target, Workspace
 /// The longest file that a tool writes.
 const LONGEST: usize = 16 << 20;
 
-/// What a write has done.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WriteOutcome {
     /// There was nothing of that name.

@@ -9,13 +9,13 @@ use super::location::NodeLocation;
 use crate::agentfile::model::{Retry, Supervision, Tools};
 use crate::equipment::Equipment;
 use crate::plan::problem::ProblemKind;
-use crate::plan::{Watch, WorkerSettings};
+use crate::plan::{SupervisedBy, WorkerSettings};
 use crate::run::{SPAWN_AGENT, SPAWN_AGENTS};
 use crate::skills::allowed;
 use crate::tree::{ModelChoice, Overrides, ToolChoice};
 use convoke_text::nearest;
 
-/// What holds at a place in the tree.
+/// The settings that hold at a node.
 #[derive(Clone)]
 pub(super) struct Layer {
     model: Option<Arc<dyn Model>>,
@@ -102,11 +102,11 @@ impl Layer {
         self.supervision == Supervision::Human
     }
 
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn supervised_by(&self) -> SupervisedBy {
         match self.supervision {
-            Supervision::Human => Watch::Human,
-            Supervision::Llm => Watch::Model,
-            Supervision::Off | Supervision::Inherit => Watch::Nobody,
+            Supervision::Human => SupervisedBy::Human,
+            Supervision::Llm => SupervisedBy::Model,
+            Supervision::Off | Supervision::Inherit => SupervisedBy::Nobody,
         }
     }
 }

@@ -1,21 +1,21 @@
 //! Locations of nodes in a tree, and the problems found there.
 
 use crate::plan::problem::{Problem, ProblemKind};
-use crate::tree::{Kind, Name};
+use crate::tree::{GoalNodeKind, Name};
 
-/// A node, and the way to it.
+/// The location of a node: its kind, and its path.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeLocation {
     path: Vec<Name>,
-    node: Kind,
+    node: GoalNodeKind,
 }
 
 impl NodeLocation {
     pub(crate) fn root(name: &Name) -> Self {
-        Self { path: vec![name.clone()], node: Kind::Workflow }
+        Self { path: vec![name.clone()], node: GoalNodeKind::Workflow }
     }
 
-    pub(crate) fn below(&self, name: &Name, node: Kind) -> Self {
+    pub(crate) fn below(&self, name: &Name, node: GoalNodeKind) -> Self {
         let mut path = self.path.clone();
         path.push(name.clone());
         Self { path, node }
@@ -32,7 +32,7 @@ impl NodeLocation {
     }
 }
 
-/// What was found so far.
+/// The problems found so far.
 #[derive(Debug, Default)]
 pub(crate) struct ProblemList {
     found: Vec<Problem>,

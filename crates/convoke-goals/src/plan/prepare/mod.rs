@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use super::problem::{InvalidWorkflow, ProblemKind};
 use super::{
-    Plan, PlannedAgent, PlannedGoal, PlannedNode, PlannedPersona, PlannedSequence, Prepared, Watch, flow,
+    Plan, PlannedAgent, PlannedGoal, PlannedNode, PlannedPersona, PlannedSequence, PreparedWorkflow,
+    SupervisedBy, flow,
 };
 use crate::agentfile::model::{LONGEST_NAME, SecurityMode, Supervision, Type};
 use crate::agentfile::template::is_value_name;
 use crate::equipment::Equipment;
 use crate::tree::{
-    Agent, Goal, Input, Kind, Name, Node, NodeRef, Order, Output, Persona, Sequence, Workflow,
+    Agent, Goal, GoalNodeKind, Input, Name, Node, NodeRef, Order, Output, Persona, Sequence, Workflow,
 };
 use layer::{Layer, bounds};
 pub(super) use location::{NodeLocation, ProblemList};
@@ -31,7 +32,7 @@ impl Workflow {
     ///
     /// # Errors
     /// Everything that is wrong, at once.
-    pub fn prepare(self, equipment: &Equipment) -> Result<Prepared, InvalidWorkflow> {
+    pub fn prepare(self, equipment: &Equipment) -> Result<PreparedWorkflow, InvalidWorkflow> {
         let mut problems = ProblemList::default();
         let place = NodeLocation::root(&self.name);
         if let Err(problem) = depth::check(&self) {
@@ -39,7 +40,7 @@ impl Workflow {
         }
         let plan = plan(&self, &Layer::outermost(equipment), place, equipment, &mut problems);
         let warnings = problems.warnings().map_err(|problems| InvalidWorkflow { problems })?;
-        Ok(Prepared::new(plan, equipment.clone(), warnings))
+        Ok(PreparedWorkflow::new(plan, equipment.clone(), warnings))
     }
 }
 
@@ -81,7 +82,7 @@ impl<'w> Preparer<'w> {
         let mut sequences: Vec<PlannedSequence> = Vec::new();
         let mut names = HashSet::new();
         for sequence in &workflow.sequences {
-            let place = place.below(&sequence.name, Kind::Sequence);
+            let place = place.below(&sequence.name, GoalNodeKind::Sequence);
             if !names.insert(&sequence.name) {
                 self.problems.add(&place, ProblemKind::DuplicateName { first: place.way() });
             }
@@ -127,7 +128,7 @@ impl<'w> Preparer<'w> {
         let when = self.condition(sequence.when.as_ref(), place);
         let nodes = sequence.nodes.iter().map(|node| {
             if let Node::Agent(Agent { task: None, .. }) = node {
-                let place = place.below(&node_name(node), Kind::Agent);
+                let place = place.below(&node_name(node), GoalNodeKind::Agent);
                 self.problems.add(&place, ProblemKind::NoTask);
             }
             self.node(node, &layer, whole.as_deref(), place, false)
@@ -179,11 +180,11 @@ impl<'w> Preparer<'w> {
 
     /// Those that pursue the same goal are known by their names, whatever they are.
     fn told_apart(&mut self, using: &[Node], place: &NodeLocation) {
-        let mut first: HashMap<&str, Kind> = HashMap::new();
+        let mut first: HashMap<&str, GoalNodeKind> = HashMap::new();
         for node in using.iter().map(NodeRef::from) {
             let kind = node.kind();
             let other = *first.entry(node.name()).or_insert(kind);
-            if (other == Kind::Agent) != (kind == Kind::Agent) {
+            if (other == GoalNodeKind::Agent) != (kind == GoalNodeKind::Agent) {
                 let place = place.below(&node.name().into(), kind);
                 self.problems.add(&place, ProblemKind::SharedName { other });
             }
@@ -218,7 +219,7 @@ impl<'w> Preparer<'w> {
             using: using.collect(),
             converge,
             when,
-            watch: layer.watch(),
+            supervised_by: layer.supervised_by(),
             settings: layer.settings(),
             bounds: bounds(&goal.overrides),
             retry: layer.retry,
@@ -241,19 +242,20 @@ impl<'w> Preparer<'w> {
             Persona::Prompt(text) => PlannedPersona::Prompt(self.text(text, place, "prompt")),
             Persona::Workflow { workflow, task } => {
                 self.task_input(workflow, task, place);
-                let place = place.below(&workflow.name, Kind::Workflow);
+                let place = place.below(&workflow.name, GoalNodeKind::Workflow);
                 let plan = plan(workflow, &layer.inside().unwatched(), place, self.equipment, self.problems);
                 PlannedPersona::Workflow { plan: Arc::new(plan), task: task.clone() }
             }
         };
         // Whoever watches a goal watches what its agents bring; they are watched themselves only if they say so.
-        let watch = if inner && !agent.supervision.is_on() { Watch::Nobody } else { layer.watch() };
+        let supervised_by =
+            if inner && !agent.supervision.is_on() { SupervisedBy::Nobody } else { layer.supervised_by() };
         PlannedAgent {
             name: agent.name.clone(),
             persona,
             task: agent.task.as_ref().map(|task| self.text(task, place, "task")),
             outputs: agent.outputs.clone(),
-            watch,
+            supervised_by,
             settings: layer.settings(),
             bounds: bounds(&agent.overrides),
             retry: layer.retry,

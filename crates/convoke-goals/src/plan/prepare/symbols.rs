@@ -6,7 +6,7 @@ use super::location::{NodeLocation, ProblemList};
 use crate::agentfile::model::Type;
 use crate::agentfile::template::is_value_name;
 use crate::plan::problem::ProblemKind;
-use crate::tree::{Input, Kind, Name, Node, NodeRef, Order, Output, Workflow};
+use crate::tree::{GoalNodeKind, Input, Name, Node, NodeRef, Order, Output, Workflow};
 use convoke_text::nearest;
 
 /// The values of a workflow.
@@ -46,7 +46,7 @@ impl Symbols {
         }
         let mut seen: HashMap<&str, Vec<&Node>> = HashMap::new();
         for (index, sequence) in workflow.sequences.iter().enumerate() {
-            let place = place.below(&sequence.name, Kind::Sequence);
+            let place = place.below(&sequence.name, GoalNodeKind::Sequence);
             let parallel = sequence.order == Order::Parallel;
             for node in &sequence.nodes {
                 symbols.node(node, &place, (index, parallel, sequence.when.is_some()), &mut seen, problems);

@@ -26,7 +26,7 @@ pub(crate) const SPAWN_AGENT: &str = "spawn_agent";
 /// The tool that calls in several. Whoever may use the one may use the other.
 pub(crate) const SPAWN_AGENTS: &str = "spawn_agents";
 
-/// Somebody who may call in others.
+/// A worker that may spawn agents.
 #[derive(Clone)]
 pub(super) struct Spawner {
     pub(super) around: Arc<WorkflowContext>,

@@ -7,7 +7,7 @@ use crate::tree::Output;
 /// The longest name of a role in a path.
 const LONGEST_NAME: usize = 60;
 
-/// Somebody to be called in.
+/// A request to spawn an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SpawnRequest {
     pub(super) role: String,

@@ -14,7 +14,7 @@ use crate::run::worker::Worker;
 /// How many turns those have who are called in, unless something else is said.
 const USUAL_TURNS: u32 = 30;
 
-/// Somebody who was called in, at work. What they say is the state it leaves behind.
+/// A spawned agent, at work. Its answer is the state it leaves behind.
 pub(super) struct SpawnedAgent {
     pub(super) name: String,
     pub(super) order: SpawnRequest,

@@ -16,7 +16,7 @@ use super::problem::{PolicyErrors, PolicyProblem};
 /// A translated policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Imported {
+pub struct ImportedPolicy {
     /// The policy, in our format.
     pub text: String,
     /// What could not be carried over, or means something else here.
@@ -38,10 +38,10 @@ const WEB: &[&str] = &["web_fetch", "web_search"];
 ///
 /// # Errors
 /// If it is no TOML, or is in our format already.
-pub fn translate(text: &str, name: &str) -> Result<Imported, PolicyErrors> {
+pub fn translate(text: &str, name: &str) -> Result<ImportedPolicy, PolicyErrors> {
     let wrong = |span, message: String| PolicyErrors::new(name, text, vec![PolicyProblem::at(span, message)]);
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        wrong(error.span().unwrap_or(0..0), format!("this is no TOML: {}", error.message().trim()))
+        wrong(error.span().unwrap_or(0..0), format!("not valid TOML: {}", error.message().trim()))
     })?;
     if table.contains_key("version") {
         return Err(wrong(0..0, "it has a version, so it is in this format already".to_owned()));
@@ -62,7 +62,7 @@ pub fn translate(text: &str, name: &str) -> Result<Imported, PolicyErrors> {
             ("mcp", Value::Table(mcp)) => servers(mcp, &mut draft),
             ("content" | "security", _) => {
                 draft.note(format!(
-                    "`{key}`: patterns and keywords of the content guard are no part of a policy"
+                    "`{key}`: patterns and keywords of the content guard are not part of a policy"
                 ));
             }
             (_, Value::Table(_)) => named_tool(key, value, denies, &mut draft),
@@ -111,7 +111,7 @@ fn folders(key: &str, value: &Value, draft: &mut PolicyDraft) -> Vec<String> {
 
 fn named_tool(tool: &str, rules: &Value, denies: bool, draft: &mut PolicyDraft) {
     let Some(rules) = rules.as_table() else {
-        return draft.note(format!("`tools.{tool}` is no table"));
+        return draft.note(format!("`tools.{tool}` is not a table"));
     };
     let section = format!("tools.{}", draft::key(tool));
     if rules.get("enabled").and_then(Value::as_bool) == Some(false) {
@@ -145,7 +145,7 @@ fn named_tool(tool: &str, rules: &Value, denies: bool, draft: &mut PolicyDraft) 
                 "`{name} = \"none\"`: commands are confined here; `sandbox = \"off\"` at the top of the file would let them go"
             )),
             "sandbox" => draft.note(format!("`{name}`: which sandbox it is, is not chosen here; there always is one")),
-            "timeout" => draft.note(format!("`{name}`: how long a call may take is no part of a policy")),
+            "timeout" => draft.note(format!("`{name}`: how long a call may take is not part of a policy")),
             "rate_limit" => draft.note(format!("`{name}`: calls are limited in a run (`calls`), not in a minute")),
             _ => draft.note(format!("`{name}` is not known")),
         }

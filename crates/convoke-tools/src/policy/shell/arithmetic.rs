@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::expansion::hides_a_substitution;
 use super::word::Word;
-use super::{Reading, SimpleCommand, Unclear, base};
+use super::{ParsedCommandLine, SimpleCommand, UnclearPart, base};
 
 /// All parameters of functions and scripts, as one: which is which depends on `shift`.
 pub(super) const PARAMETERS: &str = "@";
@@ -17,7 +17,7 @@ pub(super) const PARAMETERS: &str = "@";
 const COUNTING: &[&str] =
     &["wc", "nproc", "date", "seq", "expr", "stat", "bc", "id", "tput", "pgrep", "cksum"];
 
-/// What is known of variables.
+/// The known values of variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct VariableValues {
     /// Variables that are computed.
@@ -85,7 +85,7 @@ impl VariableValues {
     }
 
     /// What is computed although it comes from elsewhere.
-    fn unclear(&mut self, commands: &[SimpleCommand]) -> Option<Unclear> {
+    fn unclear(&mut self, commands: &[SimpleCommand]) -> Option<UnclearPart> {
         for command in commands {
             if command.program().is_some_and(|name| self.functions.contains(name)) {
                 command.arguments().iter().for_each(|word| self.give(PARAMETERS, word));
@@ -106,14 +106,14 @@ impl VariableValues {
         }
         let name = self.computed.iter().find(|name| self.foreign.contains(*name))?;
         let what = if name == PARAMETERS { "a parameter".to_owned() } else { format!("`{name}`") };
-        Some(Unclear::because(format!(
+        Some(UnclearPart::because(format!(
             "{what} is computed, and the shell runs a `$(…)` in its value, which comes from elsewhere"
         )))
     }
 }
 
 /// Adds to a reading what its variables make unclear.
-pub(super) fn conclude(reading: &mut Reading) {
+pub(super) fn conclude(reading: &mut ParsedCommandLine) {
     let mut values = std::mem::take(&mut reading.values);
     reading.unclear.extend(values.unclear(&reading.commands));
 }
@@ -137,8 +137,8 @@ pub(super) fn writes_text(commands: &[SimpleCommand]) -> bool {
 }
 
 /// Direct output of programs in what is computed.
-pub(super) fn computes_output() -> Unclear {
-    Unclear::because("the output of a program is computed, and the shell runs a `$(…)` in it")
+pub(super) fn computes_output() -> UnclearPart {
+    UnclearPart::because("the output of a program is computed, and the shell runs a `$(…)` in it")
 }
 
 /// Names of variables in a text that is computed, and the parameters as one.

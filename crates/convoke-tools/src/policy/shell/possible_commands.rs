@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::word::Word;
-use super::{Reading, SimpleCommand, Unclear, base, read_within};
+use super::{ParsedCommandLine, SimpleCommand, UnclearPart, base, read_within};
 
 /// Of a command with more words than this, not all are looked at.
 const MOST: usize = 1_000;
@@ -151,7 +151,7 @@ const LEFT_TO_A_SHELL: &[&str] = &[".shell ", ".system ", "\\! ", "\\!"];
 static PLAIN_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| PLAIN.split_ascii_whitespace().collect());
 static STARTER_NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| STARTERS.split_ascii_whitespace().collect());
 
-/// What the later words of a command are.
+/// The meaning of the later words of a command.
 enum TrailingWords {
     /// What the program works on.
     Data,
@@ -189,12 +189,13 @@ pub(in crate::policy) fn possible(command: &SimpleCommand) -> Vec<PossibleComman
 }
 
 /// What cannot be told of a program that starts others.
-pub(super) fn unclear(words: &[Word]) -> Result<(), Unclear> {
+pub(super) fn unclear(words: &[Word]) -> Result<(), UnclearPart> {
     let program = words.first().map_or("", Word::written);
-    let which = || Unclear::because(format!("which program `{program}` starts is only known when it runs"));
+    let which =
+        || UnclearPart::because(format!("which program `{program}` starts is only known when it runs"));
     match later(words) {
         TrailingWords::Data => Ok(()),
-        _ if words.len() > MOST => Err(Unclear::because(format!(
+        _ if words.len() > MOST => Err(UnclearPart::because(format!(
             "`{program}` has more than {MOST} words, any of which may be a program"
         ))),
         TrailingWords::Program(at) => match after_options(words, at) {
@@ -291,7 +292,7 @@ fn texts(words: &[Word], certain: bool, depth: usize, found: &mut Vec<PossibleCo
             if !text.contains([' ', '\t', '\n', ';', '|', '&', '`']) && !text.contains("$(") {
                 continue;
             }
-            let mut reading = Reading::default();
+            let mut reading = ParsedCommandLine::default();
             read_within(text, &[], &mut reading);
             for command in reading.commands {
                 if certain {

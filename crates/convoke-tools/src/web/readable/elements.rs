@@ -3,7 +3,7 @@
 use html5ever::tokenizer::Tag;
 use html5ever::tokenizer::states::RawKind;
 
-/// What part of a page an element is.
+/// The role of an element in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ElementRole {
     Content,

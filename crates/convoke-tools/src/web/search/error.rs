@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use convoke_core::{Categorised, Category, Error};
 
-/// Why there are no results.
+/// Errors of searching.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {

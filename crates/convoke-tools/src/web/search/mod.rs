@@ -76,7 +76,7 @@ impl Search {
         let found = self.ask(service, query).await?;
         let lost =
             |_| SearchError::Connection { service: service.name(), problem: "it was given up".to_owned() };
-        run_blocking(move |wanted| told(&found, wanted)).await.map_err(lost)
+        run_blocking(move |cancel| told(&found, cancel)).await.map_err(lost)
     }
 
     async fn ask(&self, service: &SearchService, query: &Query) -> Result<Vec<SearchResult>, SearchError> {
@@ -121,13 +121,13 @@ pub fn web_search(search: &Search) -> FunctionTool {
     .timeout(TIME + Duration::from_secs(5))
 }
 
-fn told(found: &[SearchResult], wanted: &CancelFlag) -> String {
+fn told(found: &[SearchResult], cancel: &CancelFlag) -> String {
     if found.is_empty() {
         return "No results found.".to_owned();
     }
     let mut text = String::new();
     for (index, one) in found.iter().enumerate() {
-        let (title, snippet) = (plain(&one.title, 200, wanted), plain(&one.snippet, SNIPPET, wanted));
+        let (title, snippet) = (plain(&one.title, 200, cancel), plain(&one.snippet, SNIPPET, cancel));
         let address: String = one.url.chars().filter(|letter| !letter.is_whitespace()).take(2_000).collect();
         // Writing to a string cannot fail.
         let _ = write!(text, "{}. {title}\n   {address}\n", index + 1);
@@ -139,9 +139,9 @@ fn told(found: &[SearchResult], wanted: &CancelFlag) -> String {
 }
 
 /// Text without tags, in one line.
-fn plain(html: &str, longest: usize, wanted: &CancelFlag) -> String {
+fn plain(html: &str, longest: usize, cancel: &CancelFlag) -> String {
     // Links lead nowhere here: what they would be relative to does not matter.
-    let text = match Url::parse("http://localhost/").map(|base| readable(html, &base, wanted)) {
+    let text = match Url::parse("http://localhost/").map(|base| readable(html, &base, cancel)) {
         Ok(Ok(readable)) => readable.text,
         _ => String::new(),
     };

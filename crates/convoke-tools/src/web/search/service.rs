@@ -93,7 +93,7 @@ impl SearchService {
         set(SEARXNG_URL).map(|address| Self::searxng(&address)).transpose()
     }
 
-    /// The same service at another address: a gateway, or a stand-in.
+    /// Sets another address for the service: a gateway, or a stand-in.
     ///
     /// # Errors
     /// If that is not an address.
@@ -102,7 +102,7 @@ impl SearchService {
         Ok(self)
     }
 
-    /// What it is called.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.kind {

@@ -19,12 +19,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use self::settings::has_no_key;
-use self::table::{BESIDE, CHAINS, Chain, LEFT_OUT};
-use super::openings::{NotOpened, Openings};
+use self::table::{BESIDE, CHAINS, LEFT_OUT, Toolchain};
+use super::openings::{OpeningError, Openings};
 
 /// The tool chains that were found.
 #[derive(Debug, Clone, Default)]
-pub struct Chains {
+pub struct Toolchains {
     names: Vec<String>,
     remarks: Vec<String>,
     /// Opened as it is.
@@ -36,7 +36,7 @@ pub struct Chains {
     pub(super) variables: BTreeMap<String, OsString>,
 }
 
-impl Chains {
+impl Toolchains {
     /// Looks for them, by the variables of the user.
     #[must_use]
     pub fn find(openings: &Openings, variable: impl Fn(&str) -> Option<OsString>) -> Self {
@@ -61,13 +61,13 @@ impl Chains {
         chains
     }
 
-    /// What they are called: a chain's name, or a folder of the path.
+    /// Returns their names: a chain's name, or a folder of the path.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// What of them commands do not get, and why.
+    /// Returns remarks about what of them commands do not get, and why.
     #[must_use]
     pub fn remarks(&self) -> &[String] {
         &self.remarks
@@ -75,7 +75,7 @@ impl Chains {
 
     fn add(
         &mut self,
-        chain: &Chain,
+        chain: &Toolchain,
         path: &[&PathBuf],
         openings: &Openings,
         variable: &impl Fn(&str) -> Option<OsString>,
@@ -156,7 +156,7 @@ impl Chains {
                 self.whole.push(real);
                 true
             }
-            Err(why) => why == NotOpened::InWorkspace,
+            Err(why) => why == OpeningError::InWorkspace,
         }
     }
 

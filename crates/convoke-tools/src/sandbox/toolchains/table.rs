@@ -4,7 +4,7 @@
 //! which there can be credentials must never be here.
 
 /// A tool chain with a folder of its own.
-pub(super) struct Chain {
+pub(super) struct Toolchain {
     pub(super) name: &'static str,
     /// Where that folder is: the first variable that is set, and what to go to from there.
     pub(super) folder: &'static [(&'static str, &'static str)],
@@ -20,16 +20,16 @@ pub(super) struct Chain {
     pub(super) kept: &'static [&'static str],
 }
 
-const PLAIN: Chain =
-    Chain { name: "", folder: &[], programs: &[], parts: &[], settings: &[], told_by: None, kept: &[] };
+const PLAIN: Toolchain =
+    Toolchain { name: "", folder: &[], programs: &[], parts: &[], settings: &[], told_by: None, kept: &[] };
 
 /// Settings of installed versions, in which addresses of registries can have keys.
 pub(super) const LEFT_OUT: &[&str] =
     &["etc", "envs", "pip.conf", "pipx_metadata.json", "uv-receipt.toml", ".condarc", ".npmrc"];
 
 /// The chains that are known.
-pub(super) const CHAINS: &[Chain] = &[
-    Chain {
+pub(super) const CHAINS: &[Toolchain] = &[
+    Toolchain {
         name: "rustup",
         folder: &[("RUSTUP_HOME", ""), ("HOME", ".rustup")],
         programs: &["rustup", "cargo", "rustc"],
@@ -38,7 +38,7 @@ pub(super) const CHAINS: &[Chain] = &[
         kept: &["RUSTUP_TOOLCHAIN"],
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "cargo",
         folder: &[("CARGO_HOME", ""), ("HOME", ".cargo")],
         programs: &["cargo"],
@@ -47,7 +47,7 @@ pub(super) const CHAINS: &[Chain] = &[
         told_by: Some("CARGO_HOME"),
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "pyenv",
         folder: &[("PYENV_ROOT", ""), ("HOME", ".pyenv")],
         parts: &["bin", "libexec", "plugins", "pyenv.d", "shims", "version", "versions/*/*"],
@@ -55,21 +55,21 @@ pub(super) const CHAINS: &[Chain] = &[
         kept: &["PYENV_VERSION"],
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "uv",
         folder: &[("XDG_DATA_HOME", "uv"), ("HOME", ".local/share/uv")],
         programs: &["uv"],
         parts: &["python/*/*", "tools/*/*"],
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "pipx",
         folder: &[("PIPX_HOME", ""), ("HOME", ".local/share/pipx")],
         programs: &["pipx"],
         parts: &["shared/*", "venvs/*/*"],
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "rbenv",
         folder: &[("RBENV_ROOT", ""), ("HOME", ".rbenv")],
         parts: &["bin", "libexec", "plugins", "rbenv.d", "shims", "version", "versions/*/*"],
@@ -77,19 +77,19 @@ pub(super) const CHAINS: &[Chain] = &[
         kept: &["RBENV_VERSION"],
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "nvm",
         folder: &[("NVM_DIR", ""), ("HOME", ".nvm")],
         parts: &["versions/node/*/*"],
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "fnm",
         folder: &[("FNM_DIR", ""), ("XDG_DATA_HOME", "fnm"), ("HOME", ".local/share/fnm")],
         parts: &["node-versions/*/installation/*"],
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "volta",
         folder: &[("VOLTA_HOME", ""), ("HOME", ".volta")],
         parts: &[
@@ -107,7 +107,7 @@ pub(super) const CHAINS: &[Chain] = &[
         told_by: Some("VOLTA_HOME"),
         ..PLAIN
     },
-    Chain {
+    Toolchain {
         name: "go modules",
         folder: &[("GOMODCACHE", ""), ("GOPATH", "pkg/mod"), ("HOME", "go/pkg/mod")],
         programs: &["go"],
