@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use convoke_tools::sandbox::{Confinement, End, Sandbox, Task};
+use convoke_tools::sandbox::{CommandEnd, Confinement, Sandbox, SandboxCommand};
 use convoke_tools::workspace::Workspace;
 use criterion::{Criterion, criterion_group, criterion_main};
 
@@ -89,13 +89,13 @@ fn commands(criterion: &mut Criterion, name: &str, script: &str, samples: usize,
     });
     for (name, confinement) in CONFINEMENTS {
         let sandbox = chains(Sandbox::new(&workspace).unwrap().confinement(confinement), &workspace);
-        let run = || runtime.block_on(sandbox.run(Task::new("bash", ["-c", script])));
+        let run = || runtime.block_on(sandbox.run(SandboxCommand::new("bash", ["-c", script])));
         // Where this machine has it.
         if run().is_err() {
             continue;
         }
         group.bench_function(name, |bencher| {
-            let run = || assert_eq!(run().unwrap().end, End::Exited(0));
+            let run = || assert_eq!(run().unwrap().end, CommandEnd::Exited(0));
             bencher.iter_custom(|times| timed(times, &run));
         });
     }
@@ -106,7 +106,7 @@ fn commands(criterion: &mut Criterion, name: &str, script: &str, samples: usize,
 fn chains(sandbox: Sandbox, workspace: &Workspace) -> Sandbox {
     let home = std::env::var_os("HOME").map(std::path::PathBuf::from);
     let openings = convoke_tools::sandbox::Openings::new(workspace, home.as_deref(), []).unwrap();
-    sandbox.chains(&convoke_tools::sandbox::Chains::find(&openings, |name| std::env::var_os(name)))
+    sandbox.chains(&convoke_tools::sandbox::Toolchains::find(&openings, |name| std::env::var_os(name)))
 }
 
 criterion_group!(benches, no_op, new_files, build);

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use convoke::tools::policy::{Outcome, Policy, shell};
+use convoke::tools::policy::{PolicyOutcome, Policy, shell};
 use libfuzzer_sys::fuzz_target;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
@@ -19,5 +19,5 @@ fuzz_target!(|text: &str| {
         let _ = (command.program(), command.arguments().iter().map(|word| word.written()).count());
     }
     let decision = POLICY.command(text);
-    assert!(reading.unclear.is_empty() || decision.outcome != Outcome::Allow, "{text:?}: {decision}");
+    assert!(reading.unclear.is_empty() || decision.outcome != PolicyOutcome::Allow, "{text:?}: {decision}");
 });

@@ -66,7 +66,7 @@ impl From<HostError> for Failure {
             HostError::Workspace { .. } => Self::failed(message)
                 .hint("`workspace.path` in convoke.toml, or CONVOKE_WORKSPACE, says where they work"),
             #[cfg(target_os = "linux")]
-            HostError::Readable(convoke_tools::sandbox::ReadableError::Refused { named_at, .. }) => {
+            HostError::Readable(convoke_tools::sandbox::ReadablePathsError::Refused { named_at, .. }) => {
                 Self::failed(message).hint(text::clean(&format!("`readable` in {named_at} names it")))
             }
             HostError::Web(WebToolsError::Search(_)) => {

@@ -1,4 +1,4 @@
-//! From a checked Agentfile to a tree.
+//! Compiles a checked Agentfile into a goal tree.
 //!
 //! Nothing is decided here: every clause of the file becomes the part of the tree that says the same. Agents and goals
 //! that nothing uses are left behind; the file's check has warned about them.

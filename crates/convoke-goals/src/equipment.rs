@@ -1,4 +1,4 @@
-//! What a workflow is run with: models, tools, a supervisor, limits.
+//! The equipment of a workflow: models, tools, a supervisor, limits.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::secret::Secrets;
 use crate::skills::SkillShelf;
 use crate::supervise::{HumanPolicy, Supervisor};
 
-/// Where models come from that a tree refers to by name.
+/// The source of models that a tree refers to by name.
 pub trait Models: Send + Sync {
     /// The model of a name, such as `anthropic/claude-sonnet-4-5`.
     ///
@@ -24,13 +24,13 @@ pub trait Models: Send + Sync {
     fn profile(&self, name: &str) -> Result<Arc<dyn Model>, String>;
 }
 
-/// What a workflow is run with.
+/// The equipment of a workflow: models, tools, a supervisor, limits.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct Equipment {
     /// The model for whatever names none. Without it, the runtime's.
     pub model: Option<Arc<dyn Model>>,
-    /// Where models come from that are referred to by name.
+    /// The source of models that are referred to by name.
     pub models: Option<Arc<dyn Models>>,
     /// The tools everybody has unless it says otherwise.
     pub tools: Toolset,
@@ -49,9 +49,9 @@ pub struct Equipment {
     pub supervisor: Option<Arc<dyn Supervisor>>,
     /// How often a supervisor may send a goal back with a correction; `None`: twice.
     pub max_reorients: Option<u32>,
-    /// How people are asked.
+    /// The policy for asking people.
     pub human: HumanPolicy,
-    /// How much a prompt may hold.
+    /// The size limit of prompts.
     pub context_budget: ContextBudget,
     /// Whether agents may spawn others, and how deep.
     pub spawning: Spawning,
@@ -70,7 +70,7 @@ pub struct Equipment {
 pub type CommandReader = Arc<dyn Fn(&str) -> Option<Vec<Vec<String>>> + Send + Sync>;
 
 impl Equipment {
-    /// The same with this model for whatever names none.
+    /// Sets the model for whatever names none.
     ///
     /// ```
     /// use convoke_goals::Equipment;
@@ -85,28 +85,28 @@ impl Equipment {
         self
     }
 
-    /// The same with these tools.
+    /// Sets the tools.
     #[must_use]
     pub fn with_tools(mut self, tools: Toolset) -> Self {
         self.tools = tools;
         self
     }
 
-    /// The same with this supervisor.
+    /// Sets the supervisor.
     #[must_use]
     pub fn with_supervisor(mut self, supervisor: impl Supervisor + 'static) -> Self {
         self.supervisor = Some(Arc::new(supervisor));
         self
     }
 
-    /// The same with these secrets.
+    /// Sets the secrets.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
         self
     }
 
-    /// The same, but nobody calls in agents at run time.
+    /// Forbids spawning agents at run time.
     #[must_use]
     pub fn without_spawning(mut self) -> Self {
         self.spawning = Spawning::Never;
@@ -114,7 +114,7 @@ impl Equipment {
     }
 }
 
-/// Whether agents may spawn others at run time.
+/// The setting for spawning agents at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spawning {
     /// They may not: there is no tool for it.

@@ -17,7 +17,7 @@
 pub mod agentfile;
 mod compile;
 pub mod context;
-mod cover;
+mod coverage;
 mod equipment;
 mod plan;
 mod rules;
@@ -33,14 +33,17 @@ pub use agentfile::model::{
     Condition, Retry, SecurityMode, Supervision, Test, TestKind, Tools, Type, Within,
 };
 pub use equipment::{CommandReader, Equipment, Models, Spawning};
-pub use plan::{Bound, InputProblem, InvalidInputs, InvalidWorkflow, Made, Prepared, Problem, ProblemKind};
+pub use plan::{
+    Availability, BoundInputs, InputProblem, InvalidInputs, InvalidWorkflow, PreparedWorkflow, Problem,
+    ProblemKind,
+};
 pub use run::GoalError;
 pub use secret::Secrets;
 pub use skills::SkillShelf;
 pub use state::{GoalState, Values};
 pub use tree::{
-    Agent, Goal, Input, Kind, ModelChoice, Name, Node, NodeRef, Order, Output, Overrides, Persona, Sequence,
-    Subject, Text, ToolChoice, Workflow, when,
+    Agent, Goal, GoalNodeKind, Input, ModelChoice, Name, Node, NodeRef, Order, Output, Overrides, Persona,
+    Sequence, Subject, Text, ToolChoice, Workflow, when,
 };
 
 /// The examples of the guide are run.

@@ -1,4 +1,4 @@
-//! Rules that a run keeps for its whole life.
+//! Versioned rules that a run keeps for its whole life.
 //!
 //! A run is resumed by running it again, so a prompt that a later build would put together otherwise is not the one in the
 //! journal. Whatever decides about prompts, or about what is asked for next, and has changed since journals were first

@@ -1,4 +1,4 @@
-//! What a goal workflow works on: values by name.
+//! The state of a goal workflow: values by name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,13 +47,13 @@ impl Values {
         self.entries.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -100,14 +100,14 @@ impl<'de> Deserialize<'de> for Values {
     }
 }
 
-/// What a workflow has been given and what its goals have made so far.
+/// The values of a workflow: its inputs, and what its goals have made so far.
 ///
 /// Secret inputs are not in here: what stands in their place is a mark that becomes the secret only on its way out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct GoalState {
-    /// What was given.
+    /// The inputs.
     pub inputs: Values,
     /// What goals and agents made: their results by their names, and their outputs. Outputs of those that a goal uses
     /// are called `goal.agent.output`.
@@ -125,7 +125,7 @@ pub struct GoalState {
     /// Goals whose condition did not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<String>,
-    /// The [digest](crate::Prepared::digest) of the workflow that the run began with.
+    /// The [digest](crate::PreparedWorkflow::digest) of the workflow that the run began with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Digest>,
 }
@@ -165,10 +165,10 @@ impl GoalState {
     }
 
     /// What became of an earlier state on the way to this one.
-    pub(crate) fn changes_since(self, before: &Self) -> Changes {
+    pub(crate) fn changes_since(self, before: &Self) -> StateChanges {
         let gone = before.outputs.iter().filter(|(name, _)| self.outputs.get(name).is_none());
         let pursued = before.skipped.iter().filter(|goal| !self.skipped.contains(goal));
-        Changes {
+        StateChanges {
             gone: gone.map(|(name, _)| name.to_owned()).collect(),
             converged: gone_from(&before.unconverged, &self.unconverged),
             given: gone_from(&before.missing, &self.missing),
@@ -199,7 +199,7 @@ impl GoalState {
     }
 
     /// Takes over what a branch changed.
-    pub(crate) fn take_over(&mut self, changes: Changes) {
+    pub(crate) fn take_over(&mut self, changes: StateChanges) {
         changes.gone.iter().for_each(|name| self.outputs.unset(name));
         self.unconverged.retain(|name, _| !changes.converged.contains(name));
         self.missing.retain(|name, _| !changes.given.contains(name));
@@ -222,8 +222,8 @@ impl GoalState {
     }
 }
 
-/// What became of a state.
-pub(crate) struct Changes {
+/// The changes of a state.
+pub(crate) struct StateChanges {
     made: GoalState,
     /// Values that were there and are not.
     gone: Vec<String>,

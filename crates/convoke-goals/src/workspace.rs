@@ -1,4 +1,4 @@
-//! What there is to know of a folder at a glance: for those who work in it.
+//! A summary of a folder, for those who work in it.
 //!
 //! It reads names of files and folders, and a line or two of the files that say what kind of project it is. It never
 //! follows links, never reads other files, and leaves out what is hidden.
@@ -47,7 +47,7 @@ const DEPTH: usize = 2;
 /// At most so much of a file is read to find a project's name.
 const LONGEST_MANIFEST: u64 = 64 * 1024;
 
-/// What there is to know of a folder, or nothing if it is not one.
+/// Summarises a folder; empty if it is not one.
 #[must_use]
 pub fn summary(folder: &Path) -> String {
     if folder.as_os_str().is_empty() || !folder.is_dir() {

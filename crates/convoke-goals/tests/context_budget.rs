@@ -1,4 +1,4 @@
-//! However much there is, what somebody is told has a size, and what is left out is said.
+//! The size limit of prompts: what is left out is said.
 
 use crate::run_support::{Rig, prompts, systems};
 use crate::supervised::{Script, broken, one};

@@ -1,4 +1,4 @@
-//! Goals that are improved on.
+//! Convergence: goals that are improved on.
 
 use crate::run_support::{Echo, Ran, Rig, prompts, text};
 use convoke_agent::FunctionTool;
@@ -229,7 +229,7 @@ async fn agentcore_096_how_often_may_be_a_value() {
     assert_eq!(often(&[("max", " 3 ")]).await, (Some(3), 3));
     assert_eq!(often(&[]).await, (Some(5), 5));
 
-    // What was made goes before what was given.
+    // Outputs take precedence over inputs.
     let model = ScriptedModel::builder().replies(["{\"max\": \"1\"}", "only one"]).build();
     let tree = made(Type::String).input(Input::new("max"));
     let ran = Rig::new(&model).run_with(tree, [("max", "5")]).await;

@@ -1,4 +1,4 @@
-//! A run that is cut anywhere goes on as if nothing had been.
+//! Durability: a run that is cut anywhere goes on as if nothing had been.
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

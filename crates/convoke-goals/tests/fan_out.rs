@@ -1,4 +1,4 @@
-//! Several at the same goal.
+//! Fan-out: several at the same goal.
 
 use std::sync::Arc;
 use std::time::Duration;

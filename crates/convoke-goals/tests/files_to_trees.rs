@@ -1,4 +1,4 @@
-//! What becomes of a file when it is to be run.
+//! Compiling an Agentfile into a tree.
 
 use crate::common::{valid, valid_with};
 use convoke_goals::agentfile::load::MemoryLoader;

@@ -1,4 +1,4 @@
-//! One way to write a file.
+//! The formatter.
 
 use convoke_goals::agentfile::format;
 

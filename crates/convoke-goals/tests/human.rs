@@ -1,4 +1,4 @@
-//! Goals that a person decides about.
+//! Supervision by people.
 use std::sync::Arc;
 use std::time::Duration;
 

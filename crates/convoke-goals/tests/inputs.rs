@@ -1,4 +1,4 @@
-//! What a workflow is given: checked against what it says it needs, before there is a run.
+//! Inputs of a workflow, checked before there is a run.
 
 use convoke_goals::{Equipment, Goal, Input, InputProblem, Sequence, Type, Values, Workflow};
 use serde_json::json;

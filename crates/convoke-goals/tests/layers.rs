@@ -1,4 +1,4 @@
-//! What holds for a node: what is said further out, changed by what it says itself.
+//! Settings of nodes: inherited, and overridden.
 
 use std::time::Duration;
 

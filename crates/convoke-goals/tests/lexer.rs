@@ -1,4 +1,4 @@
-//! From text to tokens.
+//! The lexer.
 
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::lexer::{Illegal, Keyword, TokenKind, lex};

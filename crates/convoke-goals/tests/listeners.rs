@@ -1,4 +1,4 @@
-//! What listeners are told of goals.
+//! Events about goals.
 
 use crate::run_support::{Echo, Rig};
 use convoke_core::EventKind;

@@ -1,9 +1,9 @@
-//! Names, contradictions, and what `FROM` names.
+//! Names, contradictions, and the files that `FROM` names.
 
 use std::fs;
 
 use crate::common::{errors, errors_with, read_text, valid, valid_with, warnings};
-use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader, MemoryLoader};
+use convoke_goals::agentfile::load::{FileLoader, LoadError, Loader, MemoryLoader, PathContent};
 use convoke_goals::agentfile::model::{Agentfile, Persona};
 use convoke_goals::agentfile::{Source, read};
 use convoke_goals::{Equipment, Workflow};
@@ -255,15 +255,15 @@ fn what_lies_outside_of_the_folder_is_not_read() {
     assert!(outside("../secret.md"));
     assert!(outside("../missing.md"));
     assert!(outside("/etc/passwd"));
-    assert_eq!(loader.find("./x/../ok.md"), Ok(Found::Nothing));
+    assert_eq!(loader.find("./x/../ok.md"), Ok(PathContent::Nothing));
     let absolute = inner.canonicalize().unwrap().join("ok.md");
-    assert_eq!(loader.find(absolute.to_str().unwrap()), Ok(Found::Text("fine".to_owned())));
+    assert_eq!(loader.find(absolute.to_str().unwrap()), Ok(PathContent::Text("fine".to_owned())));
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(folder.path().join("secret.md"), inner.join("link.md")).unwrap();
         std::os::unix::fs::symlink(inner.join("ok.md"), inner.join("good.md")).unwrap();
         assert!(outside("link.md"));
-        assert_eq!(loader.find("good.md"), Ok(Found::Text("fine".to_owned())));
+        assert_eq!(loader.find("good.md"), Ok(PathContent::Text("fine".to_owned())));
     }
     assert_eq!(errors_with(&agent_from("../secret.md"), &loader), ["cannot-load 2"]);
     fs::write(inner.join("image.md"), [0xff, 0xfe, 0x00]).unwrap();

@@ -1,4 +1,4 @@
-//! Sequences that run again and again.
+//! Loops: sequences that run again and again.
 
 use crate::run_support::{Rig, prompts, text};
 use convoke_goals::{Goal, Sequence, Within, Workflow};

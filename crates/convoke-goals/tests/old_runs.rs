@@ -4,13 +4,13 @@ use std::sync::Arc;
 use crate::run_support::{Rig, prompts};
 use convoke_core::store::Store;
 use convoke_core::{EffectKind, Fork, RunId, Runtime};
-use convoke_goals::{Goal, GoalState, Input, Output, Prepared, Sequence, Values, Workflow};
+use convoke_goals::{Goal, GoalState, Input, Output, PreparedWorkflow, Sequence, Values, Workflow};
 use convoke_models::{Reply, ScriptedModel};
 use convoke_store::MemoryStore;
 use serde_json::json;
 
 /// Begins a run, and forks it where it begins, as a build before there were rules would have begun it.
-async fn begun_earlier(prepared: &Prepared, inputs: [(&str, &str); 1]) -> (Runtime, RunId) {
+async fn begun_earlier(prepared: &PreparedWorkflow, inputs: [(&str, &str); 1]) -> (Runtime, RunId) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let runtime = Runtime::builder().shared_store(Arc::clone(&store)).build();
     let state = prepared.bind(inputs.into_iter().collect::<Values>()).unwrap().state;
@@ -21,7 +21,7 @@ async fn begun_earlier(prepared: &Prepared, inputs: [(&str, &str); 1]) -> (Runti
     (runtime, earlier.unwrap())
 }
 
-async fn resumed(runtime: &Runtime, prepared: &Prepared, run: RunId) -> GoalState {
+async fn resumed(runtime: &Runtime, prepared: &PreparedWorkflow, run: RunId) -> GoalState {
     runtime.resume(&prepared.workflow(), run).await.unwrap().completed().unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! Tools that nobody named are offered by name, and described once they are opened.
+//! Tools on demand: offered by name, and described once they are opened.
 use crate::run_support::{Rig, systems, text};
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, ModelRequest, Toolset};

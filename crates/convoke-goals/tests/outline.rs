@@ -1,4 +1,4 @@
-//! Files at a glance.
+//! Outlines of files.
 
 use convoke_goals::agentfile::outline::{to_json, to_mermaid, to_text};
 use insta::assert_snapshot;

@@ -1,4 +1,4 @@
-//! Values out of answers.
+//! Output values out of answers.
 
 use crate::run_support::{Echo, Rig, prompts, text};
 use convoke_core::{ModelError, ModelErrorKind};

@@ -1,4 +1,4 @@
-//! Goals that are pursued at the same time.
+//! Parallel sequences.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! From tokens to statements.
+//! The parser.
 
 use crate::common::{errors, only_error, read_text, valid};
 use convoke_goals::agentfile::diagnostic::{Style, render};

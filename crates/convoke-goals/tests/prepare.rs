@@ -1,12 +1,12 @@
-//! From a tree to a plan: everything that is wrong is said at once, and nothing that is right is refused.
+//! Preparing a tree: everything that is wrong is said at once, and nothing that is right is refused.
 
 use std::sync::Arc;
 
 use crate::common::valid;
 use convoke_core::Model;
 use convoke_goals::{
-    Agent, Equipment, Goal, Input, Made, Models, Overrides, ProblemKind, SecurityMode, Sequence, Supervision,
-    Tools, Type, Within, Workflow, when,
+    Agent, Availability, Equipment, Goal, Input, Models, Overrides, ProblemKind, SecurityMode, Sequence,
+    Supervision, Tools, Type, Within, Workflow, when,
 };
 use convoke_models::ScriptedModel;
 
@@ -272,14 +272,14 @@ fn agentcore_126_values_are_made_before_they_are_used() {
         [ProblemKind::TooEarly { variable, made, .. }] => (variable.to_string(), *made),
         other => panic!("{other:#?}"),
     };
-    assert_eq!(made(main_with([need.clone(), make.clone()])), ("thing".into(), Made::Later));
+    assert_eq!(made(main_with([need.clone(), make.clone()])), ("thing".into(), Availability::Later));
     let parallel = one(Sequence::parallel("main").goal(make.clone()).goal(need.clone()));
-    assert_eq!(made(parallel), ("thing".into(), Made::AtTheSameTime));
+    assert_eq!(made(parallel), ("thing".into(), Availability::AtTheSameTime));
     let itself = main_with([Goal::new("make", "Improve $make")]);
-    assert_eq!(made(itself), ("make".into(), Made::ByItself));
+    assert_eq!(made(itself), ("make".into(), Availability::ByItself));
     let sometimes = [make.clone().when(when("kind").is("bug")), need.clone()];
     let kinds = Input::new("kind").typed(Type::OneOf(vec!["bug".into(), "wish".into()]));
-    assert_eq!(made(main_with(sometimes).input(kinds.clone())), ("thing".into(), Made::Sometimes));
+    assert_eq!(made(main_with(sometimes).input(kinds.clone())), ("thing".into(), Availability::Sometimes));
     // Under the same condition it is there, and so it is if there is a maker for every case.
     let same = [make.clone().when(when("kind").is("bug")), need.clone().when(when("kind").is("bug"))];
     assert!(warnings(main_with(same).input(kinds.clone())).is_empty());
@@ -291,7 +291,7 @@ fn agentcore_126_values_are_made_before_they_are_used() {
     let condition = Goal::new("g", "x").when(when("thing").is("y"));
     let limit = Goal::converging_within("g", "x", "thing");
     for goal in [agent, condition, limit] {
-        assert_eq!(made(main_with([goal, make.clone()])), ("thing".into(), Made::Later));
+        assert_eq!(made(main_with([goal, make.clone()])), ("thing".into(), Availability::Later));
     }
 }
 

@@ -1,7 +1,7 @@
-//! What those who pursue goals are told.
+//! Prompts of goals and agents.
 
 use convoke_goals::context::{
-    Briefing, ContextBudget, Fence, Guidance, Role, SystemParts, Task, Written, synthesis, system,
+    Briefing, ContextBudget, Fence, FittedPrompt, Guidance, Role, SystemParts, Task, synthesis, system,
 };
 use convoke_goals::supervise::{Correction, CorrectionSource};
 use convoke_goals::{Output, Type, workspace};
@@ -198,7 +198,7 @@ fn agentcore_083_agent_112_116_code_stays_code_and_stays_inside() {
 #[test]
 fn what_is_left_out_is_said() {
     let long = "long ".repeat(1_000);
-    let Written { text, cuts, .. } = Briefing::new("x", "y", "Do it")
+    let FittedPrompt { text, cuts, .. } = Briefing::new("x", "y", "Do it")
         .prior(&[("a", &long), ("b", "short")])
         .write(&fence(), ContextBudget::bytes(1_000));
     assert!(text.contains("bytes left out here"), "{text}");

@@ -1,4 +1,4 @@
-//! Any text at all: nothing panics, and formatting changes nothing that matters.
+//! Properties of any text: nothing panics, and formatting changes nothing that matters.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Why a supervisor looks at a result.
+//! Triggers that escalate a result to the supervisor.
 use std::sync::Arc;
 
 use crate::supervised::*;

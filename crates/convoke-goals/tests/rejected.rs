@@ -1,4 +1,4 @@
-//! What nobody accepted is nobody's result.
+//! Results that were rejected, and are nobody's.
 use std::time::Duration;
 
 use crate::run_support::{Ran, Rig, text};

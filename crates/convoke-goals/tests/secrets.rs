@@ -9,7 +9,8 @@ use convoke_core::{
     Runtime, Store, ToolEffect, Toolset,
 };
 use convoke_goals::{
-    Agent, Equipment, Goal, Input, InputProblem, Prepared, Secrets, Sequence, Spawning, Values, Workflow,
+    Agent, Equipment, Goal, Input, InputProblem, PreparedWorkflow, Secrets, Sequence, Spawning, Values,
+    Workflow,
 };
 use convoke_store::SqliteStore;
 use futures_util::stream;
@@ -111,7 +112,7 @@ fn equipment(model: &Pieces, secret: &str) -> Equipment {
     equipment
 }
 
-fn prepared(equipment: &Equipment) -> Prepared {
+fn prepared(equipment: &Equipment) -> PreparedWorkflow {
     tree().prepare(equipment).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
@@ -132,7 +133,7 @@ impl Observer for Hears {
 }
 
 /// Everything a run leaves: what it stores, what it tells, and the state it ends with.
-async fn left_by(prepared: &Prepared, values: Values) -> (String, bool) {
+async fn left_by(prepared: &PreparedWorkflow, values: Values) -> (String, bool) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let hears = Hears::default();

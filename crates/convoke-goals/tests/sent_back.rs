@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::supervised::*;
 use convoke_core::{Answer, RunStatus};
-use convoke_goals::supervise::Watch;
+use convoke_goals::supervise::SupervisedBy;
 use serde_json::json;
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn agent_130_131_with_nobody_to_ask_no_model_decides_instead() {
 async fn agent_130_what_a_person_answers_sends_it_back_and_silence_halts_it() {
     let script =
         || Script { post: turns([broken(), kept()]), judge: one(verdict("ask_human")), ..Script::default() };
-    for by in [Watch::Model, Watch::Human] {
+    for by in [SupervisedBy::Model, SupervisedBy::Human] {
         let model = script().model();
         let watched = Watched::by(by, &model);
         let person = Person::saying([Answer::revise("add a frog"), Answer::approve()]);

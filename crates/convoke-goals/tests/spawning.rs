@@ -1,4 +1,4 @@
-//! Agents that are called in at run time.
+//! Agents that are spawned at run time.
 use crate::run_support::{Echo, Rig, prompts, systems, text};
 use convoke_core::{ModelError, ModelErrorKind, ModelRequest};
 use convoke_goals::{Agent, Goal, Overrides, Sequence, Spawning, Tools, Workflow};

@@ -1,4 +1,4 @@
-//! What the statements of a file say: every clause of every kind, and what is missing in those that are not whole.
+//! Statements: every clause of every kind, and what is missing in those that are not whole.
 
 use crate::common::{errors, valid, valid_with};
 use convoke_goals::agentfile::load::MemoryLoader;

@@ -1,4 +1,4 @@
-//! Whoever watches a goal knows which tools were called for it, whoever called them.
+//! The tools that a supervisor is told of, whoever called them.
 use std::sync::Arc;
 
 use crate::run_support::{Ran, Rig};

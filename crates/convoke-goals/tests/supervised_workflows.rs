@@ -1,4 +1,4 @@
-//! Supervision in whole workflows: who is watched, who is sent back, who is asked.
+//! Supervision in whole workflows.
 use std::sync::Arc;
 
 use crate::common::valid;

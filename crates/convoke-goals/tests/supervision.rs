@@ -2,7 +2,7 @@
 use crate::supervised::*;
 use convoke_core::{BoxFuture, Error, EventKind, ModelError, RunStatus, Runtime, Scope};
 use convoke_goals::Supervision;
-use convoke_goals::supervise::{Review, SupervisionFailed, Supervisor, Verdict, Watch};
+use convoke_goals::supervise::{Review, SupervisedBy, SupervisionFailed, Supervisor, Verdict};
 use convoke_models::Reply;
 use convoke_models::scripted::Replies;
 use convoke_store::MemoryStore;
@@ -15,7 +15,7 @@ fn unable() -> Reply {
 #[tokio::test]
 async fn agentcore_143_nobody_watches_nobody_is_asked() {
     let model = Script::default().model();
-    let watched = Watched::by(Watch::Nobody, &model);
+    let watched = Watched::by(SupervisedBy::Nobody, &model);
     assert_eq!(watched.output().await, "first");
     assert_eq!((watched.attempts(), model.calls()), (1, 1));
 }
@@ -23,7 +23,7 @@ async fn agentcore_143_nobody_watches_nobody_is_asked() {
 #[tokio::test]
 async fn agent_135_an_unsupervised_goal_makes_no_commitment() {
     let model = Script::default().model();
-    Watched::by(Watch::Nobody, &model).output().await;
+    Watched::by(SupervisedBy::Nobody, &model).output().await;
     assert_eq!((count(&model, "commitment"), count(&model, "work"), model.calls()), (0, 1, 1));
 }
 

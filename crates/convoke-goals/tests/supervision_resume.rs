@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::supervised::*;
 use convoke_core::{Answer, EffectKind, Entry, Fork, Phase, RunStatus, Runtime, Store};
-use convoke_goals::supervise::Watch;
+use convoke_goals::supervise::SupervisedBy;
 use convoke_models::{Match, Reply, ScriptedModel};
 use convoke_store::{MemoryStore, SqliteStore};
 use serde_json::json;
@@ -45,7 +45,7 @@ fn finished(entries: &[Entry], effect: EffectKind) -> usize {
 }
 
 /// Goes on from every prefix of a run's journal: whatever is in the prefix is not done again.
-async fn from_every_prefix(watch: Watch, calls: usize, questions: usize) {
+async fn from_every_prefix(watch: SupervisedBy, calls: usize, questions: usize) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let runtime = |editor: &Editor| {
         Runtime::builder().shared_store(Arc::clone(&store)).responder(editor.clone()).build()
@@ -80,13 +80,13 @@ async fn from_every_prefix(watch: Watch, calls: usize, questions: usize) {
 #[tokio::test]
 async fn a_correction_is_made_once_wherever_the_run_is_cut() {
     // Commitment, work, assessment, verdict, work, assessment.
-    from_every_prefix(Watch::Model, 6, 0).await;
+    from_every_prefix(SupervisedBy::Model, 6, 0).await;
 }
 
 #[tokio::test]
 async fn a_person_is_asked_once_wherever_the_run_is_cut() {
     // Commitment, and twice work and assessment.
-    from_every_prefix(Watch::Human, 5, 2).await;
+    from_every_prefix(SupervisedBy::Human, 5, 2).await;
 }
 
 #[tokio::test]

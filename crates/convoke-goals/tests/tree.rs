@@ -2,8 +2,8 @@
 
 use convoke_goals::agentfile::lexer::Comparison;
 use convoke_goals::{
-    Agent, Condition, Equipment, Goal, Input, Kind, NodeRef, Order, Overrides, Retry, SecurityMode, Sequence,
-    Supervision, Test, TestKind, Tools, Type, Within, Workflow, when,
+    Agent, Condition, Equipment, Goal, GoalNodeKind, Input, NodeRef, Order, Overrides, Retry, SecurityMode,
+    Sequence, Supervision, Test, TestKind, Tools, Type, Within, Workflow, when,
 };
 use serde_json::json;
 
@@ -151,14 +151,14 @@ fn agentcore_009_011_014_what_is_done_to_the_originals_later_does_not_reach_the_
         NodeRef::Agent(agent) => agent.outputs().len(),
         _ => 0,
     };
-    let nodes: Vec<(Kind, &str, usize)> =
+    let nodes: Vec<(GoalNodeKind, &str, usize)> =
         NodeRef::from(&tree).walk().map(|node| (node.kind(), node.name(), outputs(&node))).collect();
     let expected = [
-        (Kind::Workflow, "one", 0),
-        (Kind::Sequence, "main", 0),
-        (Kind::Goal, "g", 1),
-        (Kind::Agent, "critic", 1),
-        (Kind::Convergence, "c", 0),
+        (GoalNodeKind::Workflow, "one", 0),
+        (GoalNodeKind::Sequence, "main", 0),
+        (GoalNodeKind::Goal, "g", 1),
+        (GoalNodeKind::Agent, "critic", 1),
+        (GoalNodeKind::Convergence, "c", 0),
     ];
     assert_eq!(nodes, expected);
 }
@@ -177,9 +177,11 @@ fn agentcore_015_016_017_018_trees_are_gone_through_in_order() {
     assert_eq!(children, [("sequence", "first"), ("sequence", "second")]);
     let kinds: Vec<&str> = root.walk().map(|node| node.kind().name()).collect();
     assert_eq!(kinds, ["workflow", "sequence", "goal", "agent", "sequence", "convergence", "agent"]);
-    assert_eq!(root.find(Kind::Agent, "editor").map(NodeRef::name), Some("editor"));
-    assert!(root.find(Kind::Agent, "editor").unwrap().children().is_empty());
-    assert!(root.find(Kind::Agent, "c").is_none() && root.find(Kind::Convergence, "x").is_none());
+    assert_eq!(root.find(GoalNodeKind::Agent, "editor").map(NodeRef::name), Some("editor"));
+    assert!(root.find(GoalNodeKind::Agent, "editor").unwrap().children().is_empty());
+    assert!(
+        root.find(GoalNodeKind::Agent, "c").is_none() && root.find(GoalNodeKind::Convergence, "x").is_none()
+    );
 
     // Two agents, and one of everything else.
     let tree = Workflow::new("w").sequence(
@@ -188,7 +190,13 @@ fn agentcore_015_016_017_018_trees_are_gone_through_in_order() {
             .goal(Goal::converging("c", "x", 2).using(critic())),
     );
     let count = |kind| NodeRef::from(&tree).walk().filter(|node| node.kind() == kind).count();
-    let kinds = [Kind::Workflow, Kind::Sequence, Kind::Goal, Kind::Convergence, Kind::Agent];
+    let kinds = [
+        GoalNodeKind::Workflow,
+        GoalNodeKind::Sequence,
+        GoalNodeKind::Goal,
+        GoalNodeKind::Convergence,
+        GoalNodeKind::Agent,
+    ];
     assert_eq!(kinds.map(count), [1, 1, 1, 1, 2]);
     assert_eq!(NodeRef::from(&tree).walk().count(), 6);
 }

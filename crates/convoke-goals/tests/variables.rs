@@ -1,4 +1,4 @@
-//! What the texts of a tree come to: which words in them are variables, and what stands there instead.
+//! Variables in the texts of a tree, and the values that replace them.
 
 use crate::common::valid;
 use crate::run_support::{Rig, prompts, systems};

@@ -1,4 +1,4 @@
-//! What a supervisor is told, and what of what it says is a verdict.
+//! The supervisor's prompt, and parsing of its verdict.
 use std::sync::Arc;
 
 use crate::supervised::*;

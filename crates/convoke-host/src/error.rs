@@ -8,7 +8,7 @@ use convoke_models::choose::{ConnectError, CredentialsError};
 use convoke_package::{KeyError, PackageError, Verification};
 use convoke_tools::policy::InvalidPolicy;
 #[cfg(target_os = "linux")]
-use convoke_tools::sandbox::ReadableError;
+use convoke_tools::sandbox::ReadablePathsError;
 use convoke_tools::web::WebToolsError;
 use convoke_weights::WeightsError;
 
@@ -135,7 +135,7 @@ pub enum HostError {
     /// What commands can read cannot be settled.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
-    Readable(#[from] ReadableError),
+    Readable(#[from] ReadablePathsError),
     /// There are no tools for the web.
     #[error(transparent)]
     Web(#[from] WebToolsError),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use convoke_goals::agentfile::load::{Found, LoadError, Loader};
+use convoke_goals::agentfile::load::{LoadError, Loader, PathContent};
 use serde::{Deserialize, Serialize};
 
 /// What was found where. As a loader it gives the same again.
@@ -28,12 +28,12 @@ enum KeptFile {
 }
 
 impl Loader for Kept {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         Ok(match self.found.get(path) {
-            None => Found::Nothing,
-            Some(KeptFile::Folder) => Found::Folder,
-            Some(KeptFile::Text(text)) => Found::Text(text.clone()),
-            Some(KeptFile::Binary) => Found::Binary,
+            None => PathContent::Nothing,
+            Some(KeptFile::Folder) => PathContent::Folder,
+            Some(KeptFile::Text(text)) => PathContent::Text(text.clone()),
+            Some(KeptFile::Binary) => PathContent::Binary,
         })
     }
 
@@ -63,13 +63,13 @@ impl<'l> Keeping<'l> {
 }
 
 impl Loader for Keeping<'_> {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         let found = self.loader.find(path)?;
         let file = match &found {
-            Found::Nothing => None,
-            Found::Folder => Some(KeptFile::Folder),
-            Found::Text(text) => Some(KeptFile::Text(text.clone())),
-            Found::Binary => Some(KeptFile::Binary),
+            PathContent::Nothing => None,
+            PathContent::Folder => Some(KeptFile::Folder),
+            PathContent::Text(text) => Some(KeptFile::Text(text.clone())),
+            PathContent::Binary => Some(KeptFile::Binary),
         };
         if let Some(file) = file {
             self.kept.borrow_mut().found.insert(path.to_owned(), file);

@@ -1,6 +1,6 @@
 //! What an Agentfile is going to do, as a tree that progress can be shown on.
 
-use convoke_goals::{Kind, NodeRef};
+use convoke_goals::{GoalNodeKind, NodeRef};
 use convoke_history::progress::{NodeKind, PlannedNode};
 
 /// The tree of a node that is going to be run.
@@ -9,11 +9,11 @@ pub fn planned(node: NodeRef<'_>) -> PlannedNode {
     PlannedNode {
         name: node.name().to_owned(),
         kind: match node.kind() {
-            Kind::Workflow => NodeKind::Workflow,
-            Kind::Sequence => NodeKind::Sequence,
-            Kind::Goal => NodeKind::Goal,
-            Kind::Convergence => NodeKind::Convergence,
-            Kind::Agent => NodeKind::Agent,
+            GoalNodeKind::Workflow => NodeKind::Workflow,
+            GoalNodeKind::Sequence => NodeKind::Sequence,
+            GoalNodeKind::Goal => NodeKind::Goal,
+            GoalNodeKind::Convergence => NodeKind::Convergence,
+            GoalNodeKind::Agent => NodeKind::Agent,
         },
         children: node.children().into_iter().map(planned).collect(),
     }

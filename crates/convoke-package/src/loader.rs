@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader};
+use convoke_goals::agentfile::load::{FileLoader, LoadError, Loader, PathContent};
 
 use crate::content::ArchiveEntry;
 use crate::limits::Limits;
@@ -49,18 +49,18 @@ impl PackageFiles {
 }
 
 impl Loader for PackageFiles {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         let Some(plain) = inside(path) else { return Err(LoadError::Outside { path: path.to_owned() }) };
         if let Some(bytes) = self.files.get(&plain) {
             if bytes.len() as u64 > LARGEST {
                 return Err(LoadError::TooLarge { path: path.to_owned(), limit: LARGEST });
             }
-            return Ok(String::from_utf8(bytes.to_vec()).map_or(Found::Binary, Found::Text));
+            return Ok(String::from_utf8(bytes.to_vec()).map_or(PathContent::Binary, PathContent::Text));
         }
         let below = format!("{plain}/");
         let is_folder = plain.is_empty()
             || self.files.range(below.clone()..).next().is_some_and(|(name, _)| name.starts_with(&below));
-        Ok(if is_folder { Found::Folder } else { Found::Nothing })
+        Ok(if is_folder { PathContent::Folder } else { PathContent::Nothing })
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>, LoadError> {
@@ -148,7 +148,7 @@ impl PackageLoader {
 }
 
 impl Loader for PackageLoader {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         match self.package(path)? {
             Some((files, rest)) => files.find(rest),
             None => self.files.find(path),

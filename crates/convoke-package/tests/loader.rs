@@ -4,7 +4,7 @@
 mod common;
 
 use common::{file, folder, key, pack, package_of, plan, tar_gz, write, zip};
-use convoke_goals::agentfile::load::{FileLoader, Found, LoadError, Loader};
+use convoke_goals::agentfile::load::{FileLoader, LoadError, Loader, PathContent};
 use convoke_goals::agentfile::model::Persona;
 use convoke_goals::agentfile::{Source, read};
 use convoke_package::{PackOptions, Package, PackageLoader, TrustStore};
@@ -70,9 +70,9 @@ fn a_package_with_a_wrong_signature_is_not_read() {
 #[test]
 fn the_files_of_a_package_are_files() {
     let files = pack(&plan()).files().unwrap();
-    assert_eq!(files.find("agents"), Ok(Found::Folder));
-    assert_eq!(files.find("agents/../agents/critic.md"), Ok(Found::Text("You are a critic.".into())));
-    assert_eq!(files.find("none"), Ok(Found::Nothing));
+    assert_eq!(files.find("agents"), Ok(PathContent::Folder));
+    assert_eq!(files.find("agents/../agents/critic.md"), Ok(PathContent::Text("You are a critic.".into())));
+    assert_eq!(files.find("none"), Ok(PathContent::Nothing));
     assert_eq!(files.names("agents"), Ok(vec!["critic.md".to_owned()]));
     assert_eq!(files.names(""), Ok(vec!["Agentfile".to_owned()]));
     assert!(matches!(files.find("../x"), Err(LoadError::Outside { .. })));

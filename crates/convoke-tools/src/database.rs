@@ -20,10 +20,10 @@ use crate::blocking::blocking;
 /// How long to wait for another process that has the file locked.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Why something cannot be kept, or found again.
+/// Errors of keeping something, or finding it again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KeepError {
+pub enum StorageError {
     /// The file cannot be opened.
     #[error("{}: {problem}", path.display())]
     File {
@@ -40,8 +40,8 @@ pub enum KeepError {
     Unfit(String),
 }
 
-/// What a kind of file has in it.
-pub(crate) struct Layout {
+/// The schema of a kind of file.
+pub(crate) struct FileSchema {
     /// What a file of this kind says in its header.
     pub(crate) application: i32,
     /// Step `n` leads from version `n` to `n + 1`. A step that has been released never changes.
@@ -53,25 +53,25 @@ pub(crate) struct Layout {
 #[derive(Clone)]
 pub(crate) struct Database {
     path: Arc<Path>,
-    layout: &'static Layout,
+    layout: &'static FileSchema,
     /// `None` until it is first needed.
     connection: Arc<Mutex<Option<Connection>>>,
 }
 
 impl Database {
     /// A file that is opened, and made, when it is first needed.
-    pub(crate) fn at(path: &Path, layout: &'static Layout) -> Self {
+    pub(crate) fn at(path: &Path, layout: &'static FileSchema) -> Self {
         Self { path: path.into(), layout, connection: Arc::default() }
     }
 
-    pub(crate) fn open(path: &Path, layout: &'static Layout) -> Result<Self, KeepError> {
+    pub(crate) fn open(path: &Path, layout: &'static FileSchema) -> Result<Self, StorageError> {
         let database = Self::at(path, layout);
         drop(database.connected()?);
         Ok(database)
     }
 
     /// The connection, which there is then.
-    fn connected(&self) -> Result<MutexGuard<'_, Option<Connection>>, KeepError> {
+    fn connected(&self) -> Result<MutexGuard<'_, Option<Connection>>, StorageError> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_none() {
             *connection = Some(Self::connect(&self.path, self.layout)?);
@@ -79,8 +79,8 @@ impl Database {
         Ok(connection)
     }
 
-    fn connect(path: &Path, layout: &Layout) -> Result<Connection, KeepError> {
-        let fail = |problem: String| KeepError::File { path: path.to_owned(), problem };
+    fn connect(path: &Path, layout: &FileSchema) -> Result<Connection, StorageError> {
+        let fail = |problem: String| StorageError::File { path: path.to_owned(), problem };
         let made = || {
             if let Some(folder) = std::path::absolute(path)?.parent() {
                 create_folder(folder)?;
@@ -109,7 +109,7 @@ impl Database {
     pub(crate) async fn read<T, F>(&self, work: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> Result<T, KeepError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, StorageError> + Send + 'static,
     {
         let database = self.clone();
         blocking(move |_| {
@@ -124,7 +124,7 @@ impl Database {
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: FnOnce(&Transaction<'_>) -> Result<T, KeepError> + Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, StorageError> + Send + 'static,
     {
         let database = self.clone();
         let write = move || {
@@ -134,23 +134,23 @@ impl Database {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = work(&transaction)?;
             transaction.commit()?;
-            Ok::<T, KeepError>(result)
+            Ok::<T, StorageError>(result)
         };
         blocking(move |_| write()).await
     }
 }
 
-fn closed() -> KeepError {
-    KeepError::Unfit("the file is not open".to_owned())
+fn closed() -> StorageError {
+    StorageError::Unfit("the file is not open".to_owned())
 }
 
 /// Does something once for each key: a call that has been made gives what it gave. Whose arguments differ is another
 /// call, whatever its key says: ids of runs can be used again.
 pub(crate) fn once(
     transaction: &Transaction<'_>,
-    call: &Call,
-    work: impl FnOnce() -> Result<String, KeepError>,
-) -> Result<String, KeepError> {
+    call: &RecordedCall,
+    work: impl FnOnce() -> Result<String, StorageError>,
+) -> Result<String, StorageError> {
     let known = "SELECT result FROM calls WHERE key = ?1 AND arguments = ?2";
     let known: Option<String> =
         transaction.query_row(known, params![call.key, call.arguments], |row| row.get(0)).optional()?;
@@ -166,7 +166,7 @@ pub(crate) fn once(
 }
 
 /// One call, as the database knows it.
-pub(crate) struct Call {
+pub(crate) struct RecordedCall {
     pub(crate) run: String,
     pub(crate) path: String,
     pub(crate) at: Timestamp,
@@ -175,7 +175,7 @@ pub(crate) struct Call {
     arguments: String,
 }
 
-impl Call {
+impl RecordedCall {
     pub(crate) fn of(
         context: &ToolContext,
         arguments: &impl Serialize,
@@ -212,7 +212,7 @@ enum State {
     Newer,
 }
 
-fn prepare(connection: &mut Connection, layout: &Layout) -> rusqlite::Result<State> {
+fn prepare(connection: &mut Connection, layout: &FileSchema) -> rusqlite::Result<State> {
     let state = judge(connection, layout)?;
     if !matches!(state, State::Ready) {
         return Ok(state);
@@ -238,7 +238,7 @@ fn prepare(connection: &mut Connection, layout: &Layout) -> rusqlite::Result<Sta
 }
 
 /// Whether a database is empty, or ours and exactly as our steps made it.
-fn judge(connection: &Connection, layout: &Layout) -> rusqlite::Result<State> {
+fn judge(connection: &Connection, layout: &FileSchema) -> rusqlite::Result<State> {
     let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if application != layout.application && (application != 0 || tables > 0) {

@@ -1,4 +1,4 @@
-//! What the file tools do, with what they say when they cannot.
+//! The file tools, and what they say when they cannot.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! What `.gitignore` names is passed over by searches, and said to be.
+//! Ignore rules: what `.gitignore` names is passed over by searches, and said to be.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

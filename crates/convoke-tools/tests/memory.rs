@@ -1,4 +1,4 @@
-//! What is remembered, found again and forgotten.
+//! Memory: remembering, recalling and forgetting.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
@@ -14,7 +14,7 @@ use convoke_core::{
     ToolEffect, Workflow,
 };
 use convoke_models::{Match, Reply, ScriptedModel};
-use convoke_tools::memory::{self, KeepError, Memory};
+use convoke_tools::memory::{self, Memory, StorageError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -150,7 +150,7 @@ async fn a_workspace_sees_its_own_memories_and_the_users() {
     let refused = call(tool("forget"), json!({"id": 1})).await.unwrap_err();
     assert!(refused.contains("there is no memory #1"), "{refused}");
     assert!(mind.done("recall", json!({"query": "apple"})).await.contains("apple is here"));
-    assert!(matches!(Memory::open(mind.folder.path().join("memory.db"), ""), Err(KeepError::Unfit(_))));
+    assert!(matches!(Memory::open(mind.folder.path().join("memory.db"), ""), Err(StorageError::Unfit(_))));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What a run writes down for itself.
+//! The scratchpad.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

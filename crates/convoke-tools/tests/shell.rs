@@ -1,4 +1,4 @@
-//! What `bash` gives back, and how it ends.
+//! Results of `bash`, and how commands end.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,7 +6,7 @@ mod common;
 
 use common::{sleeping, with_bash};
 use convoke_core::{Origin, Repeat, ToolEffect};
-use convoke_tools::sandbox::{Confinement, Limits};
+use convoke_tools::sandbox::{CommandLimits, Confinement};
 use serde_json::json;
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn long_output_is_cut_in_the_middle_and_kept() {
 
 #[tokio::test]
 async fn too_much_output_ends_the_command() {
-    let hands = with_bash(|sandbox| sandbox.limits(Limits::default().output(1 << 20)));
+    let hands = with_bash(|sandbox| sandbox.limits(CommandLimits::default().output(1 << 20)));
     let result = hands.done("bash", json!({"command": "yes"})).await;
     assert!(result.ends_with("command was killed: it wrote too much output"), "{}", result.len());
 }

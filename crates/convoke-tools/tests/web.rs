@@ -1,4 +1,4 @@
-//! What `web_fetch` makes of pages, and what it says when it cannot.
+//! Pages as `web_fetch` shows them, and what it says when it cannot.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! `web_search`: what services are asked, what becomes of their answers and of their refusals.
+//! Requests of `web_search`, and how answers and refusals of services are shown.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Finds out whether there are views here.
+//! Checks whether views can be made on this machine.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use crate::error::Unavailable;
 use crate::view::View;
 
-/// Whether programs can be started in views here: one is, with everything that views are made of, in a folder that is given
-/// for that. It takes some milliseconds; the answer holds for as long as this process lives.
+/// Checks whether programs can be started in views here: one is, with everything that views are made of, in a
+/// folder that is given for that. It takes some milliseconds; the answer holds for as long as this process lives.
 ///
 /// # Errors
 /// What failed: containers and some systems keep ordinary users, or everybody, from making namespaces or mounts.

@@ -1,7 +1,7 @@
-//! What happens between `fork` and `exec`.
+//! The code that runs between `fork` and `exec`.
 //!
 //! The process that was forked has one thread and a copy of our memory, in which any lock may be held by a thread that is
-//! not there. So everything here is system calls on what [`Prepared`] holds: nothing is allocated, nothing is locked, nothing
+//! not there. So everything here is system calls on what [`PreparedView`] holds: nothing is allocated, nothing is locked, nothing
 //! may panic. What fails is told through a pipe.
 
 use std::io;
@@ -18,8 +18,8 @@ use rustix::net::{
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::error::ViewError;
-use crate::prepared::{Prepared, Step, failed};
-use crate::running::Running;
+use crate::prepared::{MountStep, PreparedView, failed};
+use crate::running::RunningProgram;
 
 /// What fails besides the steps that make the tree, by the numbers that are told.
 const PARTS: &[&str] = &[
@@ -64,14 +64,14 @@ type Done = Result<(), Failed>;
 
 /// What the child needs, and keeps open until it has become the program.
 struct Context {
-    prepared: Prepared,
+    prepared: PreparedView,
     report: OwnedFd,
     life: OwnedFd,
     handing: Option<OwnedFd>,
 }
 
 /// Starts a program.
-pub(crate) fn spawn(prepared: Prepared, mut command: Command) -> Result<Running, ViewError> {
+pub(crate) fn spawn(prepared: PreparedView, mut command: Command) -> Result<RunningProgram, ViewError> {
     let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(|errno| failed("a pipe", errno.into()));
     let (told, report) = pipe()?;
     let (life, kept) = pipe()?;
@@ -103,7 +103,7 @@ pub(crate) fn spawn(prepared: Prepared, mut command: Command) -> Result<Running,
         }
         None => ViewError::Start(source),
     })?;
-    let mut running = Running::new(child, kept, None);
+    let mut running = RunningProgram::new(child, kept, None);
     running.listener = taking.map(|socket| take(&socket)).transpose()?;
     Ok(running)
 }
@@ -160,7 +160,7 @@ fn enter(context: &Context) -> Done {
 }
 
 /// Joins the control groups, and leaves everybody's namespaces.
-fn namespaces(prepared: &Prepared) -> Done {
+fn namespaces(prepared: &PreparedView) -> Done {
     for group in &prepared.groups {
         // SAFETY: one letter is written: whoever writes it joins.
         check(GROUP, unsafe { libc::write(group.as_raw_fd(), c"0".as_ptr().cast(), 1) } as c_long)?;
@@ -281,7 +281,7 @@ fn first_process(context: &Context, keeper: c_int, status: c_int) -> Done {
     }
 }
 
-fn tree(prepared: &Prepared) -> Done {
+fn tree(prepared: &PreparedView) -> Done {
     let nothing = std::ptr::null();
     // SAFETY: every path ends with a NUL and outlives the call, here and below.
     unsafe {
@@ -306,29 +306,29 @@ fn tree(prepared: &Prepared) -> Done {
     }
 }
 
-fn make(step: &Step, part: usize) -> Done {
+fn make(step: &MountStep, part: usize) -> Done {
     let nothing = std::ptr::null();
     // SAFETY: every path ends with a NUL and outlives the call; the attributes are as long as is said.
     unsafe {
         let result: c_long = match step {
             // Where it is already, or is shown by a mount, what comes next will say whether it will do.
-            Step::Folder(at) => {
+            MountStep::Folder(at) => {
                 libc::mkdir(at.as_ptr(), 0o755);
                 0
             }
-            Step::File(at) => {
+            MountStep::File(at) => {
                 let file = libc::open(at.as_ptr(), libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC, 0o644);
                 if file >= 0 {
                     libc::close(file);
                 }
                 0
             }
-            Step::Link { at, to } => libc::symlink(to.as_ptr(), at.as_ptr()).into(),
-            Step::Bind { from, at } => {
+            MountStep::Link { at, to } => libc::symlink(to.as_ptr(), at.as_ptr()).into(),
+            MountStep::Bind { from, at } => {
                 let flags = libc::MS_BIND | libc::MS_REC;
                 libc::mount(from.as_ptr(), at.as_ptr(), nothing, flags, nothing.cast()).into()
             }
-            Step::Restrict { at, attributes, is_recursive } => {
+            MountStep::Restrict { at, attributes, is_recursive } => {
                 let attributes =
                     libc::mount_attr { attr_set: *attributes, attr_clr: 0, propagation: 0, userns_fd: 0 };
                 let flags = if *is_recursive { libc::AT_RECURSIVE } else { 0 };
@@ -341,7 +341,7 @@ fn make(step: &Step, part: usize) -> Done {
                     size_of_val(&attributes),
                 )
             }
-            Step::Mount { kind, at, flags, options } => {
+            MountStep::Mount { kind, at, flags, options } => {
                 libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), *flags, options.as_ptr().cast()).into()
             }
         };
@@ -425,7 +425,7 @@ fn reap(program: libc::pid_t, status: c_int) -> ! {
 }
 
 /// What is left before the program: limits, rules, rights.
-fn become_program(prepared: &Prepared) -> Done {
+fn become_program(prepared: &PreparedView) -> Done {
     // SAFETY: paths end with a NUL and outlive the calls; structures are on this stack or in what was made ready.
     unsafe {
         libc::setsid();
@@ -465,7 +465,7 @@ fn limit(resource: u32, most: u64) -> Done {
 }
 
 /// The second wall: whatever the mounts say, nothing is changed elsewhere.
-fn rules_on_changes(prepared: &Prepared) -> Done {
+fn rules_on_changes(prepared: &PreparedView) -> Done {
     if prepared.changes == 0 {
         return Ok(());
     }

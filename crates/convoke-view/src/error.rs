@@ -1,8 +1,8 @@
-//! Why a view could not be made.
+//! Errors of making a view.
 
 use std::io;
 
-/// Why a program was not started in a view.
+/// Errors of starting a program in a view.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
@@ -25,7 +25,7 @@ pub enum ViewError {
     },
 }
 
-/// Why there are no views on this machine.
+/// The reason why there are no views on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("namespaces cannot be had here ({why})")]
 pub struct Unavailable {

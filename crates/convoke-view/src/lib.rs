@@ -26,5 +26,5 @@ mod view;
 
 pub use available::available;
 pub use error::{Unavailable, ViewError};
-pub use running::{Ender, Running};
+pub use running::{KillHandle, RunningProgram};
 pub use view::{Network, View};

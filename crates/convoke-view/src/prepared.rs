@@ -1,4 +1,4 @@
-//! Everything that is needed between `fork` and `exec`, made before it: there, nothing can be allocated.
+//! The prepared arguments: everything that is needed between `fork` and `exec`, made before it: there, nothing can be allocated.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -12,7 +12,7 @@ use rustix::process::{getegid, geteuid};
 use rustix::thread::{CapabilitySet, capabilities};
 
 use crate::error::ViewError;
-use crate::view::{Network, Piece, View, beneath};
+use crate::view::{Mount, Network, View, beneath};
 
 /// What root keeps in a view: its rights to files, which are bounded by what is in the view.
 const FILE_RIGHTS: CapabilitySet = CapabilitySet::CHOWN
@@ -25,7 +25,7 @@ const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
 
 /// One change to the tree of mounts.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum MountStep {
     Folder(CString),
     File(CString),
     Link { at: CString, to: CString },
@@ -35,9 +35,9 @@ pub(crate) enum Step {
 }
 
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedView {
     pub(crate) root: CString,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<MountStep>,
     pub(crate) start: CString,
     /// The lines that map this user and group into a user namespace, if one is needed.
     pub(crate) user: Option<(Vec<u8>, Vec<u8>)>,
@@ -54,7 +54,7 @@ pub(crate) struct Prepared {
     pub(crate) rights: u64,
 }
 
-impl Prepared {
+impl PreparedView {
     pub(crate) fn of(view: &View) -> Result<Self, ViewError> {
         let mut tree = Tree { root: view.root.clone(), steps: Vec::new(), made: HashSet::new() };
         let root = path(&view.root)?;
@@ -65,7 +65,7 @@ impl Prepared {
         }
         // Last of all: what is put into an empty folder later needs a place in it.
         for piece in &view.pieces {
-            if let Piece::Memory { at, is_writable: false, .. } = piece {
+            if let Mount::Memory { at, is_writable: false, .. } = piece {
                 tree.restrict(at, libc::MOUNT_ATTR_RDONLY, false)?;
             }
         }
@@ -86,9 +86,9 @@ impl Prepared {
         let map = |id: u32| format!("{id} {id} 1").into_bytes();
         let user = (!may_mount).then(|| (map(geteuid().as_raw()), map(getegid().as_raw())));
         let changeable = view.pieces.iter().filter_map(|piece| match piece {
-            Piece::Writable { at, .. }
-            | Piece::Overlay { upper: Some(_), at, .. }
-            | Piece::Memory { at, is_writable: true, .. } => Some(at.as_path()),
+            Mount::Writable { at, .. }
+            | Mount::Overlay { upper: Some(_), at, .. }
+            | Mount::Memory { at, is_writable: true, .. } => Some(at.as_path()),
             _ => None,
         });
         let changeable = changeable.chain([Path::new("/dev")]).map(path).collect::<Result<_, _>>()?;
@@ -161,7 +161,7 @@ fn instructions(program: &[u8]) -> Vec<libc::sock_filter> {
 /// The steps that make a tree, from the outside.
 struct Tree {
     root: PathBuf,
-    steps: Vec<Step>,
+    steps: Vec<MountStep>,
     made: HashSet<PathBuf>,
 }
 
@@ -195,18 +195,18 @@ impl Tree {
         self.restrict(Path::new("/dev"), libc::MOUNT_ATTR_RDONLY, false)
     }
 
-    fn piece(&mut self, piece: &Piece) -> Result<(), ViewError> {
+    fn piece(&mut self, piece: &Mount) -> Result<(), ViewError> {
         let hardened = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
         match piece {
-            Piece::ReadOnly { from, at } => {
+            Mount::ReadOnly { from, at } => {
                 self.bind(from, at, from.is_dir())?;
                 self.restrict(at, hardened | libc::MOUNT_ATTR_RDONLY, true)
             }
-            Piece::Writable { from, at } => {
+            Mount::Writable { from, at } => {
                 self.bind(from, at, true)?;
                 self.restrict(at, hardened, true)
             }
-            Piece::Overlay { lower, upper, at } => {
+            Mount::Overlay { lower, upper, at } => {
                 let lower = lower.iter().map(|folder| escaped(folder)).collect::<Vec<_>>().join(&b':');
                 let mut options = b"userxattr,lowerdir=".to_vec();
                 options.extend(lower);
@@ -220,15 +220,15 @@ impl Tree {
                 let options = text(&options, at.display())?;
                 let flags = libc::MS_NOSUID | libc::MS_NODEV;
                 let at = self.outside(at)?;
-                self.steps.push(Step::Mount { kind: c"overlay", at, flags, options });
+                self.steps.push(MountStep::Mount { kind: c"overlay", at, flags, options });
                 Ok(())
             }
-            Piece::Memory { at, bytes, is_writable } => {
+            Mount::Memory { at, bytes, is_writable } => {
                 let options = format!("size={bytes},mode={}", if *is_writable { "1777" } else { "0555" });
                 self.mount(c"tmpfs", at, libc::MS_NOSUID | libc::MS_NODEV, &options)
             }
-            Piece::Link { at, to } => self.link(at, to),
-            Piece::Hidden { at } => {
+            Mount::Link { at, to } => self.link(at, to),
+            Mount::Hidden { at } => {
                 self.bind(Path::new("/dev/null"), at, false)?;
                 // A device where there may be none cannot be opened, so nobody takes it for an empty file.
                 self.restrict(at, hardened | libc::MOUNT_ATTR_RDONLY, false)
@@ -245,7 +245,7 @@ impl Tree {
         for folder in above.into_iter().rev() {
             if self.made.insert(folder.to_owned()) {
                 let folder = self.outside(folder)?;
-                self.steps.push(Step::Folder(folder));
+                self.steps.push(MountStep::Folder(folder));
             }
         }
         Ok(())
@@ -254,7 +254,7 @@ impl Tree {
     fn link(&mut self, at: &Path, to: &Path) -> Result<(), ViewError> {
         self.folder(at.parent().unwrap_or(Path::new("/")))?;
         let (at, to) = (self.outside(at)?, path(to)?);
-        self.steps.push(Step::Link { at, to });
+        self.steps.push(MountStep::Link { at, to });
         Ok(())
     }
 
@@ -264,23 +264,23 @@ impl Tree {
         } else {
             self.folder(at.parent().unwrap_or(Path::new("/")))?;
             let file = self.outside(at)?;
-            self.steps.push(Step::File(file));
+            self.steps.push(MountStep::File(file));
         }
         let (from, at) = (path(from)?, self.outside(at)?);
-        self.steps.push(Step::Bind { from, at });
+        self.steps.push(MountStep::Bind { from, at });
         Ok(())
     }
 
     fn mount(&mut self, kind: &'static CStr, at: &Path, flags: u64, options: &str) -> Result<(), ViewError> {
         self.folder(at)?;
         let (at, options) = (self.outside(at)?, text(options.as_bytes(), options)?);
-        self.steps.push(Step::Mount { kind, at, flags, options });
+        self.steps.push(MountStep::Mount { kind, at, flags, options });
         Ok(())
     }
 
     fn restrict(&mut self, at: &Path, attributes: u64, is_recursive: bool) -> Result<(), ViewError> {
         let at = self.outside(at)?;
-        self.steps.push(Step::Restrict { at, attributes, is_recursive });
+        self.steps.push(MountStep::Restrict { at, attributes, is_recursive });
         Ok(())
     }
 }
@@ -293,7 +293,7 @@ fn escaped(path: &Path) -> Vec<u8> {
         .collect()
 }
 
-impl Step {
+impl MountStep {
     /// What is told of it when it fails.
     pub(crate) fn shown(&self, root: &CStr) -> String {
         let place = |at: &CString| {

@@ -9,9 +9,9 @@ use std::{fmt, io};
 /// A program that runs in a view.
 ///
 /// Dropped, it and everything it has started are ended; [`wait`](Self::wait) returns when nothing of it is left.
-pub struct Running {
+pub struct RunningProgram {
     child: Child,
-    ender: Ender,
+    ender: KillHandle,
     is_over: bool,
     /// The program's input, if it is a pipe.
     pub stdin: Option<ChildStdin>,
@@ -25,28 +25,28 @@ pub struct Running {
 
 /// Ends a program in a view, with everything it has started. Clones end the same program.
 #[derive(Debug, Clone)]
-pub struct Ender {
+pub struct KillHandle {
     /// The keeper ends everything when this is closed: by us, or because we are gone.
     life: Arc<Mutex<Option<OwnedFd>>>,
 }
 
-impl Ender {
-    /// Ends everything in the view. It is over when [`Running::wait`] says so.
+impl KillHandle {
+    /// Ends everything in the view. It is over when [`RunningProgram::wait`] says so.
     pub fn end(&self) {
         drop(self.life.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
-impl Running {
+impl RunningProgram {
     pub(crate) fn new(mut child: Child, life: OwnedFd, listener: Option<TcpListener>) -> Self {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let ender = Ender { life: Arc::new(Mutex::new(Some(life))) };
+        let ender = KillHandle { life: Arc::new(Mutex::new(Some(life))) };
         Self { child, ender, is_over: false, stdin, stdout, stderr, listener }
     }
 
-    /// What ends it.
+    /// Returns a handle that ends it.
     #[must_use]
-    pub fn ender(&self) -> Ender {
+    pub fn ender(&self) -> KillHandle {
         self.ender.clone()
     }
 
@@ -61,7 +61,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if !self.is_over {
             self.ender.end();
@@ -71,8 +71,8 @@ impl Drop for Running {
     }
 }
 
-impl fmt::Debug for Running {
+impl fmt::Debug for RunningProgram {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Running").field("keeper", &self.child.id()).finish_non_exhaustive()
+        formatter.debug_struct("RunningProgram").field("keeper", &self.child.id()).finish_non_exhaustive()
     }
 }

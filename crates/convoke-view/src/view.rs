@@ -1,4 +1,4 @@
-//! What a view is made of.
+//! The builder of views.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::process::Command;
 
 use crate::child;
 use crate::error::ViewError;
-use crate::prepared::Prepared;
-use crate::running::Running;
+use crate::prepared::PreparedView;
+use crate::running::RunningProgram;
 
-/// What a program in a view may reach.
+/// The network of a program in a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Network {
     /// A loopback of its own, and nothing else.
     #[default]
     Loopback,
-    /// The same, with a socket of ours listening at this port of it: [`Running::listener`].
+    /// The same, with a socket of ours listening at this port of it: [`RunningProgram::listener`].
     Listener(u16),
     /// That of this machine.
     Shared,
@@ -24,7 +24,7 @@ pub enum Network {
 
 /// One thing that is put into a view.
 #[derive(Debug, Clone)]
-pub(crate) enum Piece {
+pub(crate) enum Mount {
     ReadOnly { from: PathBuf, at: PathBuf },
     Writable { from: PathBuf, at: PathBuf },
     Overlay { lower: Vec<PathBuf>, upper: Option<(PathBuf, PathBuf)>, at: PathBuf },
@@ -40,7 +40,7 @@ pub(crate) enum Piece {
 #[derive(Debug, Clone)]
 pub struct View {
     pub(crate) root: PathBuf,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Mount>,
     pub(crate) start: PathBuf,
     pub(crate) network: Network,
     pub(crate) shared_memory: u64,
@@ -71,8 +71,8 @@ impl View {
     pub fn read_only(mut self, from: impl AsRef<Path>, at: impl AsRef<Path>) -> Self {
         let (from, at) = (from.as_ref().to_owned(), at.as_ref().to_owned());
         self.pieces.push(match std::fs::read_link(&from) {
-            Ok(to) if from == at => Piece::Link { at, to },
-            _ => Piece::ReadOnly { from, at },
+            Ok(to) if from == at => Mount::Link { at, to },
+            _ => Mount::ReadOnly { from, at },
         });
         self
     }
@@ -80,14 +80,14 @@ impl View {
     /// Shows a folder, for reading and writing, at a path.
     #[must_use]
     pub fn writable(mut self, from: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
-        self.pieces.push(Piece::Writable { from: from.into(), at: at.into() });
+        self.pieces.push(Mount::Writable { from: from.into(), at: at.into() });
         self
     }
 
     /// Shows folders lying on each other, the first on top, for reading.
     #[must_use]
     pub fn layers(mut self, lower: Vec<PathBuf>, at: impl Into<PathBuf>) -> Self {
-        self.pieces.push(Piece::Overlay { lower, upper: None, at: at.into() });
+        self.pieces.push(Mount::Overlay { lower, upper: None, at: at.into() });
         self
     }
 
@@ -101,28 +101,28 @@ impl View {
         work: impl Into<PathBuf>,
         at: impl Into<PathBuf>,
     ) -> Self {
-        self.pieces.push(Piece::Overlay { lower, upper: Some((upper.into(), work.into())), at: at.into() });
+        self.pieces.push(Mount::Overlay { lower, upper: Some((upper.into(), work.into())), at: at.into() });
         self
     }
 
     /// An empty folder in memory, of at most so many bytes.
     #[must_use]
     pub fn memory(mut self, at: impl Into<PathBuf>, bytes: u64) -> Self {
-        self.pieces.push(Piece::Memory { at: at.into(), bytes, is_writable: true });
+        self.pieces.push(Mount::Memory { at: at.into(), bytes, is_writable: true });
         self
     }
 
     /// An empty folder that nothing can be put into.
     #[must_use]
     pub fn empty(mut self, at: impl Into<PathBuf>) -> Self {
-        self.pieces.push(Piece::Memory { at: at.into(), bytes: 4096, is_writable: false });
+        self.pieces.push(Mount::Memory { at: at.into(), bytes: 4096, is_writable: false });
         self
     }
 
     /// Puts something that cannot be opened in the place of a file.
     #[must_use]
     pub fn hidden(mut self, at: impl Into<PathBuf>) -> Self {
-        self.pieces.push(Piece::Hidden { at: at.into() });
+        self.pieces.push(Mount::Hidden { at: at.into() });
         self
     }
 
@@ -133,14 +133,14 @@ impl View {
         self
     }
 
-    /// What the program may reach.
+    /// Sets what the program may reach.
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
         self.network = network;
         self
     }
 
-    /// How much memory programs may share through `/dev/shm`, in bytes.
+    /// Sets how much memory programs may share through `/dev/shm`, in bytes.
     #[must_use]
     pub fn shared_memory(mut self, bytes: u64) -> Self {
         self.shared_memory = bytes;
@@ -173,8 +173,8 @@ impl View {
     ///
     /// # Errors
     /// If the view cannot be made, or there is no such program in it.
-    pub fn spawn(self, command: Command) -> Result<Running, ViewError> {
-        let prepared = Prepared::of(&self)?;
+    pub fn spawn(self, command: Command) -> Result<RunningProgram, ViewError> {
+        let prepared = PreparedView::of(&self)?;
         child::spawn(prepared, command)
     }
 }

@@ -1,4 +1,4 @@
-//! What a program in a view sees, may do, and leaves behind: for root, and (the same program, started again) for a user that
+//! Programs in a view: what they see, may do, and leave behind: for root, and (the same program, started again) for a user that
 //! is not root.
 
 #![cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! Files that are something else, and easily mistaken for an Agentfile.
+//! Recognises files of other formats that are easily mistaken for an Agentfile.
 //!
 //! Read as one, such a file would give an error for every line of it, none of which says what is wrong.
 

@@ -1,4 +1,4 @@
-//! One way to write a file.
+//! The formatter.
 //!
 //! One statement per line, clauses in one order, one space between words, one blank line at most. What was spread over
 //! several lines stays spread, a clause per line; what was in one line stays in one. Texts stay as they are, to the

@@ -1,4 +1,4 @@
-//! A text with a name, and its lines.
+//! A source text with its name and an index of its lines.
 
 use super::diagnostic::{Code, Diagnostic};
 use super::span::{Position, Span};
@@ -22,7 +22,7 @@ impl Source {
         Self { name: name.into(), text, lines }
     }
 
-    /// The same from bytes.
+    /// Makes a source of bytes.
     ///
     /// # Errors
     /// If they are not UTF-8. The source that comes with the error has the bytes that are not text replaced, so that
@@ -38,14 +38,14 @@ impl Source {
                     .unwrap_or(source.text.len());
                 let diagnostic =
                     Diagnostic::new(Code::NotText, Span::new(valid, end), "this file is not UTF-8 text")
-                        .label("this byte is no part of a character")
+                        .label("this byte is not part of a character")
                         .help("save the file in the encoding UTF-8");
                 Err(Box::new((source, diagnostic)))
             }
         }
     }
 
-    /// What it is called in messages.
+    /// Returns its name in messages.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -1,4 +1,4 @@
-//! Places in a text.
+//! Spans and positions in a text.
 
 use std::ops::Range;
 
@@ -32,13 +32,13 @@ impl Span {
         Self::new(self.start.min(other.start), self.end.max(other.end))
     }
 
-    /// What `text` has there; nothing if the span is not of this text.
+    /// Returns what `text` has there; nothing if the span is not of this text.
     #[must_use]
     pub fn of(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 
-    /// As a range of bytes.
+    /// Returns the range of bytes.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         self.start..self.end

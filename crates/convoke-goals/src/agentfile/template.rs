@@ -1,4 +1,4 @@
-//! Texts with variables in them.
+//! Templates: texts with variables in them.
 //!
 //! `$name` and `${name}` are variables, `$$` is a dollar. A text is read once; what a variable's value has in it is never
 //! looked at again.
@@ -42,7 +42,7 @@ impl<V> Template<V> {
         })
     }
 
-    /// The same text with its variables referred to in another way.
+    /// Maps its variables.
     pub fn map<W>(&self, mut other: impl FnMut(&V) -> W) -> Template<W> {
         let pieces = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => Piece::Text(text.clone()),
@@ -63,7 +63,7 @@ impl<V> Template<V> {
         text
     }
 
-    /// Whether there is nothing but white space in it.
+    /// Returns whether there is nothing but white space in it.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Text(text) if text.trim().is_empty()))
@@ -86,7 +86,7 @@ impl<V> Template<V> {
 
 /// A part of a text as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part<'a> {
+pub(crate) enum TemplatePart<'a> {
     /// Text as it is.
     Text(&'a str),
     /// `$$`.
@@ -109,7 +109,7 @@ pub(crate) enum Part<'a> {
 }
 
 /// Splits a text, from left to right. A `$` that begins no variable is text.
-pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
+pub(crate) fn parts(text: &str) -> Vec<TemplatePart<'_>> {
     let mut parts = Vec::new();
     let mut start = 0;
     let mut place = 0;
@@ -117,25 +117,25 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
         let dollar = place + found;
         let rest = &text[dollar + 1..];
         let (part, length) = if rest.starts_with('$') {
-            (Some(Part::Dollar), 2)
+            (Some(TemplatePart::Dollar), 2)
         } else if let Some(name) = closed_name(rest) {
-            (Some(Part::Closed { name, place: dollar }), name.len() + 3)
+            (Some(TemplatePart::Closed { name, place: dollar }), name.len() + 3)
         } else if let Some(longest) = open_name(rest) {
-            (Some(Part::Open { longest, place: dollar }), longest.len() + 1)
+            (Some(TemplatePart::Open { longest, place: dollar }), longest.len() + 1)
         } else {
             (None, 1)
         };
         place = dollar + length;
         if let Some(part) = part {
             if start < dollar {
-                parts.push(Part::Text(&text[start..dollar]));
+                parts.push(TemplatePart::Text(&text[start..dollar]));
             }
             parts.push(part);
             start = place;
         }
     }
     if start < text.len() {
-        parts.push(Part::Text(&text[start..]));
+        parts.push(TemplatePart::Text(&text[start..]));
     }
     parts
 }
@@ -173,7 +173,8 @@ mod tests {
     fn dollars_that_begin_nothing_are_text() {
         for text in ["price is $", "$ at start", "between $ vars", "$(ls)", "${x", "${a b}", "$100", "$-", ""]
         {
-            let expected: Vec<Part<'_>> = if text.is_empty() { vec![] } else { vec![Part::Text(text)] };
+            let expected: Vec<TemplatePart<'_>> =
+                if text.is_empty() { vec![] } else { vec![TemplatePart::Text(text)] };
             assert_eq!(parts(text), expected, "{text}");
         }
     }
@@ -183,13 +184,13 @@ mod tests {
         assert_eq!(
             parts("a $b-c-, ${d}e$$f"),
             [
-                Part::Text("a "),
-                Part::Open { longest: "b-c", place: 2 },
-                Part::Text("-, "),
-                Part::Closed { name: "d", place: 9 },
-                Part::Text("e"),
-                Part::Dollar,
-                Part::Text("f"),
+                TemplatePart::Text("a "),
+                TemplatePart::Open { longest: "b-c", place: 2 },
+                TemplatePart::Text("-, "),
+                TemplatePart::Closed { name: "d", place: 9 },
+                TemplatePart::Text("e"),
+                TemplatePart::Dollar,
+                TemplatePart::Text("f"),
             ]
         );
         assert_eq!(candidates("a-b--c").collect::<Vec<_>>(), ["a-b--c", "a-b", "a"]);

@@ -1,4 +1,4 @@
-//! Names of tools, for whoever knows which tools there are.
+//! Checks the tool names of a file against the tools that exist.
 //!
 //! The language does not: a program has tools of its own, and servers bring theirs. So this is no part of
 //! [`read`](super::read), and only what is nearly the name of a known tool is an error.

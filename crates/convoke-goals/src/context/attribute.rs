@@ -1,4 +1,4 @@
-//! Names in tags.
+//! Quoting of names in the attributes of tags.
 
 /// A value in double quotes that cannot end the attribute, the tag or the line it stands in.
 pub(crate) fn quoted(value: &str) -> String {

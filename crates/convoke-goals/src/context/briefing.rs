@@ -1,8 +1,8 @@
-//! What a goal is, and what came before it.
+//! The prompt for a goal: its description, earlier results, corrections and outputs.
 
 use super::budget::fit;
 use super::outputs::instruction;
-use super::{ContextBudget, Fence, Written, quoted};
+use super::{ContextBudget, Fence, FittedPrompt, quoted};
 use crate::rules::Rules;
 use crate::supervise::Correction;
 use crate::tree::Output;
@@ -51,13 +51,13 @@ impl<'a> Briefing<'a> {
         }
     }
 
-    /// What goals before it came to, oldest first.
+    /// Sets the results of goals before it, oldest first.
     pub fn prior(mut self, prior: &'a [(&'a str, &'a str)]) -> Self {
         self.prior = prior;
         self
     }
 
-    /// It is to be improved on; these are the iterations so far, oldest first.
+    /// Sets the iterations so far, oldest first: it is to be improved on.
     pub fn converging(mut self, history: &'a [String]) -> Self {
         self.converging = true;
         self.history = history;
@@ -76,20 +76,20 @@ impl<'a> Briefing<'a> {
         self
     }
 
-    /// What is to be done differently, oldest first.
+    /// Sets the corrections, oldest first.
     pub fn corrections(mut self, corrections: &'a [Correction]) -> Self {
         self.corrections = corrections;
         self
     }
 
-    /// What it is to give.
+    /// Sets the outputs.
     pub fn outputs(mut self, outputs: &'a [Output]) -> Self {
         self.outputs = outputs;
         self
     }
 
     /// The message.
-    pub fn write(&self, fence: &Fence, budget: ContextBudget) -> Written {
+    pub fn write(&self, fence: &Fence, budget: ContextBudget) -> FittedPrompt {
         let iterations: Vec<String> = (1..=self.history.len()).map(|n| format!("iteration {n}")).collect();
         let history = iterations.iter().zip(self.history).map(|(name, text)| (name.as_str(), text.as_str()));
         let texts: Vec<(&str, &str)> = self.prior.iter().copied().chain(history).collect();
@@ -131,7 +131,7 @@ impl<'a> Briefing<'a> {
             text.push_str("\n\nYour last reply had no result in it.");
         }
         text.push_str(&closing(self.rules, "the current goal asks for", self.outputs));
-        Written { text, cuts }
+        FittedPrompt { text, cuts }
     }
 
     /// What is said of improving. Who has nothing yet is not told how to say that nothing is left to improve: small models say

@@ -1,7 +1,7 @@
-//! What to leave out when it is too much.
+//! The size limit of prompts, and how texts are cut to fit it.
 
-/// How much a prompt may hold of what others made: the values in the text of a goal come first, and what that text leaves is
-/// for earlier results and iterations.
+/// The size limit of what others made in a prompt: the values in the text of a goal come first, and what that text leaves
+/// is for earlier results and iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextBudget {
@@ -10,7 +10,7 @@ pub struct ContextBudget {
 }
 
 impl ContextBudget {
-    /// So many bytes.
+    /// Makes a budget of so many bytes.
     #[must_use]
     pub fn bytes(bytes: usize) -> Self {
         Self { bytes }
@@ -31,17 +31,17 @@ impl Default for ContextBudget {
 /// A prompt, and what was left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Written {
+pub struct FittedPrompt {
     /// The prompt.
     pub text: String,
     /// What was left out, in the order it would have stood there.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<CutText>,
 }
 
 /// A text that was cut.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Cut {
-    /// What it is called.
+pub struct CutText {
+    /// Its name.
     pub name: String,
     /// How long it is.
     pub bytes: usize,
@@ -54,7 +54,7 @@ const LEAST: usize = 200;
 
 /// Cuts texts, oldest first in the list, so that together they fit. The largest are cut first; of equally large ones the
 /// oldest; the newest keeps half of what there is before the others get anything.
-pub(crate) fn fit(texts: &[(&str, &str)], budget: ContextBudget) -> (Vec<String>, Vec<Cut>) {
+pub(crate) fn fit(texts: &[(&str, &str)], budget: ContextBudget) -> (Vec<String>, Vec<CutText>) {
     let allowed = allowances(&texts.iter().map(|(_, text)| text.len()).collect::<Vec<_>>(), budget.bytes);
     let mut cuts = Vec::new();
     let mut kept = Vec::with_capacity(texts.len());
@@ -64,7 +64,7 @@ pub(crate) fn fit(texts: &[(&str, &str)], budget: ContextBudget) -> (Vec<String>
             continue;
         }
         let (piece, length) = excerpt(text, allowed);
-        cuts.push(Cut { name: (*name).to_owned(), bytes: text.len(), kept: length });
+        cuts.push(CutText { name: (*name).to_owned(), bytes: text.len(), kept: length });
         kept.push(piece);
     }
     (kept, cuts)

@@ -1,9 +1,9 @@
-//! Whether an iteration says it is the last.
+//! Detects the word by which an iteration says it is the last.
 
 /// The word that ends a convergence.
 pub(crate) const MARKER: &str = "CONVERGED";
 
-/// What an iteration says about going on.
+/// The verdict of an iteration about going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ConvergenceVerdict {
     /// Nothing is left to improve.

@@ -1,4 +1,4 @@
-//! Marks around whatever we did not write.
+//! Fences: markers around text that we did not write.
 
 /// Marks that say where text begins and ends which is to be read, not obeyed.
 ///
@@ -52,7 +52,7 @@ impl Fence {
         text.contains(&self.nonce)
     }
 
-    /// What the marks mean, for whoever is to read texts between them.
+    /// Explains the marks, for whoever is to read texts between them.
     #[must_use]
     pub fn explanation(&self) -> String {
         format!(

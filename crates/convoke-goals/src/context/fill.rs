@@ -1,7 +1,7 @@
-//! Values put into texts.
+//! Fills values into templates.
 
 use super::budget::fit;
-use super::{ContextBudget, Fence, Written};
+use super::{ContextBudget, Fence, FittedPrompt};
 use crate::GoalState;
 use crate::agentfile::{Piece, Template};
 use crate::rules::Rules;
@@ -10,7 +10,7 @@ use crate::tree::Name;
 /// A text needs a value that nobody made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`${name}` has no value: what should have made it gave none")]
-pub struct NoValue {
+pub struct MissingValue {
     /// The variable.
     pub name: String,
 }
@@ -32,12 +32,12 @@ pub fn fill(
     state: &GoalState,
     fence: &Fence,
     budget: ContextBudget,
-) -> Result<Written, NoValue> {
-    Filling { fence, budget, rules: Rules::CURRENT, task: None }.fill(template, state)
+) -> Result<FittedPrompt, MissingValue> {
+    TemplateFiller { fence, budget, rules: Rules::CURRENT, task: None }.fill(template, state)
 }
 
-/// How values are put into texts.
-pub(crate) struct Filling<'a> {
+/// Puts values into templates.
+pub(crate) struct TemplateFiller<'a> {
     pub(crate) fence: &'a Fence,
     pub(crate) budget: ContextBudget,
     pub(crate) rules: Rules,
@@ -45,8 +45,12 @@ pub(crate) struct Filling<'a> {
     pub(crate) task: Option<&'a str>,
 }
 
-impl Filling<'_> {
-    pub(crate) fn fill(&self, template: &Template<Name>, state: &GoalState) -> Result<Written, NoValue> {
+impl TemplateFiller<'_> {
+    pub(crate) fn fill(
+        &self,
+        template: &Template<Name>,
+        state: &GoalState,
+    ) -> Result<FittedPrompt, MissingValue> {
         let is_whole = is_one_variable(template);
         let values = template.variables().map(|name| self.value(name, state, is_whole));
         let mut values = values.collect::<Result<Vec<_>, _>>()?;
@@ -61,22 +65,27 @@ impl Filling<'_> {
                 }
             }
         }
-        Ok(Written { text, cuts })
+        Ok(FittedPrompt { text, cuts })
     }
 
-    fn value<'n>(&self, name: &'n Name, state: &GoalState, is_whole: bool) -> Result<Value<'n>, NoValue> {
-        let text = state.text(name).ok_or_else(|| NoValue { name: name.to_string() })?;
+    fn value<'n>(
+        &self,
+        name: &'n Name,
+        state: &GoalState,
+        is_whole: bool,
+    ) -> Result<Value<'n>, MissingValue> {
+        let text = state.text(name).ok_or_else(|| MissingValue { name: name.to_string() })?;
         let marked = self.fence.marked(&text);
         let in_one_line = !text.contains(['\n', '\r']);
         let is_short = text.len() <= SHORT && in_one_line;
         let (place, marked) = match state.outputs.get(name) {
             Some(_) if !is_short || (self.rules.fence_markup() && has_markup(&text)) => {
-                (Place::Fenced, false)
+                (Placement::Fenced, false)
             }
-            Some(_) => (Place::Plain, false),
-            None if !self.rules.fence_markup() || self.task == Some(&**name) => (Place::AsItIs, marked),
-            None if has_markup(&text) || marked || !(in_one_line || is_whole) => (Place::Fenced, false),
-            None => (Place::AsItIs, false),
+            Some(_) => (Placement::Plain, false),
+            None if !self.rules.fence_markup() || self.task == Some(&**name) => (Placement::AsItIs, marked),
+            None if has_markup(&text) || marked || !(in_one_line || is_whole) => (Placement::Fenced, false),
+            None => (Placement::AsItIs, false),
         };
         Ok(Value { name, text, place, marked })
     }
@@ -98,14 +107,14 @@ fn is_one_variable(template: &Template<Name>) -> bool {
 struct Value<'a> {
     name: &'a str,
     text: String,
-    place: Place,
+    place: Placement,
     /// It has our marks in it: the task of a workflow that is an agent. It was cut when it was put together, and cutting
     /// it again could take one mark of two away.
     marked: bool,
 }
 
-/// How a value stands in its text.
-enum Place {
+/// The placement of a value in its text.
+enum Placement {
     AsItIs,
     /// In its line, without marks.
     Plain,
@@ -116,15 +125,15 @@ enum Place {
 impl Value<'_> {
     fn put_into(&self, text: &mut String, fence: &Fence) {
         match self.place {
-            Place::AsItIs => text.push_str(&self.text),
-            Place::Plain => text.push_str(&fence.without_marks(&self.text)),
-            Place::Fenced => push_block(text, &fence.wrap(&self.text)),
+            Placement::AsItIs => text.push_str(&self.text),
+            Placement::Plain => text.push_str(&fence.without_marks(&self.text)),
+            Placement::Fenced => push_block(text, &fence.wrap(&self.text)),
         }
     }
 }
 
 /// Cuts values so that together they fit.
-fn cut(values: &mut [Value<'_>], budget: ContextBudget) -> Vec<super::Cut> {
+fn cut(values: &mut [Value<'_>], budget: ContextBudget) -> Vec<super::CutText> {
     let (whole, others): (Vec<_>, Vec<_>) = values.iter_mut().partition(|value| value.marked);
     let budget = whole.iter().fold(budget, |budget, value| budget.beside(&value.text));
     let texts: Vec<(&str, &str)> = others.iter().map(|value| (value.name, value.text.as_str())).collect();

@@ -1,4 +1,4 @@
-//! Context: what those who pursue a goal are told, in one fixed structure, fenced, within a size.
+//! Prompts: what agents are told, in one fixed structure, fenced, within a size.
 //!
 //! | part | file |
 //! |---|---|
@@ -30,10 +30,10 @@ pub(crate) use attribute::quoted;
 pub use briefing::Briefing;
 pub(crate) use briefing::corrections;
 pub(crate) use budget::fit;
-pub use budget::{ContextBudget, Cut, Written};
+pub use budget::{ContextBudget, CutText, FittedPrompt};
 pub use fence::Fence;
-pub(crate) use fill::Filling;
-pub use fill::{NoValue, fill};
+pub(crate) use fill::TemplateFiller;
+pub use fill::{MissingValue, fill};
 pub use synthesis::synthesis;
 pub use system::{Guidance, Role, SystemParts, system};
 pub use task::Task;

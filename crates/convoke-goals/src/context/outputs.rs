@@ -1,4 +1,4 @@
-//! What is said about the shape of an answer.
+//! The prompt's instruction about the shape of an answer.
 
 use crate::tree::Output;
 

@@ -1,9 +1,9 @@
-//! How several answers become one.
+//! The prompt that asks for one answer out of several.
 
 use super::briefing::corrections;
 use super::budget::fit;
 use super::outputs::instruction;
-use super::{ContextBudget, Fence, Written, quoted};
+use super::{ContextBudget, Fence, FittedPrompt, quoted};
 use crate::supervise::Correction;
 use crate::tree::Output;
 
@@ -18,7 +18,7 @@ pub fn synthesis(
     outputs: &[Output],
     fence: &Fence,
     budget: ContextBudget,
-) -> Written {
+) -> FittedPrompt {
     let (kept, cuts) = fit(answers, budget.beside(description));
     let mut text = format!(
         "<current-goal id={}>\n{}\n</current-goal>\n\n<answers>\n",
@@ -37,5 +37,5 @@ pub fn synthesis(
     }
     // Whoever answered knows them too, and would not be heard if they were forgotten here.
     text.push_str(&corrections(corrected, fence));
-    Written { text, cuts }
+    FittedPrompt { text, cuts }
 }

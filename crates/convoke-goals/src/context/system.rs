@@ -1,8 +1,8 @@
-//! Who somebody is: the system message.
+//! The system message.
 
 use super::Fence;
 
-/// Who is addressed.
+/// The role that a system message addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Role<'a> {
@@ -22,7 +22,7 @@ pub enum Role<'a> {
     Synthesis,
 }
 
-/// What somebody is told because of what it can do.
+/// Guidance by what a worker can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Guidance {
     /// It has tools.
@@ -37,10 +37,10 @@ pub struct Guidance {
     pub memory: bool,
 }
 
-/// What a system message is made of.
+/// The parts of a system message.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemParts<'a> {
-    /// Who is addressed.
+    /// The role that is addressed.
     pub role: Role<'a>,
     /// Instructions, from the workflow's to its own.
     pub context: &'a [String],

@@ -1,9 +1,9 @@
-//! What an agent of a goal is to do.
+//! The prompt for an agent that works on a goal.
 
 use super::briefing::{closing, corrections};
 use super::budget::fit;
 use super::outputs::instruction;
-use super::{ContextBudget, Fence, Written, quoted};
+use super::{ContextBudget, Fence, FittedPrompt, quoted};
 use crate::rules::Rules;
 use crate::supervise::Correction;
 use crate::tree::Output;
@@ -27,19 +27,19 @@ impl<'a> Task<'a> {
         Self { role, goal, text, prior: &[], corrections: &[], outputs: &[], rules: Rules::CURRENT }
     }
 
-    /// What goals before it came to, oldest first.
+    /// Sets the results of goals before it, oldest first.
     pub fn prior(mut self, prior: &'a [(&'a str, &'a str)]) -> Self {
         self.prior = prior;
         self
     }
 
-    /// What is to be done differently, oldest first.
+    /// Sets the corrections, oldest first.
     pub fn corrections(mut self, corrections: &'a [Correction]) -> Self {
         self.corrections = corrections;
         self
     }
 
-    /// What it is to give.
+    /// Sets the outputs.
     pub fn outputs(mut self, outputs: &'a [Output]) -> Self {
         self.outputs = outputs;
         self
@@ -52,7 +52,7 @@ impl<'a> Task<'a> {
     }
 
     /// The message.
-    pub fn write(&self, fence: &Fence, budget: ContextBudget) -> Written {
+    pub fn write(&self, fence: &Fence, budget: ContextBudget) -> FittedPrompt {
         let (kept, cuts) = fit(self.prior, budget.beside(self.text));
         let mut objective = self.text.trim_end().to_owned();
         if let Some(instruction) = instruction(self.outputs) {
@@ -75,6 +75,6 @@ impl<'a> Task<'a> {
             text.push_str(corrections.trim_end());
         }
         text.push_str(&closing(self.rules, "the task asks for", self.outputs));
-        Written { text, cuts }
+        FittedPrompt { text, cuts }
     }
 }

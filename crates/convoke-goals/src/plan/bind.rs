@@ -1,10 +1,10 @@
-//! What a workflow is given, checked and in its place.
+//! Binds inputs to a workflow, checked against their types.
 
 use std::fmt;
 
 use serde_json::Value;
 
-use super::Prepared;
+use super::PreparedWorkflow;
 use super::prepare::times;
 use super::problem::lines;
 use crate::agentfile::model::{Type, Within};
@@ -13,17 +13,17 @@ use crate::state::{GoalState, Values};
 use crate::tree::{Input, Name, Order};
 use convoke_text::nearest;
 
-/// What a run begins with.
+/// The inputs a run begins with.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Bound {
+pub struct BoundInputs {
     /// The state to start the workflow with.
     pub state: GoalState,
     /// What was given and is not an input: it has no effect.
     pub ignored: Vec<String>,
 }
 
-/// What was given is not what is needed: everything that is wrong with it, in the order the inputs are declared in.
+/// The error of inputs that do not fit: everything that is wrong with them, in the order the inputs are declared in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidInputs {
     /// What is wrong. At least one.
@@ -38,7 +38,7 @@ impl fmt::Display for InvalidInputs {
 
 impl std::error::Error for InvalidInputs {}
 
-/// What is wrong with an input. It never has the value of a secret in it.
+/// A problem of an input. It never has the value of a secret in it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputProblem {
@@ -76,34 +76,34 @@ fn meant(instead: &Option<String>) -> String {
         .map_or_else(String::new, |given| format!(" (`{given}` was given; did you mean this input?)"))
 }
 
-/// How values are given.
+/// The form in which values are given.
 #[derive(Clone, Copy, PartialEq)]
-enum As {
+enum InputForm {
     /// As they are.
     Values,
     /// As texts, such as those of a command line.
     Texts,
 }
 
-impl Prepared {
+impl PreparedWorkflow {
     /// Gives the workflow its inputs. Secret ones are not among them: they are in
     /// [`Equipment::secrets`](crate::Equipment::secrets).
     ///
     /// # Errors
     /// Everything that is missing or wrong, at once.
-    pub fn bind(&self, values: Values) -> Result<Bound, InvalidInputs> {
-        self.bind_as(&values, As::Values)
+    pub fn bind(&self, values: Values) -> Result<BoundInputs, InvalidInputs> {
+        self.bind_as(&values, InputForm::Values)
     }
 
-    /// The same for texts, such as those of a command line: what is not to be a text is read from them.
+    /// Binds texts, such as those of a command line: what is not to be a text is read from them.
     ///
     /// # Errors
     /// Everything that is missing or wrong, at once.
-    pub fn bind_texts(&self, texts: Values) -> Result<Bound, InvalidInputs> {
-        self.bind_as(&texts, As::Texts)
+    pub fn bind_texts(&self, texts: Values) -> Result<BoundInputs, InvalidInputs> {
+        self.bind_as(&texts, InputForm::Texts)
     }
 
-    fn bind_as(&self, given: &Values, how: As) -> Result<Bound, InvalidInputs> {
+    fn bind_as(&self, given: &Values, how: InputForm) -> Result<BoundInputs, InvalidInputs> {
         let inputs = self.inputs();
         let declared = |name: &str| inputs.iter().any(|input| &*input.name == name);
         let ignored: Vec<String> =
@@ -123,14 +123,14 @@ impl Prepared {
                 Err(problem) => problems.push(problem),
             }
         }
-        if problems.is_empty() { Ok(Bound { state, ignored }) } else { Err(InvalidInputs { problems }) }
+        if problems.is_empty() { Ok(BoundInputs { state, ignored }) } else { Err(InvalidInputs { problems }) }
     }
 
     fn input(
         &self,
         input: &Input,
         given: &Values,
-        how: As,
+        how: InputForm,
         ignored: &[String],
     ) -> Result<Value, InputProblem> {
         let name = || input.name.clone();
@@ -139,7 +139,7 @@ impl Prepared {
             return Err(InputProblem::Missing { input: name(), ty: input.ty.clone(), instead });
         };
         let value = match value {
-            Value::String(text) if how == As::Texts && given.get(&input.name).is_some() => {
+            Value::String(text) if how == InputForm::Texts && given.get(&input.name).is_some() => {
                 input.ty.read(text).map_err(|why| InputProblem::Wrong { input: name(), why })?
             }
             value if input.ty.admits(value) => value.clone(),

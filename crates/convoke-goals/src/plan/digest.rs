@@ -1,4 +1,4 @@
-//! What decides whether two plans are the same.
+//! The digest that decides whether two plans are the same.
 //!
 //! Everything the tree says counts; with which models and tools it is run does not, since a run may go on with others.
 
@@ -46,7 +46,7 @@ impl PlannedNode {
                 "text": text(&goal.text),
                 "converge": format!("{:?}", goal.converge),
                 "when": format!("{:?}", goal.when),
-                "watch": format!("{:?}", goal.watch),
+                "watch": format!("{:?}", goal.supervised_by),
                 "retry": format!("{:?}", goal.retry),
                 "limits": limits(&goal.bounds),
                 "using": goal.using.iter().map(Self::described).collect::<Value>(),
@@ -57,7 +57,7 @@ impl PlannedNode {
                     PlannedPersona::Workflow { plan, task } => json!([plan.described(), **task]),
                 },
                 "task": agent.task.as_ref().map(text),
-                "watch": format!("{:?}", agent.watch),
+                "watch": format!("{:?}", agent.supervised_by),
                 "retry": format!("{:?}", agent.retry),
                 "limits": limits(&agent.bounds),
             }),
@@ -65,7 +65,7 @@ impl PlannedNode {
         described["kind"] = self.kind().name().into();
         described["name"] = (**self.name()).into();
         described["outputs"] = outputs.collect();
-        described["context"] = self.kit().context.clone().into();
+        described["context"] = self.settings().context.clone().into();
         described
     }
 }

@@ -1,16 +1,16 @@
-//! Whether every value is there when it is used.
+//! Checks that every value is available when it is used.
 //!
 //! The sequences are gone through in the order they are run. Of every value it is known whether it is there by then: in
 //! any case, or under the conditions of the nodes that make it.
 
 use std::collections::HashMap;
 
-use super::prepare::{Place, Problems, Symbols};
-use super::problem::{Made, ProblemKind};
+use super::prepare::{NodeLocation, ProblemList, Symbols};
+use super::problem::{Availability, ProblemKind};
 use super::{Plan, PlannedNode, PlannedPersona};
 use crate::agentfile::model::{Condition, Type, Within};
-use crate::cover::{Cover, Facts};
-use crate::tree::{Kind, Name, Order};
+use crate::coverage::{Coverage, Facts};
+use crate::tree::{GoalNodeKind, Name, Order};
 
 impl Facts<Name> for &Symbols {
     fn ty(&self, variable: &Name) -> Option<&Type> {
@@ -27,7 +27,7 @@ type Guards<'p> = Vec<&'p Condition<Name>>;
 
 /// What is known of a value.
 #[derive(Default)]
-struct Known<'p> {
+struct KnownValue<'p> {
     /// It is there in any case.
     always: bool,
     /// It is there if all of one of these hold.
@@ -36,24 +36,30 @@ struct Known<'p> {
 
 struct Flow<'p> {
     symbols: &'p Symbols,
-    cover: Cover<&'p Symbols>,
-    known: HashMap<&'p Name, Known<'p>>,
+    cover: Coverage<&'p Symbols>,
+    known: HashMap<&'p Name, KnownValue<'p>>,
     /// What the other nodes of a parallel sequence make.
     beside: Vec<&'p Name>,
-    problems: &'p mut Problems,
+    problems: &'p mut ProblemList,
 }
 
-pub(super) fn check<'p>(plan: &'p Plan, symbols: &'p Symbols, place: &Place, problems: &'p mut Problems) {
-    let always = |input: &'p crate::tree::Input| (&input.name, Known { always: true, under: Vec::new() });
+pub(super) fn check<'p>(
+    plan: &'p Plan,
+    symbols: &'p Symbols,
+    place: &NodeLocation,
+    problems: &'p mut ProblemList,
+) {
+    let always =
+        |input: &'p crate::tree::Input| (&input.name, KnownValue { always: true, under: Vec::new() });
     let known = plan.inputs.iter().map(always).collect();
-    let mut flow = Flow { symbols, cover: Cover::new(symbols), known, beside: Vec::new(), problems };
+    let mut flow = Flow { symbols, cover: Coverage::new(symbols), known, beside: Vec::new(), problems };
     flow.plan(plan, place);
 }
 
 impl<'p> Flow<'p> {
-    fn plan(&mut self, plan: &'p Plan, place: &Place) {
+    fn plan(&mut self, plan: &'p Plan, place: &NodeLocation) {
         for sequence in &plan.sequences {
-            let place = place.below(&sequence.name, Kind::Sequence);
+            let place = place.below(&sequence.name, GoalNodeKind::Sequence);
             let mut guards = Guards::new();
             self.condition(sequence.when.as_ref(), &mut guards, &place, None);
             if let Order::Loop(Within::Variable(name)) = &sequence.order {
@@ -81,7 +87,13 @@ impl<'p> Flow<'p> {
     }
 
     /// A node and everything below it; `top` is the one that stands in the sequence.
-    fn node(&mut self, node: &'p PlannedNode, guards: &mut Guards<'p>, place: &Place, top: &'p PlannedNode) {
+    fn node(
+        &mut self,
+        node: &'p PlannedNode,
+        guards: &mut Guards<'p>,
+        place: &NodeLocation,
+        top: &'p PlannedNode,
+    ) {
         let place = place.below(node.name(), node.kind());
         self.condition(node.when(), guards, &place, Some(top));
         match node {
@@ -115,7 +127,7 @@ impl<'p> Flow<'p> {
         &mut self,
         condition: Option<&'p Condition<Name>>,
         guards: &mut Guards<'p>,
-        place: &Place,
+        place: &NodeLocation,
         top: Option<&'p PlannedNode>,
     ) {
         let Some(condition) = condition else { return };
@@ -128,7 +140,13 @@ impl<'p> Flow<'p> {
         guards.push(condition);
     }
 
-    fn wanted(&mut self, name: &Name, guards: &Guards<'p>, place: &Place, top: Option<&'p PlannedNode>) {
+    fn wanted(
+        &mut self,
+        name: &Name,
+        guards: &Guards<'p>,
+        place: &NodeLocation,
+        top: Option<&'p PlannedNode>,
+    ) {
         let known = self.known.get(name);
         if !known.is_some_and(|known| known.always || self.cover.is_sure(&known.under, guards)) {
             self.report(name, place, top);
@@ -147,17 +165,17 @@ impl<'p> Flow<'p> {
         }
     }
 
-    fn report(&mut self, name: &Name, place: &Place, top: Option<&'p PlannedNode>) {
+    fn report(&mut self, name: &Name, place: &NodeLocation, top: Option<&'p PlannedNode>) {
         // What is no value at all has been reported.
         let Some(symbol) = self.symbols.get(name) else { return };
         let made = if self.known.contains_key(name) {
-            Made::Sometimes
+            Availability::Sometimes
         } else if top.is_some_and(|top| makes(top).any(|made| made == name)) {
-            Made::ByItself
+            Availability::ByItself
         } else if self.beside.contains(&name) {
-            Made::AtTheSameTime
+            Availability::AtTheSameTime
         } else {
-            Made::Later
+            Availability::Later
         };
         let problem =
             ProblemKind::TooEarly { variable: name.clone(), maker: symbol.maker().to_owned(), made };

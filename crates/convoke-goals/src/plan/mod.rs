@@ -1,4 +1,4 @@
-//! A prepared tree: what the executor works with.
+//! The plan: a prepared tree, which the executor works with.
 //!
 //! Nothing in it is open any more: texts are read, models and tools are chosen, overrides are layered, and who watches
 //! is decided. It can only be made by preparing a tree that has no error.
@@ -17,9 +17,9 @@ mod prepare;
 mod prepared;
 mod problem;
 
-pub use bind::{Bound, InputProblem, InvalidInputs};
-pub use prepared::Prepared;
-pub use problem::{InvalidWorkflow, Made, Problem, ProblemKind};
+pub use bind::{BoundInputs, InputProblem, InvalidInputs};
+pub use prepared::PreparedWorkflow;
+pub use problem::{Availability, InvalidWorkflow, Problem, ProblemKind};
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use convoke_core::{Bounds, Model, ModelParams, Toolset};
 
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, Retry, SecurityMode, Within};
-use crate::tree::{Input, Kind, Name, Order, Output};
+use crate::tree::{GoalNodeKind, Input, Name, Order, Output};
 
 /// A prepared workflow.
 #[derive(Clone)]
@@ -40,9 +40,9 @@ pub(crate) struct Plan {
     pub bounds: Bounds,
 }
 
-/// Who watches, decided.
+/// The supervisor of a node, decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watch {
+pub enum SupervisedBy {
     /// Nobody.
     Nobody,
     /// A model, if there is a reason to look.
@@ -74,8 +74,8 @@ pub(crate) struct PlannedGoal {
     pub using: Vec<PlannedNode>,
     pub converge: Option<Within<Name>>,
     pub when: Option<Condition<Name>>,
-    pub watch: Watch,
-    pub kit: Kit,
+    pub supervised_by: SupervisedBy,
+    pub settings: WorkerSettings,
     pub bounds: Bounds,
     pub retry: Option<Retry>,
 }
@@ -87,8 +87,8 @@ pub(crate) struct PlannedAgent {
     /// What to do where no goal says it.
     pub task: Option<Template<Name>>,
     pub outputs: Vec<Output>,
-    pub watch: Watch,
-    pub kit: Kit,
+    pub supervised_by: SupervisedBy,
+    pub settings: WorkerSettings,
     pub bounds: Bounds,
     pub retry: Option<Retry>,
 }
@@ -99,9 +99,9 @@ pub(crate) enum PlannedPersona {
     Workflow { plan: Arc<Plan>, task: Name },
 }
 
-/// What somebody works with.
+/// The settings of a worker: its model, tools and instructions.
 #[derive(Clone)]
-pub(crate) struct Kit {
+pub(crate) struct WorkerSettings {
     /// The model; `None`: the run's.
     pub model: Option<Arc<dyn Model>>,
     pub params: ModelParams,
@@ -128,17 +128,17 @@ impl PlannedNode {
         }
     }
 
-    pub(crate) fn kit(&self) -> &Kit {
+    pub(crate) fn settings(&self) -> &WorkerSettings {
         match self {
-            Self::Goal(goal) => &goal.kit,
-            Self::Agent(agent) => &agent.kit,
+            Self::Goal(goal) => &goal.settings,
+            Self::Agent(agent) => &agent.settings,
         }
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> GoalNodeKind {
         match self {
             Self::Goal(goal) => goal.kind(),
-            Self::Agent(_) => Kind::Agent,
+            Self::Agent(_) => GoalNodeKind::Agent,
         }
     }
 
@@ -158,7 +158,7 @@ impl PlannedNode {
 }
 
 impl PlannedGoal {
-    pub(crate) fn kind(&self) -> Kind {
-        if self.converge.is_some() { Kind::Convergence } else { Kind::Goal }
+    pub(crate) fn kind(&self) -> GoalNodeKind {
+        if self.converge.is_some() { GoalNodeKind::Convergence } else { GoalNodeKind::Goal }
     }
 }

@@ -1,4 +1,4 @@
-//! Values that something relies on.
+//! Finds the values that other nodes rely on.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What a plan is made of: the steps that are run, and their names. Runs keep it, and are not resumed by a plan in which
+//! The outline of a plan: the steps that are run, and their names. Runs keep it, and are not resumed by a plan in which
 //! steps are missing that they have been through.
 
 use convoke_core::Outline;

@@ -1,11 +1,11 @@
-//! A workflow that is ready to be run.
+//! A prepared workflow, ready to be run.
 
 use std::sync::Arc;
 
 use convoke_core::{Digest, Outline, Step};
 
 use super::problem::Problem;
-use super::{Plan, PlannedNode, PlannedPersona, Watch};
+use super::{Plan, PlannedNode, PlannedPersona, SupervisedBy};
 use crate::equipment::Equipment;
 use crate::secret::Secrets;
 use crate::state::{GoalState, Values, text_of};
@@ -13,30 +13,30 @@ use crate::tree::{Input, Workflow};
 
 /// A workflow that is ready to be run: checked as a whole, with everything it needs chosen.
 #[derive(Clone)]
-pub struct Prepared {
+pub struct PreparedWorkflow {
     plan: Arc<Plan>,
     equipment: Arc<Equipment>,
     warnings: Arc<[Problem]>,
 }
 
-impl Prepared {
+impl PreparedWorkflow {
     pub(super) fn new(plan: Plan, equipment: Equipment, warnings: Vec<Problem>) -> Self {
         Self { plan: Arc::new(plan), equipment: Arc::new(equipment), warnings: warnings.into() }
     }
 
-    /// What it is called.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.plan.name
     }
 
-    /// What it is given, in declared order.
+    /// Returns its inputs, in declared order.
     #[must_use]
     pub fn inputs(&self) -> &[Input] {
         &self.plan.inputs
     }
 
-    /// What looks wrong and is not.
+    /// Returns warnings: what looks wrong and is not.
     #[must_use]
     pub fn warnings(&self) -> &[Problem] {
         &self.warnings
@@ -48,21 +48,21 @@ impl Prepared {
         convoke_core::Workflow::new(self.step())
     }
 
-    /// The same as a step, to stand among others: run it with the state that [`bind`](Self::bind) gives.
+    /// Makes a step, to stand among others: run it with the state that [`bind`](Self::bind) gives.
     #[must_use]
     pub fn step(&self) -> impl Step<GoalState> + 'static {
         crate::run::step(Arc::clone(&self.plan), Arc::clone(&self.equipment))
     }
 
-    /// What decides whether it is the workflow that a run began with. A run whose workflow has changed since is refused
-    /// where it cannot go on (steps it has been through are gone, or would be asked something else), and otherwise goes on
-    /// with what the workflow says now, after an event `workflow_changed`.
+    /// Returns the digest that decides whether it is the workflow that a run began with. A run whose workflow has changed
+    /// since is refused where it cannot go on (steps it has been through are gone, or would be asked something else), and
+    /// otherwise goes on with what the workflow says now, after an event `workflow_changed`.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.plan.digest()
     }
 
-    /// What it is made of.
+    /// Returns its outline.
     #[must_use]
     pub fn outline(&self) -> Outline {
         self.plan.outline()
@@ -73,9 +73,9 @@ impl Prepared {
     #[must_use]
     pub fn needs_human(&self) -> Vec<&str> {
         fn visit<'p>(node: &'p PlannedNode, names: &mut Vec<&'p str>) {
-            let (watch, using) = match node {
-                PlannedNode::Goal(goal) => (goal.watch, &goal.using[..]),
-                PlannedNode::Agent(agent) => (agent.watch, &[][..]),
+            let (supervised_by, using) = match node {
+                PlannedNode::Goal(goal) => (goal.supervised_by, &goal.using[..]),
+                PlannedNode::Agent(agent) => (agent.supervised_by, &[][..]),
             };
             using.iter().for_each(|inner| visit(inner, names));
             if let PlannedNode::Agent(super::PlannedAgent {
@@ -88,7 +88,7 @@ impl Prepared {
                     .flat_map(|sequence| &sequence.nodes)
                     .for_each(|inner| visit(inner, names));
             }
-            if watch == Watch::Human && !names.contains(&&**node.name()) {
+            if supervised_by == SupervisedBy::Human && !names.contains(&&**node.name()) {
                 names.push(node.name());
             }
         }
@@ -117,9 +117,9 @@ impl Prepared {
     }
 }
 
-impl std::fmt::Debug for Prepared {
+impl std::fmt::Debug for PreparedWorkflow {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Prepared").field("name", &self.plan.name).finish_non_exhaustive()
+        formatter.debug_struct("PreparedWorkflow").field("name", &self.plan.name).finish_non_exhaustive()
     }
 }
 

@@ -1,9 +1,9 @@
-//! What can be wrong with a tree.
+//! Problems of a tree, and their messages.
 
 use std::fmt;
 
 use crate::agentfile::model::Type;
-use crate::tree::{Kind, Name};
+use crate::tree::{GoalNodeKind, Name};
 
 /// A tree cannot be run: everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,20 +20,20 @@ impl fmt::Display for InvalidWorkflow {
 
 impl std::error::Error for InvalidWorkflow {}
 
-/// Something that is wrong, or looks as if it were, at a place in a tree. Its text is one line.
+/// A problem: something that is wrong, or looks as if it were, at a place in a tree. Its text is one line.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Problem {
     /// The names of the nodes on the way to the one it is about, that one included.
     pub path: Vec<Name>,
-    /// What that node is.
-    pub node: Kind,
-    /// What is wrong.
+    /// The kind of that node.
+    pub node: GoalNodeKind,
+    /// The problem.
     pub kind: ProblemKind,
 }
 
 impl Problem {
-    /// Whether the tree can be run all the same.
+    /// Returns whether the tree can be run all the same.
     #[must_use]
     pub fn is_warning(&self) -> bool {
         matches!(
@@ -57,7 +57,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong.
+/// The kind of a problem.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -83,7 +83,7 @@ pub enum ProblemKind {
     /// The goal that uses it uses something else of the same name too.
     SharedName {
         /// What the other one is.
-        other: Kind,
+        other: GoalNodeKind,
     },
     /// It stands too deep below others of its kind.
     TooDeep {
@@ -170,7 +170,7 @@ pub enum ProblemKind {
         /// Who makes it.
         maker: String,
         /// When.
-        made: Made,
+        made: Availability,
     },
     /// A test does not suit the type of its variable.
     BadTest {
@@ -220,10 +220,10 @@ pub enum ProblemKind {
     },
 }
 
-/// When a value is made, seen from where it is needed.
+/// The availability of a value, seen from where it is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Made {
+pub enum Availability {
     /// Only in some cases.
     Sometimes,
     /// Later.
@@ -295,21 +295,21 @@ impl fmt::Display for ProblemKind {
             ),
             Self::NotAValue { variable, what } => write!(formatter, "${variable} is not a value here: {what}"),
             Self::TooEarly { variable, maker, made } => match made {
-                Made::Sometimes => write!(
+                Availability::Sometimes => write!(
                     formatter,
                     "${variable} may have no value here: {maker} makes it, which a condition may skip; use the same \
                      condition here, or make it in the other cases too"
                 ),
-                Made::Later => write!(
+                Availability::Later => write!(
                     formatter,
                     "${variable} has no value yet here: {maker} makes it, which runs later; put that before"
                 ),
-                Made::AtTheSameTime => write!(
+                Availability::AtTheSameTime => write!(
                     formatter,
                     "${variable} has no value yet here: {maker} makes it, which runs at the same time; run them one \
                      after the other"
                 ),
-                Made::ByItself => write!(
+                Availability::ByItself => write!(
                     formatter,
                     "${variable} has no value yet here: it is what this very node makes; say what is wanted without it"
                 ),

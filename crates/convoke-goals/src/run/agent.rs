@@ -1,23 +1,23 @@
-//! Agents: one who stands in a sequence, and whoever pursues a goal for another.
+//! Agents: one that stands in a sequence, and those that pursue a goal for another.
 
 use std::sync::Arc;
 
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 
-use super::ask::{Asked, Said};
-use super::called::Called;
+use super::called_tools::CalledTools;
 use super::error::GoalError;
 use super::goal::accept;
 use super::spawn::Spawner;
 use super::subworkflow::SubWorkflow;
-use super::surroundings::{Surroundings, borrowed};
-use super::watch::Watched;
-use super::{offered, tell};
+use super::supervised_work::SupervisedWork;
+use super::worker::{WorkResult, Worker};
+use super::workflow_context::{WorkflowContext, borrowed};
+use super::{available_tools, events};
 use crate::agentfile::Template;
-use crate::context::{Briefing, Role, SystemParts, Task, Written, system};
+use crate::context::{Briefing, FittedPrompt, Role, SystemParts, Task, system};
 use crate::plan::{PlannedAgent, PlannedNode, PlannedPersona};
 use crate::state::GoalState;
-use crate::supervise::{Attempt, Correction, Product, Standing};
+use crate::supervise::{Attempt, Correction, Product, StandingCorrections};
 use crate::tree::{Name, Output};
 
 /// How many turns an agent has, unless something else is said.
@@ -25,15 +25,15 @@ const USUAL_TURNS: u32 = 30;
 
 /// An agent that stands in a sequence and does its own task.
 pub(super) struct AgentStep {
-    around: Arc<Surroundings>,
+    around: Arc<WorkflowContext>,
     agent: PlannedAgent,
     /// What was corrected, for when it is tried again.
-    standing: Standing,
+    standing: StandingCorrections,
 }
 
 impl AgentStep {
-    pub(super) fn new(around: &Arc<Surroundings>, agent: &PlannedAgent) -> Self {
-        Self { around: Arc::clone(around), agent: agent.clone(), standing: Standing::default() }
+    pub(super) fn new(around: &Arc<WorkflowContext>, agent: &PlannedAgent) -> Self {
+        Self { around: Arc::clone(around), agent: agent.clone(), standing: StandingCorrections::default() }
     }
 }
 
@@ -46,15 +46,15 @@ impl Step<GoalState> for AgentStep {
         Box::pin(async move {
             let Self { around, agent, standing } = self;
             let no_task = || GoalError::NoTask { agent: agent.name.to_string() };
-            let Written { text: task, cuts } =
+            let FittedPrompt { text: task, cuts } =
                 around.fill(("agent", &agent.name), agent.task.as_ref().ok_or_else(no_task)?, state)?;
-            tell::goal_started(scope, &agent.name, "agent", &task).await;
-            tell::context_cut(scope, &agent.name, &cuts).await;
+            events::goal_started(scope, &agent.name, "agent", &task).await;
+            events::context_cut(scope, &agent.name, &cuts).await;
             let brief =
                 Brief { goal: Arc::clone(&agent.name), text: task, standing: true, ..Brief::default() };
             let product = answer(around, agent, (&brief, standing), scope, state).await?.product;
             accept(around, ("agent", &agent.name, &agent.outputs), &product, scope, state).await?;
-            tell::goal_ended(scope, &agent.name, &product.text).await;
+            events::goal_ended(scope, &agent.name, &product.text).await;
             Ok(())
         })
     }
@@ -93,7 +93,7 @@ pub(super) struct Brief {
 
 impl Brief {
     /// How deep whoever gets it is, as far as calling in others is concerned.
-    pub(super) fn level(&self, around: &Surroundings) -> u32 {
+    pub(super) fn level(&self, around: &WorkflowContext) -> u32 {
         around.level + u32::from(!self.standing)
     }
 }
@@ -113,33 +113,33 @@ impl Default for Brief {
 
 /// What an agent answers, under the eyes of whoever watches it; `standing` has the goal's own corrections to begin with.
 pub(super) async fn answer(
-    around: &Arc<Surroundings>,
+    around: &Arc<WorkflowContext>,
     agent: &PlannedAgent,
-    (brief, standing): (&Brief, &Standing),
+    (brief, standing): (&Brief, &StandingCorrections),
     scope: &Scope,
     state: &GoalState,
-) -> Result<Said, Error> {
+) -> Result<WorkResult, Error> {
     let mut outputs = brief.outputs.clone();
     let asked = |own: &&Output| outputs.iter().all(|wanted| wanted.name() != own.name());
     let own: Vec<Output> = agent.outputs.iter().filter(asked).cloned().collect();
     outputs.extend(own);
     let mut attempt = AgentAttempt { around, agent, brief, outputs: &outputs, state, converged: None };
-    let watched = Watched {
+    let watched = SupervisedWork {
         kind: "agent",
         name: &agent.name,
         goal: &brief.text,
-        watch: agent.watch,
-        kit: &agent.kit,
+        supervised_by: agent.supervised_by,
+        settings: &agent.settings,
         standing,
     };
-    let tools = || offered::for_agent(around, agent, brief.level(around));
+    let tools = || available_tools::for_agent(around, agent, brief.level(around));
     let product = watched.run(around, tools, scope, &mut attempt).await?;
-    Ok(Said { product, converged: attempt.converged, beside: GoalState::default() })
+    Ok(WorkResult { product, converged: attempt.converged, beside: GoalState::default() })
 }
 
 /// Attempts of an agent.
 struct AgentAttempt<'a> {
-    around: &'a Arc<Surroundings>,
+    around: &'a Arc<WorkflowContext>,
     agent: &'a PlannedAgent,
     brief: &'a Brief,
     /// Its own and those it gives for the goal.
@@ -186,27 +186,27 @@ impl AgentAttempt<'_> {
         persona: &Template<Name>,
         scope: &Scope,
         corrections: &[Correction],
-    ) -> Result<Said, Error> {
+    ) -> Result<WorkResult, Error> {
         let Self { around, agent, .. } = self;
         let persona = around.fill(("agent", &agent.name), persona, self.state)?;
         let spawner = Spawner {
             around: Arc::clone(around),
             goal: Arc::clone(&self.brief.goal),
-            kit: agent.kit.clone(),
+            settings: agent.settings.clone(),
             level: self.brief.level(around),
-            called: Called::default(),
+            called: CalledTools::default(),
         };
         let (tools, spawning) = spawner.tools()?;
-        let on_demand = around.on_demand(&agent.kit, &tools);
+        let on_demand = around.on_demand(&agent.settings, &tools);
         let mut prompt = self.prompt(corrections);
         prompt.cuts.splice(0..0, persona.cuts);
-        let asked = Asked {
+        let asked = Worker {
             name: &agent.name,
-            model: around.model(&agent.kit, scope)?,
-            kit: &agent.kit,
+            model: around.model(&agent.settings, scope)?,
+            settings: &agent.settings,
             system: system(&SystemParts {
                 role: Role::Agent { persona: &persona.text },
-                context: &around.context(&agent.kit),
+                context: &around.context(&agent.settings),
                 workspace: "",
                 skills: &around.equipment.skills.introduction(&tools),
                 guidance: around.guidance(&tools, &on_demand, spawning),
@@ -220,7 +220,7 @@ impl AgentAttempt<'_> {
             prompt,
             outputs: self.outputs,
             converging: self.brief.history.is_some(),
-            max_turns: around.turns_of(&agent.kit, USUAL_TURNS),
+            max_turns: around.turns_of(&agent.settings, USUAL_TURNS),
             rules: around.rules,
             commands: around.equipment.commands.clone(),
             called: spawner.called.clone(),
@@ -229,7 +229,7 @@ impl AgentAttempt<'_> {
         asked.ask(scope).await
     }
 
-    fn prompt(&self, corrections: &[Correction]) -> Written {
+    fn prompt(&self, corrections: &[Correction]) -> FittedPrompt {
         let Self { around, agent, brief, .. } = self;
         let prior = around.prior(self.state, &brief.goal);
         let prior = borrowed(&prior);

@@ -1,24 +1,24 @@
-//! A goal that is improved on.
+//! Convergence: a goal that is improved on in iterations.
 
 use convoke_core::{BoxFuture, Error, EventKind, Nature, Scope, Step};
 
-use super::ask::Said;
-use super::called::merge;
+use super::called_tools::merge;
 use super::error::GoalError;
 use super::goal::Pursuit;
-use super::{judge, tell};
+use super::worker::WorkResult;
+use super::{events, judge};
 use crate::agentfile::model::Within;
-use crate::plan::Watch;
+use crate::plan::SupervisedBy;
 use crate::state::{GoalState, text_of};
 use crate::tree::Name;
 
-/// How far a convergence is.
+/// The progress of a convergence.
 #[derive(Default)]
-pub(super) struct Improving {
+pub(super) struct ConvergenceProgress {
     /// What the iterations gave that gave something.
     history: Vec<String>,
     /// The newest of those.
-    best: Option<Said>,
+    best: Option<WorkResult>,
     tools: Vec<String>,
     beside: GoalState,
     iterations: u64,
@@ -26,7 +26,7 @@ pub(super) struct Improving {
     pub(super) unconverged: Option<u32>,
 }
 
-impl Improving {
+impl ConvergenceProgress {
     /// Pursues a goal again and again, each time with all that came of it before, until nothing is left to improve. The
     /// newest version is in the state as soon as it is made, and told unless somebody has to accept it first.
     ///
@@ -39,7 +39,7 @@ impl Improving {
         within: &Within<Name>,
         scope: &Scope,
         state: &mut GoalState,
-    ) -> Result<Said, Error> {
+    ) -> Result<WorkResult, Error> {
         let name = &pursuit.goal.name;
         let cap = limit(name, within, state)?;
         let more = self.best.is_some();
@@ -59,7 +59,7 @@ impl Improving {
             self.unconverged = None;
         } else if !more {
             // One iteration more that somebody asked for is not one too many.
-            tell::cap_reached(scope, name, cap).await;
+            events::cap_reached(scope, name, cap).await;
             self.unconverged = Some(cap);
             best.product.unconverged = self.unconverged;
         }
@@ -89,7 +89,7 @@ impl Improving {
         if !said.product.text.trim().is_empty() {
             self.history.push(said.product.text.clone());
             state.outputs.set(name.clone(), said.product.text.as_str());
-            if pursuit.goal.watch == Watch::Nobody {
+            if pursuit.goal.supervised_by == SupervisedBy::Nobody {
                 pursuit.around.publish(scope, state).await?;
             }
             self.best = Some(said);
@@ -110,7 +110,7 @@ async fn improvable(
     let named = |text: &str| vec![(name.to_string(), text.to_owned())];
     let before = history.last().map(|text| named(text)).unwrap_or_default();
     let latest = named(latest);
-    judge::improvable(pursuit.around, &pursuit.goal.kit, name, (&before, &latest), scope).await
+    judge::improvable(pursuit.around, &pursuit.goal.settings, name, (&before, &latest), scope).await
 }
 
 async fn iterate(
@@ -118,7 +118,7 @@ async fn iterate(
     (history, came_empty): (&[String], bool),
     scope: &Scope,
     state: &GoalState,
-) -> Result<Said, Error> {
+) -> Result<WorkResult, Error> {
     let mut said = None;
     let iteration = Iteration { pursuit: Pursuit { history: Some(history), came_empty, ..*pursuit }, state };
     let child = scope.composing().open(&iteration)?;
@@ -135,12 +135,16 @@ struct Iteration<'a> {
     state: &'a GoalState,
 }
 
-impl Step<Option<Said>> for Iteration<'_> {
+impl Step<Option<WorkResult>> for Iteration<'_> {
     fn name(&self) -> &str {
         "iteration"
     }
 
-    fn run<'a>(&'a self, scope: &'a Scope, said: &'a mut Option<Said>) -> BoxFuture<'a, Result<(), Error>> {
+    fn run<'a>(
+        &'a self,
+        scope: &'a Scope,
+        said: &'a mut Option<WorkResult>,
+    ) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             *said = Some(self.pursuit.once(scope, self.state).await?);
             Ok(())

@@ -1,8 +1,8 @@
-//! Why goals fail that the kernel does not know of.
+//! Errors of goals that the kernel does not know of.
 
 use convoke_core::{CategorisedError, Category, Error, UnusableReply};
 
-/// Why a goal could not be pursued, or came to nothing.
+/// Errors of goals that could not be pursued, or came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GoalError {

@@ -1,4 +1,4 @@
-//! Several at the same goal.
+//! Fan-out: several agents or goals that pursue the same goal at the same time.
 
 use std::sync::Arc;
 
@@ -6,20 +6,24 @@ use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 use convoke_steps::{Join, Parallel};
 
 use super::agent::{self, Brief};
-use super::ask::Said;
-use super::called::merge;
+use super::called_tools::merge;
 use super::error::GoalError;
 use super::goal::{self, Pursuit};
 use super::retry::retried;
-use super::surroundings::Surroundings;
-use super::{synthesis, tell};
+use super::worker::WorkResult;
+use super::workflow_context::WorkflowContext;
+use super::{events, synthesis};
 use crate::plan::{PlannedAgent, PlannedGoal, PlannedNode};
 use crate::state::GoalState;
-use crate::supervise::Standing;
+use crate::supervise::StandingCorrections;
 use crate::tree::Output;
 
 /// Has those a goal uses pursue it, all at the same time, and makes one answer of theirs.
-pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Result<Said, Error> {
+pub(super) async fn run(
+    pursuit: &Pursuit<'_>,
+    scope: &Scope,
+    state: &GoalState,
+) -> Result<WorkResult, Error> {
     let mut beside = GoalState::default();
     let mut answers = Vec::new();
     for done in gather(pursuit, scope, state).await? {
@@ -46,40 +50,40 @@ pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState)
     Ok(together)
 }
 
-/// What one of those a goal uses answers.
+/// The answer of a member.
 #[derive(Clone)]
-pub(super) struct Answer {
+pub(super) struct MemberAnswer {
     pub(super) name: String,
-    pub(super) said: Said,
+    pub(super) said: WorkResult,
 }
 
-impl Answer {
+impl MemberAnswer {
     /// Whether it is all there is to be had for the outputs of the goal. Agents were asked for them; a goal has outputs of
     /// its own, which may be others.
     fn gives_what_is_asked_of(&self, goal: &PlannedGoal) -> bool {
-        let Said { product, .. } = &self.said;
+        let WorkResult { product, .. } = &self.said;
         let has = |output: &Output| product.fields.get(output.name()).is_some_and(|v| output.ty().admits(v));
         matches!(goal.using.first(), Some(PlannedNode::Agent(_))) || goal.outputs.iter().all(has)
     }
 }
 
-/// What one of those a goal uses came to.
+/// The result of a member.
 #[derive(Clone, Default)]
-struct Done {
+struct MemberResult {
     /// None if the condition of a goal does not hold.
-    answer: Option<Answer>,
+    answer: Option<MemberAnswer>,
     /// What it made besides.
     beside: GoalState,
 }
 
-impl Done {
+impl MemberResult {
     fn text(&self) -> &str {
         self.answer.as_ref().map_or("", |answer| &answer.said.product.text)
     }
 }
 
 /// What all of them came to, in declared order.
-async fn gather(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Result<Vec<Done>, Error> {
+async fn gather(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Result<Vec<MemberResult>, Error> {
     let goal = pursuit.goal;
     let used = goal.used();
     let brief = Arc::new(Brief {
@@ -97,14 +101,14 @@ async fn gather(pursuit: &Pursuit<'_>, scope: &Scope, state: &GoalState) -> Resu
             around: Arc::clone(pursuit.around),
             node: node.clone(),
             brief: Arc::clone(&brief),
-            standing: Standing::inheriting(pursuit.corrections.to_vec()),
+            standing: StandingCorrections::inheriting(pursuit.corrections.to_vec()),
             state: Arc::clone(&state),
         };
         let retry = match node {
             PlannedNode::Agent(agent) => agent.retry,
             PlannedNode::Goal(goal) => goal.retry,
         };
-        let fork = |_: &Vec<Done>| Done::default();
+        let fork = |_: &Vec<MemberResult>| MemberResult::default();
         parallel = parallel.project(retried(member, retry)?, fork, Vec::push);
     }
     let mut all = Vec::new();
@@ -142,26 +146,26 @@ impl PlannedGoal {
     }
 }
 
-/// One of those a goal uses.
+/// A member: one of those a goal uses.
 struct Member {
-    around: Arc<Surroundings>,
+    around: Arc<WorkflowContext>,
     node: PlannedNode,
     brief: Arc<Brief>,
     /// What was corrected: the goal's own, and for when it is tried again.
-    standing: Standing,
+    standing: StandingCorrections,
     /// What there is so far.
     state: Arc<GoalState>,
 }
 
 impl Member {
-    async fn work(&self, scope: &Scope) -> Result<Done, Error> {
+    async fn work(&self, scope: &Scope) -> Result<MemberResult, Error> {
         match &self.node {
             PlannedNode::Agent(agent) => self.agent(agent, scope).await,
             PlannedNode::Goal(goal) => self.goal(goal, scope).await,
         }
     }
 
-    async fn agent(&self, agent: &PlannedAgent, scope: &Scope) -> Result<Done, Error> {
+    async fn agent(&self, agent: &PlannedAgent, scope: &Scope) -> Result<MemberResult, Error> {
         let name = agent.name.to_string();
         let said =
             agent::answer(&self.around, agent, (&self.brief, &self.standing), scope, &self.state).await?;
@@ -179,23 +183,25 @@ impl Member {
                 beside.outputs.set(self.inner_name(output.name()), value.clone());
             }
         }
-        Ok(Done { answer: Some(Answer { name, said }), beside })
+        Ok(MemberResult { answer: Some(MemberAnswer { name, said }), beside })
     }
 
     /// A goal below the goal works on a state of its own; what it made there is known by other names here.
-    async fn goal(&self, goal: &PlannedGoal, scope: &Scope) -> Result<Done, Error> {
+    async fn goal(&self, goal: &PlannedGoal, scope: &Scope) -> Result<MemberResult, Error> {
         let mut own = (*self.state).clone();
         // No text refers to what it gives.
-        let around = Arc::new(Surroundings { needed: Arc::default(), ..(*self.around).clone() });
+        let around = Arc::new(WorkflowContext { needed: Arc::default(), ..(*self.around).clone() });
         let product = goal::pursue(&around, goal, &self.standing, scope, &mut own).await?;
         let mut beside = own.made_since(&self.state);
         let made = std::mem::take(&mut beside.outputs);
         for (value_name, value) in made.iter().filter(|(value_name, _)| **value_name != *goal.name) {
             beside.outputs.set(self.inner_name(value_name), value.clone());
         }
-        let answer = product
-            .map(|product| Answer { name: goal.name.to_string(), said: Said { product, ..Said::default() } });
-        Ok(Done { answer, beside })
+        let answer = product.map(|product| MemberAnswer {
+            name: goal.name.to_string(),
+            said: WorkResult { product, ..WorkResult::default() },
+        });
+        Ok(MemberResult { answer, beside })
     }
 
     fn inner_name(&self, value: &str) -> String {
@@ -211,18 +217,18 @@ fn inner_name(goal: &str, node: &str, value: &str) -> String {
     }
 }
 
-impl Step<Done> for Member {
+impl Step<MemberResult> for Member {
     fn name(&self) -> &str {
         self.node.name()
     }
 
-    fn run<'a>(&'a self, scope: &'a Scope, done: &'a mut Done) -> BoxFuture<'a, Result<(), Error>> {
+    fn run<'a>(&'a self, scope: &'a Scope, done: &'a mut MemberResult) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let (goal, name) = (&self.brief.goal, self.node.name());
-            tell::subagent_spawned(scope, goal, name, false).await;
+            events::subagent_spawned(scope, goal, name, false).await;
             let result = self.work(scope).await;
-            let text = result.as_ref().map(Done::text);
-            tell::subagent_completed(scope, goal, name, text).await;
+            let text = result.as_ref().map(MemberResult::text);
+            events::subagent_completed(scope, goal, name, text).await;
             *done = result?;
             Ok(())
         })

@@ -1,22 +1,22 @@
-//! One goal, from its condition to its values.
+//! The step of one goal, from its condition to its values.
 
 use std::sync::Arc;
 
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 
-use super::ask::{Asked, Said};
-use super::called::Called;
-use super::convergence::Improving;
+use super::called_tools::CalledTools;
+use super::convergence::ConvergenceProgress;
 use super::error::GoalError;
 use super::spawn::Spawner;
-use super::surroundings::{Surroundings, borrowed};
-use super::watch::Watched;
-use super::{fan_out, offered, tell};
+use super::supervised_work::SupervisedWork;
+use super::worker::{WorkResult, Worker};
+use super::workflow_context::{WorkflowContext, borrowed};
+use super::{available_tools, events, fan_out};
 use crate::agentfile::model::Type;
-use crate::context::{Briefing, Role, SystemParts, Written, system};
-use crate::plan::{PlannedGoal, PlannedNode, Watch};
+use crate::context::{Briefing, FittedPrompt, Role, SystemParts, system};
+use crate::plan::{PlannedGoal, PlannedNode, SupervisedBy};
 use crate::state::GoalState;
-use crate::supervise::{Attempt, Correction, Product, Standing};
+use crate::supervise::{Attempt, Correction, Product, StandingCorrections};
 use crate::tree::Output;
 
 /// How many turns the main model has for a goal, unless something else is said.
@@ -24,15 +24,15 @@ const USUAL_TURNS: u32 = 50;
 
 /// A goal that stands in a sequence.
 pub(super) struct GoalStep {
-    around: Arc<Surroundings>,
+    around: Arc<WorkflowContext>,
     goal: PlannedGoal,
     /// What was corrected, for when it is tried again.
-    standing: Standing,
+    standing: StandingCorrections,
 }
 
 impl GoalStep {
-    pub(super) fn new(around: &Arc<Surroundings>, goal: &PlannedGoal) -> Self {
-        Self { around: Arc::clone(around), goal: goal.clone(), standing: Standing::default() }
+    pub(super) fn new(around: &Arc<WorkflowContext>, goal: &PlannedGoal) -> Self {
+        Self { around: Arc::clone(around), goal: goal.clone(), standing: StandingCorrections::default() }
     }
 }
 
@@ -67,26 +67,26 @@ impl Step<GoalState> for GoalStep {
 
 /// Pursues a goal, and puts what it came to into the state. Gives that, unless its condition does not hold.
 pub(super) async fn pursue(
-    around: &Arc<Surroundings>,
+    around: &Arc<WorkflowContext>,
     goal: &PlannedGoal,
-    standing: &Standing,
+    standing: &StandingCorrections,
     scope: &Scope,
     state: &mut GoalState,
 ) -> Result<Option<Product>, Error> {
     if !around.holds((goal.kind().name(), &goal.name), goal.when.as_ref(), state)? {
         state.skip(&goal.name);
-        tell::goal_skipped(scope, &goal.name, "its condition does not hold").await;
+        events::goal_skipped(scope, &goal.name, "its condition does not hold").await;
         return Ok(None);
     }
-    let Written { text: description, cuts } =
+    let FittedPrompt { text: description, cuts } =
         around.fill((goal.kind().name(), &goal.name), &goal.text, state)?;
-    tell::goal_started(scope, &goal.name, goal.kind().name(), &description).await;
-    tell::context_cut(scope, &goal.name, &cuts).await;
+    events::goal_started(scope, &goal.name, goal.kind().name(), &description).await;
+    events::context_cut(scope, &goal.name, &cuts).await;
     // What somebody watches over is no result before they accept it, however the goal ends: drafts are kept apart.
     let mut apart;
-    let drafts = match goal.watch {
-        Watch::Nobody => &mut *state,
-        Watch::Model | Watch::Human => {
+    let drafts = match goal.supervised_by {
+        SupervisedBy::Nobody => &mut *state,
+        SupervisedBy::Model | SupervisedBy::Human => {
             apart = state.clone();
             &mut apart
         }
@@ -96,18 +96,18 @@ pub(super) async fn pursue(
         goal,
         description: &description,
         state: drafts,
-        improving: Improving::default(),
+        improving: ConvergenceProgress::default(),
         beside: GoalState::default(),
     };
-    let watched = Watched {
+    let watched = SupervisedWork {
         kind: goal.kind().name(),
         name: &goal.name,
         goal: &description,
-        watch: goal.watch,
-        kit: &goal.kit,
+        supervised_by: goal.supervised_by,
+        settings: &goal.settings,
         standing,
     };
-    let tools = || offered::for_goal(around, goal, around.level);
+    let tools = || available_tools::for_goal(around, goal, around.level);
     let mut product = watched.run(around, tools, scope, &mut attempt).await?;
     // Whoever sends it back knows that it did not converge; that it did not is on record all the same.
     product.unconverged = attempt.improving.unconverged;
@@ -119,7 +119,7 @@ pub(super) async fn pursue(
     }
     state.absorb(beside);
     accept(around, (goal.kind().name(), &goal.name, &goal.outputs), &product, scope, state).await?;
-    tell::goal_ended(scope, &goal.name, &product.text).await;
+    events::goal_ended(scope, &goal.name, &product.text).await;
     Ok(Some(product))
 }
 
@@ -135,7 +135,7 @@ fn usable(name: &str, product: &Product) -> Result<(), GoalError> {
 
 /// Puts what somebody came to into the state; nothing of it if it is not usable.
 pub(super) async fn accept(
-    around: &Surroundings,
+    around: &WorkflowContext,
     (kind, name, outputs): (&'static str, &str, &[Output]),
     product: &Product,
     scope: &Scope,
@@ -153,7 +153,7 @@ pub(super) async fn accept(
     }
     let cut_short = product.incomplete.as_deref().filter(|_| !product.unhindered);
     if let Some(reason) = cut_short {
-        tell::goal_incomplete(scope, name, reason).await;
+        events::goal_incomplete(scope, name, reason).await;
     }
     state.note(name, missing, cut_short);
     for output in outputs {
@@ -177,12 +177,12 @@ pub(super) async fn accept(
 
 /// Attempts at a goal.
 struct GoalAttempt<'a> {
-    around: &'a Arc<Surroundings>,
+    around: &'a Arc<WorkflowContext>,
     goal: &'a PlannedGoal,
     description: &'a str,
     state: &'a mut GoalState,
     /// For a convergence: how far it is.
-    improving: Improving,
+    improving: ConvergenceProgress,
     /// What others made in the last attempt.
     beside: GoalState,
 }
@@ -216,7 +216,7 @@ impl Attempt for GoalAttempt<'_> {
 /// A goal about to be pursued.
 #[derive(Clone, Copy)]
 pub(super) struct Pursuit<'a> {
-    pub(super) around: &'a Arc<Surroundings>,
+    pub(super) around: &'a Arc<WorkflowContext>,
     pub(super) goal: &'a PlannedGoal,
     pub(super) description: &'a str,
     pub(super) corrections: &'a [Correction],
@@ -228,7 +228,7 @@ pub(super) struct Pursuit<'a> {
 
 impl Pursuit<'_> {
     /// Pursues it once: the main model does, or those the goal uses.
-    pub(super) async fn once(&self, scope: &Scope, state: &GoalState) -> Result<Said, Error> {
+    pub(super) async fn once(&self, scope: &Scope, state: &GoalState) -> Result<WorkResult, Error> {
         if self.goal.using.is_empty() {
             self.main_model(scope, state).await
         } else {
@@ -236,17 +236,17 @@ impl Pursuit<'_> {
         }
     }
 
-    async fn main_model(&self, scope: &Scope, state: &GoalState) -> Result<Said, Error> {
+    async fn main_model(&self, scope: &Scope, state: &GoalState) -> Result<WorkResult, Error> {
         let Self { around, goal, .. } = *self;
         let spawner = Spawner {
             around: Arc::clone(around),
             goal: Arc::clone(&goal.name),
-            kit: goal.kit.clone(),
+            settings: goal.settings.clone(),
             level: around.level,
-            called: Called::default(),
+            called: CalledTools::default(),
         };
         let (tools, spawning) = spawner.tools()?;
-        let on_demand = around.on_demand(&goal.kit, &tools);
+        let on_demand = around.on_demand(&goal.settings, &tools);
         let mut prior = around.prior(state, &goal.name);
         if around.rules.reworded() {
             // What the goal's own text has in it need not be said twice.
@@ -259,13 +259,13 @@ impl Pursuit<'_> {
         if let Some(history) = self.history {
             briefing = briefing.converging(history).came_empty(self.came_empty);
         }
-        let asked = Asked {
+        let asked = Worker {
             name: &goal.name,
-            model: around.model(&goal.kit, scope)?,
-            kit: &goal.kit,
+            model: around.model(&goal.settings, scope)?,
+            settings: &goal.settings,
             system: system(&SystemParts {
                 role: Role::Goal,
-                context: &around.context(&goal.kit),
+                context: &around.context(&goal.settings),
                 workspace: around.workspace_for(&tools, &on_demand),
                 skills: &around.equipment.skills.introduction(&tools),
                 guidance: around.guidance(&tools, &on_demand, spawning),
@@ -279,7 +279,7 @@ impl Pursuit<'_> {
             prompt: briefing.write(&around.fence, around.equipment.context_budget),
             outputs: &goal.outputs,
             converging: self.history.is_some(),
-            max_turns: around.turns_of(&goal.kit, USUAL_TURNS),
+            max_turns: around.turns_of(&goal.settings, USUAL_TURNS),
             rules: around.rules,
             commands: around.equipment.commands.clone(),
             called: spawner.called.clone(),

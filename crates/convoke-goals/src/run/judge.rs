@@ -1,14 +1,14 @@
-//! Somebody who judges whether work is finished, where those who do it do not say.
+//! The judge of loops: decides whether work is finished where those who do it do not say.
 
 use convoke_agent::{AnswerShape, UnmarshalError};
 use convoke_core::{Error, Message, ModelRequest, Scope, Visibility};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::surroundings::Surroundings;
-use super::tell;
+use super::events;
+use super::workflow_context::WorkflowContext;
 use crate::context::{fit, quoted};
-use crate::plan::Kit;
+use crate::plan::WorkerSettings;
 
 /// Whether another round would make a difference.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,15 +22,15 @@ type Results = [(String, String)];
 
 /// Asks whether another round would help, given what came of the one before and of the latest.
 pub(super) async fn improvable(
-    around: &Surroundings,
-    kit: &Kit,
+    around: &WorkflowContext,
+    settings: &WorkerSettings,
     name: &str,
     (before, now): (&Results, &Results),
     scope: &Scope,
 ) -> Result<bool, Error> {
     let all: Vec<(&str, &str)> = before.iter().chain(now).map(|(name, text)| (&**name, &**text)).collect();
     let (kept, cuts) = fit(&all, around.equipment.context_budget);
-    tell::context_cut(scope, name, &cuts).await;
+    events::context_cut(scope, name, &cuts).await;
     let (before_kept, now_kept) = kept.split_at(before.len());
     let mut text = format!("<loop name={}>\n", quoted(name));
     for (round, results, kept) in [("previous", before, before_kept), ("latest", now, now_kept)] {
@@ -50,9 +50,9 @@ pub(super) async fn improvable(
     );
     let system = format!("You judge whether work is finished.\n\n{}", around.fence.explanation());
     let messages = [Message::system(system), Message::user(text)].into_iter().collect();
-    let request = ModelRequest { messages, params: kit.params.clone(), ..ModelRequest::default() };
+    let request = ModelRequest { messages, params: settings.params.clone(), ..ModelRequest::default() };
     let shape = AnswerShape::<RoundVerdict>::of().map_err(Error::failed)?;
-    let model = around.model(kit, scope)?;
+    let model = around.model(settings, scope)?;
     let judge = scope.composing().leaf_child("verdict");
     match shape.ask(&judge, &model, request, Visibility::Hidden, name).await {
         Ok(verdict) => Ok(verdict.value.improvable),

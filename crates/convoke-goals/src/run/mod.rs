@@ -2,39 +2,39 @@
 //!
 //! | to understand | read |
 //! |---|---|
-//! | the whole, and goals in an order | `workflow.rs`, `sequence.rs`, `rounds.rs` |
+//! | the root step, and sequences | `workflow.rs`, `sequence.rs`, `rounds.rs` |
 //! | one goal, from its condition to its values | `goal.rs` |
-//! | somebody asked, until there is an answer | `ask.rs`, `outputs.rs` |
-//! | several at the same goal | `fan_out.rs`, `synthesis.rs`, `agent.rs`, `subworkflow.rs` |
+//! | one worker, asked until there is an answer | `worker.rs`, `outputs.rs` |
+//! | several workers at the same goal | `fan_out.rs`, `synthesis.rs`, `agent.rs`, `subworkflow.rs` |
 //! | a goal that is improved on | `convergence.rs`, `judge.rs` |
-//! | agents that are called in at run time | `spawn/` |
-//! | who watches, and what they know of tools | `watch.rs`, `offered.rs`, `called.rs` |
+//! | agents that are spawned at run time | `spawn/` |
+//! | supervision, and which tools a supervisor is told of | `supervised_work.rs`, `available_tools.rs`, `called_tools.rs` |
 //!
 //! Nothing here is done but through the scope, prompts are pure functions of the state, and order is declared order. So a
 //! run that was cut short anywhere goes on where it was.
 
 mod agent;
-mod ask;
-mod beginning;
-mod called;
+mod available_tools;
+mod called_tools;
 mod convergence;
 mod error;
+mod events;
 mod fan_out;
 mod goal;
 mod judge;
-mod offered;
 mod outputs;
+mod reply_check;
 mod retry;
 mod rounds;
+mod run_settings;
 mod sequence;
 mod spawn;
 mod subworkflow;
-mod surroundings;
+mod supervised_work;
 mod synthesis;
-mod tell;
-mod unanswered;
-mod watch;
+mod worker;
 mod workflow;
+mod workflow_context;
 
 use std::sync::Arc;
 

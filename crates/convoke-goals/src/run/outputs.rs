@@ -1,4 +1,4 @@
-//! Values out of an answer.
+//! Parses output values out of an answer.
 //!
 //! A model is asked for one JSON object. What comes back may have words or a fence around it, or something else
 //! altogether; what can be read is read, and what cannot is named.
@@ -15,21 +15,21 @@ use crate::tree::Output;
 /// The field that says that nothing is left to improve.
 pub(super) const CONVERGED: &str = "converged";
 
-/// What an answer has of what was asked for.
+/// The outputs found in an answer.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Read {
+pub(super) struct ParsedOutputs {
     pub(super) fields: Values,
     /// What is missing, and why.
-    pub(super) missing: Vec<Missing>,
+    pub(super) missing: Vec<MissingOutput>,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Missing {
+pub(super) struct MissingOutput {
     pub(super) field: String,
     pub(super) problem: String,
 }
 
-impl Read {
+impl ParsedOutputs {
     /// What is wrong, in one sentence.
     pub(super) fn problem(&self) -> String {
         let all = self.missing.iter().map(|missing| format!("`{}` {}", missing.field, missing.problem));
@@ -89,24 +89,24 @@ fn identifier(name: &str) -> String {
 }
 
 /// Reads what was asked for out of an answer.
-pub(super) fn read(text: &str, outputs: &[Output]) -> Read {
+pub(super) fn read(text: &str, outputs: &[Output]) -> ParsedOutputs {
     let Some(object) = object_in(text, outputs) else {
-        let missing = outputs.iter().map(|output| Missing {
+        let missing = outputs.iter().map(|output| MissingOutput {
             field: output.name().to_owned(),
             problem: "is missing: there is no JSON object in the answer".to_owned(),
         });
-        return Read { fields: Values::new(), missing: missing.collect() };
+        return ParsedOutputs { fields: Values::new(), missing: missing.collect() };
     };
-    let mut read = Read::default();
+    let mut read = ParsedOutputs::default();
     for output in outputs {
         match object.get(output.name()) {
-            None => read.missing.push(Missing {
+            None => read.missing.push(MissingOutput {
                 field: output.name().to_owned(),
                 problem: "is missing in the JSON object".to_owned(),
             }),
             Some(value) => match typed(value, output.ty()) {
                 Some(value) => read.fields.set(output.name(), value),
-                None => read.missing.push(Missing {
+                None => read.missing.push(MissingOutput {
                     field: output.name().to_owned(),
                     problem: format!("must be {}", output.ty().in_words()),
                 }),

@@ -1,4 +1,4 @@
-//! Trying again.
+//! Retries with backoff.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A sequence again and again, until nothing is left to improve.
+//! Loops: a sequence that is run in rounds until nothing is left to improve.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use convoke_core::{BoxFuture, Error, EventKind, Nature, Scope, Step};
 use super::convergence::limit;
 use super::error::GoalError;
 use super::sequence::one_after_the_other;
-use super::surroundings::Surroundings;
-use super::{judge, tell};
+use super::workflow_context::WorkflowContext;
+use super::{events, judge};
 use crate::agentfile::model::Within;
 use crate::context::convergence::{ConvergenceVerdict, verdict};
 use crate::plan::{PlannedNode, PlannedSequence};
@@ -23,7 +23,7 @@ type Results = Vec<(String, String)>;
 ///
 /// That the limit is reached first is not a failure; it is noted.
 pub(super) async fn run(
-    around: &Arc<Surroundings>,
+    around: &Arc<WorkflowContext>,
     sequence: &PlannedSequence,
     within: &Within<Name>,
     scope: &Scope,
@@ -35,14 +35,15 @@ pub(super) async fn run(
     let mut done = false;
     for number in 1..=cap {
         scope.emit(EventKind::LoopIteration { iteration: number.into() }).await;
-        let round = Round { around: Arc::new(Surroundings { again: true, ..(**around).clone() }), sequence };
+        let round =
+            Round { around: Arc::new(WorkflowContext { again: true, ..(**around).clone() }), sequence };
         let child = scope.composing().open(&round)?;
         child.composing().enter(&round, state).await.map_err(|error| error.in_step("round", child.path()))?;
         done = take_marker(sequence, &before, state)?;
         let results = results_of(sequence, state);
         if !done {
-            let Some(kit) = sequence.nodes.last().map(PlannedNode::kit) else { return Ok(()) };
-            done = !judge::improvable(around, kit, name, (&before, &results), scope).await?;
+            let Some(settings) = sequence.nodes.last().map(PlannedNode::settings) else { return Ok(()) };
+            done = !judge::improvable(around, settings, name, (&before, &results), scope).await?;
         }
         before = results;
         if done {
@@ -52,14 +53,14 @@ pub(super) async fn run(
     if done {
         state.unconverged.remove(&**name);
     } else {
-        tell::cap_reached(scope, name, cap).await;
+        events::cap_reached(scope, name, cap).await;
         state.unconverged.insert(name.to_string(), cap);
     }
     around.publish(scope, state).await
 }
 
 struct Round<'a> {
-    around: Arc<Surroundings>,
+    around: Arc<WorkflowContext>,
     sequence: &'a PlannedSequence,
 }
 

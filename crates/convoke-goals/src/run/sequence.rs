@@ -1,4 +1,4 @@
-//! Goals in an order.
+//! The step of a sequence: goals one after the other, in parallel, or in a loop.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use convoke_steps::{Join, Parallel};
 use super::agent::AgentStep;
 use super::goal::GoalStep;
 use super::retry::retried;
-use super::surroundings::Surroundings;
-use super::{rounds, tell};
+use super::workflow_context::WorkflowContext;
+use super::{events, rounds};
 use crate::plan::{PlannedNode, PlannedSequence};
 use crate::state::GoalState;
 use crate::tree::Order;
 
 /// A sequence of the plan.
 pub(super) struct SequenceStep {
-    around: Arc<Surroundings>,
+    around: Arc<WorkflowContext>,
     index: usize,
 }
 
 impl SequenceStep {
-    pub(super) fn new(around: &Arc<Surroundings>, index: usize) -> Self {
+    pub(super) fn new(around: &Arc<WorkflowContext>, index: usize) -> Self {
         Self { around: Arc::clone(around), index }
     }
 
@@ -34,7 +34,7 @@ impl SequenceStep {
         let reason = format!("the condition of `{}` does not hold", sequence.name);
         for node in &sequence.nodes {
             state.skip(node.name());
-            tell::goal_skipped(scope, node.name(), &reason).await;
+            events::goal_skipped(scope, node.name(), &reason).await;
         }
     }
 }
@@ -79,7 +79,7 @@ impl Step<GoalState> for SequenceStep {
 
 /// Runs the nodes of a sequence in order.
 pub(super) async fn one_after_the_other(
-    around: &Arc<Surroundings>,
+    around: &Arc<WorkflowContext>,
     sequence: &PlannedSequence,
     scope: &Scope,
     state: &mut GoalState,
@@ -92,7 +92,7 @@ pub(super) async fn one_after_the_other(
 }
 
 async fn all_at_once(
-    around: &Arc<Surroundings>,
+    around: &Arc<WorkflowContext>,
     sequence: &PlannedSequence,
     scope: &Scope,
     state: &mut GoalState,
@@ -111,7 +111,7 @@ async fn all_at_once(
 }
 
 /// What stands in a sequence, as a step.
-fn standing(around: &Arc<Surroundings>, node: &PlannedNode) -> Result<SharedStep<GoalState>, Error> {
+fn standing(around: &Arc<WorkflowContext>, node: &PlannedNode) -> Result<SharedStep<GoalState>, Error> {
     match node {
         PlannedNode::Goal(goal) => retried(GoalStep::new(around, goal), goal.retry),
         PlannedNode::Agent(agent) => retried(AgentStep::new(around, agent), agent.retry),

@@ -1,17 +1,17 @@
-//! A workflow that is an agent.
+//! Subworkflows: workflows that are agents.
 
 use std::sync::Arc;
 
 use convoke_core::{Error, Scope};
 
 use super::agent::Brief;
-use super::called::Called;
+use super::called_tools::CalledTools;
 use super::error::GoalError;
+use super::events;
 use super::outputs::typed;
-use super::surroundings::Surroundings;
-use super::tell;
 use super::workflow::WorkflowStep;
-use crate::context::{self, Written};
+use super::workflow_context::WorkflowContext;
+use crate::context::{self, FittedPrompt};
 use crate::plan::Plan;
 use crate::state::{GoalState, Values, text_of};
 use crate::supervise::{Correction, Product};
@@ -19,7 +19,7 @@ use crate::tree::{Name, Output};
 
 /// A workflow that is an agent. It has a state of its own; its last result is what it answers.
 pub(super) struct SubWorkflow<'a> {
-    pub(super) around: &'a Surroundings,
+    pub(super) around: &'a WorkflowContext,
     /// The agent that it is.
     pub(super) agent: &'a Name,
     pub(super) plan: &'a Arc<Plan>,
@@ -32,10 +32,10 @@ pub(super) struct SubWorkflow<'a> {
 impl SubWorkflow<'_> {
     pub(super) async fn run(&self, scope: &Scope, corrections: &[Correction]) -> Result<Product, Error> {
         let agent = || self.agent.to_string();
-        let Written { text: task, cuts } = self.whole_task(corrections);
-        tell::context_cut(scope, self.agent, &cuts).await;
+        let FittedPrompt { text: task, cuts } = self.whole_task(corrections);
+        events::context_cut(scope, self.agent, &cuts).await;
         let mut state = GoalState { inputs: self.inputs(&task)?, ..GoalState::default() };
-        let called = Called::default();
+        let called = CalledTools::default();
         let level = self.brief.level(self.around);
         let inner = WorkflowStep::within(self.around, (self.plan, self.task), level, called.clone());
         scope.run(&inner, &mut state).await?;
@@ -61,7 +61,7 @@ impl SubWorkflow<'_> {
     }
 
     /// What it is to do: the text, what there is already, and what is to be done differently.
-    fn whole_task(&self, corrections: &[Correction]) -> Written {
+    fn whole_task(&self, corrections: &[Correction]) -> FittedPrompt {
         let mut text = self.brief.text.clone();
         let mut cuts = Vec::new();
         let fence = &self.around.fence;
@@ -75,7 +75,7 @@ impl SubWorkflow<'_> {
         }
         // Not fenced: what stands in a fence is not followed.
         text.push_str(context::corrections(corrections, fence).trim_end());
-        Written { text, cuts }
+        FittedPrompt { text, cuts }
     }
 
     /// What the last of its goals came to that was not skipped.
@@ -100,7 +100,7 @@ impl SubWorkflow<'_> {
             }
         }
         if !fields.is_empty() {
-            tell::output_missing(scope, self.agent, &fields, &product.missing.join("; ")).await;
+            events::output_missing(scope, self.agent, &fields, &product.missing.join("; ")).await;
         }
     }
 }

@@ -1,11 +1,11 @@
-//! One answer out of several.
+//! The step that makes one answer out of several.
 
 use convoke_core::{BoxFuture, Error, Nature, Scope, Step, Toolset};
 
-use super::ask::{Asked, Said};
-use super::called::Called;
-use super::fan_out::Answer;
+use super::called_tools::CalledTools;
+use super::fan_out::MemberAnswer;
 use super::goal::Pursuit;
+use super::worker::{WorkResult, Worker};
 use crate::context::{Guidance, Role, SystemParts, synthesis, system};
 use crate::skills::SkillShelf;
 
@@ -14,10 +14,14 @@ use crate::skills::SkillShelf;
 /// Whoever of them has nothing to say but that nothing is left to improve is left out. If that is all of them, there is
 /// nothing to put together; if it is all but one, that one is taken at its word, unless the goal has outputs: only whoever
 /// puts answers together was asked for them.
-pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, answers: &mut [Answer]) -> Result<Said, Error> {
+pub(super) async fn run(
+    pursuit: &Pursuit<'_>,
+    scope: &Scope,
+    answers: &mut [MemberAnswer],
+) -> Result<WorkResult, Error> {
     let with_text: Vec<usize> = (0..answers.len()).filter(|&index| answers[index].has_text()).collect();
     match with_text.as_slice() {
-        [] => return Ok(Said::default()),
+        [] => return Ok(WorkResult::default()),
         [only] if pursuit.goal.outputs.is_empty() => return Ok(std::mem::take(&mut answers[*only].said)),
         _ => {}
     }
@@ -25,7 +29,7 @@ pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, answers: &mut [Ans
         .iter()
         .map(|&index| (answers[index].name.as_str(), answers[index].said.product.text.as_str()))
         .collect();
-    let mut said = Said::default();
+    let mut said = WorkResult::default();
     let step = Synthesis { pursuit, answers: &texts };
     let child = scope.composing().open(&step)?;
     child
@@ -41,7 +45,7 @@ pub(super) async fn run(pursuit: &Pursuit<'_>, scope: &Scope, answers: &mut [Ans
     Ok(said)
 }
 
-impl Answer {
+impl MemberAnswer {
     fn has_text(&self) -> bool {
         !self.said.product.text.trim().is_empty()
     }
@@ -52,25 +56,25 @@ struct Synthesis<'a> {
     answers: &'a [(&'a str, &'a str)],
 }
 
-impl Step<Said> for Synthesis<'_> {
+impl Step<WorkResult> for Synthesis<'_> {
     fn name(&self) -> &str {
         "synthesis"
     }
 
-    fn run<'a>(&'a self, scope: &'a Scope, said: &'a mut Said) -> BoxFuture<'a, Result<(), Error>> {
+    fn run<'a>(&'a self, scope: &'a Scope, said: &'a mut WorkResult) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let Pursuit { around, goal, description, corrections, .. } = *self.pursuit;
-            let asked = Asked {
+            let asked = Worker {
                 name: &goal.name,
-                model: around.model(&goal.kit, scope)?,
-                kit: &goal.kit,
+                model: around.model(&goal.settings, scope)?,
+                settings: &goal.settings,
                 tools: Toolset::new(),
                 on_demand: Vec::new(),
                 fence: &around.fence,
                 skills: SkillShelf::default(),
                 system: system(&SystemParts {
                     role: Role::Synthesis,
-                    context: &around.context(&goal.kit),
+                    context: &around.context(&goal.settings),
                     workspace: "",
                     skills: "",
                     guidance: Guidance::default(),
@@ -91,7 +95,7 @@ impl Step<Said> for Synthesis<'_> {
                 max_turns: 1,
                 rules: around.rules,
                 commands: around.equipment.commands.clone(),
-                called: Called::default(),
+                called: CalledTools::default(),
                 watched: None,
             };
             *said = asked.ask(scope).await?;

@@ -1,18 +1,18 @@
-//! The whole.
+//! The root step of a goal workflow.
 
 use std::sync::Arc;
 
 use convoke_core::{Bounds, BoxFuture, Error, Nature, Outline, Scope, Step};
 use convoke_steps::Chain;
 
-use super::beginning::Beginning;
-use super::called::Called;
+use super::called_tools::CalledTools;
+use super::events;
+use super::run_settings::RunSettings;
 use super::sequence::SequenceStep;
-use super::surroundings::Surroundings;
-use super::tell;
+use super::workflow_context::WorkflowContext;
 use crate::equipment::Equipment;
 use crate::plan::Plan;
-use crate::secret::{self, Sealed};
+use crate::secret::{self, SealedEquipment};
 use crate::state::GoalState;
 use crate::tree::Name;
 
@@ -21,31 +21,31 @@ pub(super) struct WorkflowStep {
     plan: Arc<Plan>,
     equipment: Arc<Equipment>,
     /// What is drawn and looked up once for a run, if there is a workflow around this one.
-    run: Option<Beginning>,
+    run: Option<RunSettings>,
     /// For a workflow that is an agent: the input that has its task.
     task: Option<Name>,
     nesting: u32,
     level: u32,
     /// The tools that are called in it.
-    called: Called,
+    called: CalledTools,
 }
 
 impl WorkflowStep {
     pub(super) fn outermost(plan: Arc<Plan>, equipment: Arc<Equipment>) -> Self {
-        Self { plan, equipment, run: None, task: None, nesting: 0, level: 0, called: Called::default() }
+        Self { plan, equipment, run: None, task: None, nesting: 0, level: 0, called: CalledTools::default() }
     }
 
     /// A workflow that is an agent of another one.
     pub(super) fn within(
-        around: &Surroundings,
+        around: &WorkflowContext,
         (plan, task): (&Arc<Plan>, &Name),
         level: u32,
-        called: Called,
+        called: CalledTools,
     ) -> Self {
         Self {
             plan: Arc::clone(plan),
             equipment: Arc::clone(&around.equipment),
-            run: Some(Beginning {
+            run: Some(RunSettings {
                 fence: around.fence.clone(),
                 workspace: Arc::clone(&around.workspace),
                 rules: around.rules,
@@ -59,14 +59,18 @@ impl WorkflowStep {
         }
     }
 
-    async fn surroundings(&self, scope: &Scope, sealed: Option<Sealed>) -> Result<Surroundings, Error> {
-        let Beginning { fence, workspace, rules, max_turns, seals } = match &self.run {
+    async fn surroundings(
+        &self,
+        scope: &Scope,
+        sealed: Option<SealedEquipment>,
+    ) -> Result<WorkflowContext, Error> {
+        let RunSettings { fence, workspace, rules, max_turns, seals } = match &self.run {
             Some(run) => run.clone(),
-            None => Beginning::of(scope, &self.equipment, sealed).await?,
+            None => RunSettings::of(scope, &self.equipment, sealed).await?,
         };
         let (plan, equipment) = (Arc::clone(&self.plan), Arc::clone(&self.equipment));
         let nodes = plan.sequences.iter().flat_map(|sequence| &sequence.nodes);
-        Ok(Surroundings {
+        Ok(WorkflowContext {
             in_sequence: Arc::new(nodes.map(|node| Arc::clone(node.name())).collect()),
             needed: Arc::new(plan.needed()),
             plan,
@@ -106,7 +110,7 @@ impl Step<GoalState> for WorkflowStep {
             if let Some(began) = state.plan.filter(|_| self.run.is_none()) {
                 let now = self.plan.digest();
                 if began != now {
-                    tell::workflow_changed(scope, began, now).await;
+                    events::workflow_changed(scope, began, now).await;
                 }
             }
             let sequences = (0..self.plan.sequences.len()).map(|index| SequenceStep::new(&around, index));

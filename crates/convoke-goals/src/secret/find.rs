@@ -1,10 +1,10 @@
-//! Finding a text in another, however JSON or an address may have written it.
+//! Searches for a text in another, however JSON or an address may have written it.
 
 use std::collections::HashMap;
 
-/// What a text has at its beginning.
+/// The result of matching at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum MatchResult {
     /// The whole of what is looked for, so many bytes long.
     Whole(usize),
     /// The beginning of it, and then the text ends.
@@ -13,9 +13,9 @@ pub(super) enum Found {
     Nothing,
 }
 
-/// How far characters may be spelled otherwise.
+/// The escapes in which characters may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spelled {
+pub(super) enum Escapes {
     /// As it is, or as JSON writes it.
     InJson,
     /// Also as JSON within JSON writes it, and as an address does.
@@ -24,7 +24,7 @@ pub(super) enum Spelled {
 
 /// How characters may be written: one list for all needles that have the character.
 pub(super) struct Alphabet {
-    spelled: Spelled,
+    spelled: Escapes,
     numbers: HashMap<char, usize>,
     spellings: Vec<Vec<Spelling>>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Needle {
 }
 
 impl Alphabet {
-    pub(super) fn new(spelled: Spelled) -> Self {
+    pub(super) fn new(spelled: Escapes) -> Self {
         Self { spelled, numbers: HashMap::new(), spellings: Vec::new() }
     }
 
@@ -66,7 +66,7 @@ impl Alphabet {
     }
 
     /// Whether a text begins with what is looked for. That may be written in several ways at once: the longest counts.
-    pub(super) fn at_start_of(&self, text: &str, needle: &Needle) -> Found {
+    pub(super) fn at_start_of(&self, text: &str, needle: &Needle) -> MatchResult {
         // Where the next character may begin. One character has one or two spellings that fit, so this never holds more
         // than a few places.
         let mut places = vec![0];
@@ -90,16 +90,16 @@ impl Alphabet {
                 }
             }
             if next.is_empty() {
-                return if begun { Found::Begun } else { Found::Nothing };
+                return if begun { MatchResult::Begun } else { MatchResult::Nothing };
             }
             places = next;
         }
-        places.into_iter().max().map_or(Found::Nothing, Found::Whole)
+        places.into_iter().max().map_or(MatchResult::Nothing, MatchResult::Whole)
     }
 }
 
 /// A character as it is, and as it may be written.
-fn spellings(character: char, spelled: Spelled) -> Vec<Spelling> {
+fn spellings(character: char, spelled: Escapes) -> Vec<Spelling> {
     let spelling = |text: String, is_number: bool| Spelling { text, is_number };
     let short = match character {
         '"' | '\\' | '/' => Some(character),
@@ -119,7 +119,7 @@ fn spellings(character: char, spelled: Spelled) -> Vec<Spelling> {
         .chain([spelling(number, true)])
         .collect();
     let mut all = vec![spelling(character.to_string(), false)];
-    if spelled == Spelled::Anyhow {
+    if spelled == Escapes::Anyhow {
         let again =
             |once: &Spelling| spelling(once.text.replace('\\', "\\\\").replace('"', "\\\""), once.is_number);
         all.extend(in_json.iter().map(again));
@@ -135,11 +135,11 @@ fn spellings(character: char, spelled: Spelled) -> Vec<Spelling> {
 mod tests {
     use super::*;
 
-    fn found(text: &str, looked_for: &str, spelled: Spelled) -> Found {
+    fn found(text: &str, looked_for: &str, spelled: Escapes) -> MatchResult {
         let mut alphabet = Alphabet::new(spelled);
         let needle = alphabet.needle(looked_for);
         if let Some(first) = text.bytes().next()
-            && alphabet.at_start_of(text, &needle) != Found::Nothing
+            && alphabet.at_start_of(text, &needle) != MatchResult::Nothing
         {
             assert!(alphabet.first_bytes(&needle).contains(&first));
         }
@@ -148,25 +148,25 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_as_it_is_and_as_json_writes_it() {
-        let found = |text: &str| found(text, "a\"ü/é", Spelled::InJson);
+        let found = |text: &str| found(text, "a\"ü/é", Escapes::InJson);
         for text in ["a\"ü/é", r#"a\"ü\/é"#, r"a\u0022\u00FC\u002f\u00e9", r#"a\"\u00fc/é"#] {
-            assert_eq!(found(&format!("{text} and more")), Found::Whole(text.len()), "{text}");
+            assert_eq!(found(&format!("{text} and more")), MatchResult::Whole(text.len()), "{text}");
             for end in (1..text.len()).filter(|end| text.is_char_boundary(*end)) {
-                assert_eq!(found(&text[..end]), Found::Begun, "{}", &text[..end]);
+                assert_eq!(found(&text[..end]), MatchResult::Begun, "{}", &text[..end]);
             }
         }
-        assert_eq!(found(""), Found::Begun);
-        assert_eq!(found("A\"ü/é"), Found::Nothing);
-        assert_eq!(found(r#"a\\\"ü/é"#), Found::Nothing);
-        assert_eq!(super::tests::found("\\\\", "\\", Spelled::InJson), Found::Whole(2));
+        assert_eq!(found(""), MatchResult::Begun);
+        assert_eq!(found("A\"ü/é"), MatchResult::Nothing);
+        assert_eq!(found(r#"a\\\"ü/é"#), MatchResult::Nothing);
+        assert_eq!(super::tests::found("\\\\", "\\", Escapes::InJson), MatchResult::Whole(2));
     }
 
     #[test]
     fn a_secret_is_found_in_addresses_and_in_json_within_json() {
-        let found = |text: &str| found(text, "a\"ü/ é", Spelled::Anyhow);
+        let found = |text: &str| found(text, "a\"ü/ é", Escapes::Anyhow);
         for text in ["a\"ü/ é", r#"a\\\"ü/ é"#, r"a\\u0022ü\\/ é", "a%22%C3%BC%2F+%c3%a9", "%61%22ü/%20é"]
         {
-            assert_eq!(found(&format!("{text} and more")), Found::Whole(text.len()), "{text}");
+            assert_eq!(found(&format!("{text} and more")), MatchResult::Whole(text.len()), "{text}");
         }
     }
 }

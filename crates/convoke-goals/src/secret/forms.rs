@@ -1,4 +1,4 @@
-//! The texts by which a secret is known: as it is, without what is around it, line by line, and as others encode it.
+//! The forms by which a secret is known: as it is, without what is around it, line by line, and as others encode it.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};

@@ -1,4 +1,4 @@
-//! What stands between a run with secrets and the world.
+//! The interceptor that puts secrets into requests and takes them out of replies.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use super::seals::Seals;
 use super::tool::{is_open, seal_speech, sealed_error};
 
 /// Puts secrets in the place of marks on the way out, and marks in the place of secrets on the way back.
-pub(super) struct KeepsSecrets {
+pub(super) struct SecretsInterceptor {
     pub(super) name: String,
     pub(super) seals: Seals,
     /// The models that the workflow works with. Whoever judges it with a model of their own gets marks.
     pub(super) models: Vec<Arc<dyn Model>>,
 }
 
-impl Interceptor for KeepsSecrets {
+impl Interceptor for SecretsInterceptor {
     fn name(&self) -> &str {
         &self.name
     }

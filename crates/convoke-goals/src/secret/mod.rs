@@ -1,4 +1,4 @@
-//! Secrets: what a workflow is given and nobody may see.
+//! Secrets: inputs that are kept out of journals, events and logs.
 //!
 //! A secret input is never in the state of a run. What stands there, and so in every prompt, is a mark that nobody can
 //! guess. An [interceptor](convoke_core::Interceptor) stands between the run and its models and tools: on the way out it puts
@@ -19,7 +19,7 @@ mod seals;
 mod stream;
 mod tool;
 
-pub(crate) use run::{Sealed, is_long_enough, sealed};
+pub(crate) use run::{SealedEquipment, is_long_enough, sealed};
 pub(crate) use seals::{SHORTEST, Seals, mark, nonce};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -46,7 +46,7 @@ impl Secrets {
         self.entries.push((name, secret.into()));
     }
 
-    /// The same with one more secret.
+    /// Adds a secret.
     #[must_use]
     pub fn with(mut self, name: impl Into<Name>, secret: impl Into<SecretString>) -> Self {
         self.set(name, secret);
@@ -58,7 +58,7 @@ impl Secrets {
         self.entries.iter().map(|(name, _)| &**name)
     }
 
-    /// Whether there is one of this name.
+    /// Returns whether there is one of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()

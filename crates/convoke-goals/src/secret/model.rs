@@ -1,4 +1,4 @@
-//! What a model is asked with secrets in it, and its reply without them.
+//! Unseals requests to models, and seals their replies.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -64,19 +64,19 @@ impl<'a> Sealing<'a> {
         let seals = self.seals;
         match delta {
             ReplyDelta::Text(more) => {
-                self.interrupt_all_but(Some(Kind::Text), ready);
+                self.interrupt_all_but(Some(BlockKind::Text), ready);
                 tell(ready, ReplyDelta::Text, self.text.push(seals, &more));
             }
             ReplyDelta::Reasoning(more) => {
-                self.interrupt_all_but(Some(Kind::Reasoning), ready);
+                self.interrupt_all_but(Some(BlockKind::Reasoning), ready);
                 tell(ready, ReplyDelta::Reasoning, self.reasoning.push(seals, &more));
             }
             ReplyDelta::ToolCallArguments { index, delta } => {
-                self.interrupt_all_but(Some(Kind::Call), ready);
+                self.interrupt_all_but(Some(BlockKind::Call), ready);
                 self.arguments.entry(index).or_default().push_str(&delta);
             }
             ReplyDelta::ToolCallStarted { index, id, name } => {
-                self.interrupt_all_but(Some(Kind::Call), ready);
+                self.interrupt_all_but(Some(BlockKind::Call), ready);
                 let name = if self.tools.contains(&name) { name } else { seals.seal(&name) };
                 let id = seals.seal(&id);
                 ready.push_back(Ok(ReplyDelta::ToolCallStarted { index, id, name }));
@@ -105,14 +105,14 @@ impl<'a> Sealing<'a> {
         self.interrupt_all_but(None, ready);
     }
 
-    fn interrupt_all_but(&mut self, going_on: Option<Kind>, ready: &mut Ready) {
-        if going_on != Some(Kind::Text) {
+    fn interrupt_all_but(&mut self, going_on: Option<BlockKind>, ready: &mut Ready) {
+        if going_on != Some(BlockKind::Text) {
             tell(ready, ReplyDelta::Text, self.text.interrupt(self.seals));
         }
-        if going_on != Some(Kind::Reasoning) {
+        if going_on != Some(BlockKind::Reasoning) {
             tell(ready, ReplyDelta::Reasoning, self.reasoning.interrupt(self.seals));
         }
-        if going_on != Some(Kind::Call) {
+        if going_on != Some(BlockKind::Call) {
             for (index, arguments) in std::mem::take(&mut self.arguments) {
                 let delta = self.arguments(&arguments);
                 ready.push_back(Ok(ReplyDelta::ToolCallArguments { index, delta }));
@@ -135,9 +135,9 @@ impl<'a> Sealing<'a> {
     }
 }
 
-/// What a reply is made of.
+/// The kinds of blocks in a reply.
 #[derive(PartialEq)]
-enum Kind {
+enum BlockKind {
     Text,
     Reasoning,
     Call,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use convoke_core::{Error, Model, Scope};
 
-use super::interceptor::KeepsSecrets;
+use super::interceptor::SecretsInterceptor;
 use super::seals::{SHORTEST, Seals, is_mark};
 use crate::equipment::Equipment;
 use crate::plan::{Plan, PlannedNode, PlannedPersona};
@@ -20,7 +20,7 @@ pub(crate) fn sealed(
     equipment: &Equipment,
     scope: &Scope,
     state: &GoalState,
-) -> Result<Option<(Scope, Sealed)>, Error> {
+) -> Result<Option<(Scope, SealedEquipment)>, Error> {
     let mut marks = Vec::new();
     for input in plan.inputs.iter().filter(|input| input.secret) {
         let name = &*input.name;
@@ -28,7 +28,7 @@ pub(crate) fn sealed(
             return Err(Error::Refused(
                 format!(
                     "the input `{name}` is a secret and must not be in a state: start the workflow with the state that \
-                     `Prepared::bind` gives"
+                     `PreparedWorkflow::bind` gives"
                 )
                 .into(),
             ));
@@ -54,12 +54,12 @@ pub(crate) fn sealed(
     }
     let whole = Seals::of_whole(marks.iter().cloned());
     let seals = Seals::new(marks);
-    let sealed = Sealed { workspace: seals.seal(&equipment.workspace), whole: Arc::new(whole) };
+    let sealed = SealedEquipment { workspace: seals.seal(&equipment.workspace), whole: Arc::new(whole) };
     // Each of several workflows within one run keeps its own.
     let name = format!("secrets of {}", scope.path());
     let mut models: Vec<_> = equipment.model.iter().chain(&scope.settings().model).cloned().collect();
     add_models_of(plan, &mut models);
-    Ok(Some((scope.intercepted(Arc::new(KeepsSecrets { name, seals, models }))?, sealed)))
+    Ok(Some((scope.intercepted(Arc::new(SecretsInterceptor { name, seals, models }))?, sealed)))
 }
 
 /// Adds the models that those in a workflow work with.
@@ -68,11 +68,11 @@ fn add_models_of(plan: &Plan, models: &mut Vec<Arc<dyn Model>>) {
     while let Some(node) = nodes.pop() {
         match node {
             PlannedNode::Goal(goal) => {
-                models.extend(goal.kit.model.clone());
+                models.extend(goal.settings.model.clone());
                 nodes.extend(&goal.using);
             }
             PlannedNode::Agent(agent) => {
-                models.extend(agent.kit.model.clone());
+                models.extend(agent.settings.model.clone());
                 if let PlannedPersona::Workflow { plan, .. } = &agent.persona {
                     add_models_of(plan, models);
                 }
@@ -81,8 +81,8 @@ fn add_models_of(plan: &Plan, models: &mut Vec<Arc<dyn Model>>) {
     }
 }
 
-/// What the author of a workflow gave it besides its text, without secrets.
-pub(crate) struct Sealed {
+/// The author's additions to a workflow's text, without secrets.
+pub(crate) struct SealedEquipment {
     /// What is known of the folder that is worked in.
     pub(crate) workspace: String,
     /// For what the author adds to prompts. Journals know those by a digest, so only secrets as they are, as they were

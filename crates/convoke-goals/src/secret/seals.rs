@@ -1,4 +1,4 @@
-//! Marks that stand for secrets, and the way from one to the other.
+//! Seals: marks that stand for secrets, and the way from one to the other.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use convoke_text::secret_fragments::{SecretFragment, first_fragment};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use super::find::{Alphabet, Found, Needle, Spelled};
+use super::find::{Alphabet, Escapes, MatchResult, Needle};
 use super::forms;
 
 /// What marks begin and end with.
@@ -76,17 +76,17 @@ impl Seals {
         let forms = marks.into_iter().flat_map(|(mark, secret)| {
             forms::of(secret).into_iter().map(move |form| (mark_of_form(&mark, &form.name), form.text))
         });
-        Self::of_texts(forms, Spelled::Anyhow)
+        Self::of_texts(forms, Escapes::Anyhow)
     }
 
     /// Seals for the secrets as they are, as there were before other forms were known: for what is in prompts of which
     /// journals have a digest.
     pub(super) fn of_whole<'a>(marks: impl IntoIterator<Item = (String, &'a str)>) -> Self {
         let texts = marks.into_iter().map(|(mark, secret)| (mark, secret.to_owned()));
-        Self::of_texts(texts, Spelled::InJson)
+        Self::of_texts(texts, Escapes::InJson)
     }
 
-    fn of_texts(texts: impl Iterator<Item = (String, String)>, spelled: Spelled) -> Self {
+    fn of_texts(texts: impl Iterator<Item = (String, String)>, spelled: Escapes) -> Self {
         let mut alphabet = Alphabet::new(spelled);
         let seal = |(mark, text): (String, String)| Seal {
             mark,
@@ -111,15 +111,15 @@ impl Seals {
         for seal in possible.iter().map(|number| &self.entries[*number]) {
             match self.alphabet.at_start_of(text, &seal.needle) {
                 // Of those that fit equally well, the one that is written like this.
-                Found::Whole(length)
+                MatchResult::Whole(length)
                     if longest.is_none_or(|(known, _)| {
                         known < length || (known == length && seal.secret.expose_secret() == &text[..length])
                     }) =>
                 {
                     longest = Some((length, seal));
                 }
-                Found::Begun => begun = true,
-                Found::Whole(_) | Found::Nothing => {}
+                MatchResult::Begun => begun = true,
+                MatchResult::Whole(_) | MatchResult::Nothing => {}
             }
         }
         (longest.map(|(length, seal)| (length, &*seal.mark)), begun)

@@ -1,4 +1,4 @@
-//! Sealing a text that comes in pieces.
+//! Seals a text that comes in pieces.
 
 use super::seals::Seals;
 

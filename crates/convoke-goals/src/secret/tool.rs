@@ -1,4 +1,4 @@
-//! What tools are told with secrets in it, and what they say without them.
+//! Unseals arguments of tools, and seals their results.
 
 use convoke_core::{CategorisedError, Error, Execution, QuestionKind, Repeat, SideOutput, ToolSpec};
 

@@ -1,4 +1,4 @@
-//! What a skill's `allowed-tools` allow.
+//! Rules of a skill's `allowed-tools`.
 //!
 //! `read` allows a tool by its name; capitals do not matter. An agent that is a skill also has tools by patterns
 //! (`mcp_files_*`). `Bash(git:*)` allows commands that begin with the word `git`,

@@ -1,4 +1,4 @@
-//! Which skills there are.
+//! The shelf: the skills that are available.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use convoke_core::{DuplicateTool, Toolset};
 
 use super::text;
 use super::tool::UseSkill;
-use crate::agentfile::load::{FileLoader, Found, LoadError, Loader, Skill, SkillError};
+use crate::agentfile::load::{FileLoader, LoadError, Loader, PathContent, Skill, SkillError};
 
 /// The skills that those who pursue something may take up. Cheap to clone.
 ///
@@ -43,7 +43,7 @@ impl SkillShelf {
         for folder in folders {
             let Ok(loader) = FileLoader::new(folder.as_ref()) else { continue };
             for name in folders_in(folder.as_ref()) {
-                if matches!(loader.find(&format!("{name}/SKILL.md")), Ok(Found::Nothing)) {
+                if matches!(loader.find(&format!("{name}/SKILL.md")), Ok(PathContent::Nothing)) {
                     continue;
                 }
                 let path = folder.as_ref().join(&name);
@@ -61,8 +61,8 @@ impl SkillShelf {
         Self { skills: skills.into(), passed_over: passed_over.into() }
     }
 
-    /// These skills: kept with a run, for instance, so that it goes on with those it began with. Of two of a name the first
-    /// counts.
+    /// Makes a shelf of these skills: kept with a run, for instance, so that it goes on with those it began with. Of two
+    /// of a name the first counts.
     #[must_use]
     pub fn of(skills: impl IntoIterator<Item = Skill>) -> Self {
         let mut all: Vec<Arc<Skill>> = skills.into_iter().map(Arc::new).collect();
@@ -86,19 +86,19 @@ impl SkillShelf {
         self.skills.iter().map(|skill| &**skill)
     }
 
-    /// What each is called and what it is for, in the order of their names.
+    /// Returns names and descriptions, in the order of names.
     #[must_use]
     pub fn catalogue(&self) -> Vec<(&str, &str)> {
         self.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())).collect()
     }
 
-    /// What looks like a skill and is not a valid one, and why.
+    /// Returns the folders that look like a skill and are not a valid one, and why.
     #[must_use]
     pub fn passed_over(&self) -> &[(PathBuf, SkillError)] {
         &self.passed_over
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty()
@@ -127,10 +127,10 @@ impl Skill {
         let failed = |reason: String| LoadError::Failed { path: path.to_owned(), reason };
         let loader = FileLoader::new(&self.folder).map_err(|error| failed(error.to_string()))?;
         match loader.find(path)? {
-            Found::Text(text) => Ok(Some(text)),
-            Found::Nothing => Ok(None),
-            Found::Folder => Err(failed("it is a folder".to_owned())),
-            Found::Binary => Err(failed("it is not text".to_owned())),
+            PathContent::Text(text) => Ok(Some(text)),
+            PathContent::Nothing => Ok(None),
+            PathContent::Folder => Err(failed("it is a folder".to_owned())),
+            PathContent::Binary => Err(failed("it is not text".to_owned())),
         }
     }
 }

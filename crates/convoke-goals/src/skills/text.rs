@@ -1,4 +1,4 @@
-//! What a model is told about skills. The same skills give the same text, byte for byte.
+//! Prompt texts about skills. The same skills give the same text, byte for byte.
 
 use super::SkillShelf;
 use crate::agentfile::load::Skill;

@@ -1,4 +1,4 @@
-//! The tool that takes up a skill.
+//! The tool that loads a skill.
 
 use convoke_core::{
     Access, BoxFuture, Error, EventKind, Invocation, Tool, ToolEffect, ToolEffects, ToolSpec,

@@ -11,8 +11,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What came of asking.
-pub(super) enum Heard<T> {
+/// A model's answer.
+pub(super) enum ModelAnswer<T> {
     Answer(T),
     /// Twice something that cannot be used.
     Unreadable {
@@ -28,7 +28,7 @@ pub(super) async fn ask<R, T>(
     (model, params): (&Arc<dyn Model>, &ModelParams),
     messages: [Message; 2],
     check: impl Fn(R) -> Result<T, String>,
-) -> Result<Heard<T>, Error>
+) -> Result<ModelAnswer<T>, Error>
 where
     R: DeserializeOwned + JsonSchema,
 {
@@ -37,7 +37,7 @@ where
     request.output = Some(shape.output().clone());
     request.params = params.clone();
     let (said, problem) = match hear(scope, model, &request, &shape, &check).await? {
-        Ok(answer) => return Ok(Heard::Answer(answer)),
+        Ok(answer) => return Ok(ModelAnswer::Answer(answer)),
         Err(unusable) => unusable,
     };
     // Providers refuse messages without any text.
@@ -48,8 +48,8 @@ where
         "That cannot be used: {problem}. Answer again, with one JSON object of the form asked for and nothing else."
     )));
     Ok(match hear(scope, model, &request, &shape, &check).await? {
-        Ok(answer) => Heard::Answer(answer),
-        Err((said, problem)) => Heard::Unreadable { said, problem },
+        Ok(answer) => ModelAnswer::Answer(answer),
+        Err((said, problem)) => ModelAnswer::Unreadable { said, problem },
     })
 }
 

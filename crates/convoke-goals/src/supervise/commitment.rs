@@ -1,4 +1,4 @@
-//! What somebody says before and after they do something.
+//! Commitments before work, and assessments after it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,27 +1,27 @@
-//! What is to be done differently.
+//! Corrections: what is to be done differently.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// What is to be done differently.
+/// A correction: what is to be done differently.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correction {
-    /// Who says so.
+    /// The source.
     pub source: CorrectionSource,
-    /// What.
+    /// The text.
     pub text: String,
 }
 
 /// The corrections of something that may be tried again when it fails: what a person has said stands, whatever becomes of
 /// the try that was to heed it.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct StandingCorrections {
     inherited: Vec<Correction>,
     own: Mutex<Vec<Correction>>,
 }
 
-impl Standing {
+impl StandingCorrections {
     /// For a part of something that was corrected.
     pub(crate) fn inheriting(inherited: Vec<Correction>) -> Self {
         Self { inherited, own: Mutex::default() }
@@ -43,7 +43,7 @@ impl Standing {
     }
 }
 
-/// Who corrects.
+/// The source of a correction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CorrectionSource {
@@ -54,7 +54,7 @@ pub enum CorrectionSource {
 }
 
 impl CorrectionSource {
-    /// As prompts call it.
+    /// Returns its name in prompts.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,21 +1,21 @@
-//! People: what they are asked, and what their answers mean.
+//! Approval by people: the questions they are asked, and what their answers mean.
 
 use std::time::Duration;
 
 use convoke_core::{Answer, Decision, Error, Question, Scope};
 use serde_json::{Value, json};
 
-use super::pipeline::{Decided, count, or_none};
-use super::{Correction, CorrectionSource, Review, Supervised, Trigger};
+use super::pipeline::{NextAction, count, or_none};
+use super::{Correction, CorrectionSource, Review, SupervisedTask, Trigger};
 
 /// How often a person may send the same goal back.
 const REVISIONS: usize = 10;
 
-/// How people are asked.
+/// The policy for asking people.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct HumanPolicy {
-    /// Who may answer; empty: anyone.
+    /// Those who may answer; empty: anyone.
     pub audience: Vec<String>,
     /// How long an answer is waited for, after which it counts as a rejection. `None`: as long as it takes.
     pub expiry: Option<Duration>,
@@ -70,14 +70,14 @@ impl HumanPolicy {
     }
 }
 
-impl Supervised<'_> {
+impl SupervisedTask<'_> {
     /// Asks a person, and does as they say.
     pub(super) async fn person(
         &self,
         scope: &Scope,
         review: &Review<'_>,
         about: &str,
-    ) -> Result<Decided, Error> {
+    ) -> Result<NextAction, Error> {
         if self.human.unattended {
             return Err(
                 self.halted(&format!("a person has to decide about it, and nobody may be asked. {about}"))
@@ -87,7 +87,7 @@ impl Supervised<'_> {
         self.tell(scope, "human", told(&answer)).await;
         let by = if answer.by.is_empty() { "a person" } else { &answer.by };
         let text = match answer.decision {
-            Decision::Approve => return Ok(Decided::Accepted),
+            Decision::Approve => return Ok(NextAction::Accepted),
             Decision::Revise { text } => text,
             Decision::Reject { reason } => {
                 return Err(self.halted(&format!("rejected by {by}: {}", or_none(&reason))));
@@ -105,7 +105,7 @@ impl Supervised<'_> {
                 "people have sent it back {REVISIONS} times, which is the limit. The last revision asked for: {text}"
             )));
         }
-        Ok(Decided::Again(Correction { source: CorrectionSource::Human, text }))
+        Ok(NextAction::Again(Correction { source: CorrectionSource::Human, text }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Supervision: a commitment before, an assessment after, a comparison, and somebody who decides.
+//! Supervision: a commitment before, an assessment after, a comparison, and a supervisor that decides.
 //!
 //! | phase | what happens | by whom |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //! | human | approves, revises or rejects, whatever the triggers | a person |
 //!
 //! A correction sends the goal back: it is executed again with *all* corrections so far, assessed and compared again.
-//! [`Supervised`] is that whole.
+//! [`SupervisedTask`] is that whole.
 //!
 //! **What it must never do.** Take silence for consent: a commitment or an assessment that cannot be had is a trigger, a
 //! verdict that cannot be read is a question to a person, and where nobody may be asked the goal is halted. Nor does it
@@ -32,16 +32,16 @@ mod trigger;
 mod verdict;
 
 pub use commitment::{Assessment, Commitment, Confidence};
-pub(crate) use correction::Standing;
+pub(crate) use correction::StandingCorrections;
 pub use correction::{Correction, CorrectionSource};
 pub use human::HumanPolicy;
 pub use model::ModelSupervisor;
-pub use pipeline::{Attempt, Supervised, SupervisionFailed};
+pub use pipeline::{Attempt, SupervisedTask, SupervisionFailed};
 pub use product::Product;
 pub use reconcile::Thresholds;
-pub use review::{Review, Stated};
+pub use review::{Review, Statement};
 pub use supervisor::Supervisor;
 pub use trigger::Trigger;
 pub use verdict::Verdict;
 
-pub use crate::plan::Watch;
+pub use crate::plan::SupervisedBy;

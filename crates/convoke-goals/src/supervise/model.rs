@@ -1,4 +1,4 @@
-//! A supervisor that asks a model.
+//! The supervisor that asks a model.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use convoke_core::{BoxFuture, Error, Model, ModelParams, Scope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::answer::{Heard, ask};
+use super::answer::{ModelAnswer, ask};
 use super::{Review, Supervisor, Thresholds, Trigger, Verdict, prompts};
 
 /// How much of an answer that cannot be read is shown to a person, in characters.
@@ -45,7 +45,7 @@ impl ModelSupervisor {
         self
     }
 
-    /// Says from where on what was said beforehand is a reason to look.
+    /// Sets the thresholds from which a commitment is a reason to look.
     #[must_use]
     pub fn thresholds(mut self, thresholds: Thresholds) -> Self {
         self.thresholds = thresholds;
@@ -72,8 +72,8 @@ impl Supervisor for ModelSupervisor {
             asking.tell_cuts(scope, review.step).await;
             let heard = ask(scope, (model, &params), asking.messages, Judgement::verdict).await?;
             Ok(match heard {
-                Heard::Answer(verdict) => verdict,
-                Heard::Unreadable { said, problem } => Verdict::AskHuman {
+                ModelAnswer::Answer(verdict) => verdict,
+                ModelAnswer::Unreadable { said, problem } => Verdict::AskHuman {
                     question: format!(
                         "The supervisor's verdict could not be read ({problem}). It said: {}",
                         if said.trim().is_empty() { "(nothing)".to_owned() } else { beginning(&said) }

@@ -1,4 +1,4 @@
-//! The whole: commit, execute, post, reconcile, supervise, and again.
+//! The supervision pipeline: commit, execute, post, reconcile, supervise, and again.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use convoke_core::{BoxFuture, Error, EventKind, Model, ModelParams, Scope};
 use serde_json::{Value, json};
 
 use super::human::noticed;
-use super::phase::{self, Ended, Judging};
+use super::phase::{self, PhaseResult, VerdictPhase};
 use super::{
-    Assessment, Commitment, Correction, CorrectionSource, HumanPolicy, Product, Review, Standing, Stated,
-    Supervisor, Verdict, Watch, prompts,
+    Assessment, Commitment, Correction, CorrectionSource, HumanPolicy, Product, Review, StandingCorrections,
+    Statement, SupervisedBy, Supervisor, Verdict, prompts,
 };
 use crate::context::Fence;
 
 /// As many tokens as a commitment, an assessment or a verdict may need. Fewer would be a limit on another text.
 const LEAST_TOKENS: u32 = 2_048;
 
-/// One attempt after the other at the same thing.
+/// The work that is supervised: one attempt after the other at the same thing.
 pub trait Attempt: Send {
     /// Does it, given all corrections so far, oldest first.
     ///
@@ -29,17 +29,17 @@ pub trait Attempt: Send {
     ) -> BoxFuture<'a, Result<Product, Error>>;
 }
 
-/// Something that is done under somebody's eyes.
+/// A task that is done under supervision.
 #[derive(Clone)]
-pub struct Supervised<'a> {
-    /// What it is called: the goal's name.
+pub struct SupervisedTask<'a> {
+    /// The goal's name.
     pub step: &'a str,
-    /// What it is: `goal`, `convergence`.
+    /// Its kind: `goal`, `convergence`.
     pub kind: &'a str,
     /// What is to be achieved, with values in place of variables.
     pub goal: &'a str,
-    /// Who watches.
-    pub watch: Watch,
+    /// Who supervises it.
+    pub supervised_by: SupervisedBy,
     /// The names of the tools that may be used.
     pub tools: &'a [String],
     /// The model that commits and assesses.
@@ -47,35 +47,35 @@ pub struct Supervised<'a> {
     /// The parameters it works with. They hold for what it says about the work too, except for what shapes an answer:
     /// texts at which to stop, and fewer tokens than saying it takes.
     pub params: &'a ModelParams,
-    /// Who judges.
+    /// The supervisor.
     pub supervisor: &'a dyn Supervisor,
     /// How often it is sent back by the supervisor, at most.
     pub max_reorients: u32,
-    /// How people are asked.
+    /// The policy for asking people.
     pub human: &'a HumanPolicy,
     /// The marks around what was written by others.
     pub fence: &'a Fence,
 }
 
-/// Somebody was to judge, and could not.
+/// The error of a supervisor that could not judge.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("supervision of {kind} `{step}` failed, so its result is not used: {source}")]
 pub struct SupervisionFailed {
-    /// What was supervised: a goal's name.
+    /// The goal's name.
     pub step: String,
-    /// What that is: `goal`, `convergence`.
+    /// Its kind: `goal`, `convergence`.
     pub kind: String,
-    /// Why.
+    /// The reason.
     pub source: Error,
 }
 
-/// What is to happen with a result.
-pub(super) enum Decided {
+/// The next action after a result was judged.
+pub(super) enum NextAction {
     Accepted,
     Again(Correction),
 }
 
-impl Supervised<'_> {
+impl SupervisedTask<'_> {
     /// Does it, and lets whoever watches decide about what came of it. **Durable**: everybody is asked once.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Supervised<'_> {
     /// to decide and nobody may be asked; [`SupervisionFailed`]; and stops, such as [`Error::Suspended`] while a person
     /// is asked.
     pub async fn run(&self, scope: &Scope, attempt: &mut dyn Attempt) -> Result<Product, Error> {
-        self.run_after(scope, attempt, &Standing::default()).await
+        self.run_after(scope, attempt, &StandingCorrections::default()).await
     }
 
     /// The same after corrections that stand already. Those that are made now are added to them as soon as they are made,
@@ -92,14 +92,14 @@ impl Supervised<'_> {
         &self,
         scope: &Scope,
         attempt: &mut dyn Attempt,
-        standing: &Standing,
+        standing: &StandingCorrections,
     ) -> Result<Product, Error> {
-        match self.watch {
-            Watch::Nobody => return attempt.attempt(scope, &standing.all()).await,
-            Watch::Human if self.human.unattended => {
+        match self.supervised_by {
+            SupervisedBy::Nobody => return attempt.attempt(scope, &standing.all()).await,
+            SupervisedBy::Human if self.human.unattended => {
                 return Err(self.halted("a person has to decide about it, and nobody may be asked"));
             }
-            Watch::Model | Watch::Human => {}
+            SupervisedBy::Model | SupervisedBy::Human => {}
         }
         let params = self.params_about_it();
         let commitment = self.commit(scope, &params).await?;
@@ -124,8 +124,8 @@ impl Supervised<'_> {
             review.triggers = self.supervisor.reconcile(&review);
             self.tell(scope, "reconcile", json!({"triggers": review.triggers})).await;
             match self.decide(scope, &review).await? {
-                Decided::Accepted => return Ok(product),
-                Decided::Again(correction) => standing.add(correction),
+                NextAction::Accepted => return Ok(product),
+                NextAction::Again(correction) => standing.add(correction),
             }
         }
     }
@@ -138,7 +138,7 @@ impl Supervised<'_> {
         params
     }
 
-    async fn commit(&self, scope: &Scope, params: &ModelParams) -> Result<Stated<Commitment>, Error> {
+    async fn commit(&self, scope: &Scope, params: &ModelParams) -> Result<Statement<Commitment>, Error> {
         let messages = prompts::commit(self.kind, self.step, self.goal, self.tools, self.fence);
         let commitment = phase::stated(scope, "commit", (self.model, params), messages).await?;
         self.tell_stated(scope, "commit", "commitment", &commitment).await;
@@ -149,10 +149,10 @@ impl Supervised<'_> {
         &self,
         scope: &Scope,
         params: &ModelParams,
-        commitment: &Stated<Commitment>,
+        commitment: &Statement<Commitment>,
         product: &Product,
         corrections: &[Correction],
-    ) -> Result<Stated<Assessment>, Error> {
+    ) -> Result<Statement<Assessment>, Error> {
         let what = (self.kind, self.step, self.goal);
         let asking = prompts::post(what, commitment, product, corrections, self.fence);
         asking.tell_cuts(scope, self.step).await;
@@ -161,10 +161,10 @@ impl Supervised<'_> {
         Ok(assessment)
     }
 
-    async fn decide(&self, scope: &Scope, review: &Review<'_>) -> Result<Decided, Error> {
-        match self.watch {
-            Watch::Human => self.person(scope, review, &noticed(&review.triggers)).await,
-            _ if review.triggers.is_empty() => Ok(Decided::Accepted),
+    async fn decide(&self, scope: &Scope, review: &Review<'_>) -> Result<NextAction, Error> {
+        match self.supervised_by {
+            SupervisedBy::Human => self.person(scope, review, &noticed(&review.triggers)).await,
+            _ if review.triggers.is_empty() => Ok(NextAction::Accepted),
             _ => {
                 let verdict = self.judge(scope, review).await?;
                 self.follow(scope, review, verdict).await
@@ -173,10 +173,10 @@ impl Supervised<'_> {
     }
 
     async fn judge(&self, scope: &Scope, review: &Review<'_>) -> Result<Verdict, Error> {
-        let judging = Judging { supervisor: self.supervisor, review };
+        let judging = VerdictPhase { supervisor: self.supervisor, review };
         let verdict = match phase::run(scope, judging).await? {
-            Ended::Well(verdict) => verdict,
-            Ended::Failed(_, source) => {
+            PhaseResult::Well(verdict) => verdict,
+            PhaseResult::Failed(_, source) => {
                 let (step, kind) = (self.step.to_owned(), self.kind.to_owned());
                 return Err(Error::failed(SupervisionFailed { step, kind, source }));
             }
@@ -195,13 +195,18 @@ impl Supervised<'_> {
         Ok(verdict)
     }
 
-    async fn follow(&self, scope: &Scope, review: &Review<'_>, verdict: Verdict) -> Result<Decided, Error> {
+    async fn follow(
+        &self,
+        scope: &Scope,
+        review: &Review<'_>,
+        verdict: Verdict,
+    ) -> Result<NextAction, Error> {
         let sent_back = count(review.own_corrections(), CorrectionSource::Supervisor);
         match verdict {
-            Verdict::Continue { .. } => Ok(Decided::Accepted),
+            Verdict::Continue { .. } => Ok(NextAction::Accepted),
             Verdict::Halt { reason } => Err(self.halted(&format!("by its supervisor: {}", or_none(&reason)))),
             Verdict::Reorient { correction, .. } if sent_back < self.max_reorients as usize => {
-                Ok(Decided::Again(Correction { source: CorrectionSource::Supervisor, text: correction }))
+                Ok(NextAction::Again(Correction { source: CorrectionSource::Supervisor, text: correction }))
             }
             Verdict::Reorient { correction, .. } => {
                 let state = match sent_back {
@@ -233,7 +238,7 @@ impl Supervised<'_> {
         scope: &Scope,
         phase: &str,
         name: &str,
-        stated: &Stated<T>,
+        stated: &Statement<T>,
     ) {
         let value = match stated {
             Ok(stated) => json!({name: stated}),

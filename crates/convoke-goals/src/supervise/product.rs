@@ -1,9 +1,9 @@
-//! What an attempt came to.
+//! The product of an attempt.
 
 use crate::state::Values;
 use crate::tree::Output;
 
-/// What a goal or an agent came to.
+/// The product of a goal or an agent.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Product {

@@ -1,12 +1,12 @@
-//! What models are told that commit, assess and judge: the same words for the same review, byte for byte.
+//! Prompts of supervision: the same words for the same review, byte for byte.
 
 use std::fmt::Write;
 
 use convoke_core::{EventKind, Message, Scope, json_text};
 use serde_json::json;
 
-use super::{Assessment, Commitment, Correction, Product, Review, Stated};
-use crate::context::{ContextBudget, Cut, Fence, fit};
+use super::{Assessment, Commitment, Correction, Product, Review, Statement};
+use crate::context::{ContextBudget, CutText, Fence, fit};
 use crate::state::text_of;
 
 /// How much of an output is shown to whoever assesses it.
@@ -40,13 +40,13 @@ const SUPERVISE: &str = "You supervise a workflow. Something about one of its st
     - \"ask_human\": a person must decide; question says what, understandable without knowing the workflow.\n\
     - \"halt\": going on would do harm; reason says why.";
 
-/// What a model is asked about a result, and what was left out of it.
-pub(super) struct Asking {
+/// The prompt about a result, and what was left out of it.
+pub(super) struct ReviewPrompt {
     pub(super) messages: [Message; 2],
-    pub(super) cuts: Vec<Cut>,
+    pub(super) cuts: Vec<CutText>,
 }
 
-impl Asking {
+impl ReviewPrompt {
     /// Tells listeners what was left out, if anything was.
     pub(super) async fn tell_cuts(&self, scope: &Scope, step: &str) {
         if !self.cuts.is_empty() && scope.has_listeners() {
@@ -68,20 +68,20 @@ pub(super) fn commit(kind: &str, step: &str, goal: &str, tools: &[String], fence
 /// What somebody is asked when they are done.
 pub(super) fn post(
     (kind, step, goal): (&str, &str, &str),
-    commitment: &Stated<Commitment>,
+    commitment: &Statement<Commitment>,
     product: &Product,
     corrections: &[Correction],
     fence: &Fence,
-) -> Asking {
+) -> ReviewPrompt {
     let mut text = format!("THE STEP ({kind} {step:?})\n{}\n", fence.wrap(goal));
     committed(&mut text, commitment, fence);
     corrected(&mut text, corrections, fence);
     let cuts = done(&mut text, product, ASSESSED, fence);
-    Asking { messages: messages(POST, fence, text), cuts }
+    ReviewPrompt { messages: messages(POST, fence, text), cuts }
 }
 
 /// What whoever judges is told.
-pub(super) fn supervise(review: &Review<'_>) -> Asking {
+pub(super) fn supervise(review: &Review<'_>) -> ReviewPrompt {
     let fence = review.fence;
     let Review { kind, step, goal, .. } = review;
     let mut text = format!("THE GOAL ({kind} {step:?})\n{}\n", fence.wrap(goal));
@@ -91,7 +91,7 @@ pub(super) fn supervise(review: &Review<'_>) -> Asking {
     section(&mut text, "REASONS TO LOOK", &triggers.join("\n"), fence);
     corrected(&mut text, review.corrections, fence);
     let cuts = done(&mut text, review.product, JUDGED, fence);
-    Asking { messages: messages(SUPERVISE, fence, text), cuts }
+    ReviewPrompt { messages: messages(SUPERVISE, fence, text), cuts }
 }
 
 fn messages(task: &str, fence: &Fence, text: String) -> [Message; 2] {
@@ -105,7 +105,7 @@ fn section(text: &mut String, title: &str, content: &str, fence: &Fence) {
     }
 }
 
-fn committed(text: &mut String, commitment: &Stated<Commitment>, fence: &Fence) {
+fn committed(text: &mut String, commitment: &Statement<Commitment>, fence: &Fence) {
     let commitment = match commitment {
         Ok(commitment) => commitment,
         Err(why) => return section(text, "THE COMMITMENT COULD NOT BE HAD", why, fence),
@@ -132,7 +132,7 @@ fn committed(text: &mut String, commitment: &Stated<Commitment>, fence: &Fence) 
     section(text, "THE COMMITMENT, MADE BEFOREHAND", &lines.0, fence);
 }
 
-fn assessed(text: &mut String, assessment: &Stated<Assessment>, fence: &Fence) {
+fn assessed(text: &mut String, assessment: &Statement<Assessment>, fence: &Fence) {
     let assessment = match assessment {
         Ok(assessment) => assessment,
         Err(why) => return section(text, "THE ASSESSMENT COULD NOT BE HAD", why, fence),
@@ -153,7 +153,7 @@ fn corrected(text: &mut String, corrections: &[Correction], fence: &Fence) {
 }
 
 /// What came of it, each part with a size; gives what was left out.
-fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) -> Vec<Cut> {
+fn done(text: &mut String, product: &Product, most: usize, fence: &Fence) -> Vec<CutText> {
     let mut facts = Lines::new().list("Tools used", &product.tools).list("Outputs missing", &product.missing);
     if let Some(why) = &product.incomplete {
         facts = facts.line("Cut short", why);

@@ -1,4 +1,4 @@
-//! The comparison: what was said, what was done, and what anybody can see. Nobody is asked.
+//! Compares what was said with what was done, without asking a model.
 
 use super::{Assessment, Commitment, Confidence, Product, Review, Trigger};
 
@@ -19,7 +19,7 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// All reasons to look, in a fixed order; a pure function.
+    /// Returns all triggers, in a fixed order; a pure function.
     #[must_use]
     pub fn reconcile(&self, review: &Review<'_>) -> Vec<Trigger> {
         let mut triggers = Vec::new();

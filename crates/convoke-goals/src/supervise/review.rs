@@ -1,4 +1,4 @@
-//! Everything there is to judge by.
+//! The review: everything a supervisor judges by.
 
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use convoke_core::{Model, ModelParams};
 use super::{Assessment, Commitment, Correction, Product, Trigger};
 use crate::context::Fence;
 
-/// What somebody was asked to say, or why it could not be had.
-pub type Stated<T> = Result<T, String>;
+/// A statement of a model, or why it could not be had.
+pub type Statement<T> = Result<T, String>;
 
-/// Everything there is to judge by.
+/// The review: everything a supervisor judges by.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Review<'a> {
-    /// What is supervised: a goal's name.
+    /// The goal's name.
     pub step: &'a str,
-    /// What that is: `goal`, `convergence`.
+    /// Its kind: `goal`, `convergence`.
     pub kind: &'a str,
-    /// What is to be achieved.
+    /// The goal's text.
     pub goal: &'a str,
-    /// What was going to be done.
-    pub commitment: &'a Stated<Commitment>,
-    /// What came of it.
+    /// The commitment.
+    pub commitment: &'a Statement<Commitment>,
+    /// The product.
     pub product: &'a Product,
-    /// How that compares, in the words of whoever did it.
-    pub assessment: &'a Stated<Assessment>,
+    /// The assessment, in the words of whoever did it.
+    pub assessment: &'a Statement<Assessment>,
     /// All corrections so far, oldest first.
     pub corrections: &'a [Correction],
     /// How many of them were made before, about what it is part of.
     pub(super) inherited: usize,
-    /// Why somebody should look.
+    /// The triggers that escalate it to the supervisor.
     pub triggers: Vec<Trigger>,
     /// The goal's model, for those who have none of their own.
     pub model: &'a Arc<dyn Model>,
@@ -42,7 +42,7 @@ pub struct Review<'a> {
 }
 
 impl Review<'_> {
-    /// Which attempt it is, from 1.
+    /// Returns the number of the attempt, from 1.
     #[must_use]
     pub fn attempt(&self) -> usize {
         self.own_corrections().len() + 1

@@ -1,4 +1,4 @@
-//! Whoever judges.
+//! The supervisor trait.
 
 use convoke_core::{BoxFuture, Error, Scope};
 

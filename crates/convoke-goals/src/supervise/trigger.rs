@@ -1,10 +1,10 @@
-//! Why somebody should look.
+//! Triggers that escalate a result to the supervisor.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Something about a result that is a reason to look at it.
+/// A trigger: something about a result that is a reason to look at it.
 ///
 /// [`name`](Self::name) is what kind of reason it is; its `Display` adds what is known about it, after a colon. That is for
 /// programs; [`words`](Self::words) is for people.
@@ -40,7 +40,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// What kind of reason it is.
+    /// Returns the kind of reason.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Trigger {
         }
     }
 
-    /// What it is, for people.
+    /// Describes it for people.
     ///
     /// ```
     /// use convoke_goals::supervise::Trigger;

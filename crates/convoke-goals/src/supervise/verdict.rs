@@ -1,8 +1,8 @@
-//! What a supervisor decides.
+//! Verdicts of supervisors.
 
 use serde::{Deserialize, Serialize};
 
-/// What a supervisor decides. There is no other verdict: what is none of these is not a verdict.
+/// A verdict of a supervisor. There is no other verdict: what is none of these is not a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum Verdict {
@@ -33,7 +33,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As prompts and events call it.
+    /// Returns its name in prompts and events.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Verdict {
         }
     }
 
-    /// Why.
+    /// Returns the reason.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {

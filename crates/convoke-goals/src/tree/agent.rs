@@ -1,10 +1,10 @@
-//! Somebody who pursues goals.
+//! The agent node.
 
 use super::setters::setters;
 use super::{Name, Output, Overrides, Text, Workflow};
 use crate::agentfile::model::Supervision;
 
-/// Somebody who pursues goals: a persona, and what holds for it.
+/// An agent, which pursues goals: a persona and settings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agent {
     pub(crate) name: Name,
@@ -15,7 +15,7 @@ pub struct Agent {
     pub(crate) overrides: Overrides,
 }
 
-/// Who an agent is.
+/// The persona of an agent: a prompt, or a workflow.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Persona {
     /// Instructions.
@@ -52,7 +52,7 @@ impl Agent {
         }
     }
 
-    /// Says what to do when it stands in a sequence by itself. In a goal it is given the goal.
+    /// Sets the task for when it stands in a sequence by itself. In a goal it is given the goal.
     #[must_use]
     pub fn task(mut self, text: impl Into<Text>) -> Self {
         self.task = Some(text.into());

@@ -1,4 +1,4 @@
-//! Conditions, as they are written in Rust.
+//! Builders of conditions.
 
 use serde_json::Value;
 
@@ -24,47 +24,47 @@ pub fn when(variable: impl Into<Name>) -> Subject {
 pub struct Subject(Name);
 
 impl Subject {
-    /// It is this.
+    /// Tests that it is this.
     pub fn is(self, value: impl Into<Value>) -> Condition<Name> {
         self.one_of([value])
     }
 
-    /// It is anything but this.
+    /// Tests that it is anything but this.
     pub fn is_not(self, value: impl Into<Value>) -> Condition<Name> {
         self.none_of([value])
     }
 
-    /// It is one of these.
+    /// Tests that it is one of these.
     pub fn one_of<V: Into<Value>>(self, values: impl IntoIterator<Item = V>) -> Condition<Name> {
         self.test(TestKind::In(values.into_iter().map(Into::into).collect()))
     }
 
-    /// It is none of these.
+    /// Tests that it is none of these.
     pub fn none_of<V: Into<Value>>(self, values: impl IntoIterator<Item = V>) -> Condition<Name> {
         self.test(TestKind::NotIn(values.into_iter().map(Into::into).collect()))
     }
 
-    /// It is a list that has this, or a text that has this in it.
+    /// Tests that it is a list that has this, or a text that has this in it.
     pub fn contains(self, part: impl Into<Value>) -> Condition<Name> {
         self.test(TestKind::Contains(part.into()))
     }
 
-    /// It is a number below this.
+    /// Tests that it is a number below this.
     pub fn less_than(self, bound: impl Into<f64>) -> Condition<Name> {
         self.test(TestKind::Compare(Comparison::Less, bound.into()))
     }
 
-    /// It is this number or one below.
+    /// Tests that it is this number or one below.
     pub fn at_most(self, bound: impl Into<f64>) -> Condition<Name> {
         self.test(TestKind::Compare(Comparison::AtMost, bound.into()))
     }
 
-    /// It is a number above this.
+    /// Tests that it is a number above this.
     pub fn greater_than(self, bound: impl Into<f64>) -> Condition<Name> {
         self.test(TestKind::Compare(Comparison::Greater, bound.into()))
     }
 
-    /// It is this number or one above.
+    /// Tests that it is this number or one above.
     pub fn at_least(self, bound: impl Into<f64>) -> Condition<Name> {
         self.test(TestKind::Compare(Comparison::AtLeast, bound.into()))
     }
@@ -75,13 +75,13 @@ impl Subject {
 }
 
 impl Condition<Name> {
-    /// Both hold. The other one is looked at only if this one holds.
+    /// Requires both. The other one is looked at only if this one holds.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self::all([self, other])
     }
 
-    /// At least one of them holds. The other one is looked at only if this one does not hold.
+    /// Requires at least one of them. The other one is looked at only if this one does not hold.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self::any([self, other])

@@ -1,10 +1,10 @@
-//! Something to achieve.
+//! The goal node.
 
 use super::setters::setters;
 use super::{Name, Node, Output, Overrides, Text};
 use crate::agentfile::model::{Condition, Supervision, Within};
 
-/// Something to achieve: once, or by improving on it until nothing is left to improve.
+/// A goal, to be achieved once, or by improving on it until nothing is left to improve.
 ///
 /// Its result is a value of its own name, and each of its outputs is a value too. Without anybody it
 /// [uses](Self::using) the main model pursues it; with one agent the agent's answer is the result; with several they

@@ -1,4 +1,4 @@
-//! What a workflow is given, and what its goals give.
+//! Inputs and outputs.
 
 use serde_json::Value;
 
@@ -28,27 +28,27 @@ impl Input {
         Self { name: name.into(), ty: Type::String, default: None, secret: false }
     }
 
-    /// Says what it is if it is not given. An empty text is a default like any other.
+    /// Sets the default. An empty text is a default like any other.
     #[must_use]
     pub fn default(mut self, value: impl Into<Value>) -> Self {
         self.default = Some(value.into());
         self
     }
 
-    /// Nobody may see it: it is kept out of journals, logs, events and records of prompts.
+    /// Marks it as secret: it is kept out of journals, logs, events and records of prompts.
     #[must_use]
     pub fn secret(mut self) -> Self {
         self.secret = true;
         self
     }
 
-    /// Whether it must be given.
+    /// Returns whether it must be given.
     #[must_use]
     pub fn is_required(&self) -> bool {
         self.default.is_none()
     }
 
-    /// Whether nobody may see it.
+    /// Returns whether it is secret.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         self.secret

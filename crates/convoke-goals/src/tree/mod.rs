@@ -1,4 +1,4 @@
-//! The goal tree: what is to be achieved, by whom, in which order, under whose eyes.
+//! The goal tree: what is to be achieved, by which agents, in which order, and who supervises it.
 //!
 //! ```
 //! use convoke_goals::{Agent, Goal, Input, Sequence, Workflow};
@@ -44,7 +44,7 @@ pub use agent::{Agent, Persona};
 pub use condition::{Subject, when};
 pub use goal::Goal;
 pub use input::{Input, Output};
-pub use node::{Kind, Node, NodeRef};
+pub use node::{GoalNodeKind, Node, NodeRef};
 pub use overrides::{ModelChoice, Overrides, ToolChoice};
 pub use sequence::{Order, Sequence};
 pub use text::{Name, Text};

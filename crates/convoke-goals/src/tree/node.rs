@@ -1,10 +1,10 @@
-//! Walking a tree.
+//! Nodes, and walking a tree.
 
 use std::fmt;
 
 use super::{Agent, Goal, Sequence, Workflow};
 
-/// What stands in a sequence, or pursues a goal.
+/// A goal or an agent, in a sequence or below a goal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
     /// A goal, perhaps one that is improved on.
@@ -25,9 +25,9 @@ impl From<Agent> for Node {
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum GoalNodeKind {
     /// The whole.
     Workflow,
     /// Goals in an order.
@@ -40,8 +40,8 @@ pub enum Kind {
     Agent,
 }
 
-impl Kind {
-    /// As steps, events and messages call it.
+impl GoalNodeKind {
+    /// Returns its name in steps, events and messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for GoalNodeKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }
@@ -74,19 +74,19 @@ pub enum NodeRef<'a> {
 }
 
 impl<'a> NodeRef<'a> {
-    /// What it is.
+    /// Returns its kind.
     #[must_use]
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> GoalNodeKind {
         match self {
-            Self::Workflow(_) => Kind::Workflow,
-            Self::Sequence(_) => Kind::Sequence,
-            Self::Goal(goal) if goal.converge.is_some() => Kind::Convergence,
-            Self::Goal(_) => Kind::Goal,
-            Self::Agent(_) => Kind::Agent,
+            Self::Workflow(_) => GoalNodeKind::Workflow,
+            Self::Sequence(_) => GoalNodeKind::Sequence,
+            Self::Goal(goal) if goal.converge.is_some() => GoalNodeKind::Convergence,
+            Self::Goal(_) => GoalNodeKind::Goal,
+            Self::Agent(_) => GoalNodeKind::Agent,
         }
     }
 
-    /// What it is called.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'a str {
         match self {
@@ -129,7 +129,7 @@ impl<'a> NodeRef<'a> {
 
     /// The first node of a kind and a name, itself included, depth first.
     #[must_use]
-    pub fn find(self, kind: Kind, name: &str) -> Option<Self> {
+    pub fn find(self, kind: GoalNodeKind, name: &str) -> Option<Self> {
         self.walk().find(|node| node.kind() == kind && node.name() == name)
     }
 }

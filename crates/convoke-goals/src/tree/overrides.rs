@@ -1,4 +1,4 @@
-//! What holds for a part of a tree, whatever holds elsewhere.
+//! Overrides of settings for a part of a tree.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use convoke_core::{Limits, Model, ModelParams, Toolset};
 use super::Name;
 use crate::agentfile::model::{Retry, Tools};
 
-/// What holds for a node and everything below it.
+/// Settings of a node and everything below it.
 ///
 /// They are layered from the workflow down. Of the model, the parameters, the tools and the retries the innermost that
 /// is given holds; the context grows; of the time and the budget all hold, so that a part never gets more than the
@@ -27,7 +27,7 @@ pub struct Overrides {
     pub(crate) budget: Option<Limits>,
 }
 
-/// Which model.
+/// A choice of model.
 #[derive(Clone)]
 pub enum ModelChoice {
     /// This one.
@@ -61,7 +61,7 @@ impl PartialEq for ModelChoice {
     }
 }
 
-/// Which tools.
+/// A choice of tools.
 #[derive(Debug, Clone)]
 pub enum ToolChoice {
     /// These, whatever the whole has.
@@ -84,53 +84,53 @@ impl PartialEq for ToolChoice {
 }
 
 impl Overrides {
-    /// Nothing that differs from the whole.
+    /// Overrides nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Another model.
+    /// Sets the model.
     #[must_use]
     pub fn model(mut self, model: impl Model + 'static) -> Self {
         self.model = Some(ModelChoice::Given(Arc::new(model)));
         self
     }
 
-    /// Another model: the one with this name, from the [equipment](crate::Equipment)'s models.
+    /// Sets the model: the one with this name, from the [equipment](crate::Equipment)'s models.
     #[must_use]
     pub fn model_named(self, name: impl Into<Name>) -> Self {
         self.model_choice(ModelChoice::Named(name.into()))
     }
 
-    /// Another model: the one that a profile of this name stands for.
+    /// Sets the model: the one that a profile of this name stands for.
     #[must_use]
     pub fn profile(self, name: impl Into<Name>) -> Self {
         self.model_choice(ModelChoice::Profile(name.into()))
     }
 
-    /// Another model, however it is chosen.
+    /// Sets the model, however it is chosen.
     #[must_use]
     pub fn model_choice(mut self, choice: ModelChoice) -> Self {
         self.model = Some(choice);
         self
     }
 
-    /// Other parameters; those that are set here.
+    /// Sets model parameters; those that are set here.
     #[must_use]
     pub fn params(mut self, params: ModelParams) -> Self {
         self.params = params;
         self
     }
 
-    /// Other tools.
+    /// Sets the tools.
     #[must_use]
     pub fn tools(mut self, tools: Toolset) -> Self {
         self.tools = Some(ToolChoice::Given(tools));
         self
     }
 
-    /// Fewer tools: of those the whole has, these. What is said further in holds instead.
+    /// Restricts the tools to these of those the whole has. What is said further in overrides it.
     #[must_use]
     pub fn allowed_tools(mut self, tools: Tools) -> Self {
         self.tools = Some(ToolChoice::Allowed(tools));
@@ -154,28 +154,28 @@ impl Overrides {
         self
     }
 
-    /// More instructions: they come after those of the whole. They are not looked at for variables.
+    /// Adds instructions: they come after those of the whole. They are not looked at for variables.
     #[must_use]
     pub fn context(mut self, text: impl Into<String>) -> Self {
         self.context = Some(text.into());
         self
     }
 
-    /// How long it may take as a whole.
+    /// Sets the time limit of the whole.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// How often to try again if it fails.
+    /// Sets the retries after a failure.
     #[must_use]
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = Some(retry);
         self
     }
 
-    /// What it may use.
+    /// Sets the budget.
     #[must_use]
     pub fn budget(mut self, limits: Limits) -> Self {
         self.budget = Some(limits);

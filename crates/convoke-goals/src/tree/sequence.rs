@@ -1,4 +1,4 @@
-//! Goals in an order.
+//! The sequence node.
 
 use super::setters::setters;
 use super::{Agent, Goal, Name, Node, Overrides};

@@ -1,4 +1,4 @@
-//! What is said of several kinds of nodes in the same words, written once.
+//! Setters that several kinds of nodes share.
 //!
 //! They are methods and not those of a trait, so that nobody has to have a trait in scope to build a tree.
 
@@ -10,21 +10,21 @@ macro_rules! setters {
         }
     };
     (@name) => {
-        /// What it is called.
+        /// Returns its name.
         #[must_use]
         pub fn name(&self) -> &str {
             &self.name
         }
     };
     (@ty) => {
-        /// Says what it may be.
+        /// Sets its type.
         #[must_use]
         pub fn typed(mut self, ty: $crate::agentfile::model::Type) -> Self {
             self.ty = ty;
             self
         }
 
-        /// What it may be.
+        /// Returns its type.
         #[must_use]
         pub fn ty(&self) -> &$crate::agentfile::model::Type {
             &self.ty
@@ -38,7 +38,7 @@ macro_rules! setters {
             self
         }
 
-        /// What it is to give.
+        /// Returns its outputs.
         #[must_use]
         pub fn outputs(&self) -> &[$crate::tree::Output] {
             &self.outputs
@@ -53,7 +53,7 @@ macro_rules! setters {
         }
     };
     (@supervision $watched:literal) => {
-        /// Says who watches.
+        /// Sets who supervises it.
         #[must_use]
         pub fn supervision(mut self, supervision: $crate::agentfile::model::Supervision) -> Self {
             self.supervision = supervision;

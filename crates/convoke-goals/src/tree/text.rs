@@ -1,4 +1,4 @@
-//! Texts of a tree.
+//! Texts and names of a tree.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub enum Text {
 }
 
 impl Text {
-    /// Whether there is nothing but white space in it.
+    /// Returns whether there is nothing but white space in it.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         match self {

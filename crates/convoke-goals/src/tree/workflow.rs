@@ -1,4 +1,4 @@
-//! The whole.
+//! The workflow, the root node of a tree.
 
 use super::setters::setters;
 use super::{Input, Name, Overrides, Sequence};
@@ -42,14 +42,14 @@ impl Workflow {
         self
     }
 
-    /// Says how suspicious to be of what tools bring in.
+    /// Sets the security mode: how suspicious to be of what tools bring in.
     #[must_use]
     pub fn security(mut self, mode: SecurityMode) -> Self {
         self.security = Some(mode);
         self
     }
 
-    /// What it is given.
+    /// Returns its inputs.
     #[must_use]
     pub fn inputs(&self) -> &[Input] {
         &self.inputs

@@ -1,4 +1,4 @@
-//! Short ways to read files and to say what came of it.
+//! Helpers that read files and render the result.
 
 use convoke_goals::agentfile::diagnostic::{Diagnostic, Diagnostics, Severity, Style, render};
 use convoke_goals::agentfile::load::{Loader, NoFiles};

@@ -1,9 +1,9 @@
-//! What the tests of execution share.
+//! Helpers shared by the tests of execution.
 use std::sync::{Arc, Mutex};
 
 use convoke_agent::FunctionTool;
 use convoke_core::{Error, Event, EventKind, ModelRequest, Outcome, Role, Runtime, Toolset};
-use convoke_goals::{Equipment, GoalState, Prepared, Spawning, Values, Workflow};
+use convoke_goals::{Equipment, GoalState, PreparedWorkflow, Spawning, Values, Workflow};
 use convoke_models::{Reply, ScriptedModel};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ impl Rig {
         self
     }
 
-    pub(crate) fn prepare(&self, tree: Workflow) -> Prepared {
+    pub(crate) fn prepare(&self, tree: Workflow) -> PreparedWorkflow {
         tree.prepare(&self.equipment).unwrap_or_else(|problems| panic!("{problems}"))
     }
 

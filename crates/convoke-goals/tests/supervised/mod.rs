@@ -1,4 +1,4 @@
-//! Something that is supervised, without a tree of goals around it.
+//! A supervised task without a tree of goals around it, for tests.
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use convoke_core::{
 };
 use convoke_goals::context::Fence;
 use convoke_goals::supervise::{
-    Attempt, Correction, HumanPolicy, ModelSupervisor, Product, Supervised, Supervisor, Watch,
+    Attempt, Correction, HumanPolicy, ModelSupervisor, Product, SupervisedBy, SupervisedTask, Supervisor,
 };
 use convoke_models::scripted::Replies;
 use convoke_models::{Match, Reply, ScriptedModel};
@@ -107,7 +107,7 @@ type Shaping = Arc<dyn Fn(&mut Product) + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Watched {
     pub(crate) name: &'static str,
-    pub(crate) watch: Watch,
+    pub(crate) supervised_by: SupervisedBy,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) params: ModelParams,
     pub(crate) supervisor: Arc<dyn Supervisor>,
@@ -124,10 +124,10 @@ pub(crate) struct Watched {
 pub(crate) struct Dry;
 
 impl Watched {
-    pub(crate) fn by(watch: Watch, model: &ScriptedModel) -> Self {
+    pub(crate) fn by(supervised_by: SupervisedBy, model: &ScriptedModel) -> Self {
         Self {
             name: "haiku",
-            watch,
+            supervised_by,
             model: Arc::new(model.clone()),
             params: ModelParams::default(),
             supervisor: Arc::new(ModelSupervisor::new()),
@@ -140,11 +140,11 @@ impl Watched {
     }
 
     pub(crate) fn by_model(model: &ScriptedModel) -> Self {
-        Self::by(Watch::Model, model)
+        Self::by(SupervisedBy::Model, model)
     }
 
     pub(crate) fn by_human(model: &ScriptedModel) -> Self {
-        Self::by(Watch::Human, model)
+        Self::by(SupervisedBy::Human, model)
     }
 
     pub(crate) fn unattended(mut self) -> Self {
@@ -219,11 +219,11 @@ impl Step<String> for Watched {
 
     fn run<'a>(&'a self, scope: &'a Scope, state: &'a mut String) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            let supervised = Supervised {
+            let supervised = SupervisedTask {
                 step: self.name,
                 kind: "goal",
                 goal: GOAL,
-                watch: self.watch,
+                supervised_by: self.supervised_by,
                 tools: &["look".to_owned()],
                 model: &self.model,
                 params: &self.params,

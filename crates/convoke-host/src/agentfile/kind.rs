@@ -125,7 +125,7 @@ impl Definition for AgentfileDefinition {
     }
 }
 
-struct EquippedGoals(convoke_goals::Prepared);
+struct EquippedGoals(convoke_goals::PreparedWorkflow);
 
 impl Equipped for EquippedGoals {
     fn runner(&self) -> Runner {

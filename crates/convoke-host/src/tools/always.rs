@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use convoke_core::{Question, Toolset};
-use convoke_tools::policy::{NarrowRule, Outcome, Policy, PolicyGate, PolicySet};
+use convoke_tools::policy::{NarrowRule, Policy, PolicyGate, PolicyOutcome, PolicySet};
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
@@ -32,7 +32,7 @@ impl Always {
         let text = self.with(&rule).ok()?;
         let own = Policy::parse(&text, &self.file.display().to_string()).ok()?;
         let gate = self.gate.with_policies(self.policies.with_own(&self.file, own));
-        (gate.decide(spec, arguments).outcome == Outcome::Allow).then_some(rule)
+        (gate.decide(spec, arguments).outcome == PolicyOutcome::Allow).then_some(rule)
     }
 
     /// The rule and where it would stand, for people to read.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use convoke_core::BoxFuture;
 use convoke_mcp::{Launch, LaunchedServer, Launcher, ServerConfig, ServerSandbox, Terminator};
 use convoke_tools::policy::PolicySet;
-use convoke_tools::sandbox::{Sandbox, ServiceEnd, Task};
+use convoke_tools::sandbox::{Sandbox, SandboxCommand, ServiceEnd};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
 use super::{Setting, commands_place};
@@ -43,7 +43,7 @@ struct InView {
 impl Launcher for InView {
     fn launch(&self, launch: Launch) -> BoxFuture<'_, io::Result<LaunchedServer>> {
         Box::pin(async move {
-            let mut task = Task::new(launch.program, launch.arguments);
+            let mut task = SandboxCommand::new(launch.program, launch.arguments);
             let top = self.sandbox.workspace().path();
             // Where it works is shown if it is in the workspace; else it works at its top.
             let folder = launch.folder.as_deref().and_then(|folder| folder.strip_prefix(top).ok());

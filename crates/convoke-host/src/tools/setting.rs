@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use convoke_config::Config;
 use convoke_tools::policy::PolicySet;
 #[cfg(target_os = "linux")]
-use convoke_tools::sandbox::{Readable, SandboxError, Task};
+use convoke_tools::sandbox::{ReadablePaths, SandboxCommand, SandboxError};
 use convoke_tools::workspace::{Protected, Workspace};
 
 use super::records;
@@ -31,11 +31,15 @@ impl Setting<'_> {
 
     /// What commands can read besides the workspace and the system.
     #[cfg(target_os = "linux")]
-    pub(crate) fn readable(self, workspace: &Workspace, policies: &PolicySet) -> Result<Readable, HostError> {
+    pub(crate) fn readable(
+        self,
+        workspace: &Workspace,
+        policies: &PolicySet,
+    ) -> Result<ReadablePaths, HostError> {
         // The user's own settings are in a folder of their own.
         let settings = self.config.locations().user.as_deref().and_then(Path::parent).map(Path::to_owned);
         let own = self.own_files(policies).into_iter().chain(settings);
-        Ok(Readable::find(workspace, policies, own, |name| self.config.environment().get(name))?)
+        Ok(ReadablePaths::find(workspace, policies, own, |name| self.config.environment().get(name))?)
     }
 
     /// The files that this program goes by, whatever they are called.
@@ -64,7 +68,7 @@ pub(crate) async fn sandbox_works(workspace: &Workspace, policies: &PolicySet) -
                 "off, as the policy says: commands can do whatever you can".to_owned(),
             ));
         }
-        sandbox.run(Task::new("true", std::iter::empty::<String>())).await?;
+        sandbox.run(SandboxCommand::new("true", std::iter::empty::<String>())).await?;
         if sandbox.has_views()? {
             return Ok(Found::Works("a view for each command, in namespaces of its own".to_owned()));
         }

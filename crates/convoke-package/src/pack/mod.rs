@@ -6,7 +6,7 @@ mod gather;
 use std::path::Path;
 
 use convoke_goals::agentfile::diagnostic::Severity;
-use convoke_goals::agentfile::load::{Found, LoadError, Loader};
+use convoke_goals::agentfile::load::{LoadError, Loader, PathContent};
 use convoke_goals::agentfile::{Agentfile, Source, read};
 
 use crate::archive_path;
@@ -133,11 +133,11 @@ struct PackedFilesLoader<'g> {
 }
 
 impl Loader for PackedFilesLoader<'_> {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         let found = self.files.find(path)?;
         let plain = path.strip_prefix("./").unwrap_or(path);
         match self.excluded.iter().find(|excluded| excluded.path == plain) {
-            Some(ExcludedFile { why, .. }) if found == Found::Nothing => {
+            Some(ExcludedFile { why, .. }) if found == PathContent::Nothing => {
                 Err(LoadError::Failed { path: path.to_owned(), reason: format!("it is not packed: {why}") })
             }
             _ => Ok(found),

@@ -1,4 +1,4 @@
-//! `diff`.
+//! The `diff` tool.
 
 use convoke_agent::FunctionTool;
 use convoke_core::Access;
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use similar::TextDiff;
 
-use super::{About, MOST_BYTES, note, tool};
+use super::{HasPath, MOST_BYTES, note, tool};
 use crate::workspace::Workspace;
 
 /// Arguments of `diff`.
@@ -19,7 +19,7 @@ struct Diff {
     file_b: String,
 }
 
-impl About for Diff {
+impl HasPath for Diff {
     fn path(&self) -> &str {
         &self.file_a
     }

@@ -1,12 +1,12 @@
-//! `edit`: one text in a file becomes another.
+//! The `edit` tool: replaces one text in a file by another.
 
 use convoke_agent::FunctionTool;
 use convoke_core::{Access, Reconciliation, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::witness::{change, changed, witnessed};
-use super::{About, plural, tool};
+use super::preimage::{change, changed, with_preimage};
+use super::{HasPath, plural, tool};
 use crate::workspace::{Existing, FileError, Workspace};
 
 /// The longest file that comes of it, in bytes.
@@ -27,7 +27,7 @@ struct Edit {
     all: bool,
 }
 
-impl About for Edit {
+impl HasPath for Edit {
     fn path(&self) -> &str {
         &self.path
     }
@@ -49,7 +49,7 @@ pub(super) fn edit(workspace: &Workspace) -> FunctionTool {
         let (after, _) = edited(&content, arguments)?;
         Ok(change(&content, &after))
     };
-    witnessed(tool, workspace, look, |workspace, arguments: &Edit, before| {
+    with_preimage(tool, workspace, look, |workspace, arguments: &Edit, before| {
         let content = workspace.open_file(&arguments.path)?.read_text()?;
         let done = || format!("edited {}", arguments.path);
         if let Some(before) = before {

@@ -1,4 +1,4 @@
-//! `glob`.
+//! The `glob` tool.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ignored::Ignored;
-use super::{About, MOST_BYTES, is_git_folder, note, plural, tool};
-use crate::blocking::Wanted;
-use crate::workspace::{Entry, FileError, Kind, Protection, Visit, Workspace};
+use super::ignore_rules::IgnoreRules;
+use super::{HasPath, MOST_BYTES, is_git_folder, note, plural, tool};
+use crate::blocking::CancelFlag;
+use crate::workspace::{FileError, Kind, Protection, TreeEntry, Visit, Workspace};
 
 /// Paths given when nobody says how many.
 const MOST_PATHS: usize = 500;
@@ -46,7 +46,7 @@ fn most() -> usize {
     MOST_PATHS
 }
 
-impl About for Glob {
+impl HasPath for Glob {
     fn path(&self) -> &str {
         &self.path
     }
@@ -90,7 +90,7 @@ pub(super) fn literal(pattern: &str) -> PathBuf {
     if pattern.contains('/') { names.collect() } else { PathBuf::new() }
 }
 
-fn find(workspace: &Workspace, arguments: Glob, wanted: &Wanted) -> Result<String, FileError> {
+fn find(workspace: &Workspace, arguments: Glob, cancel: &CancelFlag) -> Result<String, FileError> {
     if arguments.pattern.starts_with('/') || arguments.pattern.split('/').any(|name| name == "..") {
         return Err(FileError::Outside {
             path: arguments.pattern,
@@ -101,12 +101,12 @@ fn find(workspace: &Workspace, arguments: Glob, wanted: &Wanted) -> Result<Strin
     let into_git = arguments.pattern.contains(".git") || arguments.path.contains(".git");
     let place = workspace.resolve(&arguments.path, crate::workspace::Follow::Links)?;
     let mut ignored = match arguments.ignored {
-        true => Ignored::nothing(workspace),
-        false => Ignored::unless_named(workspace, &place.path.join(literal(&arguments.pattern))),
+        true => IgnoreRules::nothing(workspace),
+        false => IgnoreRules::unless_named(workspace, &place.path.join(literal(&arguments.pattern))),
     };
     let (mut result, mut found, mut hidden) = (String::new(), 0_usize, 0_usize);
-    workspace.walk_place(&place, &mut |entry: Entry<'_>| {
-        if wanted.is_over() {
+    workspace.walk_place(&place, &mut |entry: TreeEntry<'_>| {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         let below = entry.path.strip_prefix(&place.path).unwrap_or(entry.path);

@@ -1,4 +1,4 @@
-//! `grep`.
+//! The `grep` tool.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,11 +10,11 @@ use regex::bytes::{Regex, RegexBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ignored::Ignored;
-use super::{About, MOST_BYTES, is_git_folder, note, plural, tool};
-use crate::blocking::Wanted;
+use super::ignore_rules::IgnoreRules;
+use super::{HasPath, MOST_BYTES, is_git_folder, note, plural, tool};
+use crate::blocking::CancelFlag;
 use crate::workspace::{
-    Census, Entry, FileError, Follow, Kind, Opened, Protection, Visit, Workspace, is_binary,
+    FileError, Follow, HardLinkCensus, Kind, OpenFile, Protection, TreeEntry, Visit, Workspace, is_binary,
 };
 
 /// Lines given when nobody says how many.
@@ -56,7 +56,7 @@ fn most() -> usize {
     MOST_LINES
 }
 
-impl About for Grep {
+impl HasPath for Grep {
     fn path(&self) -> &str {
         &self.path
     }
@@ -73,7 +73,7 @@ pub(super) fn grep(workspace: &Workspace) -> FunctionTool {
     )
 }
 
-fn search(workspace: &Workspace, arguments: Grep, wanted: &Wanted) -> Result<String, FileError> {
+fn search(workspace: &Workspace, arguments: Grep, cancel: &CancelFlag) -> Result<String, FileError> {
     let pattern = RegexBuilder::new(&arguments.pattern)
         .case_insensitive(arguments.ignore_case)
         .size_limit(LARGEST_PATTERN)
@@ -89,7 +89,7 @@ fn search(workspace: &Workspace, arguments: Grep, wanted: &Wanted) -> Result<Str
         protected: 0,
         unreadable: 0,
     };
-    let mut census = Census::default();
+    let mut census = HardLinkCensus::default();
     let place = workspace.resolve(&arguments.path, Follow::Links)?;
     if place.kind() != Some(Kind::Folder) {
         // Whoever names a file is told why it cannot be searched.
@@ -97,15 +97,15 @@ fn search(workspace: &Workspace, arguments: Grep, wanted: &Wanted) -> Result<Str
         return Ok(search.result());
     }
     let mut ignored = match arguments.ignored {
-        true => Ignored::nothing(workspace),
+        true => IgnoreRules::nothing(workspace),
         false => {
             let include = arguments.include.as_deref().map(super::glob::literal).unwrap_or_default();
-            Ignored::unless_named(workspace, &place.path.join(include))
+            IgnoreRules::unless_named(workspace, &place.path.join(include))
         }
     };
     let into_git = arguments.path.contains(".git");
-    workspace.walk_place(&place, &mut |entry: Entry<'_>| {
-        if wanted.is_over() {
+    workspace.walk_place(&place, &mut |entry: TreeEntry<'_>| {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         if entry.protection == Some(Protection::Secret) {
@@ -145,7 +145,7 @@ struct Search {
 }
 
 impl Search {
-    fn includes(&self, entry: &Entry<'_>, top: &Path) -> bool {
+    fn includes(&self, entry: &TreeEntry<'_>, top: &Path) -> bool {
         let below = entry.path.strip_prefix(top).unwrap_or(entry.path);
         self.include.as_ref().is_none_or(|include| include.is_match(below) || include.is_match(entry.path))
     }
@@ -154,7 +154,7 @@ impl Search {
         self.found > self.limit || self.lines.len() > MOST_BYTES
     }
 
-    fn lines_of(&mut self, opened: &mut Opened) -> Result<(), FileError> {
+    fn lines_of(&mut self, opened: &mut OpenFile) -> Result<(), FileError> {
         let Ok(content) = opened.read_all() else {
             self.unreadable += 1;
             return Ok(());

@@ -1,4 +1,4 @@
-//! `ls` and `tree`.
+//! The `ls` and `tree` tools.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use rustix::fs::{AtFlags, statat};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ignored::Ignored;
-use super::{About, MOST_BYTES, note, tool};
-use crate::blocking::Wanted;
-use crate::workspace::{Entry, FileError, Follow, Kind, Protection, Visit, Workspace};
+use super::ignore_rules::IgnoreRules;
+use super::{HasPath, MOST_BYTES, note, tool};
+use crate::blocking::CancelFlag;
+use crate::workspace::{FileError, Follow, Kind, Protection, TreeEntry, Visit, Workspace};
 
 /// The most entries that are listed.
 const MOST_ENTRIES: usize = 1_000;
@@ -49,13 +49,13 @@ fn three() -> usize {
     3
 }
 
-impl About for List {
+impl HasPath for List {
     fn path(&self) -> &str {
         &self.path
     }
 }
 
-impl About for Tree {
+impl HasPath for Tree {
     fn path(&self) -> &str {
         &self.path
     }
@@ -66,8 +66,8 @@ pub(super) fn ls(workspace: &Workspace) -> FunctionTool {
         workspace,
         "ls",
         "Lists a folder: a line for each entry, sorted, folders with `/`, files with their size in bytes.",
-        |workspace, arguments: List, wanted| {
-            list(workspace, &arguments.path, 1, Hidden::Shown, &mut Ignored::nothing(workspace), wanted)
+        |workspace, arguments: List, cancel| {
+            list(workspace, &arguments.path, 1, Hidden::Shown, &mut IgnoreRules::nothing(workspace), cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -79,14 +79,15 @@ pub(super) fn tree(workspace: &Workspace) -> FunctionTool {
         "tree",
         "Shows a folder and what is beneath it, indented, to a depth. Names that begin with a dot, and what `.gitignore` names, \
          are left out.",
-        |workspace, arguments: Tree, wanted| {
+        |workspace, arguments: Tree, cancel| {
             let mut ignored = match arguments.ignored {
-                true => Ignored::nothing(workspace),
-                false => {
-                    Ignored::unless_named(workspace, &workspace.resolve(&arguments.path, Follow::Links)?.path)
-                }
+                true => IgnoreRules::nothing(workspace),
+                false => IgnoreRules::unless_named(
+                    workspace,
+                    &workspace.resolve(&arguments.path, Follow::Links)?.path,
+                ),
             };
-            list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, &mut ignored, wanted)
+            list(workspace, &arguments.path, arguments.depth, Hidden::LeftOut, &mut ignored, cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource_tree(&arguments.path))],
     )
@@ -103,12 +104,12 @@ fn list(
     path: &str,
     depth: usize,
     hidden: Hidden,
-    ignored: &mut Ignored<'_>,
-    wanted: &Wanted,
+    ignored: &mut IgnoreRules<'_>,
+    cancel: &CancelFlag,
 ) -> Result<String, FileError> {
     let (mut result, mut count, mut more) = (String::new(), 0_usize, false);
-    workspace.walk(path, &mut |entry: Entry<'_>| {
-        if wanted.is_over() {
+    workspace.walk(path, &mut |entry: TreeEntry<'_>| {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         if hidden == Hidden::LeftOut && entry.name.as_encoded_bytes().starts_with(b".") {
@@ -137,7 +138,7 @@ fn list(
     Ok(result)
 }
 
-fn about(entry: &Entry<'_>) -> String {
+fn about(entry: &TreeEntry<'_>) -> String {
     let protected = match entry.protection {
         Some(Protection::Secret) => "  (protected)",
         _ => "",

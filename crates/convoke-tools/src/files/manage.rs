@@ -1,4 +1,4 @@
-//! `mkdir`, `mv`, `cp` and `rm`.
+//! The `mkdir`, `mv`, `cp` and `rm` tools.
 
 use convoke_agent::FunctionTool;
 use convoke_core::{Access, Reconciliation, Repeat, ToolEffect};
@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::witness::{content_at, identity_at, witnessed};
-use super::{About, plural, tool};
-use crate::blocking::Wanted;
+use super::preimage::{content_at, identity_at, with_preimage};
+use super::{HasPath, plural, tool};
+use crate::blocking::CancelFlag;
 use crate::workspace::{
-    Census, Entry, Existing, FileError, Follow, Kind, Protection, Visit, Workspace, shown,
+    Existing, FileError, Follow, HardLinkCensus, Kind, Protection, TreeEntry, Visit, Workspace, shown,
 };
 
 /// The most files that are copied at once.
@@ -48,19 +48,19 @@ struct Remove {
     recursive: bool,
 }
 
-impl About for Make {
+impl HasPath for Make {
     fn path(&self) -> &str {
         &self.path
     }
 }
 
-impl About for Transfer {
+impl HasPath for Transfer {
     fn path(&self) -> &str {
         &self.source
     }
 }
 
-impl About for Remove {
+impl HasPath for Remove {
     fn path(&self) -> &str {
         &self.path
     }
@@ -111,7 +111,7 @@ pub(super) fn mv(workspace: &Workspace) -> FunctionTool {
         let (from, to) = (identity_at(workspace, &arguments.source)?, identity_at(workspace, &target)?);
         Ok(json!({"path": target, "from": from, "to": to}))
     };
-    witnessed(tool, workspace, look, |workspace, arguments: &Transfer, seen| {
+    with_preimage(tool, workspace, look, |workspace, arguments: &Transfer, seen| {
         if let Some(seen) = seen {
             let from = identity_at(workspace, &arguments.source)?;
             let to = identity_at(workspace, seen["path"].as_str().unwrap_or_default())?;
@@ -139,7 +139,7 @@ pub(super) fn cp(workspace: &Workspace) -> FunctionTool {
         workspace,
         "cp",
         "Copies a file, or a folder with everything in it. What is at the destination stays, unless `replace` is said.",
-        |workspace, arguments: Transfer, wanted| copy(workspace, &arguments, wanted),
+        |workspace, arguments: Transfer, cancel| copy(workspace, &arguments, cancel),
         |workspace, arguments| {
             vec![
                 Access::read(workspace.resource_tree(&arguments.source)),
@@ -154,7 +154,7 @@ pub(super) fn cp(workspace: &Workspace) -> FunctionTool {
         let (from, to) = (content_at(workspace, &arguments.source)?, content_at(workspace, &target)?);
         Ok(json!({"path": target, "from": from, "to": to}))
     };
-    witnessed(tool, workspace, look, |workspace, arguments: &Transfer, seen| {
+    with_preimage(tool, workspace, look, |workspace, arguments: &Transfer, seen| {
         // A folder has no content of its own: of its files some may have been copied.
         if let Some(seen) = seen.filter(|seen| !seen["from"].is_null()) {
             let to = content_at(workspace, seen["path"].as_str().unwrap_or_default())?;
@@ -188,7 +188,7 @@ pub(super) fn rm(workspace: &Workspace) -> FunctionTool {
     .effects([ToolEffect::Writes, ToolEffect::Irreversible])
     .repeat(Repeat::Never);
     let look = |workspace: &Workspace, arguments: &Remove| identity_at(workspace, &arguments.path);
-    witnessed(tool, workspace, look, |workspace, arguments: &Remove, seen| {
+    with_preimage(tool, workspace, look, |workspace, arguments: &Remove, seen| {
         let now = identity_at(workspace, &arguments.path)?;
         let done = || Reconciliation::Done(format!("removed {}", arguments.path));
         Ok(match seen {
@@ -211,7 +211,7 @@ fn target(workspace: &Workspace, arguments: &Transfer) -> Result<String, FileErr
     Ok(path.display().to_string())
 }
 
-fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<String, FileError> {
+fn copy(workspace: &Workspace, arguments: &Transfer, cancel: &CancelFlag) -> Result<String, FileError> {
     let _alone = workspace.changing();
     let source = workspace.resolve(&arguments.source, Follow::Links)?;
     let mut target = workspace.resolve(&arguments.destination, Follow::Links)?;
@@ -220,7 +220,7 @@ fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<
     {
         target = workspace.resolve(target.path.join(name), Follow::Links)?;
     }
-    let mut census = Census::default();
+    let mut census = HardLinkCensus::default();
     let destination = target.path.clone();
     if source.kind() != Some(Kind::Folder) {
         workspace.copy_file(&source, target, arguments.existing(), &mut census)?;
@@ -234,7 +234,7 @@ fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<
     // What is read-only may be read; a copy of git's configuration under another name is just a file.
     workspace.nothing_protected_in(&source, "copy", |how| how == Protection::Secret)?;
     let mut files = Vec::new();
-    workspace.walk_place(&source, &mut |entry: Entry<'_>| {
+    workspace.walk_place(&source, &mut |entry: TreeEntry<'_>| {
         if entry.kind == Kind::File {
             files.push(entry.path.to_owned());
         }
@@ -254,7 +254,7 @@ fn copy(workspace: &Workspace, arguments: &Transfer, wanted: &Wanted) -> Result<
     }
     workspace.make_folders(&destination)?;
     for (path, to) in copies {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         let from = workspace.resolve(path, Follow::Nothing)?;

@@ -8,13 +8,13 @@ mod diff;
 mod edit;
 mod glob;
 mod grep;
-mod ignored;
+mod ignore_rules;
 mod list;
 mod manage;
 mod patch;
+mod preimage;
 mod read;
 mod unified;
-mod witness;
 mod write;
 
 use std::fmt::Write;
@@ -26,7 +26,7 @@ use convoke_core::{Access, Origin, Tool, ToolEffect};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::blocking::{Wanted, blocking};
+use crate::blocking::{CancelFlag, blocking};
 use crate::workspace::{FileError, Workspace};
 
 /// The longest result, in bytes. More is paged.
@@ -34,7 +34,7 @@ const MOST_BYTES: usize = 64 << 10;
 /// How long a call may work.
 const TIME: Duration = Duration::from_secs(60);
 
-/// All file tools, in the order a model is told of them.
+/// Returns all file tools, in the order a model is told of them.
 #[must_use]
 pub fn all(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     let tools = [
@@ -57,7 +57,7 @@ pub fn all(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect()
 }
 
-/// Those of them that change nothing.
+/// Returns those of them that change nothing.
 #[must_use]
 pub fn reading(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     let mut tools = all(workspace);
@@ -65,16 +65,16 @@ pub fn reading(workspace: &Workspace) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-type Work<A> = fn(&Workspace, A, &Wanted) -> Result<String, FileError>;
+type Work<A> = fn(&Workspace, A, &CancelFlag) -> Result<String, FileError>;
 type Touches<A> = fn(&Workspace, A) -> Vec<Access>;
 
-/// What a tool works on, for the label of its result.
-trait About: DeserializeOwned + JsonSchema + Send + 'static {
+/// Arguments with a path, for the label of the tool's result.
+trait HasPath: DeserializeOwned + JsonSchema + Send + 'static {
     fn path(&self) -> &str;
 }
 
 /// A tool on files.
-fn tool<A: About>(
+fn tool<A: HasPath>(
     workspace: &Workspace,
     name: &str,
     description: &str,
@@ -84,7 +84,7 @@ fn tool<A: About>(
     let (here, there) = (workspace.clone(), workspace.clone());
     FunctionTool::new(name, description, move |arguments: A| {
         let workspace = here.clone();
-        async move { blocking(move |wanted| work(&workspace, arguments, wanted)).await }
+        async move { blocking(move |cancel| work(&workspace, arguments, cancel)).await }
     })
     .effects([ToolEffect::Reads])
     .accesses(move |arguments: A| touches(&there, arguments))

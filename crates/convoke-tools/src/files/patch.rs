@@ -1,13 +1,13 @@
-//! `patch`: a unified diff, all of it or nothing.
+//! The `patch` tool: applies a unified diff, all of it or nothing.
 
 use convoke_agent::FunctionTool;
 use convoke_core::{Access, Reconciliation, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::preimage::{change, changed, with_preimage};
 use super::unified::Patch as Unified;
-use super::witness::{change, changed, witnessed};
-use super::{About, plural, tool};
+use super::{HasPath, plural, tool};
 use crate::workspace::{Existing, FileError, Follow, Workspace};
 
 /// Arguments of `patch`.
@@ -20,7 +20,7 @@ struct Patch {
     patch: String,
 }
 
-impl About for Patch {
+impl HasPath for Patch {
     fn path(&self) -> &str {
         &self.path
     }
@@ -41,7 +41,7 @@ pub(super) fn patch(workspace: &Workspace) -> FunctionTool {
         let after = Unified::parse(&arguments.patch).and_then(|patch| patch.apply(&content));
         Ok(change(&content, &after.map_err(FileError::Unfit)?))
     };
-    witnessed(tool, workspace, look, |workspace, arguments: &Patch, seen| {
+    with_preimage(tool, workspace, look, |workspace, arguments: &Patch, seen| {
         let Ok(patch) = Unified::parse(&arguments.patch) else { return Ok(Reconciliation::NotDone) };
         let content = before(workspace, &arguments.path)?;
         if let Some(seen) = seen {
@@ -70,6 +70,8 @@ fn before(workspace: &Workspace, path: &str) -> Result<String, FileError> {
     let place = workspace.resolve(path, Follow::Links)?;
     match place.kind() {
         None => Ok(String::new()),
-        Some(_) => workspace.open_place(&place, &mut crate::workspace::Census::default())?.read_text(),
+        Some(_) => {
+            workspace.open_place(&place, &mut crate::workspace::HardLinkCensus::default())?.read_text()
+        }
     }
 }

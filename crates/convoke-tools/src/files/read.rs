@@ -1,4 +1,4 @@
-//! `read`, `head` and `tail`.
+//! The `read`, `head` and `tail` tools.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
@@ -8,9 +8,9 @@ use convoke_core::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, MOST_BYTES, note, tool};
-use crate::blocking::Wanted;
-use crate::workspace::{FileError, Opened, Workspace};
+use super::{HasPath, MOST_BYTES, note, tool};
+use crate::blocking::CancelFlag;
+use crate::workspace::{FileError, OpenFile, Workspace};
 
 /// Lines of a page when nobody says how many.
 const LINES: usize = 2_000;
@@ -57,13 +57,13 @@ fn page() -> usize {
     LINES
 }
 
-impl About for Read {
+impl HasPath for Read {
     fn path(&self) -> &str {
         &self.path
     }
 }
 
-impl About for End {
+impl HasPath for End {
     fn path(&self) -> &str {
         &self.path
     }
@@ -74,8 +74,8 @@ pub(super) fn read(workspace: &Workspace) -> FunctionTool {
         workspace,
         "read",
         "Reads a text file. A long file comes in pages: the result says which lines it has and how to go on.",
-        |workspace, arguments: Read, wanted| {
-            lines(&workspace.open_file(&arguments.path)?, arguments.offset, arguments.limit, wanted)
+        |workspace, arguments: Read, cancel| {
+            lines(&workspace.open_file(&arguments.path)?, arguments.offset, arguments.limit, cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
@@ -86,8 +86,8 @@ pub(super) fn head(workspace: &Workspace) -> FunctionTool {
         workspace,
         "head",
         "Shows the first lines of a text file.",
-        |workspace, arguments: End, wanted| {
-            lines(&workspace.open_file(&arguments.path)?, 1, arguments.lines, wanted)
+        |workspace, arguments: End, cancel| {
+            lines(&workspace.open_file(&arguments.path)?, 1, arguments.lines, cancel)
         },
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
@@ -98,16 +98,16 @@ pub(super) fn tail(workspace: &Workspace) -> FunctionTool {
         workspace,
         "tail",
         "Shows the last lines of a text file.",
-        |workspace, arguments: End, wanted| last_lines(workspace, &arguments, wanted),
+        |workspace, arguments: End, cancel| last_lines(workspace, &arguments, cancel),
         |workspace, arguments| vec![Access::read(workspace.resource(&arguments.path))],
     )
 }
 
-fn lines(opened: &Opened, offset: usize, limit: usize, wanted: &Wanted) -> Result<String, FileError> {
+fn lines(opened: &OpenFile, offset: usize, limit: usize, cancel: &CancelFlag) -> Result<String, FileError> {
     let mut reader = reader(opened)?;
     let mut result = String::new();
     let (mut number, mut shown, mut full) = (0, 0, false);
-    while let Some(line) = next_line(&mut reader, opened, wanted)? {
+    while let Some(line) = next_line(&mut reader, opened, cancel)? {
         number += 1;
         if number < offset || full {
             continue;
@@ -131,7 +131,7 @@ fn lines(opened: &Opened, offset: usize, limit: usize, wanted: &Wanted) -> Resul
     Ok(result)
 }
 
-fn last_lines(workspace: &Workspace, arguments: &End, wanted: &Wanted) -> Result<String, FileError> {
+fn last_lines(workspace: &Workspace, arguments: &End, cancel: &CancelFlag) -> Result<String, FileError> {
     let opened = workspace.open_file(&arguments.path)?;
     let mut reader = reader(&opened)?;
     let skipped = opened.bytes.saturating_sub(MOST_BYTES as u64);
@@ -139,11 +139,11 @@ fn last_lines(workspace: &Workspace, arguments: &End, wanted: &Wanted) -> Result
         let seek = reader.seek(SeekFrom::Start(skipped));
         seek.map_err(|error| FileError::io("read", &opened.path, error))?;
         // The rest of a line whose beginning is not here.
-        next_line(&mut reader, &opened, wanted)?;
+        next_line(&mut reader, &opened, cancel)?;
     }
     let mut last = VecDeque::with_capacity(arguments.lines.min(1_000));
     let mut left_out = skipped > 0;
-    while let Some(line) = next_line(&mut reader, &opened, wanted)? {
+    while let Some(line) = next_line(&mut reader, &opened, cancel)? {
         if last.len() == arguments.lines {
             last.pop_front();
             left_out = true;
@@ -160,7 +160,7 @@ fn last_lines(workspace: &Workspace, arguments: &End, wanted: &Wanted) -> Result
     Ok(result)
 }
 
-fn reader(opened: &Opened) -> Result<BufReader<&std::fs::File>, FileError> {
+fn reader(opened: &OpenFile) -> Result<BufReader<&std::fs::File>, FileError> {
     let mut reader = BufReader::with_capacity(64 << 10, &opened.file);
     let start = reader.fill_buf().map_err(|error| FileError::io("read", &opened.path, error))?;
     if crate::workspace::is_binary(start) {
@@ -176,7 +176,7 @@ struct Line {
 }
 
 impl Line {
-    fn text(self, opened: &Opened) -> Result<String, FileError> {
+    fn text(self, opened: &OpenFile) -> Result<String, FileError> {
         if self.bytes <= LONGEST_LINE {
             return String::from_utf8(self.kept).map_err(|error| opened.binary(error.as_bytes()));
         }
@@ -187,10 +187,14 @@ impl Line {
     }
 }
 
-fn next_line(reader: &mut impl BufRead, opened: &Opened, wanted: &Wanted) -> Result<Option<Line>, FileError> {
+fn next_line(
+    reader: &mut impl BufRead,
+    opened: &OpenFile,
+    cancel: &CancelFlag,
+) -> Result<Option<Line>, FileError> {
     let mut line = Line { kept: Vec::new(), bytes: 0 };
     loop {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(FileError::GivenUp);
         }
         let buffer = reader.fill_buf().map_err(|error| FileError::io("read", &opened.path, error))?;

@@ -1,12 +1,12 @@
-//! `write`.
+//! The `write` tool.
 
 use convoke_agent::FunctionTool;
 use convoke_core::{Access, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{About, tool};
-use crate::workspace::{Existing, Workspace, Written};
+use super::{HasPath, tool};
+use crate::workspace::{Existing, Workspace, WriteOutcome};
 
 /// Arguments of `write`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@ struct Write {
     content: String,
 }
 
-impl About for Write {
+impl HasPath for Write {
     fn path(&self) -> &str {
         &self.path
     }
@@ -33,8 +33,8 @@ pub(super) fn write(workspace: &Workspace) -> FunctionTool {
             let _alone = workspace.changing();
             let bytes = arguments.content.len();
             Ok(match workspace.write_file(&arguments.path, arguments.content.as_bytes(), Existing::Replace)? {
-                Written::Made => format!("made {} ({bytes} bytes)", arguments.path),
-                Written::Replaced => format!("replaced {} ({bytes} bytes)", arguments.path),
+                WriteOutcome::Made => format!("made {} ({bytes} bytes)", arguments.path),
+                WriteOutcome::Replaced => format!("replaced {} ({bytes} bytes)", arguments.path),
             })
         },
         |workspace, arguments| vec![Access::write(workspace.resource(&arguments.path))],

@@ -1,9 +1,9 @@
-//! What git may be told.
+//! Parses and checks the arguments of `git`.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use super::subcommands::{Content, SUBCOMMANDS, Subcommand, Words};
+use super::subcommands::{Content, Positionals, SUBCOMMANDS, Subcommand};
 use crate::workspace::Protected;
 
 /// The words that may come first after `stash`.
@@ -15,14 +15,14 @@ pub(super) fn names() -> String {
 }
 
 /// A command that git may be given.
-pub(super) struct Parsed {
+pub(super) struct GitCommand {
     subcommand: &'static Subcommand,
     options: Vec<String>,
     words: Vec<String>,
     paths: Vec<String>,
 }
 
-impl Parsed {
+impl GitCommand {
     /// Reads what git is to be told in this folder, named from the top of the workspace.
     pub(super) fn of(arguments: &[String], folder: &Path, protected: &Protected) -> Result<Self, String> {
         let (name, rest) = arguments.split_first().ok_or("denied: there is no subcommand")?;
@@ -94,7 +94,7 @@ impl Parsed {
         if let Some(source) = self.source().filter(|source| source.contains(':')) {
             return Err(format!("denied: `{source}` is not a commit; paths come after `--`"));
         }
-        if self.subcommand.words == Words::None && !self.words.is_empty() {
+        if self.subcommand.words == Positionals::None && !self.words.is_empty() {
             return Err(format!(
                 "denied: `git {name}` takes no `{}` here; paths come after `--`",
                 self.words[0]
@@ -103,10 +103,12 @@ impl Parsed {
         if name == "stash" && self.words.first().is_some_and(|word| !STASH.contains(&word.as_str())) {
             return Err(format!("denied: `git stash` may be followed by {}", STASH.join(", ")));
         }
-        for word in self.words.iter().skip(usize::from(self.subcommand.words == Words::PatternThenCommits)) {
+        for word in
+            self.words.iter().skip(usize::from(self.subcommand.words == Positionals::PatternThenCommits))
+        {
             match word.split_once(':') {
                 Some((commit, path))
-                    if self.subcommand.words == Words::CommitsOrFiles && !commit.is_empty() =>
+                    if self.subcommand.words == Positionals::CommitsOrFiles && !commit.is_empty() =>
                 {
                     let path = path.trim_start_matches("./");
                     // From the folder it is run in, or from the top of the repository, which is somewhere above.
@@ -133,9 +135,11 @@ impl Parsed {
     /// The words that must be commits.
     pub(super) fn commits(&self) -> Vec<String> {
         let skipped = match self.subcommand.words {
-            Words::None | Words::Names => return self.source().map(str::to_owned).into_iter().collect(),
-            Words::PatternThenCommits => 1,
-            Words::Commits | Words::CommitsOrFiles => 0,
+            Positionals::None | Positionals::Names => {
+                return self.source().map(str::to_owned).into_iter().collect();
+            }
+            Positionals::PatternThenCommits => 1,
+            Positionals::Commits | Positionals::CommitsOrFiles => 0,
         };
         let words = self.words.iter().skip(skipped);
         words
@@ -154,8 +158,8 @@ impl Parsed {
         }
         all.extend(options);
         let is_file =
-            subcommand.words == Words::CommitsOrFiles && words.iter().any(|word| word.contains(':'));
-        if subcommand.words == Words::PatternThenCommits {
+            subcommand.words == Positionals::CommitsOrFiles && words.iter().any(|word| word.contains(':'));
+        if subcommand.words == Positionals::PatternThenCommits {
             let mut words = words.into_iter();
             all.extend(words.next().into_iter().flat_map(|pattern| ["-e".to_owned(), pattern]));
             all.extend(words);

@@ -1,4 +1,4 @@
-//! `git`: the part of it that stays in the workspace, in the sandbox.
+//! The `git` tool: the part of git that stays in the workspace, in the sandbox.
 //!
 //! Arguments are parsed against a list of what each subcommand may be told; nothing is passed on that is not on it, so no
 //! option can make git run a program, read another configuration or write elsewhere. Secrets are left out of whatever
@@ -19,8 +19,8 @@ use convoke_core::{Error, Origin, Repeat, ToolEffect};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::command::Parsed;
-use crate::sandbox::{End, Sandbox, Task, Turn};
+use self::command::GitCommand;
+use crate::sandbox::{CommandEnd, CommandSlot, Sandbox, SandboxCommand};
 use crate::shell::{by_turns, told};
 
 /// How long a command may take, in seconds.
@@ -87,12 +87,12 @@ pub fn git(sandbox: &Sandbox) -> FunctionTool {
         .timeout(Duration::from_secs(4 * TIME))
 }
 
-async fn run(sandbox: &Sandbox, arguments: Git, turn: &Turn) -> Result<String, Error> {
+async fn run(sandbox: &Sandbox, arguments: Git, turn: &CommandSlot) -> Result<String, Error> {
     let protected = sandbox.workspace().protected();
     // Where a link leads, if the folder is one: names of what is protected may begin there.
     let folder =
         sandbox.workspace().real(&arguments.folder).unwrap_or_else(|| PathBuf::from(&arguments.folder));
-    let parsed = Parsed::of(&arguments.args, &folder, protected).map_err(Error::failed)?;
+    let parsed = GitCommand::of(&arguments.args, &folder, protected).map_err(Error::failed)?;
     for commit in parsed.commits() {
         // An object of another kind could be the content of any file.
         let check = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{commit}^{{commit}}")]
@@ -101,7 +101,7 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &Turn) -> Result<String, E
             .run_in(task(sandbox, &arguments.folder, check.to_vec()), turn)
             .await
             .map_err(Error::failed)?;
-        if checked.end != End::Exited(0) {
+        if checked.end != CommandEnd::Exited(0) {
             return Err(Error::failed(format!(
                 "`{commit}` is not a commit here; give commits, branches or tags, paths after `--`, and REVISION:PATH for \
                  a file as it was"
@@ -113,7 +113,7 @@ async fn run(sandbox: &Sandbox, arguments: Git, turn: &Turn) -> Result<String, E
     Ok(told(sandbox, &finished, TIME))
 }
 
-fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> Task {
+fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> SandboxCommand {
     let mut all: Vec<OsString> = vec!["--no-pager".into(), "--no-replace-objects".into()];
     // The workspace may be somebody else's, a container's for instance; hooks are off and configuration is protected.
     let trusted = format!("safe.directory={}", sandbox.workspace().path().display());
@@ -132,6 +132,6 @@ fn task(sandbox: &Sandbox, folder: &str, arguments: Vec<OsString>) -> Task {
         // A repository above the workspace is none of its business.
         ("GIT_CEILING_DIRECTORIES", above.unwrap_or_default()),
     ]);
-    let task = Task::new("git", all).folder(folder).time(Duration::from_secs(TIME));
+    let task = SandboxCommand::new("git", all).folder(folder).time(Duration::from_secs(TIME));
     variables.into_iter().fold(task, |task, (name, value)| task.variable(name, value))
 }

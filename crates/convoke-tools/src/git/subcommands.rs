@@ -1,4 +1,4 @@
-//! The subcommands, and the options each may be given.
+//! The table of allowed subcommands and their options.
 
 /// A subcommand, and what may be said to it.
 pub(super) struct Subcommand {
@@ -7,13 +7,13 @@ pub(super) struct Subcommand {
     pub(super) flags: &'static [&'static str],
     /// Options with a value: `--max-count=5`, `-n 5`.
     pub(super) valued: &'static [&'static str],
-    pub(super) words: Words,
+    pub(super) words: Positionals,
     pub(super) content: Content,
 }
 
-/// What the words are that are no options.
+/// The meaning of positional arguments.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Words {
+pub(super) enum Positionals {
     /// There are none.
     None,
     /// Commits.
@@ -95,28 +95,28 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
         name: "status",
         flags: &["--short", "-s", "--branch", "-b", "--porcelain", "--ignored", "--long"],
         valued: &["--untracked-files"],
-        words: Words::None,
+        words: Positionals::None,
         content: Content::None,
     },
     Subcommand {
         name: "diff",
         flags: SHOWN,
         valued: SHOWN_VALUED,
-        words: Words::Commits,
+        words: Positionals::Commits,
         content: Content::Compared,
     },
     Subcommand {
         name: "log",
         flags: SHOWN,
         valued: SHOWN_VALUED,
-        words: Words::Commits,
+        words: Positionals::Commits,
         content: Content::Compared,
     },
     Subcommand {
         name: "show",
         flags: SHOWN,
         valued: SHOWN_VALUED,
-        words: Words::CommitsOrFiles,
+        words: Positionals::CommitsOrFiles,
         content: Content::Compared,
     },
     Subcommand {
@@ -136,21 +136,21 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
             "--untracked",
         ],
         valued: &["-A", "-B", "-C", "--max-depth"],
-        words: Words::PatternThenCommits,
+        words: Positionals::PatternThenCommits,
         content: Content::ByPath,
     },
     Subcommand {
         name: "blame",
         flags: &["-w", "-s", "-e", "--date-order"],
         valued: &["-L", "--date"],
-        words: Words::Commits,
+        words: Positionals::Commits,
         content: Content::None,
     },
     Subcommand {
         name: "shortlog",
         flags: &["-s", "-n", "-e", "--no-merges"],
         valued: &["--since", "--until"],
-        words: Words::Commits,
+        words: Positionals::Commits,
         content: Content::None,
     },
     Subcommand {
@@ -164,86 +164,98 @@ pub(super) const SUBCOMMANDS: &[Subcommand] = &[
             "--symbolic-full-name",
         ],
         valued: &[],
-        words: Words::Commits,
+        words: Positionals::Commits,
         content: Content::None,
     },
     Subcommand {
         name: "merge-base",
         flags: &["--is-ancestor", "--all"],
         valued: &[],
-        words: Words::Commits,
+        words: Positionals::Commits,
         content: Content::None,
     },
     Subcommand {
         name: "ls-files",
         flags: &["-m", "-o", "-d", "-s", "--modified", "--others", "--deleted", "--exclude-standard"],
         valued: &[],
-        words: Words::None,
+        words: Positionals::None,
         content: Content::None,
     },
     Subcommand {
         name: "ls-tree",
         flags: &["-r", "-t", "-d", "--name-only", "--full-tree"],
         valued: &[],
-        words: Words::Commits,
+        words: Positionals::Commits,
         content: Content::None,
     },
     Subcommand {
         name: "branch",
         flags: &["-a", "-r", "-v", "-vv", "--list", "--show-current", "-m", "--move", "-d", "--delete"],
         valued: &["--contains", "--merged", "--no-merged", "--sort"],
-        words: Words::Names,
+        words: Positionals::Names,
         content: Content::None,
     },
     Subcommand {
         name: "tag",
         flags: &["-l", "--list", "-a"],
         valued: &["-m", "--contains", "--sort"],
-        words: Words::Names,
+        words: Positionals::Names,
         content: Content::None,
     },
-    Subcommand { name: "remote", flags: &["-v"], valued: &[], words: Words::None, content: Content::None },
+    Subcommand {
+        name: "remote",
+        flags: &["-v"],
+        valued: &[],
+        words: Positionals::None,
+        content: Content::None,
+    },
     Subcommand {
         name: "init",
         flags: &["-q", "--quiet"],
         valued: &["-b", "--initial-branch"],
-        words: Words::None,
+        words: Positionals::None,
         content: Content::None,
     },
     Subcommand {
         name: "add",
         flags: &["-A", "--all", "-u", "--update", "-N", "--intent-to-add", "-v"],
         valued: &[],
-        words: Words::None,
+        words: Positionals::None,
         content: Content::ByPath,
     },
     Subcommand {
         name: "commit",
         flags: &["-a", "--all", "--amend", "--no-edit", "--allow-empty", "-q", "--quiet", "-s", "--signoff"],
         valued: &["-m", "--message", "--author", "--date"],
-        words: Words::None,
+        words: Positionals::None,
         content: Content::None,
     },
     Subcommand {
         name: "switch",
         flags: &["-c", "--create", "--detach", "-q", "-"],
         valued: &[],
-        words: Words::Names,
+        words: Positionals::Names,
         content: Content::None,
     },
     Subcommand {
         name: "restore",
         flags: &["--staged", "--worktree", "-S", "-W", "-q"],
         valued: &["--source", "-s"],
-        words: Words::None,
+        words: Positionals::None,
         content: Content::ByPath,
     },
-    Subcommand { name: "mv", flags: &["-n", "-v"], valued: &[], words: Words::None, content: Content::None },
+    Subcommand {
+        name: "mv",
+        flags: &["-n", "-v"],
+        valued: &[],
+        words: Positionals::None,
+        content: Content::None,
+    },
     Subcommand {
         name: "stash",
         flags: &["-u", "--include-untracked", "-q"],
         valued: &["-m", "--message"],
-        words: Words::Names,
+        words: Positionals::Names,
         content: Content::None,
     },
 ];

@@ -1,4 +1,4 @@
-//! What memories are, and for whom.
+//! Kinds and scopes of memories.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What outlives a run: findings, insights and lessons.
+//! Memory that outlives a run: findings, insights and lessons.
 //!
 //! A memory is for a workspace or for the user in all workspaces; it says which run said it, where and when; it may
 //! expire; and the same thing is kept once, however often it is said. What is remembered is found again by its words.
@@ -20,12 +20,12 @@ use std::time::Duration;
 use convoke_core::Timestamp;
 use convoke_sqlite::Triggers;
 
-pub use crate::database::KeepError;
-use crate::database::{Database, Layout};
+pub use crate::database::StorageError;
+use crate::database::{Database, FileSchema};
 
 pub use tools::all;
 
-const LAYOUT: Layout = Layout {
+const LAYOUT: FileSchema = FileSchema {
     application: 0x436e_766d,
     steps: &[include_str!("1.sql"), include_str!("2.sql")],
     // They keep the index of words.
@@ -67,30 +67,30 @@ impl Memory {
     ///
     /// # Errors
     /// If that cannot be done, if the file is something else, or if the name is empty: that would be the user's.
-    pub fn open(path: impl AsRef<Path>, workspace: &str) -> Result<Self, KeepError> {
+    pub fn open(path: impl AsRef<Path>, workspace: &str) -> Result<Self, StorageError> {
         Self::of(workspace, || Database::open(path.as_ref(), &LAYOUT))
     }
 
-    /// The same, but the file is opened, and made if it is not there, when it is first needed.
+    /// Opens the file, and makes it if it is not there, when it is first needed.
     ///
     /// # Errors
     /// If the name is empty: that would be the user's.
-    pub fn at(path: impl AsRef<Path>, workspace: &str) -> Result<Self, KeepError> {
+    pub fn at(path: impl AsRef<Path>, workspace: &str) -> Result<Self, StorageError> {
         Self::of(workspace, || Ok(Database::at(path.as_ref(), &LAYOUT)))
     }
 
     fn of(
         workspace: &str,
-        database: impl FnOnce() -> Result<Database, KeepError>,
-    ) -> Result<Self, KeepError> {
+        database: impl FnOnce() -> Result<Database, StorageError>,
+    ) -> Result<Self, StorageError> {
         if workspace.is_empty() {
-            return Err(KeepError::Unfit("a workspace must have a name".to_owned()));
+            return Err(StorageError::Unfit("a workspace must have a name".to_owned()));
         }
         let (workspace, clock) = (Arc::from(workspace), Arc::new(Timestamp::now));
         Ok(Self { database: database()?, workspace, lifetime: None, clock })
     }
 
-    /// How long something is remembered when nobody says. For ever, unless this is set.
+    /// Sets how long something is remembered when nobody says. For ever, unless this is set.
     #[must_use]
     pub fn lifetime(mut self, lifetime: Duration) -> Self {
         self.lifetime = Some(lifetime);

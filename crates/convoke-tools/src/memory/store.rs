@@ -4,7 +4,7 @@ use convoke_core::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::kind::{Kind, plain};
-use crate::database::{Call, KeepError, once};
+use crate::database::{RecordedCall, StorageError, once};
 
 /// So many memories a workspace, or the user, may have.
 const MOST: i64 = 10_000;
@@ -12,15 +12,15 @@ const MOST: i64 = 10_000;
 /// remembers something again finds it there all the same.
 const KNOWN_FOR: i64 = 90 * 24 * 3_600 * 1_000_000;
 
-/// What is to be remembered.
-pub(super) struct Saying {
+/// A memory to be stored.
+pub(super) struct NewMemory {
     pub(super) scope: String,
     pub(super) texts: Vec<(Kind, String)>,
     pub(super) expires: Option<Timestamp>,
 }
 
-/// One memory.
-pub(super) struct Remembered {
+/// A stored memory.
+pub(super) struct StoredMemory {
     pub(super) id: i64,
     pub(super) is_users: bool,
     pub(super) text: String,
@@ -37,9 +37,9 @@ const VISIBLE: &str = "m.scope IN ('', ?1) AND (m.expires IS NULL OR m.expires >
 
 pub(super) fn remember(
     transaction: &Transaction<'_>,
-    call: &Call,
-    saying: &Saying,
-) -> Result<String, KeepError> {
+    call: &RecordedCall,
+    saying: &NewMemory,
+) -> Result<String, StorageError> {
     let now = call.at.as_micros();
     transaction.execute("DELETE FROM memories WHERE expires <= ?1", [now])?;
     transaction.execute("DELETE FROM calls WHERE at < ?1", [now - KNOWN_FOR])?;
@@ -52,7 +52,7 @@ pub(super) fn remember(
         let count = "SELECT count(*) FROM memories WHERE scope = ?1";
         let count: i64 = transaction.query_row(count, [&saying.scope], |row| row.get(0))?;
         if count > MOST && !stored.is_empty() {
-            return Err(KeepError::Unfit(format!(
+            return Err(StorageError::Unfit(format!(
                 "{MOST} things are remembered already: forget some of them first"
             )));
         }
@@ -72,11 +72,11 @@ fn ids(ids: &[i64]) -> String {
 /// Keeps a text, or notes that it was said again. It then lasts as long as the longer of the two was to.
 fn keep(
     transaction: &Transaction<'_>,
-    call: &Call,
-    saying: &Saying,
+    call: &RecordedCall,
+    saying: &NewMemory,
     kind: Kind,
     text: &str,
-) -> Result<(i64, bool), KeepError> {
+) -> Result<(i64, bool), StorageError> {
     let (now, plain) = (call.at.as_micros(), plain(text));
     let expires = saying.expires.map(Timestamp::as_micros);
     let again = "UPDATE memories SET said = ?3, times = times + 1,
@@ -104,7 +104,7 @@ pub(super) fn recall(
     kind: Kind,
     query: &str,
     limit: usize,
-) -> Result<Vec<Remembered>, KeepError> {
+) -> Result<Vec<StoredMemory>, StorageError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM memory_words AS w JOIN memories AS m ON m.id = w.rowid
          WHERE memory_words MATCH ?5 AND {VISIBLE} AND m.kind = ?3 ORDER BY w.rank, m.said DESC, m.id LIMIT ?4"
@@ -142,7 +142,7 @@ pub(super) fn list(
     kind: Option<Kind>,
     skip: usize,
     limit: usize,
-) -> Result<(Vec<(String, Remembered)>, usize), KeepError> {
+) -> Result<(Vec<(String, StoredMemory)>, usize), StorageError> {
     let (kind, now) = (kind.map(Kind::name), now.as_micros());
     let sql = format!("SELECT count(*) FROM memories AS m WHERE {VISIBLE} AND (?3 IS NULL OR m.kind = ?3)");
     let count: i64 = connection.query_row(&sql, params![workspace, now, kind], |row| row.get(0))?;
@@ -159,14 +159,14 @@ pub(super) fn list(
 
 pub(super) fn forget(
     transaction: &Transaction<'_>,
-    call: &Call,
+    call: &RecordedCall,
     workspace: &str,
     id: i64,
-) -> Result<String, KeepError> {
+) -> Result<String, StorageError> {
     once(transaction, call, || {
         let gone = "DELETE FROM memories WHERE id = ?1 AND scope IN ('', ?2)";
         if transaction.execute(gone, params![id, workspace])? == 0 {
-            return Err(KeepError::Unfit(format!(
+            return Err(StorageError::Unfit(format!(
                 "there is no memory #{id}; memory_list shows which there are"
             )));
         }
@@ -175,8 +175,8 @@ pub(super) fn forget(
     })
 }
 
-fn remembered(row: &Row<'_>) -> rusqlite::Result<Remembered> {
-    Ok(Remembered {
+fn remembered(row: &Row<'_>) -> rusqlite::Result<StoredMemory> {
+    Ok(StoredMemory {
         id: row.get(0)?,
         is_users: row.get(1)?,
         text: row.get(2)?,

@@ -1,4 +1,4 @@
-//! `remember`, `recall`, `forget`, `memory_list`.
+//! The `remember`, `recall`, `forget` and `memory_list` tools.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Memory;
 use super::kind::{Kind, Scope, plain};
-use super::store::{self, Remembered, Saying};
-use crate::database::{Call, KeepError};
+use super::store::{self, NewMemory, StoredMemory};
+use crate::database::{RecordedCall, StorageError};
 
 const TIME: Duration = Duration::from_secs(60);
 /// So many things may be remembered at once.
@@ -97,7 +97,7 @@ fn fifty() -> usize {
     50
 }
 
-/// All tools of memory.
+/// Returns all tools of memory.
 #[must_use]
 pub fn all(memory: &Memory) -> Vec<Arc<dyn Tool>> {
     let tools = [remember(memory), recall(memory), forget(memory), list(memory)];
@@ -113,7 +113,7 @@ fn remember(memory: &Memory) -> FunctionTool {
         move |context: ToolContext, arguments: Remember| {
             let memory = memory.clone();
             async move {
-                let call = Call::of(&context, &arguments, (memory.clock)())?;
+                let call = RecordedCall::of(&context, &arguments, (memory.clock)())?;
                 let saying = saying(&memory, &call, arguments).map_err(Error::failed)?;
                 memory.database.write(move |transaction| store::remember(transaction, &call, &saying)).await
             }
@@ -122,8 +122,8 @@ fn remember(memory: &Memory) -> FunctionTool {
     writing(tool)
 }
 
-fn saying(memory: &Memory, call: &Call, arguments: Remember) -> Result<Saying, KeepError> {
-    let unfit = |problem: String| Err(KeepError::Unfit(problem));
+fn saying(memory: &Memory, call: &RecordedCall, arguments: Remember) -> Result<NewMemory, StorageError> {
+    let unfit = |problem: String| Err(StorageError::Unfit(problem));
     let kinds = Kind::ALL.into_iter().zip([arguments.findings, arguments.insights, arguments.lessons]);
     let texts =
         kinds.flat_map(|(kind, texts)| texts.into_iter().map(move |text| (kind, text.trim().to_owned())));
@@ -148,7 +148,7 @@ fn saying(memory: &Memory, call: &Call, arguments: Remember) -> Result<Saying, K
         Scope::Workspace => memory.workspace.to_string(),
         Scope::User => String::new(),
     };
-    Ok(Saying { scope, texts, expires: days.or(memory.lifetime).map(|time| call.at + time) })
+    Ok(NewMemory { scope, texts, expires: days.or(memory.lifetime).map(|time| call.at + time) })
 }
 
 fn recall(memory: &Memory) -> FunctionTool {
@@ -179,7 +179,7 @@ fn recall(memory: &Memory) -> FunctionTool {
     reading(tool)
 }
 
-fn group(told: &mut String, kind: Kind, found: &[Remembered]) {
+fn group(told: &mut String, kind: Kind, found: &[StoredMemory]) {
     if found.is_empty() {
         return;
     }
@@ -199,7 +199,7 @@ fn group(told: &mut String, kind: Kind, found: &[Remembered]) {
 }
 
 /// Where a memory comes from.
-fn provenance(one: &Remembered) -> String {
+fn provenance(one: &StoredMemory) -> String {
     let whose = if one.is_users { "user" } else { "workspace" };
     let mut text = format!("{whose}, from run {} at {}, {}", one.run, one.path, one.said);
     if one.times > 1 {
@@ -219,7 +219,7 @@ fn forget(memory: &Memory) -> FunctionTool {
         move |context: ToolContext, arguments: Forget| {
             let memory = memory.clone();
             async move {
-                let call = Call::of(&context, &arguments, (memory.clock)())?;
+                let call = RecordedCall::of(&context, &arguments, (memory.clock)())?;
                 let workspace = Arc::clone(&memory.workspace);
                 memory
                     .database
@@ -252,7 +252,7 @@ fn list(memory: &Memory) -> FunctionTool {
     reading(tool)
 }
 
-fn lines(found: &[(String, Remembered)], offset: usize, all: usize) -> String {
+fn lines(found: &[(String, StoredMemory)], offset: usize, all: usize) -> String {
     if all == 0 {
         return "Nothing is remembered.".to_owned();
     }

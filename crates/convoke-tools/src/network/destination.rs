@@ -1,4 +1,4 @@
-//! Where a command wants to connect to.
+//! Destinations: the host and port a command wants to connect to.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ pub struct Destination {
     port: u16,
 }
 
-/// Why something is no destination.
+/// The error of an invalid destination.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` names no host and port: {why}; write it as `example.com:443`")]
 pub struct InvalidDestination {
@@ -66,7 +66,7 @@ impl Destination {
         let (host, port) = text.rsplit_once(':').ok_or_else(|| invalid("it has no port"))?;
         let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         let port = port.parse().ok().filter(|port| is_number && *port != 0);
-        Self::new(host, port.ok_or_else(|| invalid("its port is no number from 1 to 65535"))?)
+        Self::new(host, port.ok_or_else(|| invalid("its port is not a number from 1 to 65535"))?)
     }
 
     /// One at an address.

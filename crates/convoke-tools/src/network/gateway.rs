@@ -1,4 +1,4 @@
-//! How a connection outwards comes about: permitted, looked up, looked at, made.
+//! Opens outgoing connections: permitted, looked up, checked, made.
 //!
 //! In this order. A name that nobody permitted is not even looked up: whoever answers for its domain would hear of it, and a
 //! name has room for a secret.
@@ -12,15 +12,15 @@ use std::sync::{Mutex, PoisonError};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::questions::Said;
+use super::questions::HostAnswer;
 use super::refusals::Refusals;
-use super::{Asker, Destination, HostRules, ProxyLimits, Report};
-use crate::policy::Outcome;
+use super::{Destination, HostAsker, HostRules, NetworkReport, ProxyLimits};
+use crate::policy::PolicyOutcome;
 
 /// What all connections of a command have in common.
 pub(super) struct Gateway {
     pub(super) rules: HostRules,
-    pub(super) asker: Option<Asker>,
+    pub(super) asker: Option<HostAsker>,
     pub(super) limits: ProxyLimits,
     pub(super) refusals: Mutex<Refusals>,
     /// Whether a connection was made.
@@ -29,9 +29,9 @@ pub(super) struct Gateway {
     pub(super) received: AtomicU64,
 }
 
-/// Why there is no connection.
+/// Errors of connecting.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotOpened {
+pub(super) enum ConnectError {
     /// It is not permitted.
     #[error(
         "denied: the network is closed to `{destination}`: {why}. A person can open it with `commands.hosts.allow = \
@@ -51,14 +51,14 @@ pub(super) enum NotOpened {
 
 impl Gateway {
     /// Connects to a destination that the rules let through, at an address that they do.
-    pub(super) async fn open(&self, destination: &Destination) -> Result<TcpStream, NotOpened> {
+    pub(super) async fn open(&self, destination: &Destination) -> Result<TcpStream, ConnectError> {
         if let Some(address) = destination.address() {
             // Nobody is asked about what would be refused anyway.
             self.look_at(destination, address)?;
         }
         self.permit(destination).await?;
         let until = Instant::now() + self.limits.connect;
-        let late = || NotOpened::TimedOut { destination: destination.clone() };
+        let late = || ConnectError::TimedOut { destination: destination.clone() };
         let addresses = timeout_at(until, self.resolve(destination)).await.map_err(|_| late())??;
         let mut failure = None;
         let mut left = addresses.len() as u32;
@@ -75,21 +75,22 @@ impl Gateway {
                 Err(_) => {}
             }
         }
-        Err(failure.map_or_else(late, |why| NotOpened::Unreached { destination: destination.clone(), why }))
+        Err(failure
+            .map_or_else(late, |why| ConnectError::Unreached { destination: destination.clone(), why }))
     }
 
-    async fn permit(&self, destination: &Destination) -> Result<(), NotOpened> {
+    async fn permit(&self, destination: &Destination) -> Result<(), ConnectError> {
         let decision = self.rules.decide(destination);
         let rule = decision.rule.to_string();
         let why = match (decision.outcome, &self.asker) {
-            (Outcome::Allow, _) => return Ok(()),
-            (Outcome::Deny, _) => rule,
-            (Outcome::Ask, None) => format!("{rule}; nobody is there to be asked"),
-            (Outcome::Ask, Some(asker)) => {
+            (PolicyOutcome::Allow, _) => return Ok(()),
+            (PolicyOutcome::Deny, _) => rule,
+            (PolicyOutcome::Ask, None) => format!("{rule}; nobody is there to be asked"),
+            (PolicyOutcome::Ask, Some(asker)) => {
                 match asker.ask(destination, decision, self.connected.load(Relaxed)).await {
-                    Said::Yes => return Ok(()),
-                    Said::No => format!("{rule}; it was not approved"),
-                    Said::Nothing => format!("{rule}; nobody is there to be asked"),
+                    HostAnswer::Yes => return Ok(()),
+                    HostAnswer::No => format!("{rule}; it was not approved"),
+                    HostAnswer::Nothing => format!("{rule}; nobody is there to be asked"),
                 }
             }
         };
@@ -97,7 +98,7 @@ impl Gateway {
     }
 
     /// The addresses of a destination, every one of which has been looked at.
-    async fn resolve(&self, destination: &Destination) -> Result<Vec<IpAddr>, NotOpened> {
+    async fn resolve(&self, destination: &Destination) -> Result<Vec<IpAddr>, ConnectError> {
         if let Some(address) = destination.address() {
             return Ok(vec![address]);
         }
@@ -108,7 +109,7 @@ impl Gateway {
             }
             found => found,
         };
-        let found = found.map_err(|why| NotOpened::Unknown { destination: destination.clone(), why })?;
+        let found = found.map_err(|why| ConnectError::Unknown { destination: destination.clone(), why })?;
         // A name that stands for a public address and for one inside is up to no good: not even the public one is taken.
         for address in &found {
             self.look_at(destination, *address)?;
@@ -116,20 +117,20 @@ impl Gateway {
         Ok(found)
     }
 
-    fn look_at(&self, destination: &Destination, address: IpAddr) -> Result<(), NotOpened> {
+    fn look_at(&self, destination: &Destination, address: IpAddr) -> Result<(), ConnectError> {
         self.rules.check(address, destination.port()).map_err(|forbidden| {
             let why = format!("{forbidden}, unless commands.hosts.allow names the address itself");
             self.denied(destination, why)
         })
     }
 
-    fn denied(&self, destination: &Destination, why: String) -> NotOpened {
+    fn denied(&self, destination: &Destination, why: String) -> ConnectError {
         self.refusals.lock().unwrap_or_else(PoisonError::into_inner).add(destination, &why);
-        NotOpened::Denied { destination: destination.clone(), why }
+        ConnectError::Denied { destination: destination.clone(), why }
     }
 
-    pub(super) fn report(&self) -> Report {
-        Report {
+    pub(super) fn report(&self) -> NetworkReport {
+        NetworkReport {
             connected: self.connected.load(Relaxed),
             refused: self.refusals.lock().unwrap_or_else(PoisonError::into_inner).list(),
             sent: self.sent.load(Relaxed),

@@ -1,4 +1,4 @@
-//! HTTP proxying: `CONNECT` for a tunnel, and whole addresses for plain http.
+//! The HTTP proxy: `CONNECT` for a tunnel, and whole addresses for plain http.
 //!
 //! One request a connection: what follows a request for one host could be for another. Of a request, only its head is read, and
 //! what goes on names the host that was judged, whatever the client's own `Host` said.
@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use url::{Position, Url};
 
 use super::Destination;
-use super::gateway::{Gateway, NotOpened};
+use super::gateway::{ConnectError, Gateway};
 use super::tunnel::{Upload, tunnel};
 
 /// The longest head of a request.
@@ -40,26 +40,26 @@ struct Request {
     destination: Destination,
     /// How many of the bytes that were read are its head.
     length: usize,
-    means: Means,
+    means: RequestKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Means {
+enum RequestKind {
     /// A tunnel, in which anything may be spoken.
     Tunnel,
     /// A request in plain http: its head for the server, and how much of a body follows.
     Forward { head: Vec<u8>, body: Upload },
 }
 
-/// Why a request cannot be served, by what HTTP calls it.
+/// The error of a request that cannot be served, with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Unfit {
+struct BadRequest {
     status: &'static str,
     why: &'static str,
 }
 
-const fn bad(why: &'static str) -> Unfit {
-    Unfit { status: "400 Bad Request", why }
+const fn bad(why: &'static str) -> BadRequest {
+    BadRequest { status: "400 Bad Request", why }
 }
 
 pub(super) async fn serve(mut client: TcpStream, gateway: &Gateway) -> io::Result<()> {
@@ -75,11 +75,11 @@ pub(super) async fn serve(mut client: TcpStream, gateway: &Gateway) -> io::Resul
     // What came with the head belongs to whatever follows it.
     let mut rest = &read[request.length..];
     let upload = match request.means {
-        Means::Tunnel => {
+        RequestKind::Tunnel => {
             client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
             Upload::Everything
         }
-        Means::Forward { head, body } => {
+        RequestKind::Forward { head, body } => {
             server.write_all(&head).await?;
             match body {
                 Upload::Everything => body,
@@ -95,12 +95,12 @@ pub(super) async fn serve(mut client: TcpStream, gateway: &Gateway) -> io::Resul
 }
 
 /// Reads the head of a request. What comes after it may have been read as well.
-async fn request(client: &mut TcpStream, read: &mut Vec<u8>) -> io::Result<Result<Request, Unfit>> {
+async fn request(client: &mut TcpStream, read: &mut Vec<u8>) -> io::Result<Result<Request, BadRequest>> {
     loop {
         match parse(read) {
             Ok(None) if read.len() >= LONGEST_HEAD => {
                 let why = "the head of the request is too long";
-                return Ok(Err(Unfit { status: "431 Request Header Fields Too Large", why }));
+                return Ok(Err(BadRequest { status: "431 Request Header Fields Too Large", why }));
             }
             Ok(None) => {}
             Ok(Some(request)) => return Ok(Ok(request)),
@@ -114,13 +114,14 @@ async fn request(client: &mut TcpStream, read: &mut Vec<u8>) -> io::Result<Resul
 }
 
 /// The request that these bytes begin with, if all of its head is there.
-fn parse(bytes: &[u8]) -> Result<Option<Request>, Unfit> {
+fn parse(bytes: &[u8]) -> Result<Option<Request>, BadRequest> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
     let parsed = head.parse(bytes).map_err(|error| match error {
-        httparse::Error::TooManyHeaders => {
-            Unfit { status: "431 Request Header Fields Too Large", why: "the request has too many headers" }
-        }
+        httparse::Error::TooManyHeaders => BadRequest {
+            status: "431 Request Header Fields Too Large",
+            why: "the request has too many headers",
+        },
         _ => bad("this is a proxy for HTTP and SOCKS 5, and that was neither"),
     })?;
     let httparse::Status::Complete(length) = parsed else { return Ok(None) };
@@ -130,7 +131,7 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Unfit> {
     if method == "CONNECT" {
         let destination =
             Destination::parse(target).map_err(|_| bad("after CONNECT comes a host with a port"))?;
-        return Ok(Some(Request { destination, length, means: Means::Tunnel }));
+        return Ok(Some(Request { destination, length, means: RequestKind::Tunnel }));
     }
     let url = Url::parse(target).ok().filter(|url| url.scheme() == "http");
     let url = url.ok_or(bad("this is a proxy: it takes CONNECT, and whole addresses with http://"))?;
@@ -142,11 +143,11 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Unfit> {
         .map_err(|_| bad("the address names no host"))?;
     let body = body(head.headers)?;
     let head = forwarded(method, &url, version, head.headers);
-    Ok(Some(Request { destination, length, means: Means::Forward { head, body } }))
+    Ok(Some(Request { destination, length, means: RequestKind::Forward { head, body } }))
 }
 
 /// How much follows a head. A request that says so in two ways is one that two servers would understand differently.
-fn body(headers: &[httparse::Header<'_>]) -> Result<Upload, Unfit> {
+fn body(headers: &[httparse::Header<'_>]) -> Result<Upload, BadRequest> {
     let values = |name: &'static str| {
         headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value)
     };
@@ -194,11 +195,11 @@ fn forwarded(method: &str, url: &Url, version: u8, headers: &[httparse::Header<'
     head
 }
 
-fn status(error: &NotOpened) -> &'static str {
+fn status(error: &ConnectError) -> &'static str {
     match error {
-        NotOpened::Denied { .. } => "403 Forbidden",
-        NotOpened::Unknown { .. } | NotOpened::Unreached { .. } => "502 Bad Gateway",
-        NotOpened::TimedOut { .. } => "504 Gateway Timeout",
+        ConnectError::Denied { .. } => "403 Forbidden",
+        ConnectError::Unknown { .. } | ConnectError::Unreached { .. } => "502 Bad Gateway",
+        ConnectError::TimedOut { .. } => "504 Gateway Timeout",
     }
 }
 
@@ -223,7 +224,7 @@ mod tests {
 
     fn forwarded_to(text: &str) -> (String, String, Upload) {
         let request = parse(text.as_bytes()).expect("it is fit").expect("it is whole");
-        let Means::Forward { head, body } = request.means else { panic!("it is no tunnel") };
+        let RequestKind::Forward { head, body } = request.means else { panic!("it is no tunnel") };
         (request.destination.to_string(), String::from_utf8(head).expect("text"), body)
     }
 
@@ -281,7 +282,7 @@ mod tests {
             }
             text.extend_from_slice(b"\r\n");
             text.extend_from_slice(&garbage);
-            if let Ok(Some(Request { means: Means::Forward { head, .. }, length, .. })) = parse(&text) {
+            if let Ok(Some(Request { means: RequestKind::Forward { head, .. }, length, .. })) = parse(&text) {
                 prop_assert!(length <= text.len());
                 // What goes on is one request, which reads like the one that came.
                 let mut read = [httparse::EMPTY_HEADER; MOST_HEADERS + 2];

@@ -18,7 +18,7 @@
 //! **What it must never do.** Look up or connect to anything before the policy has let it; connect to an address that was not
 //! looked at; read what is in a tunnel; outlive its command.
 
-mod closed;
+mod closed_note;
 mod destination;
 mod gateway;
 mod http;
@@ -30,12 +30,12 @@ mod socks;
 mod tunnel;
 mod variables;
 
-pub use closed::closed_note;
+pub use closed_note::closed_note;
 #[cfg(target_os = "linux")]
-pub(crate) use closed::{NO_NETWORK_OF_ITS_OWN, wanted_network};
+pub(crate) use closed_note::{NO_NETWORK_OF_ITS_OWN, wanted_network};
 pub use destination::{Destination, InvalidDestination};
 pub use proxy::{Proxy, ProxyLimits, RunningProxy};
-pub use questions::{Asker, Questions};
-pub use refusals::{Refusal, Report};
+pub use questions::{HostAsker, HostQuestions};
+pub use refusals::{NetworkReport, RefusedHost};
 pub use rules::HostRules;
 pub use variables::variables;

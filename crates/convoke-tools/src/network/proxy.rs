@@ -1,4 +1,4 @@
-//! The connections of a command.
+//! The proxy that accepts the connections of a command.
 
 use std::io;
 use std::net::TcpListener as StdListener;
@@ -13,12 +13,12 @@ use tokio::time::timeout;
 
 use super::gateway::Gateway;
 use super::refusals::Refusals;
-use super::{Asker, HostRules, Report, http, socks};
+use super::{HostAsker, HostRules, NetworkReport, http, socks};
 
 /// How long nothing is accepted when that has failed: for want of descriptors, most likely.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the connections of one command may take.
+/// Limits on the connections of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxyLimits {
     /// How many there are at once. More have to wait.
@@ -66,7 +66,7 @@ impl Default for ProxyLimits {
 #[must_use = "nothing is accepted until `start` is called"]
 pub struct Proxy {
     rules: HostRules,
-    asker: Option<Asker>,
+    asker: Option<HostAsker>,
     limits: ProxyLimits,
 }
 
@@ -77,18 +77,18 @@ pub struct RunningProxy {
 }
 
 impl Proxy {
-    /// One for hosts that these rules let through.
+    /// Makes a proxy for hosts that these rules let through.
     pub fn new(rules: &HostRules) -> Self {
         Self { rules: rules.clone(), asker: None, limits: ProxyLimits::default() }
     }
 
     /// Asks a person where the rules say so. Without it, such hosts are refused.
-    pub fn asker(mut self, asker: Asker) -> Self {
+    pub fn asker(mut self, asker: HostAsker) -> Self {
         self.asker = Some(asker);
         self
     }
 
-    /// Other limits.
+    /// Sets the limits.
     pub fn limits(mut self, limits: ProxyLimits) -> Self {
         self.limits = limits;
         self
@@ -121,7 +121,7 @@ impl Proxy {
 
 impl RunningProxy {
     /// Ends all connections, and says what there was to say.
-    pub async fn finish(mut self) -> Report {
+    pub async fn finish(mut self) -> NetworkReport {
         self.work.shutdown().await;
         self.gateway.report()
     }

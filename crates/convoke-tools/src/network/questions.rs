@@ -1,4 +1,4 @@
-//! Asking a person about a host while a command waits for it.
+//! Questions to a person about a host, while a command waits for it.
 //!
 //! Connections ask through a channel, and the call that runs the command puts their questions to a person, one after the
 //! other, in its own scope: so a question is on record like any other, and ends when the call does. One answer holds for the
@@ -20,34 +20,34 @@ const WAITING: usize = 64;
 
 /// Asks about hosts, for the connections of a command.
 #[derive(Debug, Clone)]
-pub struct Asker(mpsc::Sender<Wanted>);
+pub struct HostAsker(mpsc::Sender<PendingQuestion>);
 
-/// What is asked about, for the call that runs the command.
+/// The questions about hosts, for the call that runs the command.
 #[derive(Debug)]
-pub struct Questions {
+pub struct HostQuestions {
     rules: HostRules,
-    wanted: mpsc::Receiver<Wanted>,
+    wanted: mpsc::Receiver<PendingQuestion>,
 }
 
 #[derive(Debug)]
-struct Wanted {
+struct PendingQuestion {
     destination: Destination,
     decision: Decision,
     /// Whether the command has reached some host before.
     reached: bool,
-    reply: oneshot::Sender<Said>,
+    reply: oneshot::Sender<HostAnswer>,
 }
 
-/// What came of a question.
+/// The answer about a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum HostAnswer {
     Yes,
     No,
     /// Nobody is there to be asked.
     Nothing,
 }
 
-impl Said {
+impl HostAnswer {
     fn of(may: bool) -> Self {
         if may { Self::Yes } else { Self::No }
     }
@@ -56,25 +56,30 @@ impl Said {
 impl HostRules {
     /// The two ends of a command's questions.
     #[must_use]
-    pub fn questions(&self) -> (Asker, Questions) {
+    pub fn questions(&self) -> (HostAsker, HostQuestions) {
         let (sender, wanted) = mpsc::channel(WAITING);
-        (Asker(sender), Questions { rules: self.clone(), wanted })
+        (HostAsker(sender), HostQuestions { rules: self.clone(), wanted })
     }
 }
 
-impl Asker {
+impl HostAsker {
     /// Whether a person lets commands reach a host. No, if nobody puts the question to one any more.
-    pub(super) async fn ask(&self, destination: &Destination, decision: Decision, reached: bool) -> Said {
+    pub(super) async fn ask(
+        &self,
+        destination: &Destination,
+        decision: Decision,
+        reached: bool,
+    ) -> HostAnswer {
         let (reply, answer) = oneshot::channel();
-        let wanted = Wanted { destination: destination.clone(), decision, reached, reply };
+        let wanted = PendingQuestion { destination: destination.clone(), decision, reached, reply };
         match self.0.send(wanted).await {
-            Ok(()) => answer.await.unwrap_or(Said::No),
-            Err(_) => Said::No,
+            Ok(()) => answer.await.unwrap_or(HostAnswer::No),
+            Err(_) => HostAnswer::No,
         }
     }
 }
 
-impl Questions {
+impl HostQuestions {
     /// Puts questions to a person as they come, and ends with the first that cannot be: its error is why.
     pub async fn put_to(mut self, scope: &Scope) -> Error {
         let run = scope.run_id();
@@ -85,16 +90,16 @@ impl Questions {
             // What was asked before may have been answered, though nobody is there now.
             let may_ask = || scope.is_attended() || scope.composing().has_past_in(&name);
             let said = match known {
-                Some(may) => Said::of(may),
-                None if self.rules.answered(run) >= MOST_HOSTS => Said::No,
-                None if !may_ask() => Said::Nothing,
+                Some(may) => HostAnswer::of(may),
+                None if self.rules.answered(run) >= MOST_HOSTS => HostAnswer::No,
+                None if !may_ask() => HostAnswer::Nothing,
                 None => match scope.ask_named(&name, question(&wanted)).await {
                     Ok(answer) => {
                         self.rules.keep_answer(run, wanted.destination, answer.is_approval());
-                        Said::of(answer.is_approval())
+                        HostAnswer::of(answer.is_approval())
                     }
                     // Somebody else decided that nobody is to be asked.
-                    Err(Error::Denied(_)) => Said::No,
+                    Err(Error::Denied(_)) => HostAnswer::No,
                     Err(stop) => return stop,
                 },
             };
@@ -106,8 +111,8 @@ impl Questions {
     }
 }
 
-fn question(wanted: &Wanted) -> Question {
-    let Wanted { destination, decision, reached, .. } = wanted;
+fn question(wanted: &PendingQuestion) -> Question {
+    let PendingQuestion { destination, decision, reached, .. } = wanted;
     let later = match reached {
         true => "it may have acted by then",
         false => "the command is run again when the run goes on",

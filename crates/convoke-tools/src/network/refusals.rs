@@ -1,4 +1,4 @@
-//! Hosts that were refused, for whoever gave the command: programs say no more than that a connection failed.
+//! Refused hosts, reported to the caller: programs say no more than that a connection failed.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ const NAMED: usize = 8;
 /// A host that a command was kept from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct RefusedHost {
     /// The host.
     pub destination: Destination,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What a command did with the network.
+/// A report of what a command did with the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct NetworkReport {
     /// What it was kept from, each host once.
-    pub refused: Vec<Refusal>,
+    pub refused: Vec<RefusedHost>,
     /// Whether it was connected to a host.
     pub connected: bool,
     /// How many bytes it sent.
@@ -33,8 +33,8 @@ pub struct Report {
     pub received: u64,
 }
 
-impl Report {
-    /// What whoever gave the command should know.
+impl NetworkReport {
+    /// Returns a note for whoever gave the command.
     #[must_use]
     pub fn note(&self) -> Option<String> {
         if self.refused.is_empty() {
@@ -67,8 +67,8 @@ impl Refusals {
         }
     }
 
-    pub(super) fn list(&self) -> Vec<Refusal> {
-        let refusal = |(destination, why): (&Destination, &String)| Refusal {
+    pub(super) fn list(&self) -> Vec<RefusedHost> {
+        let refusal = |(destination, why): (&Destination, &String)| RefusedHost {
             destination: destination.clone(),
             why: why.clone(),
         };

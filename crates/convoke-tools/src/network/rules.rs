@@ -1,4 +1,4 @@
-//! What the policies say of hosts that commands want to reach.
+//! Host rules: what the policies say of hosts that commands want to reach.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 
 use super::Destination;
 use crate::policy::{Decision, Policy};
-use crate::web::{AddressRules, Forbidden, Resolver, SystemResolver};
+use crate::web::{AddressRules, ForbiddenAddress, Resolver, SystemResolver};
 
-/// Which hosts commands may reach: what all of these policies let them, at public addresses, or at addresses that the
-/// policies name by their numbers. Clones share what people have answered.
+/// The rules for which hosts commands may reach: what all of these policies let them, at public addresses, or at addresses
+/// that the policies name by their numbers. Clones share what people have answered.
 ///
 /// ```
 /// use convoke_tools::network::{Destination, HostRules};
-/// use convoke_tools::policy::{Outcome, Policy};
+/// use convoke_tools::policy::{PolicyOutcome, Policy};
 ///
 /// let text = "version = 1\n[commands]\nnetwork = \"hosts\"\nhosts.allow = [\"*.crates.io:443\"]\n";
 /// let rules = HostRules::new([Policy::parse(text, "policy.toml")?]);
-/// assert_eq!(rules.decide(&Destination::parse("index.crates.io:443")?).outcome, Outcome::Allow);
-/// assert_eq!(rules.decide(&Destination::parse("example.com:443")?).outcome, Outcome::Ask);
+/// assert_eq!(rules.decide(&Destination::parse("index.crates.io:443")?).outcome, PolicyOutcome::Allow);
+/// assert_eq!(rules.decide(&Destination::parse("example.com:443")?).outcome, PolicyOutcome::Ask);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -37,13 +37,13 @@ struct Inner {
 }
 
 impl HostRules {
-    /// What these policies let commands reach, all of them: the strictest decides. Without any, the defaults hold.
+    /// Makes rules of what all these policies let commands reach: the strictest decides. Without any, the defaults hold.
     #[must_use]
     pub fn new(policies: impl IntoIterator<Item = Policy>) -> Self {
         Self::with_resolver(policies, SystemResolver)
     }
 
-    /// The same, with another way from names to addresses. What it gives is looked at all the same.
+    /// Makes rules with another resolver. What it gives is looked at all the same.
     #[must_use]
     pub fn with_resolver(policies: impl IntoIterator<Item = Policy>, resolver: impl Resolver) -> Self {
         let mut policies: Vec<Policy> = policies.into_iter().collect();
@@ -53,7 +53,7 @@ impl HostRules {
         Self(Arc::new(Inner { policies, resolver: Arc::new(resolver), answers: Mutex::default() }))
     }
 
-    /// What is decided about a host.
+    /// Decides about a host.
     #[must_use]
     pub fn decide(&self, destination: &Destination) -> Decision {
         let decisions = self.0.policies.iter().map(|policy| policy.command_host(destination));
@@ -62,7 +62,7 @@ impl HostRules {
     }
 
     /// Whether an address may be connected to: one that is public, or that all policies name.
-    pub(super) fn check(&self, address: IpAddr, port: u16) -> Result<(), Forbidden> {
+    pub(super) fn check(&self, address: IpAddr, port: u16) -> Result<(), ForbiddenAddress> {
         AddressRules::public().check(address).or_else(|forbidden| {
             let named = Destination::at(address.to_canonical(), port);
             let is_named = self.0.policies.iter().all(|policy| policy.names_address(&named));
@@ -110,7 +110,7 @@ impl HostRules {
         self.0.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a person could be asked about some hosts.
+    /// Returns whether a person could be asked about some hosts.
     #[must_use]
     pub fn may_ask(&self) -> bool {
         self.0.policies.iter().any(|policy| policy.asks_about_hosts())

@@ -1,4 +1,4 @@
-//! SOCKS 5 (RFC 1928), as far as it is needed: connections outwards, without authentication, names looked up by us.
+//! The SOCKS 5 proxy (RFC 1928): outgoing connections only, without authentication, names looked up by us.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::Destination;
-use super::gateway::{Gateway, NotOpened};
+use super::gateway::{ConnectError, Gateway};
 use super::tunnel::{Upload, tunnel};
 
 /// The version, which is the first byte that a client sends.
@@ -80,13 +80,13 @@ async fn read<const N: usize>(client: &mut TcpStream) -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-fn code(error: &NotOpened) -> u8 {
+fn code(error: &ConnectError) -> u8 {
     match error {
-        NotOpened::Denied { .. } => NOT_ALLOWED,
-        NotOpened::Unknown { .. } => HOST_UNREACHABLE,
-        NotOpened::Unreached { why, .. } if why.kind() == io::ErrorKind::ConnectionRefused => REFUSED,
-        NotOpened::Unreached { .. } => HOST_UNREACHABLE,
-        NotOpened::TimedOut { .. } => TIME_IS_UP,
+        ConnectError::Denied { .. } => NOT_ALLOWED,
+        ConnectError::Unknown { .. } => HOST_UNREACHABLE,
+        ConnectError::Unreached { why, .. } if why.kind() == io::ErrorKind::ConnectionRefused => REFUSED,
+        ConnectError::Unreached { .. } => HOST_UNREACHABLE,
+        ConnectError::TimedOut { .. } => TIME_IS_UP,
     }
 }
 

@@ -1,4 +1,4 @@
-//! What goes to and fro on a connection that has come about. It is counted, and not looked at.
+//! Copies bytes both ways on an open connection. They are counted, and not looked at.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,7 +35,7 @@ pub(super) async fn tunnel(
     let (from_client, mut to_client) = client.split();
     let (from_server, mut to_server) = server.split();
     let moved = AtomicU64::new(0);
-    let ways = |total| Way { idle: gateway.limits.idle, moved: &moved, total };
+    let ways = |total| Direction { idle: gateway.limits.idle, moved: &moved, total };
     let (up, down) = (ways(&gateway.sent), ways(&gateway.received));
     match upload {
         Upload::Everything => {
@@ -64,8 +64,8 @@ pub(super) async fn tunnel(
     }
 }
 
-/// One way through a tunnel.
-struct Way<'a> {
+/// One direction of a tunnel.
+struct Direction<'a> {
     idle: Duration,
     /// What has moved in this tunnel, either way.
     moved: &'a AtomicU64,
@@ -73,7 +73,7 @@ struct Way<'a> {
     total: &'a AtomicU64,
 }
 
-impl Way<'_> {
+impl Direction<'_> {
     async fn carry(
         &self,
         mut from: impl AsyncRead + Unpin,

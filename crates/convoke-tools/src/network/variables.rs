@@ -1,4 +1,4 @@
-//! What programs are told of the proxy.
+//! Environment variables that tell programs of the proxy.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What holds for commands when the file does not say otherwise.
+//! Built-in rules for commands, which hold when the file does not say otherwise.
 //!
 //! The sandbox already keeps commands from the network and from everything outside the workspace. These rules are for what
 //! a person would want to know before, and so that a model reads a reason at once instead of puzzling over a failure.
@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::command::CommandPattern;
-use super::pattern::Written;
-use super::{Outcome, shell};
+use super::pattern::PatternText;
+use super::{PolicyOutcome, shell};
 
-/// Why a command is on the list.
+/// The reason why a command is on the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum BuiltInReason {
     Network,
     Privileges,
     Machine,
@@ -21,7 +21,7 @@ pub(super) enum Why {
     CannotBeUndone,
 }
 
-impl Why {
+impl BuiltInReason {
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::Network => "it talks to other machines",
@@ -35,10 +35,10 @@ impl Why {
 }
 
 pub(super) struct BuiltIn {
-    pub(super) written: Written,
+    pub(super) written: PatternText,
     pub(super) pattern: CommandPattern,
-    pub(super) outcome: Outcome,
-    pub(super) why: Why,
+    pub(super) outcome: PolicyOutcome,
+    pub(super) why: BuiltInReason,
 }
 
 const NETWORK: &[&str] = &[
@@ -237,13 +237,13 @@ const ORDINARY_WORDS: &[&str] = &[
 ];
 
 /// All of them, the strictest first.
-const LISTS: &[(&[&str], Outcome, Why)] = &[
-    (NETWORK, Outcome::Deny, Why::Network),
-    (PRIVILEGES, Outcome::Deny, Why::Privileges),
-    (MACHINE, Outcome::Deny, Why::Machine),
-    (INSTALLS, Outcome::Deny, Why::Installs),
-    (DISK, Outcome::Deny, Why::Disk),
-    (UNDONE, Outcome::Ask, Why::CannotBeUndone),
+const LISTS: &[(&[&str], PolicyOutcome, BuiltInReason)] = &[
+    (NETWORK, PolicyOutcome::Deny, BuiltInReason::Network),
+    (PRIVILEGES, PolicyOutcome::Deny, BuiltInReason::Privileges),
+    (MACHINE, PolicyOutcome::Deny, BuiltInReason::Machine),
+    (INSTALLS, PolicyOutcome::Deny, BuiltInReason::Installs),
+    (DISK, PolicyOutcome::Deny, BuiltInReason::Disk),
+    (UNDONE, PolicyOutcome::Ask, BuiltInReason::CannotBeUndone),
 ];
 
 impl BuiltIn {
@@ -267,7 +267,7 @@ static RULES: LazyLock<HashMap<&'static str, Vec<BuiltIn>>> = LazyLock::new(|| {
             // These are constants, and every test of the policy reads them.
             let pattern = CommandPattern::parse(text).unwrap_or_else(|why| unreachable!("`{text}`: {why}"));
             let name = text.split(' ').next().filter(|_| pattern.name().is_some()).unwrap_or_default();
-            let written = Written { text: (*text).to_owned(), line: None };
+            let written = PatternText { text: (*text).to_owned(), line: None };
             rules.entry(name).or_default().push(BuiltIn { written, pattern, outcome: *outcome, why: *why });
         }
     }

@@ -1,4 +1,4 @@
-//! Patterns of commands, over what was read of a command line.
+//! Patterns of commands, matched against a parsed command line.
 //!
 //! A pattern is a program and words: `git push`, `npm install -g`, `mkfs.*`. What it takes to match depends on what the
 //! pattern is for, so that a slip errs on the safe side:

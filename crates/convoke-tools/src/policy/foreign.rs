@@ -1,4 +1,4 @@
-//! Policies of the Go `agent` program, known by their keys.
+//! Recognises policies of the Go `agent` program by their keys.
 //!
 //! Such a file is one mistake, not as many as it has lines: `convoke policy import` translates it.
 

@@ -1,4 +1,4 @@
-//! The policy before every call of a run.
+//! The gate that checks every tool call of a run against the policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use convoke_core::{
 use serde_json::{Value, json};
 
 use super::judge::host;
-use super::{Call, Decision, Outcome, Policy, RulePlace, Subject};
+use super::{Decision, Policy, PolicyCall, PolicyOutcome, RulePlace, Subject};
 use crate::workspace::Workspace;
 
 /// So much of a reason is shown to whoever is asked.
@@ -106,7 +106,7 @@ impl PolicyGate {
     }
 
     /// A call as one of the policies sees it.
-    fn call<'a>(&'a self, policy: &Policy, spec: &'a ToolSpec, arguments: &Value) -> Call<'a> {
+    fn call<'a>(&'a self, policy: &Policy, spec: &'a ToolSpec, arguments: &Value) -> PolicyCall<'a> {
         let mut call = policy.call(spec, arguments).within(self.workspace.as_ref());
         if let Some((server, tool)) = self.mcp.get(spec.name()) {
             // Its arguments mean what the server takes them for, whatever built-in tool they are like.
@@ -153,9 +153,9 @@ impl Interceptor for PolicyGate {
             };
             let decision = self.decide(spec, arguments);
             Ok(match decision.outcome {
-                Outcome::Allow => Verdict::Allow,
-                Outcome::Deny => Verdict::deny(decision.denial()),
-                Outcome::Ask => {
+                PolicyOutcome::Allow => Verdict::Allow,
+                PolicyOutcome::Deny => Verdict::deny(decision.denial()),
+                PolicyOutcome::Ask => {
                     let reasons = self.reasons(spec, arguments);
                     let question = question(&decision, &reasons, spec.name(), arguments);
                     Verdict::ask(question.covers(self.covers(spec, arguments)))

@@ -1,4 +1,4 @@
-//! What tools may do: one versioned `policy.toml`.
+//! The policy: what tools may do, in one versioned `policy.toml`.
 //!
 //! A [`Policy`] says for every call whether it is allowed, asked about or denied, and each [`Decision`] names the rule
 //! that made it. [`PolicyGate`] puts it before every call of a run. Without a file, [`Policy::default`] holds: reading and
@@ -6,12 +6,12 @@
 //! denied.
 //!
 //! ```
-//! use convoke_tools::policy::{Outcome, Policy};
+//! use convoke_tools::policy::{PolicyOutcome, Policy};
 //!
 //! let policy = Policy::parse("version = 1\n[commands]\nallow = [\"git push origin\"]\n", "policy.toml")?;
-//! assert_eq!(policy.command("cargo test").outcome, Outcome::Allow);
-//! assert_eq!(policy.command("git push origin main").outcome, Outcome::Allow);
-//! assert_eq!(policy.command("git push --force").outcome, Outcome::Ask);
+//! assert_eq!(policy.command("cargo test").outcome, PolicyOutcome::Allow);
+//! assert_eq!(policy.command("git push origin main").outcome, PolicyOutcome::Allow);
+//! assert_eq!(policy.command("git push --force").outcome, PolicyOutcome::Ask);
 //! let decision = policy.command("cargo test && curl https://example.com");
 //! assert_eq!(decision.to_string(), "deny: `curl https://example.com`: it talks to other machines (commands.deny = \"curl\", built in)");
 //! # Ok::<(), convoke_tools::policy::PolicyErrors>(())
@@ -37,21 +37,21 @@
 
 mod builtin;
 mod command;
-mod confine;
+mod command_hosts;
+mod enforced_limits;
 mod explain;
 mod folder;
 mod foreign;
 mod gate;
+mod harmless_forms;
 pub mod import;
 mod judge;
 mod keys;
-mod lines;
-mod looks;
-mod narrow;
+mod line_index;
+mod narrowest_rule;
 mod outcome;
 mod pattern;
 mod problem;
-mod reached;
 mod read;
 mod set;
 mod settings;
@@ -65,20 +65,20 @@ use std::sync::{Arc, OnceLock};
 use convoke_core::{ToolEffect, ToolEffects};
 
 use self::command::CommandPattern;
-use self::pattern::{DomainPattern, HostPattern, Lists, McpPattern, PathPattern, Written};
+use self::pattern::{DomainPattern, HostPattern, Lists, McpPattern, PathPattern, PatternText};
 use crate::workspace::Protected;
 
-pub use explain::{Considered, Explanation};
-pub use gate::PolicyGate;
-pub use judge::Call;
-pub use keys::{KEYS, Key, Kind};
-pub use narrow::NarrowRule;
-pub use outcome::{Decision, Outcome, RulePlace, RuleRef};
-pub use problem::{PolicyErrors, PolicyProblem};
 #[cfg(target_os = "linux")]
-pub(crate) use reached::talks_to_others;
+pub(crate) use command_hosts::talks_to_others;
+pub use explain::{ConsideredRule, Explanation};
+pub use gate::PolicyGate;
+pub use judge::PolicyCall;
+pub use keys::{KEYS, Key, KeyKind};
+pub use narrowest_rule::NarrowRule;
+pub use outcome::{Decision, PolicyOutcome, RulePlace, RuleRef};
+pub use problem::{PolicyErrors, PolicyProblem};
 pub use set::{InvalidPolicy, ONLY_THE_USER, PolicyFiles, PolicySet};
-pub use settings::Effective;
+pub use settings::EffectiveSetting;
 pub use subject::{Subject, SubjectKind};
 
 /// The file's name.
@@ -101,7 +101,7 @@ impl<T> Setting<T> {
     }
 }
 
-/// Whether commands must run in a sandbox.
+/// The sandbox setting: whether commands must run in one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sandboxing {
     /// They run confined, or not at all. Landlock alone will not do for root.
@@ -124,7 +124,7 @@ impl Sandboxing {
     }
 }
 
-/// What of the network commands may reach. The later ones are stricter, and win.
+/// The network that commands may reach. The later ones are stricter, and win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommandNetwork {
     /// All of it.
@@ -146,10 +146,10 @@ impl CommandNetwork {
     }
 }
 
-/// What may be used, as far as the policy says. `None` leaves it to whoever has the limit.
+/// Limits, as far as the policy says. `None` leaves it to whoever has the limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct PolicyLimits {
     /// Calls of tools, in all, in a run.
     pub tool_calls: Option<u64>,
     /// Processor time of a command, in seconds.
@@ -166,7 +166,7 @@ pub struct Limits {
     pub written_mb: Option<u64>,
 }
 
-impl Limits {
+impl PolicyLimits {
     fn get(&self, name: &str) -> Option<u64> {
         match name {
             "tool_calls" => self.tool_calls,
@@ -195,15 +195,15 @@ impl Limits {
 /// What holds for tools that nothing more is said of, by what they do.
 #[derive(Debug, Clone)]
 struct Defaults {
-    reads: Setting<Outcome>,
-    writes: Setting<Outcome>,
-    spawns: Setting<Outcome>,
-    network: Setting<Outcome>,
-    irreversible: Setting<Outcome>,
+    reads: Setting<PolicyOutcome>,
+    writes: Setting<PolicyOutcome>,
+    spawns: Setting<PolicyOutcome>,
+    network: Setting<PolicyOutcome>,
+    irreversible: Setting<PolicyOutcome>,
 }
 
 impl Defaults {
-    fn set(&mut self, effect: &str, setting: Setting<Outcome>) {
+    fn set(&mut self, effect: &str, setting: Setting<PolicyOutcome>) {
         *(match effect {
             "reads" => &mut self.reads,
             "writes" => &mut self.writes,
@@ -214,7 +214,7 @@ impl Defaults {
     }
 
     /// From the one that weighs most to the one that weighs least.
-    fn by_effect(&self) -> [(ToolEffect, &'static str, &'static str, Setting<Outcome>); 5] {
+    fn by_effect(&self) -> [(ToolEffect, &'static str, &'static str, Setting<PolicyOutcome>); 5] {
         [
             (ToolEffect::Network, "network", "talks to other machines", self.network),
             (ToolEffect::Irreversible, "irreversible", "does what cannot be undone", self.irreversible),
@@ -225,10 +225,10 @@ impl Defaults {
     }
 }
 
-/// What is said of one tool.
+/// The rules of one tool.
 #[derive(Debug, Clone, Default)]
 struct ToolRules {
-    decision: Option<Setting<Outcome>>,
+    decision: Option<Setting<PolicyOutcome>>,
     calls: Option<u64>,
     arguments: BTreeMap<String, SubjectKind>,
     paths: Lists<PathPattern>,
@@ -237,8 +237,8 @@ struct ToolRules {
 
 #[derive(Debug, Clone)]
 struct Commands {
-    default: Option<Setting<Outcome>>,
-    unclear: Setting<Outcome>,
+    default: Option<Setting<PolicyOutcome>>,
+    unclear: Setting<PolicyOutcome>,
     network: Setting<CommandNetwork>,
     lists: Lists<CommandPattern>,
     /// Whether a person looks at what commands changed.
@@ -249,17 +249,17 @@ struct Commands {
 /// The hosts that commands may reach.
 #[derive(Debug, Clone)]
 struct Hosts {
-    default: Setting<Outcome>,
+    default: Setting<PolicyOutcome>,
     lists: Lists<HostPattern>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Mcp {
-    default: Option<Setting<Outcome>>,
+    default: Option<Setting<PolicyOutcome>>,
     lists: Lists<McpPattern>,
 }
 
-/// What tools may do.
+/// A policy: what tools may do.
 #[derive(Debug, Clone)]
 pub struct Policy {
     source: Arc<str>,
@@ -268,7 +268,7 @@ pub struct Policy {
     /// Where keys are set, by their names.
     lines: BTreeMap<String, usize>,
     sandbox: Setting<Sandboxing>,
-    readable: Vec<(Written, PathBuf)>,
+    readable: Vec<(PatternText, PathBuf)>,
     protected: Vec<String>,
     read_only: Vec<String>,
     defaults: Defaults,
@@ -277,7 +277,7 @@ pub struct Policy {
     paths: Lists<PathPattern>,
     commands: Commands,
     mcp: Mcp,
-    limits: Limits,
+    limits: PolicyLimits,
 }
 
 impl Default for Policy {
@@ -292,24 +292,24 @@ impl Default for Policy {
             protected: Vec::new(),
             read_only: Vec::new(),
             defaults: Defaults {
-                reads: Setting::default_of(Outcome::Allow),
-                writes: Setting::default_of(Outcome::Allow),
-                spawns: Setting::default_of(Outcome::Ask),
-                network: Setting::default_of(Outcome::Deny),
-                irreversible: Setting::default_of(Outcome::Ask),
+                reads: Setting::default_of(PolicyOutcome::Allow),
+                writes: Setting::default_of(PolicyOutcome::Allow),
+                spawns: Setting::default_of(PolicyOutcome::Ask),
+                network: Setting::default_of(PolicyOutcome::Deny),
+                irreversible: Setting::default_of(PolicyOutcome::Ask),
             },
             tools: BTreeMap::new(),
             paths: Lists::default(),
             commands: Commands {
                 default: None,
-                unclear: Setting::default_of(Outcome::Ask),
+                unclear: Setting::default_of(PolicyOutcome::Ask),
                 network: Setting::default_of(CommandNetwork::None),
                 lists: Lists::default(),
                 review: Setting::default_of(false),
-                hosts: Hosts { default: Setting::default_of(Outcome::Ask), lists: Lists::default() },
+                hosts: Hosts { default: Setting::default_of(PolicyOutcome::Ask), lists: Lists::default() },
             },
             mcp: Mcp::default(),
-            limits: Limits::default(),
+            limits: PolicyLimits::default(),
         }
     }
 }
@@ -343,13 +343,13 @@ impl Policy {
             false => unreadable(&error),
         };
         if !path.metadata().map_err(unfollowed)?.is_file() {
-            return Err(unreadable(&"it is no regular file; put one in its place"));
+            return Err(unreadable(&"it is not a regular file; put one in its place"));
         }
         let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
         let mut text = String::new();
         let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
         if read as u64 > LARGEST {
-            return Err(unreadable(&"it is larger than 1 MiB, which is no policy"));
+            return Err(unreadable(&"it is larger than 1 MiB, the most a policy may have"));
         }
         Self::parse(&text, &name)
     }
@@ -386,7 +386,7 @@ impl Policy {
         self
     }
 
-    /// What a built-in tool does to the world, by its name.
+    /// Returns what a built-in tool does to the world, by its name.
     #[must_use]
     pub fn effects_of(tool: &str) -> Option<ToolEffects> {
         subject::effects(tool)
@@ -398,13 +398,13 @@ impl Policy {
         &self.source
     }
 
-    /// Whether a person looks at what commands changed before it comes out of their views.
+    /// Returns whether a person looks at what commands changed before it comes out of their views.
     #[must_use]
     pub fn reviews_changes(&self) -> bool {
         self.commands.review.value
     }
 
-    /// Whether commands must run in a sandbox.
+    /// Returns whether commands must run in a sandbox.
     #[must_use]
     pub fn sandbox(&self) -> Sandboxing {
         self.sandbox.value
@@ -418,19 +418,19 @@ impl Policy {
         self.readable.iter().map(|(written, folder)| (folder.as_path(), self.place(written.line)))
     }
 
-    /// What of the network commands may reach.
+    /// Returns the network that commands may reach.
     #[must_use]
     pub fn command_network(&self) -> CommandNetwork {
         self.commands.network.value
     }
 
-    /// What may be used.
+    /// Returns the limits.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> PolicyLimits {
         self.limits
     }
 
-    /// These protected files, and those that the policy adds. It cannot take any away.
+    /// Adds the files that the policy protects to these. It cannot take any away.
     ///
     /// What `paths.deny` names in the workspace is among them, so that searches and commands do not come upon it either.
     #[must_use]

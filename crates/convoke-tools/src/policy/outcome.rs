@@ -1,14 +1,14 @@
-//! What a policy says about a call, and which of its rules says so.
+//! Decisions about calls: the outcome, and the rule that decides.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Whether something may be done. The later ones are stricter, and win.
+/// The outcome of a decision: whether something may be done. The later ones are stricter, and win.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum PolicyOutcome {
     /// It may.
     Allow,
     /// It may if a person approves.
@@ -17,11 +17,11 @@ pub enum Outcome {
     Deny,
 }
 
-impl Outcome {
+impl PolicyOutcome {
     /// All of them, by how strict they are.
     pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
-    /// As it is written in `policy.toml`.
+    /// Returns it as it is written in `policy.toml`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,13 +32,13 @@ impl Outcome {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for PolicyOutcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }
 }
 
-/// Where a rule stands.
+/// The location of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RulePlace {
     /// In a file.
@@ -76,11 +76,11 @@ impl fmt::Display for RuleRef {
     }
 }
 
-/// What was decided about a call, by which rule, and why.
+/// A decision about a call, by which rule, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// Whether it may be made.
-    pub outcome: Outcome,
+    pub outcome: PolicyOutcome,
     /// The rule that decides.
     pub rule: RuleRef,
     /// Why it decides, in words: what of the call it is about.
@@ -96,7 +96,7 @@ impl Decision {
         if other.outcome > self.outcome { other } else { self }
     }
 
-    /// What the model is told when the call is not made.
+    /// Returns the message for the model when the call is not made.
     #[must_use]
     pub fn denial(&self) -> String {
         format!("denied by the policy: {} ({}). {}", self.because, self.rule, self.instead)

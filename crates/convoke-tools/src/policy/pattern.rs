@@ -9,7 +9,7 @@ use crate::workspace::Protected;
 
 /// One pattern, as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Written {
+pub(super) struct PatternText {
     pub(super) text: String,
     /// `None` if it is built in.
     pub(super) line: Option<usize>,
@@ -18,9 +18,9 @@ pub(super) struct Written {
 /// Patterns of one kind in the three lists that there are.
 #[derive(Debug, Clone)]
 pub(super) struct Lists<P> {
-    pub(super) allow: Vec<(Written, P)>,
-    pub(super) ask: Vec<(Written, P)>,
-    pub(super) deny: Vec<(Written, P)>,
+    pub(super) allow: Vec<(PatternText, P)>,
+    pub(super) ask: Vec<(PatternText, P)>,
+    pub(super) deny: Vec<(PatternText, P)>,
 }
 
 impl<P> Default for Lists<P> {

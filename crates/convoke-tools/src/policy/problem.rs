@@ -1,19 +1,19 @@
-//! What is wrong with a policy, where, and what to write instead.
+//! Problems of a policy file: what is wrong, where, and what to write instead.
 
 use std::fmt;
 use std::ops::Range;
 
 use convoke_text::diagnostic::{Advice, Diagnostic, Severity, SourceSpan, Style, within};
 
-use super::lines::Lines;
+use super::line_index::LineIndex;
 
 /// So many problems of one file are told; of the others only their number.
 const TOLD: usize = 50;
 
-/// One thing that is wrong.
+/// A problem of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyProblem {
-    /// What happened, in one line.
+    /// The message, in one line.
     pub message: String,
     /// What to do, in words.
     pub help: Option<String>,
@@ -52,7 +52,7 @@ impl PolicyErrors {
     pub(super) fn new(name: &str, text: &str, mut all: Vec<PolicyProblem>) -> Self {
         all.sort_by_key(|problem| problem.span.start);
         all.dedup();
-        let lines = Lines::of(text);
+        let lines = LineIndex::of(text);
         for problem in &mut all {
             problem.span = within(problem.span.clone(), text);
             problem.line = (!text.is_empty()).then(|| lines.line(problem.span.start));
@@ -67,7 +67,7 @@ impl PolicyErrors {
         Self::new(name, "", vec![problem])
     }
 
-    /// All of them, by their places.
+    /// Iterates over all of them, by their places.
     pub fn iter(&self) -> std::slice::Iter<'_, PolicyProblem> {
         self.all.iter()
     }

@@ -1,4 +1,4 @@
-//! From the text of a `policy.toml` to a policy, or to everything that is wrong with it.
+//! Parses `policy.toml` into a policy, or into everything that is wrong with it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,12 +13,12 @@ use toml::de::{DeTable, DeValue};
 use super::command::CommandPattern;
 use super::folder::folder;
 use super::foreign::foreign;
-use super::keys::{KEYS, Key, Kind, children};
-use super::lines::Lines;
-use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern, Written};
+use super::keys::{KEYS, Key, KeyKind, children};
+use super::line_index::LineIndex;
+use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern, PatternText};
 use super::problem::{PolicyErrors, PolicyProblem};
 use super::subject::SubjectKind;
-use super::{CommandNetwork, Outcome, Policy, Sandboxing, Setting};
+use super::{CommandNetwork, Policy, PolicyOutcome, Sandboxing, Setting};
 use crate::workspace::Protected;
 
 /// The only version there is.
@@ -29,7 +29,7 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
     if !faults.is_empty() {
         let problem = |fault: toml::de::Error| {
             let span = fault.span().unwrap_or(0..0);
-            PolicyProblem::at(span, format!("this is no TOML: {}", fault.message().trim()))
+            PolicyProblem::at(span, format!("not valid TOML: {}", fault.message().trim()))
         };
         return Err(PolicyErrors::new(name, text, faults.into_iter().map(problem).collect()));
     }
@@ -37,7 +37,7 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
         return Err(PolicyErrors::new(name, text, vec![foreign]));
     }
     let policy = Policy { source: Arc::from(name), ..Policy::default() };
-    let lines = Lines::of(text);
+    let lines = LineIndex::of(text);
     let mut reader =
         Reader { lines, home, policy, problems: Vec::new(), versioned: false, spans: BTreeMap::new() };
     reader.table(table.get_ref(), "", &[]);
@@ -55,7 +55,7 @@ pub(super) fn policy(text: &str, name: &str, home: Option<&Path>) -> Result<Poli
 }
 
 struct Reader<'t> {
-    lines: Lines,
+    lines: LineIndex,
     home: Option<&'t Path>,
     policy: Policy,
     problems: Vec<PolicyProblem>,
@@ -64,7 +64,7 @@ struct Reader<'t> {
     spans: BTreeMap<String, Range<usize>>,
 }
 
-type Found<'a, 't> = &'a Spanned<DeValue<'t>>;
+type TomlValue<'a, 't> = &'a Spanned<DeValue<'t>>;
 
 impl Reader<'_> {
     /// Goes through a table. `pattern` is what the schema calls the place, `names` what the file does.
@@ -76,7 +76,13 @@ impl Reader<'_> {
         }
     }
 
-    fn entry(&mut self, key: &Spanned<Cow<'_, str>>, value: Found<'_, '_>, pattern: &str, names: &[&str]) {
+    fn entry(
+        &mut self,
+        key: &Spanned<Cow<'_, str>>,
+        value: TomlValue<'_, '_>,
+        pattern: &str,
+        names: &[&str],
+    ) {
         let own = key.get_ref().as_ref();
         let known = children(pattern);
         let is_any = known == ["*"];
@@ -100,7 +106,7 @@ impl Reader<'_> {
         }
     }
 
-    fn leaf(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) {
+    fn leaf(&mut self, key: &Key, names: &[&str], value: TomlValue<'_, '_>) {
         let name = names.join(".");
         self.spans.insert(name.clone(), value.span());
         self.policy.lines.insert(name.clone(), self.lines.line(value.span().start));
@@ -110,10 +116,10 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, key: &Key, names: &[&str], value: Found<'_, '_>) -> Result<(), PolicyProblem> {
+    fn value(&mut self, key: &Key, names: &[&str], value: TomlValue<'_, '_>) -> Result<(), PolicyProblem> {
         let line = Some(self.lines.line(value.span().start));
         match key.kind {
-            Kind::Version => {
+            KeyKind::Version => {
                 self.versioned = true;
                 match number(value)? {
                     VERSION => Ok(()),
@@ -124,22 +130,22 @@ impl Reader<'_> {
                     .help("update this program, or write the policy in version 1")),
                 }
             }
-            Kind::Outcome => {
-                let outcome = one_of(value, &Outcome::ALL, Outcome::name)?;
+            KeyKind::Outcome => {
+                let outcome = one_of(value, &PolicyOutcome::ALL, PolicyOutcome::name)?;
                 self.outcome(names, Setting { value: outcome, line });
                 Ok(())
             }
-            Kind::Restriction => {
-                let outcome = one_of(value, &[Outcome::Ask, Outcome::Deny], Outcome::name)?;
+            KeyKind::Restriction => {
+                let outcome = one_of(value, &[PolicyOutcome::Ask, PolicyOutcome::Deny], PolicyOutcome::name)?;
                 self.policy.commands.unclear = Setting { value: outcome, line };
                 Ok(())
             }
-            Kind::Sandbox => {
+            KeyKind::Sandbox => {
                 let sandbox = one_of(value, &Sandboxing::ALL, Sandboxing::name)?;
                 self.policy.sandbox = Setting { value: sandbox, line };
                 Ok(())
             }
-            Kind::Subject => {
+            KeyKind::Subject => {
                 let kind = one_of(value, &SubjectKind::ALL, SubjectKind::name)?;
                 self.policy
                     .tools
@@ -149,13 +155,13 @@ impl Reader<'_> {
                     .insert(names[3].to_owned(), kind);
                 Ok(())
             }
-            Kind::Review => {
+            KeyKind::Review => {
                 let reviewed =
                     one_of(value, &[false, true], |reviewed| if reviewed { "changes" } else { "nothing" })?;
                 self.policy.commands.review = Setting { value: reviewed, line };
                 Ok(())
             }
-            Kind::Network => {
+            KeyKind::Network => {
                 let network = match value.get_ref() {
                     DeValue::Boolean(false) => CommandNetwork::None,
                     DeValue::Boolean(true) => CommandNetwork::Open,
@@ -165,7 +171,7 @@ impl Reader<'_> {
                 self.policy.commands.network = Setting { value: network, line };
                 Ok(())
             }
-            Kind::Number => {
+            KeyKind::Number => {
                 let number = number(value)?;
                 match names {
                     ["tools", tool, _] => {
@@ -175,7 +181,7 @@ impl Reader<'_> {
                 }
                 Ok(())
             }
-            Kind::Paths => {
+            KeyKind::Paths => {
                 let home = self.home;
                 let patterns = self.patterns(value, |text| PathPattern::parse(text, home))?;
                 let list = match names {
@@ -194,12 +200,12 @@ impl Reader<'_> {
                 *list = patterns;
                 Ok(())
             }
-            Kind::Folders => {
+            KeyKind::Folders => {
                 let home = self.home;
                 self.policy.readable = self.patterns(value, |text| folder(text, home))?;
                 Ok(())
             }
-            Kind::Domains => {
+            KeyKind::Domains => {
                 let patterns = self.patterns(value, DomainPattern::parse)?;
                 let domains = &mut self.policy.tools.entry(names[1].to_owned()).or_default().domains;
                 *(match names[3] {
@@ -209,7 +215,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::Hosts => {
+            KeyKind::Hosts => {
                 let patterns = self.patterns(value, HostPattern::parse)?;
                 let lists = &mut self.policy.commands.hosts.lists;
                 *(match names[2] {
@@ -219,7 +225,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::Commands => {
+            KeyKind::Commands => {
                 let parse = match names[1] {
                     "allow" => CommandPattern::parse,
                     _ => CommandPattern::parse_open,
@@ -233,7 +239,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::McpTools => {
+            KeyKind::McpTools => {
                 let patterns = self.patterns(value, McpPattern::parse)?;
                 let lists = &mut self.policy.mcp.lists;
                 *(match names[1] {
@@ -243,7 +249,7 @@ impl Reader<'_> {
                 }) = patterns;
                 Ok(())
             }
-            Kind::Files => {
+            KeyKind::Files => {
                 let check =
                     |text: &str| Protected::defaults().secret(text).map(drop).map_err(|invalid| invalid.why);
                 let patterns = self.patterns(value, check)?;
@@ -310,7 +316,7 @@ impl Reader<'_> {
         }
     }
 
-    fn outcome(&mut self, names: &[&str], setting: Setting<Outcome>) {
+    fn outcome(&mut self, names: &[&str], setting: Setting<PolicyOutcome>) {
         match names {
             ["defaults", effect] => self.policy.defaults.set(effect, setting),
             ["tools", tool, _] => {
@@ -325,9 +331,9 @@ impl Reader<'_> {
     /// The patterns of a list. All that are none are told.
     fn patterns<P>(
         &mut self,
-        value: Found<'_, '_>,
+        value: TomlValue<'_, '_>,
         parse: impl Fn(&str) -> Result<P, String>,
-    ) -> Result<Vec<(Written, P)>, PolicyProblem> {
+    ) -> Result<Vec<(PatternText, P)>, PolicyProblem> {
         let DeValue::Array(items) = value.get_ref() else {
             let problem = expected(value, "a list", value.get_ref());
             let replacement = value.get_ref().as_str().map(|text| format!("[\"{text}\"]"));
@@ -339,7 +345,7 @@ impl Reader<'_> {
                 DeValue::String(text) => match parse(text) {
                     Ok(pattern) => {
                         let line = Some(self.lines.line(item.span().start));
-                        patterns.push((Written { text: text.to_string(), line }, pattern));
+                        patterns.push((PatternText { text: text.to_string(), line }, pattern));
                     }
                     Err(why) => self
                         .problems
@@ -352,7 +358,7 @@ impl Reader<'_> {
     }
 }
 
-fn number(value: Found<'_, '_>) -> Result<u64, PolicyProblem> {
+fn number(value: TomlValue<'_, '_>) -> Result<u64, PolicyProblem> {
     let DeValue::Integer(integer) = value.get_ref() else {
         return Err(expected(value, "a whole number, 1 or more", value.get_ref()));
     };
@@ -361,7 +367,11 @@ fn number(value: Found<'_, '_>) -> Result<u64, PolicyProblem> {
     if number == 0 { Err(wrong()) } else { Ok(number) }
 }
 
-fn one_of<T: Copy>(value: Found<'_, '_>, all: &[T], name: fn(T) -> &'static str) -> Result<T, PolicyProblem> {
+fn one_of<T: Copy>(
+    value: TomlValue<'_, '_>,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, PolicyProblem> {
     let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
     let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let Some(text) = value.get_ref().as_str() else {
@@ -373,7 +383,7 @@ fn one_of<T: Copy>(value: Found<'_, '_>, all: &[T], name: fn(T) -> &'static str)
     })
 }
 
-fn expected(value: Found<'_, '_>, what: &str, found: &DeValue<'_>) -> PolicyProblem {
+fn expected(value: TomlValue<'_, '_>, what: &str, found: &DeValue<'_>) -> PolicyProblem {
     PolicyProblem::at(value.span(), format!("expected {what}, found {}", called(found)))
 }
 

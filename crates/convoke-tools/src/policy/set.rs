@@ -16,7 +16,7 @@ use crate::workspace::{Protected, Workspace};
 pub const ONLY_THE_USER: &str =
     "which only you can: say so in your own policy.toml, or name the file with --policy";
 
-/// Where policies are, each if there is one.
+/// The files of policies, each if there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PolicyFiles {
@@ -49,7 +49,7 @@ impl PolicyFiles {
 pub struct InvalidPolicy {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The problem.
     pub errors: PolicyErrors,
 }
 
@@ -104,7 +104,7 @@ impl PolicySet {
         &self.files
     }
 
-    /// These, with another one as the user's own, which is in this file.
+    /// Returns these policies, with another one as the user's own, which is in this file.
     #[must_use]
     pub fn with_own(&self, file: &Path, own: Policy) -> Vec<Policy> {
         let mut all = self.all.clone();
@@ -155,7 +155,7 @@ impl PolicySet {
         policies.fold(first, PolicyGate::and)
     }
 
-    /// These files, with everything in them protected that a policy protects.
+    /// Adds the files that the policies protect to these.
     #[must_use]
     pub fn protect(&self, protected: Protected) -> Protected {
         self.iter().fold(protected, |protected, policy| policy.protect(protected))
@@ -172,19 +172,19 @@ impl PolicySet {
         Ok(sandbox.confinement(confinement).network(self.network()).landlock_will_do(self.landlock_will_do()))
     }
 
-    /// Whether commands run with all the rights of this process.
+    /// Returns whether commands run with all the rights of this process.
     #[must_use]
     pub fn open_sandbox(&self) -> bool {
         self.iter().all(|policy| policy.sandbox() == Sandboxing::Off)
     }
 
-    /// Whether Landlock alone will do where there are no views, for root as well.
+    /// Returns whether Landlock alone will do where there are no views, for root as well.
     #[must_use]
     pub fn landlock_will_do(&self) -> bool {
         self.iter().all(|policy| policy.sandbox() != Sandboxing::Required)
     }
 
-    /// What of the network commands may reach: as much as the strictest lets them.
+    /// Returns the network that commands may reach: as much as the strictest lets them.
     #[cfg(target_os = "linux")]
     #[must_use]
     pub fn network(&self) -> Network {
@@ -195,7 +195,7 @@ impl PolicySet {
         }
     }
 
-    /// What the user should know about what holds.
+    /// Returns notes for the user about what holds.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();

@@ -1,13 +1,13 @@
-//! Everything that a policy says, for people to look at.
+//! Effective settings of a policy, for people to look at.
 
 use super::keys::KEYS;
-use super::pattern::Written;
+use super::pattern::PatternText;
 use super::{CommandNetwork, Policy, RulePlace, Sandboxing, builtin};
 
-/// One thing that holds.
+/// One effective setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Effective {
+pub struct EffectiveSetting {
     /// The key: `tools.write.paths.deny`.
     pub key: String,
     /// What it is: a value, or one pattern of a list.
@@ -17,14 +17,14 @@ pub struct Effective {
 }
 
 impl Policy {
-    /// Everything that holds: what the file says, and the defaults where it says nothing, in the order of [`KEYS`].
+    /// Returns everything that holds: what the file says, and the defaults where it says nothing, in the order of [`KEYS`].
     #[must_use]
-    pub fn settings(&self) -> Vec<Effective> {
+    pub fn settings(&self) -> Vec<EffectiveSetting> {
         KEYS.iter().flat_map(|key| self.of_key(key.path, key.default)).collect()
     }
 
-    fn of_key(&self, path: &str, default: &str) -> Vec<Effective> {
-        let one = |key: &str, value: String, line| Effective {
+    fn of_key(&self, path: &str, default: &str) -> Vec<EffectiveSetting> {
+        let one = |key: &str, value: String, line| EffectiveSetting {
             key: key.to_owned(),
             value,
             place: self.place(line),
@@ -122,12 +122,12 @@ impl Policy {
         }
     }
 
-    fn of_tools(&self, key: &[&str]) -> Vec<Effective> {
+    fn of_tools(&self, key: &[&str]) -> Vec<EffectiveSetting> {
         let mut all = Vec::new();
         for (tool, rules) in &self.tools {
             let path = format!("tools.{tool}.{}", key.join("."));
             match key {
-                ["decision"] => all.extend(rules.decision.map(|setting| Effective {
+                ["decision"] => all.extend(rules.decision.map(|setting| EffectiveSetting {
                     key: path,
                     value: setting.value.to_string(),
                     place: self.place(setting.line),
@@ -147,8 +147,8 @@ impl Policy {
         all
     }
 
-    fn listed(&self, key: &str, patterns: &[&Written]) -> Vec<Effective> {
-        let one = |written: &&Written| Effective {
+    fn listed(&self, key: &str, patterns: &[&PatternText]) -> Vec<EffectiveSetting> {
+        let one = |written: &&PatternText| EffectiveSetting {
             key: key.to_owned(),
             value: written.text.clone(),
             place: self.place(written.line),
@@ -156,17 +156,17 @@ impl Policy {
         patterns.iter().map(one).collect()
     }
 
-    fn plain(&self, key: &str, values: &[String]) -> Vec<Effective> {
+    fn plain(&self, key: &str, values: &[String]) -> Vec<EffectiveSetting> {
         values.iter().map(|value| self.somewhere(key, value.clone())).collect()
     }
 
     /// Something the file says.
-    fn somewhere(&self, key: &str, value: String) -> Effective {
+    fn somewhere(&self, key: &str, value: String) -> EffectiveSetting {
         let line = self.lines.get(key).copied();
-        Effective { key: key.to_owned(), value, place: self.place(line) }
+        EffectiveSetting { key: key.to_owned(), value, place: self.place(line) }
     }
 }
 
-fn texts<P>(list: &[(Written, P)]) -> Vec<&Written> {
+fn texts<P>(list: &[(PatternText, P)]) -> Vec<&PatternText> {
     list.iter().map(|(written, _)| written).collect()
 }

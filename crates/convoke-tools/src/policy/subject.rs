@@ -1,4 +1,4 @@
-//! What of a call is judged.
+//! Subjects of a call, which rules are matched against.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::network::Destination;
 
-/// What a call is about.
+/// The subject of a call, which rules are matched against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Subject {
@@ -34,7 +34,7 @@ pub enum Subject {
     EveryWorkspace,
 }
 
-/// What an argument is.
+/// The kind of subject that an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SubjectKind {

@@ -1,4 +1,4 @@
-//! Configuration files of git: read, reduced to what is harmless, written anew.
+//! Git configuration files: read, reduced to what is harmless, written anew.
 //!
 //! What comes out is written from what was understood, never copied: a text that git reads otherwise than we do changes
 //! nothing then.
@@ -23,9 +23,9 @@ pub(crate) struct Config {
     pub(crate) settings: Vec<Setting>,
 }
 
-/// What is left of a changed configuration.
+/// The harmless part of a changed configuration.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Reduced {
+pub(crate) struct SafeConfig {
     pub(crate) config: Config,
     /// The settings that were not taken over, or not taken away, by their names.
     pub(crate) refused: Vec<String>,
@@ -211,7 +211,7 @@ impl Reader {
 
 /// What a changed configuration comes down to: what it says that is harmless, and of everything else what was there before.
 /// `is_inside` says whether a relative path, from the folder of the repository, stays in the workspace.
-pub(crate) fn reduced(before: &Config, after: &Config, is_inside: &dyn Fn(&str) -> bool) -> Reduced {
+pub(crate) fn reduced(before: &Config, after: &Config, is_inside: &dyn Fn(&str) -> bool) -> SafeConfig {
     let mut settings: Vec<Setting> = Vec::new();
     let mut refused = Vec::new();
     let name = |setting: &Setting| match &setting.subsection {
@@ -242,7 +242,7 @@ pub(crate) fn reduced(before: &Config, after: &Config, is_inside: &dyn Fn(&str) 
     }
     refused.sort();
     refused.dedup();
-    Reduced { config: Config { settings }, refused }
+    SafeConfig { config: Config { settings }, refused }
 }
 
 /// Settings that neither execute anything nor lead anywhere.
@@ -325,7 +325,7 @@ fn is_plain_address(address: &str) -> bool {
     !is_helper && is_known && !address.starts_with('-') && !address.is_empty()
 }
 
-impl Reduced {
+impl SafeConfig {
     /// What is told of settings that were not taken over.
     pub(crate) fn told(&self) -> String {
         let mut told = String::new();

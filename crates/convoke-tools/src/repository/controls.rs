@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::config::{Config, Setting, reduced};
 use super::layout::{is_repository, plain};
-use super::named::paths_in;
+use super::setting_paths::paths_in;
 
 /// More than this is no configuration.
 const LONGEST: u64 = 1 << 20;

@@ -1,4 +1,4 @@
-//! Which part of a repository a file is.
+//! Classifies files of a repository by their path.
 
 use std::path::{Component, Path};
 

@@ -1,4 +1,4 @@
-//! What git believes and executes, and which changes to it are harmless.
+//! Knowledge of git: what it believes and executes, and which changes to it are harmless.
 //!
 //! Whoever may write a repository's configuration, its hooks or the list of what a rebase still has to do decides what runs
 //! when a person types `git status`, outside of every sandbox. So file tools change none of it, and of what a command
@@ -9,9 +9,9 @@
 mod config;
 mod controls;
 mod layout;
-mod named;
 #[cfg(target_os = "linux")]
 mod progress;
+mod setting_paths;
 
 #[cfg(target_os = "linux")]
 pub(crate) use config::{Config, Setting, reduced};

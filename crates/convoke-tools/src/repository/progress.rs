@@ -1,4 +1,4 @@
-//! What git remembers of a rebase, a pick or a merge of patches that was interrupted, and goes by when it is continued.
+//! State files of interrupted rebases, picks and merges, which git goes by when it continues.
 //!
 //! Some of these files say what is executed: the list of what is still to be done, and the strategy, which is the name of a
 //! program. Only those that are known come out, and only with content that is known to be harmless.

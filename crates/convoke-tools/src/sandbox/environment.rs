@@ -1,4 +1,4 @@
-//! What a command finds around it: variables and a private folder.
+//! The environment of a command: variables and a private folder.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -23,17 +23,17 @@ const OUTPUTS: &str = "/convoke/outputs";
 
 /// A folder for the temporary files and the home of a sandbox's commands. It goes when the sandbox does.
 #[derive(Debug)]
-pub(super) struct Private {
+pub(super) struct PrivateFolder {
     scratch: Scratch,
 }
 
 /// A folder of a sandbox, and where commands in a view find it.
-pub(super) struct Shown {
+pub(super) struct MountedFolder {
     pub(super) from: PathBuf,
     pub(super) at: &'static str,
 }
 
-impl Private {
+impl PrivateFolder {
     pub(super) fn make() -> Result<Self, SandboxError> {
         let scratch = Scratch::make(&std::env::temp_dir(), &["home", "tmp", "outputs", "etc"])?;
         let private = Self { scratch };
@@ -60,9 +60,9 @@ impl Private {
     }
 
     /// Files that stand for those of the machine.
-    pub(super) fn accounts(&self) -> [Shown; 2] {
+    pub(super) fn accounts(&self) -> [MountedFolder; 2] {
         ["/etc/passwd", "/etc/group"]
-            .map(|at| Shown { from: self.scratch.path().join(at.trim_start_matches('/')), at })
+            .map(|at| MountedFolder { from: self.scratch.path().join(at.trim_start_matches('/')), at })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -89,9 +89,12 @@ impl Private {
     }
 
     /// The same, as commands in a view find it, for writing and for reading.
-    pub(super) fn shown(&self) -> ([Shown; 2], Shown) {
-        let writable = [Shown { from: self.home(), at: HOME }, Shown { from: self.temporary(), at: "/tmp" }];
-        (writable, Shown { from: self.outputs(), at: OUTPUTS })
+    pub(super) fn shown(&self) -> ([MountedFolder; 2], MountedFolder) {
+        let writable = [
+            MountedFolder { from: self.home(), at: HOME },
+            MountedFolder { from: self.temporary(), at: "/tmp" },
+        ];
+        (writable, MountedFolder { from: self.outputs(), at: OUTPUTS })
     }
 
     /// The variables of a command.

@@ -1,4 +1,4 @@
-//! Why nothing was run, or something was refused.
+//! Errors of the sandbox.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use super::{Confinement, Network, Sandbox};
 use crate::network::{NO_NETWORK_OF_ITS_OWN, closed_note};
 use crate::workspace::FileError;
 
-/// Why a command was not run.
+/// Errors of running a command.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {

@@ -1,4 +1,4 @@
-//! System calls that a command cannot make.
+//! The seccomp filter: system calls that a command cannot make.
 //!
 //! The list is of what opens ways around the rules on files (mounts, namespaces, handles, io_uring), into other processes,
 //! into the kernel, into the terminal, and to sockets. Everything else is allowed: the rules on files are Landlock's or
@@ -24,9 +24,9 @@ pub(super) enum Sockets {
     Own,
 }
 
-/// What is let through besides.
+/// Exceptions from the filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Allowed {
+pub(super) struct FilterExceptions {
     pub(super) sockets: Sockets,
     /// It has process numbers, shared memory and messages of its own.
     pub(super) is_in_view: bool,
@@ -144,7 +144,7 @@ const NAMESPACES: [libc::c_int; 7] = [
 ];
 
 /// The programs to put on, in this order.
-pub(super) fn programs(allowed: Allowed) -> Result<Vec<BpfProgram>, SandboxError> {
+pub(super) fn programs(allowed: FilterExceptions) -> Result<Vec<BpfProgram>, SandboxError> {
     let refused = rules(allowed).map_err(|error| SandboxError::setup("system calls", error))?;
     // `clone3` keeps its flags where a filter cannot look; told that there is none, libraries use `clone`. So it is with
     // `openat2` and what it can make.
@@ -180,8 +180,8 @@ fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::BackendE
     SeccompFilter::new(rules, SeccompAction::Allow, refuse, ARCHITECTURE)?.try_into()
 }
 
-fn rules(allowed: Allowed) -> Result<Rules, seccompiler::BackendError> {
-    let Allowed { sockets, is_in_view, .. } = allowed;
+fn rules(allowed: FilterExceptions) -> Result<Rules, seccompiler::BackendError> {
+    let FilterExceptions { sockets, is_in_view, .. } = allowed;
     let mut rules: Rules = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
     let clone = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());

@@ -8,26 +8,31 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::group::{self, Group};
-use super::kept::Kept;
-use super::members::Members;
+use super::command_processes::CommandProcesses;
+use super::control_group::{self, ControlGroup};
 use super::notes::notes;
-use super::reading::{Reading, until_end};
-use super::start::{Prepared, Started, Way, begin};
-use super::watch::Watcher;
+use super::read_only_snapshot::ReadOnlySnapshot;
+use super::start::{CleanupState, InPlaceConfinement, StartedCommand, begin};
+use super::stream_reader::{StreamReader, until_end};
+use super::usage_monitor::UsageMonitor;
 use super::watchdog::Watchdog;
-use super::{End, Finished, Sandbox, SandboxError, Task};
+use super::{CommandEnd, CommandResult, Sandbox, SandboxCommand, SandboxError};
 use crate::workspace::{FileError, Workspace};
 
-pub(super) async fn run(sandbox: Sandbox, task: Task, way: Way, mark: u64) -> Result<Finished, SandboxError> {
+pub(super) async fn run(
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    way: InPlaceConfinement,
+    mark: u64,
+) -> Result<CommandResult, SandboxError> {
     let time = task.time;
     let (started, prepared) = {
         let sandbox = sandbox.clone();
         let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task, way, mark));
         begun.await.map_err(|lost| SandboxError::setup("a thread", lost))??
     };
-    let Started { mut living, gate, stdout, stderr, mut ended } = started;
-    let Prepared { kept, secrets } = prepared;
+    let StartedCommand { mut living, gate, stdout, stderr, mut ended } = started;
+    let CleanupState { kept, secrets } = prepared;
     living.kept = kept.map(|kept| (kept, sandbox.workspace.clone()));
     let members = living.members.clone();
     let limited = members.leader.with(|process| {
@@ -36,17 +41,17 @@ pub(super) async fn run(sandbox: Sandbox, task: Task, way: Way, mark: u64) -> Re
     });
     limited.ok_or_else(|| SandboxError::setup("a process", "it ended before it began"))??;
     let (strike, groups) = (members.clone(), Arc::clone(&living.groups));
-    let usage = move |enough| group::counted(&groups, members.usage(enough));
-    let (watcher, exceeded) = Watcher::begin(&sandbox.workspace, sandbox.limits, usage, move || {
+    let usage = move |enough| control_group::counted(&groups, members.usage(enough));
+    let (watcher, exceeded) = UsageMonitor::begin(&sandbox.workspace, sandbox.limits, usage, move || {
         strike.strike();
         strike.kill();
     })?;
     drop(open(gate)?);
-    let (mut out, mut err) = (Reading::of(Some(stdout))?, Reading::of(Some(stderr))?);
+    let (mut out, mut err) = (StreamReader::of(Some(stdout))?, StreamReader::of(Some(stderr))?);
     let end = until_end(time, sandbox.limits.output, &mut ended, exceeded, &mut out, &mut err).await?;
     drop(watcher);
-    let end = group::ended(&living.groups, end);
-    if !matches!(end, End::Exited(_) | End::Signalled(_)) {
+    let end = control_group::ended(&living.groups, end);
+    if !matches!(end, CommandEnd::Exited(_) | CommandEnd::Signalled(_)) {
         living.members.strike();
     }
     // Whatever it has left behind ends now; then nothing holds the outputs open any more.
@@ -60,25 +65,29 @@ pub(super) async fn run(sandbox: Sandbox, task: Task, way: Way, mark: u64) -> Re
     }
     let notes = notes(&changed, &secrets, end, &err.output);
     let has_lost_changes = !changed.is_empty();
-    Ok(Finished { end, stdout: out.output, stderr: err.output, notes, has_lost_changes })
+    Ok(CommandResult { end, stdout: out.output, stderr: err.output, notes, has_lost_changes })
 }
 
 /// A command that lives. Dropped, it dies, with everything it has started.
-pub(super) struct Living {
-    members: Members,
+pub(super) struct RunningCommand {
+    members: CommandProcesses,
     /// Ends it, should this process be killed.
     watchdog: Option<Watchdog>,
     /// They go last: they must be empty.
-    groups: Arc<Vec<Group>>,
+    groups: Arc<Vec<ControlGroup>>,
     /// What is put back when none of its processes lives any more, however it came to its end.
-    kept: Option<(Kept, Workspace)>,
+    kept: Option<(ReadOnlySnapshot, Workspace)>,
     is_over: bool,
 }
 
 type PutBack = Result<Vec<PathBuf>, FileError>;
 
-impl Living {
-    pub(super) fn new(members: Members, groups: Vec<Group>, watchdog: Option<Watchdog>) -> Self {
+impl RunningCommand {
+    pub(super) fn new(
+        members: CommandProcesses,
+        groups: Vec<ControlGroup>,
+        watchdog: Option<Watchdog>,
+    ) -> Self {
         Self { members, watchdog, groups: Arc::new(groups), kept: None, is_over: false }
     }
 
@@ -103,7 +112,7 @@ impl Living {
     }
 }
 
-impl Drop for Living {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         if !self.is_over {
             self.members.strike();

@@ -11,22 +11,22 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use convoke_view::{Ender, View, ViewError};
+use convoke_view::{KillHandle, View, ViewError};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::filter::{self, Allowed, Sockets};
+use super::command_processes::{marked_usage, marked_usage_with_sockets};
+use super::control_group::{self, ControlGroup};
+use super::filter::{self, FilterExceptions, Sockets};
 use super::gate::{Changes, Gate, Out, Secrets};
-use super::group::{self, Group};
 use super::inventory::Identity;
 use super::landlock::SETTINGS;
 use super::layers::Layers;
-use super::members::{marked_usage, marked_usage_with_sockets};
-use super::reading::{Reading, until_end};
+use super::stream_reader::{StreamReader, until_end};
 use super::system::hidden_in;
-use super::watch::Watcher;
-use super::{End, Finished, Network, Sandbox, SandboxError, Task, notes};
-use crate::network::{self, Asker, Proxy, RunningProxy};
+use super::usage_monitor::UsageMonitor;
+use super::{CommandEnd, CommandResult, Network, Sandbox, SandboxCommand, SandboxError, notes};
+use crate::network::{self, HostAsker, Proxy, RunningProxy};
 use crate::repository::Controls;
 use crate::workspace::{Follow, Kind, Target};
 
@@ -40,7 +40,11 @@ const PROXY: u16 = 3128;
 const SHARED: u64 = 4;
 
 /// Runs a command to its end. What it changed is still in its view then.
-pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<Held, SandboxError> {
+pub(super) async fn run(
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    mark: u64,
+) -> Result<HeldChanges, SandboxError> {
     let (time, asker) = (task.time, task.asker.clone());
     let mut begun = {
         let sandbox = sandbox.clone();
@@ -54,13 +58,14 @@ pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<Held,
         Network::Open => marked_usage,
         Network::None | Network::Hosts(_) => marked_usage_with_sockets,
     };
-    let usage = move |enough| group::counted(&groups, usage_of(mark, enough));
-    let (watcher, exceeded) = Watcher::begin(&sandbox.workspace, sandbox.limits, usage, move || ender.end())?;
-    let (mut out, mut err) = (Reading::of(begun.stdout.take())?, Reading::of(begun.stderr.take())?);
+    let usage = move |enough| control_group::counted(&groups, usage_of(mark, enough));
+    let (watcher, exceeded) =
+        UsageMonitor::begin(&sandbox.workspace, sandbox.limits, usage, move || ender.end())?;
+    let (mut out, mut err) = (StreamReader::of(begun.stdout.take())?, StreamReader::of(begun.stderr.take())?);
     let end = until_end(time, sandbox.limits.output, &mut begun.ended, exceeded, &mut out, &mut err).await?;
     drop(watcher);
-    let end = group::ended(&begun.groups, end);
-    if matches!(end, End::TimedOut | End::OverLimit(_)) && !begun.ended.is_terminated() {
+    let end = control_group::ended(&begun.groups, end);
+    if matches!(end, CommandEnd::TimedOut | CommandEnd::OverLimit(_)) && !begun.ended.is_terminated() {
         begun.ender.end();
         // What was killed takes its time: much memory, or a busy machine.
         let over = timeout(Duration::from_secs(10), &mut begun.ended).await;
@@ -76,22 +81,23 @@ pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<Held,
     // Nothing of the command lives any more, so nothing holds its outputs open.
     tokio::join!(out.rest(), err.rest());
     let notes = refused_hosts.into_iter().collect();
-    let finished = Finished { end, stdout: out.output, stderr: err.output, notes, has_lost_changes: false };
-    Ok(Held { sandbox, begun, finished, reached })
+    let finished =
+        CommandResult { end, stdout: out.output, stderr: err.output, notes, has_lost_changes: false };
+    Ok(HeldChanges { sandbox, begun, finished, reached })
 }
 
 /// A command that is over, and whose changes are still in its view. Dropped, nothing of it comes out.
-pub(crate) struct Held {
+pub(crate) struct HeldChanges {
     sandbox: Sandbox,
-    begun: Begun,
-    finished: Finished,
+    begun: StartedView,
+    finished: CommandResult,
     /// Whether it may have reached another machine.
     pub(crate) reached: bool,
 }
 
-impl Held {
+impl HeldChanges {
     /// Brings out what may be.
-    pub(crate) async fn take_over(self) -> Result<Finished, SandboxError> {
+    pub(crate) async fn take_over(self) -> Result<CommandResult, SandboxError> {
         let Self { sandbox, begun, mut finished, .. } = self;
         let hidden: Vec<PathBuf> = begun.known.hidden.iter().map(|(path, _)| path.clone()).collect();
         let top = sandbox.workspace.path().to_owned();
@@ -112,7 +118,7 @@ impl Held {
     }
 
     /// Brings out nothing, for this reason.
-    pub(crate) fn leave(self, why: &str) -> Finished {
+    pub(crate) fn leave(self, why: &str) -> CommandResult {
         let mut finished = self.finished;
         finished.has_lost_changes = true;
         finished.notes.push(format!("denied: nothing that the command changed was taken over: {why}"));
@@ -133,7 +139,7 @@ impl Held {
 /// What lets a command reach the hosts it may.
 pub(super) fn proxy(
     network: &Network,
-    asker: Option<Asker>,
+    asker: Option<HostAsker>,
     listener: Option<TcpListener>,
 ) -> Result<Option<RunningProxy>, SandboxError> {
     let (Network::Hosts(rules), Some(listener)) = (network, listener) else { return Ok(None) };
@@ -144,20 +150,20 @@ pub(super) fn proxy(
 }
 
 /// A command that runs in a view. Dropped, it ends, and nothing comes out.
-struct Begun {
+struct StartedView {
     stdout: Pipe,
     stderr: Pipe,
     /// Tells when nothing of it is left.
     ended: oneshot::Receiver<std::io::Result<ExitStatus>>,
-    ender: Ender,
+    ender: KillHandle,
     layers: Arc<Layers>,
-    groups: Arc<Vec<Group>>,
-    known: Arc<Known>,
+    groups: Arc<Vec<ControlGroup>>,
+    known: Arc<WorkspaceSnapshot>,
     listener: Option<TcpListener>,
 }
 
-/// What was known of the workspace when the view was made.
-struct Known {
+/// A snapshot of what was known of the workspace when the view was made.
+struct WorkspaceSnapshot {
     since: (i64, i64),
     controls: Vec<Controls>,
     hidden: Vec<(PathBuf, Kind)>,
@@ -173,13 +179,13 @@ impl Pipe {
     }
 }
 
-impl Drop for Begun {
+impl Drop for StartedView {
     fn drop(&mut self) {
         self.ender.end();
     }
 }
 
-impl Known {
+impl WorkspaceSnapshot {
     /// The gate, with what is secret now: those that have come to be there since were not hidden.
     fn gate<'a>(&'a self, sandbox: &'a Sandbox) -> Result<Gate<'a>, SandboxError> {
         let now = sandbox.look(sandbox.workspace.path())?;
@@ -204,7 +210,7 @@ impl Known {
     }
 }
 
-fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<Begun, SandboxError> {
+fn begin(sandbox: &Sandbox, task: &SandboxCommand, mark: u64) -> Result<StartedView, SandboxError> {
     let top = sandbox.workspace.path();
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
     if matches!(place.target, Target::Missing { .. }) || place.kind() != Some(Kind::Folder) {
@@ -218,7 +224,7 @@ fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<Begun, SandboxErro
     controls.extend(top.ancestors().skip(1).filter(|above| above.join(".git").exists()).map(Controls::of));
     controls.push(Controls::of_every_repository());
     let layers = Layers::make(&sandbox.layers, mark, top, &found)?;
-    let groups = Group::make(&sandbox.limits, mark);
+    let groups = ControlGroup::make(&sandbox.limits, mark);
     let make = || {
         let view = furnished(sandbox, &layers, &groups, mark)?
             .overlay(layers.lower(top), layers.upper(), layers.work(), top)
@@ -248,14 +254,14 @@ fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<Begun, SandboxErro
         let _ = tell.send(status);
     });
     waiting.map_err(|error| SandboxError::setup("a thread", error))?;
-    Ok(Begun {
+    Ok(StartedView {
         stdout,
         stderr,
         ended,
         ender,
         layers,
         groups,
-        known: Arc::new(Known { since, controls, hidden: found.hidden, folders: found.folders }),
+        known: Arc::new(WorkspaceSnapshot { since, controls, hidden: found.hidden, folders: found.folders }),
         listener,
     })
 }
@@ -264,7 +270,7 @@ fn begin(sandbox: &Sandbox, task: &Task, mark: u64) -> Result<Begun, SandboxErro
 /// what there is now.
 pub(super) fn started(
     make: impl Fn() -> Result<(View, Command), SandboxError>,
-) -> Result<convoke_view::Running, SandboxError> {
+) -> Result<convoke_view::RunningProgram, SandboxError> {
     let mut tries = 0..TRIES;
     loop {
         let (view, command) = make()?;
@@ -292,7 +298,7 @@ pub(super) fn variables(sandbox: &Sandbox, own: &BTreeMap<String, OsString>) -> 
 pub(super) fn furnished(
     sandbox: &Sandbox,
     layers: &Layers,
-    groups: &[Group],
+    groups: &[ControlGroup],
     mark: u64,
 ) -> Result<View, SandboxError> {
     let mut view = sandbox.with_system(View::new(layers.root()));
@@ -328,8 +334,8 @@ pub(super) fn furnished(
         Network::Open => (convoke_view::Network::Shared, Sockets::Internet),
     };
     view = view.network(network).shared_memory(sandbox.limits.memory / SHARED);
-    let nameless_memory = groups.iter().any(Group::holds_memory);
-    for program in filter::programs(Allowed { sockets, is_in_view: true, nameless_memory })? {
+    let nameless_memory = groups.iter().any(ControlGroup::holds_memory);
+    for program in filter::programs(FilterExceptions { sockets, is_in_view: true, nameless_memory })? {
         view = view.filter(filter::bytes(&program));
     }
     for (resource, most) in sandbox.limits.of_kernel(sandbox.limits.processes * THREADS, mark) {

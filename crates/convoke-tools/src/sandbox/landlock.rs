@@ -3,7 +3,7 @@
 //! Landlock can only allow, and what is allowed for a folder is allowed for everything beneath it. So the folders above a
 //! secret are opened for listing only, and what is in them one by one. A command can then not make new files directly in
 //! those folders; it is told so. What is read-only cannot be had this way at all without losing the folder it is in, and
-//! is looked after by `kept.rs`.
+//! is looked after by `read_only_snapshot.rs`.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use ::landlock::{
 };
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::holes::Holes;
+use super::protected_paths::ProtectedPaths;
 use super::{Network, Sandbox, SandboxError};
 use crate::workspace::{Follow, Kind, Workspace, listed};
 
@@ -85,7 +85,7 @@ pub(super) fn available() -> Result<(), String> {
 }
 
 /// The rules for a command.
-pub(super) fn rules(sandbox: &Sandbox, holes: &Holes) -> Result<RulesetCreated, SandboxError> {
+pub(super) fn rules(sandbox: &Sandbox, holes: &ProtectedPaths) -> Result<RulesetCreated, SandboxError> {
     let failed = |error: ::landlock::RulesetError| SandboxError::setup("rules on files", error);
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
@@ -168,7 +168,7 @@ impl Rules {
         workspace: &Workspace,
         folder: &Path,
         access: BitFlags<AccessFs>,
-        holes: &Holes,
+        holes: &ProtectedPaths,
     ) -> Result<(), SandboxError> {
         let path = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let place = workspace.resolve(path, Follow::Nothing)?;

@@ -1,4 +1,4 @@
-//! The most that a command may use.
+//! Resource limits of a command.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::SandboxError;
 /// second, and the command is killed when it goes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct CommandLimits {
     /// Processor time of one process, in seconds.
     pub cpu_seconds: u64,
     /// Memory, in bytes: of one process, and of all of them together.
@@ -30,7 +30,7 @@ pub struct Limits {
     pub written: u64,
 }
 
-impl Default for Limits {
+impl Default for CommandLimits {
     fn default() -> Self {
         Self {
             cpu_seconds: 600,
@@ -72,7 +72,7 @@ impl fmt::Display for Exceeded {
     }
 }
 
-impl Limits {
+impl CommandLimits {
     /// Sets the processor time of one process, in seconds.
     #[must_use]
     pub fn cpu_seconds(mut self, seconds: u64) -> Self {
@@ -122,7 +122,7 @@ impl Limits {
         self
     }
 
-    /// The kernel's limits for a command, with its mark: see `members.rs`.
+    /// The kernel's limits for a command, with its mark: see `command_processes.rs`.
     pub(super) fn of_kernel(&self, processes: u64, mark: u64) -> [(Resource, u64); 7] {
         [
             (Resource::Cpu, self.cpu_seconds),
@@ -135,7 +135,7 @@ impl Limits {
         ]
     }
 
-    /// Puts the limits on a process that waits for them, and marks it: see `members.rs`.
+    /// Puts the limits on a process that waits for them, and marks it: see `command_processes.rs`.
     pub(super) fn put_on(&self, process: Pid, mark: u64) -> Result<(), SandboxError> {
         // The kernel counts the processes of a user, not of a command. This keeps a fork bomb from taking the machine
         // until it is noticed; root is not held by it.

@@ -1,13 +1,13 @@
-//! A process that sees the workspace and little else.
+//! The sandbox: runs a command that sees the workspace and little else.
 //!
 //! A command is not judged by its text. Whatever it is, and whatever it starts, runs with
 //!
 //! - **files**: the workspace for reading and writing, the system's programs and libraries for reading, a private folder
-//!   for its temporary files, the [tool chains](Chains) and folders it is given for reading; nothing else, and nothing that
+//!   for its temporary files, the [tool chains](Toolchains) and folders it is given for reading; nothing else, and nothing that
 //!   is [`Protected`](crate::workspace::Protected);
 //! - **network**: a loopback of its own, unless [`Network`] says otherwise; never a socket of another program on this machine;
 //! - **environment**: a short list of variables, none of them from the list of keys this process has;
-//! - **limits**: see [`Limits`];
+//! - **limits**: see [`CommandLimits`];
 //! - **an end**: when the command ends, is cancelled or runs out of time, everything it has started is killed.
 //!
 //! It works in a **view** ([`convoke_view`]): namespaces of its own, in which there is nothing else, with the workspace as an
@@ -21,35 +21,35 @@
 //!
 //! It must never run anything with less confinement than it was asked for.
 
-mod chains;
+mod command_processes;
+mod command_slot;
+mod control_group;
 mod environment;
 mod error;
 mod filter;
 mod gate;
-mod group;
-mod holes;
 mod in_place;
 mod in_view;
 mod inventory;
-mod kept;
 mod landlock;
 mod layers;
 mod limits;
 mod made;
-mod members;
 mod notes;
 mod openings;
 mod output;
 mod process;
+mod protected_paths;
+mod read_only_snapshot;
 mod readable;
-mod reading;
 mod scratch;
 mod service;
-mod sockets;
+mod socket_memory;
 mod start;
+mod stream_reader;
 mod system;
-mod turn;
-mod watch;
+mod toolchains;
+mod usage_monitor;
 mod watchdog;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -58,25 +58,25 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-pub use chains::Chains;
 pub use error::SandboxError;
-pub use limits::{Exceeded, Limits};
-pub use openings::{NotOpened, Openings};
-pub use output::Output;
-pub use readable::{Readable, ReadableError};
+pub use limits::{CommandLimits, Exceeded};
+pub use openings::{OpeningError, Openings};
+pub use output::CapturedOutput;
+pub use readable::{ReadablePaths, ReadablePathsError};
 pub use service::{Service, ServiceEnd};
+pub use toolchains::Toolchains;
 
-use self::environment::Private;
-pub(crate) use self::in_view::Held;
+pub(crate) use self::command_slot::{CommandSlot, interrupted};
+use self::environment::PrivateFolder;
+pub(crate) use self::in_view::HeldChanges;
 use self::inventory::{Found, Inventory};
-pub(crate) use self::process::Ended;
-use self::process::How;
-use self::start::Way;
-pub(crate) use self::turn::{Turn, interrupted};
-use crate::network::{Asker, HostRules};
+use self::process::ChosenConfinement;
+pub(crate) use self::process::EndedCommand;
+use self::start::InPlaceConfinement;
+use crate::network::{HostAsker, HostRules};
 use crate::workspace::{FileError, Workspace};
 
-/// What confines a command.
+/// The confinement of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Confinement {
@@ -92,7 +92,7 @@ pub enum Confinement {
     Off,
 }
 
-/// What a command may reach.
+/// The network that a command may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Network {
@@ -112,7 +112,7 @@ pub struct Sandbox {
     workspace: Workspace,
     confinement: Confinement,
     network: Network,
-    limits: Limits,
+    limits: CommandLimits,
     /// Open but for secrets.
     readable: Vec<PathBuf>,
     /// Open as it is.
@@ -126,7 +126,7 @@ pub struct Sandbox {
     covered: Vec<PathBuf>,
     /// Folders with programs that the path leads to.
     elsewhere: Arc<OnceLock<BTreeSet<PathBuf>>>,
-    private: Arc<Private>,
+    private: Arc<PrivateFolder>,
     /// Where the layers of views are.
     layers: PathBuf,
     /// What was found in folders that commands see.
@@ -136,7 +136,7 @@ pub struct Sandbox {
 /// A command for a sandbox.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Task {
+pub struct SandboxCommand {
     /// The program: a name to be found on the path, or a path.
     pub program: OsString,
     /// Its arguments.
@@ -148,13 +148,13 @@ pub struct Task {
     /// Variables for this command only.
     pub variables: BTreeMap<String, OsString>,
     /// Asks a person about hosts while the command waits, if one is there.
-    pub asker: Option<Asker>,
+    pub asker: Option<HostAsker>,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum End {
+pub enum CommandEnd {
     /// By itself, with this code.
     Exited(i32),
     /// By a signal.
@@ -165,16 +165,16 @@ pub enum End {
     OverLimit(Exceeded),
 }
 
-/// What a command gave.
+/// The result of a command.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Finished {
+pub struct CommandResult {
     /// How it ended.
-    pub end: End,
+    pub end: CommandEnd,
     /// What it wrote to its output.
-    pub stdout: Output,
+    pub stdout: CapturedOutput,
     /// What it wrote to its error output.
-    pub stderr: Output,
+    pub stderr: CapturedOutput,
     /// What is worth knowing about the confinement: changes that were not taken over, folders that could not be written.
     pub notes: Vec<String>,
     /// Whether changes of it were not taken over. Which and why is among the notes.
@@ -187,12 +187,12 @@ impl Sandbox {
     /// # Errors
     /// If the private folder for its commands cannot be made.
     pub fn new(workspace: &Workspace) -> Result<Self, SandboxError> {
-        let private = Private::make()?;
+        let private = PrivateFolder::make()?;
         Ok(Self {
             workspace: workspace.clone(),
             confinement: Confinement::default(),
             network: Network::default(),
-            limits: Limits::default(),
+            limits: CommandLimits::default(),
             readable: Vec::new(),
             programs: Vec::new(),
             aliases: Vec::new(),
@@ -207,7 +207,7 @@ impl Sandbox {
         })
     }
 
-    /// Says what confines commands.
+    /// Sets the confinement of commands.
     #[must_use]
     pub fn confinement(mut self, confinement: Confinement) -> Self {
         self.confinement = confinement;
@@ -221,7 +221,7 @@ impl Sandbox {
         self
     }
 
-    /// Says what commands may reach.
+    /// Sets what commands may reach.
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
         self.network = network;
@@ -230,7 +230,7 @@ impl Sandbox {
 
     /// Sets the limits of each command.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: CommandLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -253,7 +253,7 @@ impl Sandbox {
 
     /// Lets commands use these tool chains, and tells them where they are.
     #[must_use]
-    pub fn chains(mut self, chains: &Chains) -> Self {
+    pub fn chains(mut self, chains: &Toolchains) -> Self {
         self.readable.extend(chains.folders.iter().cloned());
         self.programs.extend(chains.whole.iter().cloned());
         self.aliases.extend(chains.aliases.iter().cloned());
@@ -264,11 +264,11 @@ impl Sandbox {
 
     /// The folders that can be read but for secrets, as they are now. One that is not there any more, or cannot be looked
     /// through, is not opened: nobody knows what is in it.
-    fn opened(&self) -> impl Iterator<Item = (Workspace, holes::Holes)> + '_ {
+    fn opened(&self) -> impl Iterator<Item = (Workspace, protected_paths::ProtectedPaths)> + '_ {
         self.readable.iter().filter(|path| !path.is_file()).filter_map(|path| {
             // The same names are secrets here.
             let folder = Workspace::open_with(path, self.workspace.protected().clone()).ok()?;
-            let holes = holes::Holes::beyond(&folder).ok()?;
+            let holes = protected_paths::ProtectedPaths::beyond(&folder).ok()?;
             Some((folder, holes))
         })
     }
@@ -286,7 +286,7 @@ impl Sandbox {
         self
     }
 
-    /// Says where the layers of views are kept: a folder outside of the workspace, on the same file system if what commands
+    /// Sets where the layers of views are kept: a folder outside of the workspace, on the same file system if what commands
     /// make shall be moved and not copied.
     #[must_use]
     pub fn layers_at(mut self, folder: impl Into<PathBuf>) -> Self {
@@ -302,11 +302,11 @@ impl Sandbox {
 
     /// The most a command may use.
     #[must_use]
-    pub fn limited(&self) -> &Limits {
+    pub fn limited(&self) -> &CommandLimits {
         &self.limits
     }
 
-    /// What commands may reach.
+    /// Returns what commands may reach.
     #[must_use]
     pub fn reaches(&self) -> Network {
         self.network.clone()
@@ -318,16 +318,20 @@ impl Sandbox {
     /// # Errors
     /// If nothing can confine commands as asked, or the workspace cannot be gone through.
     pub fn closed_folders(&self) -> Result<Vec<PathBuf>, SandboxError> {
-        let is_landlock = process::choose(self)? == How::InPlace(Way::Landlock);
-        Ok(if is_landlock { holes::Holes::of(&self.workspace)?.around() } else { Vec::new() })
+        let is_landlock = process::choose(self)? == ChosenConfinement::InPlace(InPlaceConfinement::Landlock);
+        Ok(if is_landlock {
+            protected_paths::ProtectedPaths::of(&self.workspace)?.around()
+        } else {
+            Vec::new()
+        })
     }
 
-    /// Whether commands work in a view.
+    /// Returns whether commands work in a view.
     ///
     /// # Errors
     /// If nothing can confine commands as asked.
     pub fn has_views(&self) -> Result<bool, SandboxError> {
-        Ok(process::choose(self)? == How::View)
+        Ok(process::choose(self)? == ChosenConfinement::View)
     }
 
     /// What must be hidden of a folder.
@@ -338,7 +342,7 @@ impl Sandbox {
     }
 
     /// Keeps an output where later commands can read it, and says where.
-    pub(crate) fn store(&self, output: &Output) -> Option<String> {
+    pub(crate) fn store(&self, output: &CapturedOutput) -> Option<String> {
         let folder = self.private.outputs();
         let number = std::fs::read_dir(&folder).ok()?.count() + 1;
         let path = folder.join(format!("{number}.txt"));
@@ -353,7 +357,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// If it cannot be confined as asked, or not be started. That it failed is a result.
-    pub async fn run(&self, task: Task) -> Result<Finished, SandboxError> {
+    pub async fn run(&self, task: SandboxCommand) -> Result<CommandResult, SandboxError> {
         let turn = self.turn().await?;
         self.run_in(task, &turn).await
     }
@@ -372,17 +376,25 @@ impl Sandbox {
 
     /// Runs a command to its end, in a turn that was waited for before, and leaves it to the caller what comes out. Where a
     /// person is to look at that first and nothing can be held back, it is not run.
-    pub(crate) async fn run_held(&self, task: Task, turn: &Turn) -> Result<Ended, SandboxError> {
+    pub(crate) async fn run_held(
+        &self,
+        task: SandboxCommand,
+        turn: &CommandSlot,
+    ) -> Result<EndedCommand, SandboxError> {
         process::run_held(self.clone(), task, turn.mark()).await
     }
 
     /// Runs a command to its end, in a turn that was waited for before.
-    pub(crate) async fn run_in(&self, task: Task, turn: &Turn) -> Result<Finished, SandboxError> {
+    pub(crate) async fn run_in(
+        &self,
+        task: SandboxCommand,
+        turn: &CommandSlot,
+    ) -> Result<CommandResult, SandboxError> {
         process::run(self.clone(), task, turn.mark()).await
     }
 }
 
-impl Task {
+impl SandboxCommand {
     /// A command in the workspace's top folder, with two minutes of time.
     #[must_use]
     pub fn new<A: Into<OsString>>(
@@ -401,19 +413,19 @@ impl Task {
 
     /// Lets a person be asked about hosts while it waits.
     #[must_use]
-    pub fn asker(mut self, asker: Option<Asker>) -> Self {
+    pub fn asker(mut self, asker: Option<HostAsker>) -> Self {
         self.asker = asker;
         self
     }
 
-    /// Says how long it may take.
+    /// Sets the time limit.
     #[must_use]
     pub fn time(mut self, limit: Duration) -> Self {
         self.time = limit;
         self
     }
 
-    /// Says where it starts.
+    /// Sets the folder it starts in.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = folder.into();

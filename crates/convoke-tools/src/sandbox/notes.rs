@@ -1,11 +1,11 @@
-//! What whoever gave a command should know about its confinement.
+//! Notes about its confinement, for whoever gave a command.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::gate::Refusal;
-use super::holes::Holes;
-use super::{End, Output};
+use super::protected_paths::ProtectedPaths;
+use super::{CapturedOutput, CommandEnd};
 use crate::workspace::shown;
 
 /// How many protected files are named.
@@ -13,22 +13,27 @@ const NAMED: usize = 8;
 
 /// The secrets that a command could not get at.
 #[derive(Debug)]
-pub(super) enum Secrets {
+pub(super) enum SecretFolders {
     /// Nothing was kept from it.
     Open,
     /// The folders they are in were closed.
-    Closed(Holes),
+    Closed(ProtectedPaths),
 }
 
 /// Says what was put back, and, of a command that failed, what may be the reason.
-pub(super) fn notes(changed: &[PathBuf], secrets: &Secrets, end: End, stderr: &Output) -> Vec<String> {
+pub(super) fn notes(
+    changed: &[PathBuf],
+    secrets: &SecretFolders,
+    end: CommandEnd,
+    stderr: &CapturedOutput,
+) -> Vec<String> {
     let mut notes = Vec::new();
     if !changed.is_empty() {
         let changed = list(changed.iter().map(PathBuf::as_path));
         notes.push(format!("denied: {changed} may not be changed; it was put back"));
     }
-    let Secrets::Closed(holes) = secrets else { return notes };
-    if end == End::Exited(0) || holes.secret.is_empty() {
+    let SecretFolders::Closed(holes) = secrets else { return notes };
+    if end == CommandEnd::Exited(0) || holes.secret.is_empty() {
         return notes;
     }
     notes.extend(hidden_and_named(holes.secret.iter().map(|(path, _)| path.as_path()), stderr));
@@ -44,7 +49,12 @@ pub(super) fn notes(changed: &[PathBuf], secrets: &Secrets, end: End, stderr: &O
 }
 
 /// Says what did not come out of a view, and, of a command that failed, which of the files it complains of are hidden.
-pub(super) fn of_view(refused: &[Refusal], hidden: &[PathBuf], end: End, stderr: &Output) -> Vec<String> {
+pub(super) fn of_view(
+    refused: &[Refusal],
+    hidden: &[PathBuf],
+    end: CommandEnd,
+    stderr: &CapturedOutput,
+) -> Vec<String> {
     let mut notes = Vec::new();
     for refusal in refused.iter().take(NAMED) {
         notes.push(format!("denied: `{}` was not taken over: {}", on_a_line(&refusal.path), refusal.why));
@@ -52,14 +62,14 @@ pub(super) fn of_view(refused: &[Refusal], hidden: &[PathBuf], end: End, stderr:
     if let Some(more) = refused.len().checked_sub(NAMED).filter(|more| *more > 0) {
         notes.push(format!("denied: {more} more changes were not taken over"));
     }
-    if end != End::Exited(0) {
+    if end != CommandEnd::Exited(0) {
         notes.extend(hidden_and_named(hidden.iter().map(PathBuf::as_path), stderr));
     }
     notes
 }
 
 /// What is behind complaints of programs that do not say it themselves.
-pub(super) fn of_complaints(workspace: &Path, stderr: &Output) -> Vec<String> {
+pub(super) fn of_complaints(workspace: &Path, stderr: &CapturedOutput) -> Vec<String> {
     let mut notes = Vec::new();
     let said = stderr.to_string();
     if said.contains("hardlink different from source") {
@@ -93,7 +103,7 @@ pub(super) fn on_a_line(path: &Path) -> String {
 }
 
 /// The protected files that a command complained of, as a note.
-fn hidden_and_named<'a>(hidden: impl Iterator<Item = &'a Path>, stderr: &Output) -> Option<String> {
+fn hidden_and_named<'a>(hidden: impl Iterator<Item = &'a Path>, stderr: &CapturedOutput) -> Option<String> {
     let said = stderr.to_string();
     let is_named =
         |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| said.contains(name));

@@ -1,11 +1,11 @@
-//! What may be opened for commands outside of the workspace, for reading.
+//! Decides which paths outside of the workspace may be opened to commands, for reading.
 //!
 //! What is asked for is looked at where it really is, behind all links. It must never open the files that the program itself
 //! goes by, a home as a whole, or a place where credentials are.
 
 use std::path::{Path, PathBuf};
 
-use super::holes::Holes;
+use super::protected_paths::ProtectedPaths;
 use crate::workspace::{Protected, Protection, Workspace, with_real};
 
 /// What the kernel and other programs show of themselves there is not files.
@@ -21,10 +21,10 @@ pub struct Openings {
     own: Vec<PathBuf>,
 }
 
-/// Why something is not opened.
+/// Errors of opening a path to commands.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotOpened {
+pub enum OpeningError {
     /// There is nothing there.
     #[error("it is not there")]
     Missing,
@@ -82,32 +82,32 @@ impl Openings {
         self.home.as_deref()
     }
 
-    /// Where a folder really is, if commands may read what is in it but for secrets.
+    /// Returns the real path of a folder, if commands may read what is in it but for secrets.
     ///
     /// # Errors
     /// If it must not be opened, or nobody can say what is in it.
-    pub fn folder(&self, path: &Path) -> Result<PathBuf, NotOpened> {
+    pub fn folder(&self, path: &Path) -> Result<PathBuf, OpeningError> {
         let real = self.place(path)?;
         if real.is_dir() {
             let looked = Workspace::open_with(&real, self.workspace.protected().clone());
-            let looked = looked.and_then(|folder| Holes::beyond(&folder));
-            looked.map_err(|error| NotOpened::Unknown { why: error.to_string() })?;
+            let looked = looked.and_then(|folder| ProtectedPaths::beyond(&folder));
+            looked.map_err(|error| OpeningError::Unknown { why: error.to_string() })?;
         }
         Ok(real)
     }
 
     /// Where something really is, if it may be opened as far as its place says.
-    pub(super) fn place(&self, path: &Path) -> Result<PathBuf, NotOpened> {
+    pub(super) fn place(&self, path: &Path) -> Result<PathBuf, OpeningError> {
         let real = path.canonicalize().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => NotOpened::Missing,
-            _ => NotOpened::Unknown { why: error.to_string() },
+            std::io::ErrorKind::NotFound => OpeningError::Missing,
+            _ => OpeningError::Unknown { why: error.to_string() },
         })?;
         let top = self.workspace.path();
         if real.starts_with(top) {
-            return Err(NotOpened::InWorkspace);
+            return Err(OpeningError::InWorkspace);
         }
         if NO_FILES.iter().any(|place| real.starts_with(place)) {
-            return Err(NotOpened::NoFiles);
+            return Err(OpeningError::NoFiles);
         }
         let temporary = self::real(&std::env::temp_dir());
         let within = [
@@ -117,17 +117,17 @@ impl Openings {
         ];
         for (place, what) in within {
             if place.is_some_and(|place| place.starts_with(&real)) {
-                return Err(NotOpened::TooMuch { what });
+                return Err(OpeningError::TooMuch { what });
             }
         }
         // What the program uses inside of its own folders is its own too.
         let is_own = |own: &&PathBuf| own.starts_with(&real) || real.starts_with(own);
         if let Some(file) = self.own.iter().find(is_own) {
-            return Err(NotOpened::Own { file: file.clone() });
+            return Err(OpeningError::Own { file: file.clone() });
         }
         let from_root = real.strip_prefix("/").unwrap_or(&real);
         match self.protected.of(from_root) {
-            Some(Protection::Secret) => Err(NotOpened::Secret),
+            Some(Protection::Secret) => Err(OpeningError::Secret),
             _ => Ok(real),
         }
     }

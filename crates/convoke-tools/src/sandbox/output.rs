@@ -1,4 +1,4 @@
-//! What a command writes: its beginning and its end, and how much there was.
+//! Captured output of a command: its beginning and its end, and how much there was.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ const KEPT: usize = 16 << 10;
 /// What is kept for a file, when it is more.
 const STORED: usize = 8 << 20;
 
-/// What a command wrote to one of its outputs.
+/// The captured output of a command.
 #[derive(Debug, Default, Clone)]
-pub struct Output {
+pub struct CapturedOutput {
     stored: Vec<u8>,
     end: Vec<u8>,
     bytes: u64,
 }
 
-impl Output {
+impl CapturedOutput {
     pub(super) fn take(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
         let room = STORED.saturating_sub(self.stored.len());
@@ -26,26 +26,26 @@ impl Output {
         }
     }
 
-    /// How many bytes were written.
+    /// Returns the number of bytes that were written.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether it is too long to be shown as a whole.
+    /// Returns whether it is too long to be shown as a whole.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.bytes > 2 * KEPT as u64
     }
 
-    /// As much as is kept: all of it, or its first 8 MiB.
+    /// Returns as much as is kept: all of it, or its first 8 MiB.
     #[must_use]
     pub fn stored(&self) -> &[u8] {
         &self.stored
     }
 }
 
-impl fmt::Display for Output {
+impl fmt::Display for CapturedOutput {
     /// All of it, or its beginning and its end.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.is_cut() {

@@ -1,4 +1,4 @@
-//! A command's way: what confines it is chosen, and it is run there.
+//! Runs a command: its confinement is chosen, and it is run there.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -6,67 +6,83 @@ use std::sync::{Mutex, PoisonError};
 use rustix::process::geteuid;
 
 use super::scratch::Scratch;
-use super::start::Way;
-use super::{Confinement, Finished, Sandbox, SandboxError, Task, in_place, in_view, landlock};
+use super::start::InPlaceConfinement;
+use super::{CommandResult, Confinement, Sandbox, SandboxCommand, SandboxError, in_place, in_view, landlock};
 
-/// What confines a command.
+/// The confinement that was chosen for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum ChosenConfinement {
     View,
-    InPlace(Way),
+    InPlace(InPlaceConfinement),
 }
 
-pub(super) async fn run(sandbox: Sandbox, task: Task, mark: u64) -> Result<Finished, SandboxError> {
+pub(super) async fn run(
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    mark: u64,
+) -> Result<CommandResult, SandboxError> {
     let how = chosen(&sandbox).await?;
     match run_as(how, sandbox, task, mark).await? {
-        Ended::Held(held) => held.take_over().await,
-        Ended::Done(finished) => Ok(finished),
+        EndedCommand::Held(held) => held.take_over().await,
+        EndedCommand::Done(finished) => Ok(finished),
     }
 }
 
 /// A command that is over.
-pub(crate) enum Ended {
+pub(crate) enum EndedCommand {
     /// Its changes are still in its view.
-    Held(Box<in_view::Held>),
+    Held(Box<in_view::HeldChanges>),
     /// It has changed what it has changed.
-    Done(Finished),
+    Done(CommandResult),
 }
 
 /// Runs a command to its end, and leaves it to the caller what comes out of its view. What is to be reviewed and would come out
 /// by itself is not run.
-pub(super) async fn run_held(sandbox: Sandbox, task: Task, mark: u64) -> Result<Ended, SandboxError> {
+pub(super) async fn run_held(
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    mark: u64,
+) -> Result<EndedCommand, SandboxError> {
     let how = chosen(&sandbox).await?;
     if sandbox.is_reviewed()
-        && let How::InPlace(way) = how
+        && let ChosenConfinement::InPlace(way) = how
     {
         return Err(SandboxError::Unreviewable { why: way.why_in_place() });
     }
     run_as(how, sandbox, task, mark).await
 }
 
-async fn chosen(sandbox: &Sandbox) -> Result<How, SandboxError> {
+async fn chosen(sandbox: &Sandbox) -> Result<ChosenConfinement, SandboxError> {
     let sandbox = sandbox.clone();
     let chosen = tokio::task::spawn_blocking(move || choose(&sandbox));
     chosen.await.map_err(|lost| SandboxError::setup("a thread", lost))?
 }
 
-async fn run_as(how: How, sandbox: Sandbox, task: Task, mark: u64) -> Result<Ended, SandboxError> {
+async fn run_as(
+    how: ChosenConfinement,
+    sandbox: Sandbox,
+    task: SandboxCommand,
+    mark: u64,
+) -> Result<EndedCommand, SandboxError> {
     match how {
-        How::View => Ok(Ended::Held(Box::new(in_view::run(sandbox, task, mark).await?))),
-        How::InPlace(way) => Ok(Ended::Done(in_place::run(sandbox, task, way, mark).await?)),
+        ChosenConfinement::View => Ok(EndedCommand::Held(Box::new(in_view::run(sandbox, task, mark).await?))),
+        ChosenConfinement::InPlace(way) => {
+            Ok(EndedCommand::Done(in_place::run(sandbox, task, way, mark).await?))
+        }
     }
 }
 
 /// What confines commands of this sandbox.
-pub(super) fn choose(sandbox: &Sandbox) -> Result<How, SandboxError> {
+pub(super) fn choose(sandbox: &Sandbox) -> Result<ChosenConfinement, SandboxError> {
     let unavailable = |why| SandboxError::Unavailable { why };
-    let by_landlock = || landlock::available().map(|()| How::InPlace(Way::Landlock));
+    let by_landlock =
+        || landlock::available().map(|()| ChosenConfinement::InPlace(InPlaceConfinement::Landlock));
     match sandbox.confinement {
-        Confinement::Off => Ok(How::InPlace(Way::Off)),
-        Confinement::View => views(&sandbox.layers).map(|()| How::View).map_err(unavailable),
+        Confinement::Off => Ok(ChosenConfinement::InPlace(InPlaceConfinement::Off)),
+        Confinement::View => views(&sandbox.layers).map(|()| ChosenConfinement::View).map_err(unavailable),
         Confinement::Landlock => by_landlock().map_err(unavailable),
         Confinement::Best => match views(&sandbox.layers) {
-            Ok(()) => Ok(How::View),
+            Ok(()) => Ok(ChosenConfinement::View),
             // Landlock alone leaves to root what belongs to everybody: modes, owners, other processes' priorities.
             Err(why) if geteuid().is_root() && !sandbox.landlock_will_do => {
                 Err(SandboxError::OnlyLandlock { why })

@@ -1,4 +1,4 @@
-//! What commands can read besides the workspace and the system: the tool chains of the user, and the folders that the user's
+//! Paths that commands can read besides the workspace and the system: the toolchains of the user, and the folders that the user's
 //! policy opens.
 //!
 //! A folder's policy must never open anything.
@@ -6,24 +6,24 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Chains, NotOpened, Openings, Sandbox};
+use super::{OpeningError, Openings, Sandbox, Toolchains};
 use crate::policy::{PolicySet, RulePlace};
 use crate::workspace::{FileError, Workspace};
 
 /// The tool chains and folders that commands can read.
 #[derive(Debug, Clone)]
-pub struct Readable {
-    chains: Chains,
+pub struct ReadablePaths {
+    chains: Toolchains,
     folders: Vec<PathBuf>,
     /// The home, and the files that the program itself uses.
     own: Vec<PathBuf>,
     notes: Vec<String>,
 }
 
-/// Why what commands can read cannot be settled.
+/// Errors of settling what commands can read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReadableError {
+pub enum ReadablePathsError {
     /// The machine cannot be looked at.
     #[error("commands of agents have no place: {0}")]
     Place(#[from] FileError),
@@ -33,13 +33,13 @@ pub enum ReadableError {
         /// The folder.
         folder: PathBuf,
         /// Why not.
-        why: NotOpened,
+        why: OpeningError,
         /// The place in the policy that names it.
         named_at: String,
     },
 }
 
-impl Readable {
+impl ReadablePaths {
     /// Finds what there is to be read. `own` are files that nobody may open to commands; `variable` looks up the
     /// environment, in which `HOME` is the user's home.
     ///
@@ -50,11 +50,11 @@ impl Readable {
         policies: &PolicySet,
         own: impl IntoIterator<Item = PathBuf>,
         variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, ReadableError> {
+    ) -> Result<Self, ReadablePathsError> {
         let home = variable("HOME").map(PathBuf::from);
         let own: Vec<PathBuf> = own.into_iter().collect();
         let openings = Openings::new(workspace, home.as_deref(), own.clone())?;
-        let chains = Chains::find(&openings, |name| variable(name).map(OsString::from));
+        let chains = Toolchains::find(&openings, |name| variable(name).map(OsString::from));
         let own = own.into_iter().chain(home).collect();
         let mut readable = Self { chains, folders: Vec::new(), own, notes: Vec::new() };
         for (folder, place) in policies.of_the_user().flat_map(|policy| policy.readable()) {
@@ -64,19 +64,21 @@ impl Readable {
             };
             match openings.folder(folder) {
                 Ok(real) => readable.folders.push(real),
-                Err(why @ (NotOpened::Missing | NotOpened::InWorkspace | NotOpened::Unknown { .. })) => {
+                Err(
+                    why @ (OpeningError::Missing | OpeningError::InWorkspace | OpeningError::Unknown { .. }),
+                ) => {
                     let shown = Path::new(folder).display();
                     readable.notes.push(format!("{shown} is not opened to commands: {why} ({named_at})"));
                 }
                 Err(why) => {
-                    return Err(ReadableError::Refused { folder: PathBuf::from(folder), why, named_at });
+                    return Err(ReadablePathsError::Refused { folder: PathBuf::from(folder), why, named_at });
                 }
             }
         }
         Ok(readable)
     }
 
-    /// What was asked for and is not opened.
+    /// Returns notes about what was asked for and is not opened.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

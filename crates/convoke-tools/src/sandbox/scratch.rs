@@ -1,4 +1,4 @@
-//! Folders of ours that go when they are needed no more, also if this process is killed.
+//! Scratch folders, removed when they are needed no more, also if this process is killed.
 //!
 //! Whoever uses one holds a lock on it, and has done so before it has its name: so one whose lock is free was left by a process
 //! that was killed. Nothing of its commands lives then: those in views end with it, and the others are ended soon after. What was
@@ -123,18 +123,18 @@ fn sweep_in_background(top: &Path) {
     if !left.is_empty() {
         let sweeping = std::thread::Builder::new().name("sweep".to_owned());
         // Without a thread it is left to the next one.
-        let _ = sweeping.spawn(move || left.iter().for_each(Left::take_away));
+        let _ = sweeping.spawn(move || left.iter().for_each(LeftoverFolder::take_away));
     }
 }
 
 /// A folder that a process which was killed has left.
-struct Left {
+struct LeftoverFolder {
     path: PathBuf,
     is_old: bool,
 }
 
 /// What processes that were killed have left in a folder.
-fn left_in(top: &Path) -> Vec<Left> {
+fn left_in(top: &Path) -> Vec<LeftoverFolder> {
     let entries = std::fs::read_dir(top).into_iter().flatten().filter_map(Result::ok);
     let left = entries.filter_map(|entry| {
         let name = entry.file_name();
@@ -148,12 +148,12 @@ fn left_in(top: &Path) -> Vec<Left> {
         };
         let is_ours = is_ours && found.is_dir() && found.uid() == geteuid().as_raw();
         // The lock is not kept: whoever wants to know what became of a view finds it free.
-        (is_ours && Scratch::is_left(&entry.path())).then(|| Left { path: entry.path(), is_old })
+        (is_ours && Scratch::is_left(&entry.path())).then(|| LeftoverFolder { path: entry.path(), is_old })
     });
     left.collect()
 }
 
-impl Left {
+impl LeftoverFolder {
     /// Takes it away; of layers that are not old, everything but the names that tell what became of them.
     fn take_away(&self) {
         let Ok(handle) = File::open(&self.path) else { return };
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     fn sweep(top: &Path) {
-        left_in(top).iter().for_each(Left::take_away);
+        left_in(top).iter().for_each(LeftoverFolder::take_away);
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! Programs that go on in a view while commands come and go: servers of tools above all.
+//! Services: programs that go on in a view while commands come and go, such as MCP servers.
 
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use convoke_view::Ender;
+use convoke_view::KillHandle;
 use tokio::sync::oneshot;
 
-use super::group::Group;
+use super::command_processes::new_mark;
+use super::control_group::ControlGroup;
 use super::layers::Layers;
-use super::members::new_mark;
-use super::{Confinement, Sandbox, SandboxError, Task, in_view};
+use super::{Confinement, Sandbox, SandboxCommand, SandboxError, in_view};
 use crate::network::RunningProxy;
 
 /// A program that runs in a view until it is ended. It sees the workspace without its secrets, and changes nothing in it.
@@ -31,12 +31,12 @@ pub struct Service {
 /// Ends a service with everything it has started, when it is told to or when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct ServiceEnd {
-    inner: Arc<Held>,
+    inner: Arc<ServiceGuard>,
 }
 
 #[derive(Debug)]
-struct Held {
-    ender: Ender,
+struct ServiceGuard {
+    ender: KillHandle,
     /// It reaches its hosts as long as it lives.
     _proxy: Option<RunningProxy>,
 }
@@ -48,7 +48,7 @@ impl ServiceEnd {
     }
 }
 
-impl Drop for Held {
+impl Drop for ServiceGuard {
     fn drop(&mut self) {
         self.ender.end();
     }
@@ -59,12 +59,12 @@ impl Sandbox {
     ///
     /// # Errors
     /// If there are no views here, or it cannot be started in one.
-    pub async fn serve(&self, task: Task) -> Result<Service, SandboxError> {
+    pub async fn serve(&self, task: SandboxCommand) -> Result<Service, SandboxError> {
         let sandbox = self.clone();
         let begun = tokio::task::spawn_blocking(move || begin(&sandbox, &task));
         let (mut running, kept) = begun.await.map_err(|lost| SandboxError::setup("a thread", lost))??;
         let proxy = in_view::proxy(&self.network, None, running.listener.take())?;
-        let ending = ServiceEnd { inner: Arc::new(Held { ender: running.ender(), _proxy: proxy }) };
+        let ending = ServiceEnd { inner: Arc::new(ServiceGuard { ender: running.ender(), _proxy: proxy }) };
         let pipes = (running.stdin.take(), running.stdout.take(), running.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(SandboxError::setup("a process", "it has no streams"));
@@ -81,9 +81,9 @@ impl Sandbox {
     }
 }
 
-type Begun = (convoke_view::Running, (Layers, Vec<Group>));
+type ServiceParts = (convoke_view::RunningProgram, (Layers, Vec<ControlGroup>));
 
-fn begin(sandbox: &Sandbox, task: &Task) -> Result<Begun, SandboxError> {
+fn begin(sandbox: &Sandbox, task: &SandboxCommand) -> Result<ServiceParts, SandboxError> {
     if !sandbox.clone().confinement(Confinement::View).has_views()? {
         return Err(SandboxError::Unavailable { why: "a service works in a view only".to_owned() });
     }
@@ -93,7 +93,7 @@ fn begin(sandbox: &Sandbox, task: &Task) -> Result<Begun, SandboxError> {
     let found = sandbox.look(top)?;
     let mark = new_mark().map_err(|error| SandboxError::setup("a mark", error))?;
     let layers = Layers::make(&sandbox.layers, mark, top, &found)?;
-    let groups = Group::make(&sandbox.limits, mark);
+    let groups = ControlGroup::make(&sandbox.limits, mark);
     let make = || {
         let mut view = in_view::furnished(&sandbox, &layers, &groups, mark)?;
         // The program itself, wherever its user keeps it.

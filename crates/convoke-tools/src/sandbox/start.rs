@@ -1,4 +1,4 @@
-//! The beginning of a command: what confines it is chosen, and a thread that confines itself starts it.
+//! Starts a command: its confinement is chosen, and a thread that confines itself starts it.
 //!
 //! Landlock, seccomp and capabilities belong to a thread and are inherited by what it starts, so a thread of our own,
 //! used for one command, can be restricted without code between `fork` and `exec`. The process waits at a gate, a shell
@@ -19,15 +19,15 @@ use rustix::process::Pid;
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, gettid, set_capabilities};
 use tokio::sync::oneshot;
 
-use super::filter::{self, Allowed, Sockets};
-use super::group::Group;
-use super::holes::Holes;
-use super::in_place::Living;
-use super::kept::Kept;
-use super::members::{Leader, Members};
-use super::notes::Secrets;
+use super::command_processes::{CommandProcesses, Leader};
+use super::control_group::ControlGroup;
+use super::filter::{self, FilterExceptions, Sockets};
+use super::in_place::RunningCommand;
+use super::notes::SecretFolders;
+use super::protected_paths::ProtectedPaths;
+use super::read_only_snapshot::ReadOnlySnapshot;
 use super::watchdog::Watchdog;
-use super::{Network, Sandbox, SandboxError, Task, landlock};
+use super::{Network, Sandbox, SandboxCommand, SandboxError, landlock};
 use crate::workspace::Follow;
 
 /// Waits for a line, and becomes the command.
@@ -39,28 +39,28 @@ const KEPT_RIGHTS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// What is needed after the command.
-pub(super) struct Prepared {
-    pub(super) kept: Option<Kept>,
-    pub(super) secrets: Secrets,
+/// The state needed for cleaning up after the command.
+pub(super) struct CleanupState {
+    pub(super) kept: Option<ReadOnlySnapshot>,
+    pub(super) secrets: SecretFolders,
 }
 
-pub(super) struct Started {
-    pub(super) living: Living,
+pub(super) struct StartedCommand {
+    pub(super) living: RunningCommand,
     pub(super) gate: ChildStdin,
     pub(super) stdout: OwnedFd,
     pub(super) stderr: OwnedFd,
     pub(super) ended: oneshot::Receiver<std::io::Result<ExitStatus>>,
 }
 
-/// What confines a command that works in the workspace itself.
+/// The confinement of a command that works in the workspace itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum InPlaceConfinement {
     Landlock,
     Off,
 }
 
-impl Way {
+impl InPlaceConfinement {
     /// Why commands do not work in a view.
     pub(super) const fn why_in_place(self) -> &'static str {
         match self {
@@ -73,28 +73,28 @@ impl Way {
 /// Starts a command, confined this way.
 pub(super) fn begin(
     sandbox: &Sandbox,
-    task: &Task,
-    way: Way,
+    task: &SandboxCommand,
+    way: InPlaceConfinement,
     mark: u64,
-) -> Result<(Started, Prepared), SandboxError> {
+) -> Result<(StartedCommand, CleanupState), SandboxError> {
     let place = sandbox.workspace.resolve(&task.folder, Follow::Links)?;
     let folder = sandbox.workspace.open_folder(&place)?;
-    let holes = Holes::of(&sandbox.workspace)?;
+    let holes = ProtectedPaths::of(&sandbox.workspace)?;
     let mut command = Command::new("/bin/sh");
     command.args(["-c", GATE, "sh"]);
-    let groups = Group::make(&sandbox.limits, mark);
-    let mut prepared = Prepared { kept: None, secrets: Secrets::Open };
+    let groups = ControlGroup::make(&sandbox.limits, mark);
+    let mut prepared = CleanupState { kept: None, secrets: SecretFolders::Open };
     let mut confine: Option<Confine> = None;
-    if way == Way::Landlock {
-        prepared.kept = Some(Kept::of(&sandbox.workspace, &holes)?);
+    if way == InPlaceConfinement::Landlock {
+        prepared.kept = Some(ReadOnlySnapshot::of(&sandbox.workspace, &holes)?);
         let rules = landlock::rules(sandbox, &holes)?;
-        let filters = filter::programs(Allowed {
+        let filters = filter::programs(FilterExceptions {
             sockets: match &sandbox.network {
                 Network::None | Network::Hosts(_) => Sockets::None,
                 Network::Open => Sockets::Internet,
             },
             is_in_view: false,
-            nameless_memory: groups.iter().any(Group::holds_memory),
+            nameless_memory: groups.iter().any(ControlGroup::holds_memory),
         })?;
         confine = Some(Box::new(move || {
             give_up_rights()?;
@@ -105,7 +105,7 @@ pub(super) fn begin(
             }
             Ok(())
         }));
-        prepared.secrets = Secrets::Closed(holes);
+        prepared.secrets = SecretFolders::Closed(holes);
     }
     command.arg(&task.program).args(&task.arguments);
     command
@@ -117,14 +117,14 @@ pub(super) fn begin(
         .stderr(Stdio::piped())
         // By its handle: the path could have become another folder's.
         .current_dir(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-    let beside = Beside { mark, groups, watchdog: Some(Watchdog::begin(mark)?) };
+    let beside = CommandResources { mark, groups, watchdog: Some(Watchdog::begin(mark)?) };
     Ok((spawn(command, task.program.clone(), folder, beside, confine)?, prepared))
 }
 
-/// What belongs to a command besides its process.
-struct Beside {
+/// The resources of a command besides its process.
+struct CommandResources {
     mark: u64,
-    groups: Vec<Group>,
+    groups: Vec<ControlGroup>,
     watchdog: Option<Watchdog>,
 }
 
@@ -136,9 +136,9 @@ fn spawn(
     mut command: Command,
     program: OsString,
     folder: OwnedFd,
-    Beside { mark, groups, watchdog }: Beside,
+    CommandResources { mark, groups, watchdog }: CommandResources,
     confine: Option<Confine>,
-) -> Result<Started, SandboxError> {
+) -> Result<StartedCommand, SandboxError> {
     let (tell_started, started) = std::sync::mpsc::sync_channel(1);
     let (tell_ended, ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("sandbox".to_owned()).spawn(move || {
@@ -168,9 +168,9 @@ fn spawn(
     let lost = |_| SandboxError::setup("a thread", "it ended without a word");
     match started.recv().map_err(lost)?? {
         (leader, (Some(gate), Some(stdout), Some(stderr))) => {
-            let list = groups.first().map(Group::list);
-            let living = Living::new(Members { leader, mark, list }, groups, watchdog);
-            Ok(Started { living, gate, stdout: stdout.into(), stderr: stderr.into(), ended })
+            let list = groups.first().map(ControlGroup::list);
+            let living = RunningCommand::new(CommandProcesses { leader, mark, list }, groups, watchdog);
+            Ok(StartedCommand { living, gate, stdout: stdout.into(), stderr: stderr.into(), ended })
         }
         _ => Err(SandboxError::setup("a process", "it has no outputs")),
     }

@@ -1,4 +1,4 @@
-//! What of the machine's programs is in a view, and what of those folders is covered.
+//! System folders in a view, and what of them is covered.
 //!
 //! `/usr` and its like are shown. `/opt` is where anything may be: of it, what the path leads to. A home, the files that
 //! Convoke itself uses and what surrounds the workspace are covered wherever they are. It must never show a folder in `/opt`

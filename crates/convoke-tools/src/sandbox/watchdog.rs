@@ -1,4 +1,4 @@
-//! The end of a command whose Convoke was killed.
+//! The watchdog that ends a command whose Convoke was killed.
 //!
 //! Whoever is killed cannot kill what it has started. So beside each command stands a shell, outside of its confinement,
 //! that waits for the end of a pipe of which only this process has the other end. It is told when the command is over;

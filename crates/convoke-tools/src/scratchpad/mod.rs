@@ -1,4 +1,4 @@
-//! What one run writes down for itself: names and texts.
+//! The scratchpad: what one run writes down for itself, by name.
 //!
 //! Notes belong to a run and are seen by all its agents. They are in a file of their own and not in the memory of a
 //! process: a run that is resumed is not told its calls again, the journal answers them, and its notes must be there. A
@@ -15,13 +15,13 @@ use std::path::Path;
 use convoke_core::{Error, RunId};
 use convoke_sqlite::Triggers;
 
-pub use crate::database::KeepError;
-use crate::database::{Database, Layout};
+pub use crate::database::StorageError;
+use crate::database::{Database, FileSchema};
 
 pub use tools::all;
 
-const LAYOUT: Layout =
-    Layout { application: 0x436e_7673, steps: &[include_str!("1.sql")], triggers: Triggers::Never };
+const LAYOUT: FileSchema =
+    FileSchema { application: 0x436e_7673, steps: &[include_str!("1.sql")], triggers: Triggers::Never };
 
 /// The notes of all runs on this machine.
 ///
@@ -47,7 +47,7 @@ impl Scratchpad {
     ///
     /// # Errors
     /// If that cannot be done, or the file is something else.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, KeepError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StorageError> {
         Ok(Self { database: Database::open(path.as_ref(), &LAYOUT)? })
     }
 

@@ -1,4 +1,4 @@
-//! `scratchpad_write`, `scratchpad_read`, `scratchpad_list`, `scratchpad_search`.
+//! The `scratchpad_write`, `scratchpad_read`, `scratchpad_list` and `scratchpad_search` tools.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Scratchpad, store};
-use crate::database::{Call, KeepError};
+use crate::database::{RecordedCall, StorageError};
 
 const TIME: Duration = Duration::from_secs(60);
 /// The longest note, in bytes. A result holds one whole.
@@ -68,7 +68,7 @@ fn one() -> usize {
     1
 }
 
-/// All tools of the scratchpad.
+/// Returns all tools of the scratchpad.
 #[must_use]
 pub fn all(scratchpad: &Scratchpad) -> Vec<Arc<dyn Tool>> {
     let tools = [write(scratchpad), read(scratchpad), list(scratchpad), search(scratchpad)];
@@ -84,7 +84,7 @@ fn write(scratchpad: &Scratchpad) -> FunctionTool {
             let database = database.clone();
             async move {
                 fits(&arguments).map_err(Error::failed)?;
-                let call = Call::of(&context, &arguments, Timestamp::now())?;
+                let call = RecordedCall::of(&context, &arguments, Timestamp::now())?;
                 database.write(move |transaction| store::write(transaction, &call, &arguments.key, &arguments.value)).await
             }
         },
@@ -96,8 +96,8 @@ fn write(scratchpad: &Scratchpad) -> FunctionTool {
     .timeout(TIME)
 }
 
-fn fits(arguments: &Write) -> Result<(), KeepError> {
-    let unfit = |problem: String| Err(KeepError::Unfit(problem));
+fn fits(arguments: &Write) -> Result<(), StorageError> {
+    let unfit = |problem: String| Err(StorageError::Unfit(problem));
     let name = arguments.key.as_str();
     if name.trim().is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
         return unfit("`key` must have 1 to 200 characters, on one line".to_owned());

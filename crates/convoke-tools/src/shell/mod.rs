@@ -1,4 +1,4 @@
-//! `bash`, in a sandbox.
+//! The `bash` tool, in a sandbox.
 //!
 //! The command's text is not looked at: what it may do is decided by where it runs.
 
@@ -14,10 +14,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use crate::blocking::{Wanted, blocking};
+use crate::blocking::{CancelFlag, blocking};
 use crate::network::wanted_network;
 use crate::policy::talks_to_others;
-use crate::sandbox::{self, End, Ended, Finished, Network, Output, Sandbox, SandboxError, Task, Turn};
+use crate::sandbox::{
+    self, CapturedOutput, CommandEnd, CommandResult, CommandSlot, EndedCommand, Network, Sandbox,
+    SandboxCommand, SandboxError,
+};
 
 /// The event that tells of changes that were not taken over, with the command and why.
 pub const CHANGES_REFUSED: &str = "changes_refused";
@@ -98,7 +101,7 @@ pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
     let sandbox = sandbox.clone();
     tool.prepare(move |_: A| sandbox.clone().prepared()).reconcile_from(
         |interrupted: InterruptedCall, _: A| async move {
-            blocking(move |_: &Wanted| {
+            blocking(move |_: &CancelFlag| {
                 Ok::<_, SandboxError>(sandbox::interrupted(interrupted.before.as_ref()))
             })
             .await
@@ -106,11 +109,11 @@ pub(crate) fn by_turns<A: DeserializeOwned + Send + 'static>(
     )
 }
 
-async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn, scope: &Scope) -> Result<String, Error> {
+async fn run(sandbox: &Sandbox, arguments: Bash, turn: &CommandSlot, scope: &Scope) -> Result<String, Error> {
     if arguments.command.trim().is_empty() {
         return Err(Error::failed("denied: the command is empty"));
     }
-    let task = Task::new("bash", ["-c", &arguments.command])
+    let task = SandboxCommand::new("bash", ["-c", &arguments.command])
         .folder(arguments.folder)
         .time(Duration::from_secs(arguments.timeout));
     let known_hosts = match sandbox.reaches() {
@@ -134,8 +137,8 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn, scope: &Scope) -> 
         scope.leave_note(rules.told(scope.run_id()));
     }
     let finished = match ended.map_err(Error::failed)? {
-        Ended::Held(held) => review::reviewed(sandbox, *held, &arguments.command, scope).await?,
-        Ended::Done(finished) => finished,
+        EndedCommand::Held(held) => review::reviewed(sandbox, *held, &arguments.command, scope).await?,
+        EndedCommand::Done(finished) => finished,
     };
     let mut finished = finished;
     if finished.has_lost_changes && scope.has_listeners() {
@@ -148,15 +151,15 @@ async fn run(sandbox: &Sandbox, arguments: Bash, turn: &Turn, scope: &Scope) -> 
 }
 
 /// Why a command that talks to other machines, by its text or by what it said, reaches none, where nothing can hold it to hosts.
-fn unreached(sandbox: &Sandbox, command: &str, finished: &Finished) -> Option<&'static str> {
+fn unreached(sandbox: &Sandbox, command: &str, finished: &CommandResult) -> Option<&'static str> {
     let said = [&finished.stderr, &finished.stdout];
-    let failed = finished.end != End::Exited(0);
+    let failed = finished.end != CommandEnd::Exited(0);
     let wanted = || failed && said.iter().any(|said| wanted_network(&said.to_string()));
     sandbox.hosts_unheld().filter(|_| wanted() || talks_to_others(command))
 }
 
 /// What the model gets to read of a command's end.
-pub(crate) fn told(sandbox: &Sandbox, finished: &Finished, seconds: u64) -> String {
+pub(crate) fn told(sandbox: &Sandbox, finished: &CommandResult, seconds: u64) -> String {
     let mut text = finished.stdout.to_string();
     let line = |text: &mut String, line: &str| {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -178,20 +181,20 @@ pub(crate) fn told(sandbox: &Sandbox, finished: &Finished, seconds: u64) -> Stri
         }
     }
     // What is asked for with `2>&1` is in the output; there it may also be what a file says, and no complaint.
-    let complaint = |output: &Output| sandbox.refusal(&output.to_string());
+    let complaint = |output: &CapturedOutput| sandbox.refusal(&output.to_string());
     let refusal = complaint(&finished.stderr)
-        .or_else(|| complaint(&finished.stdout).filter(|_| finished.end != End::Exited(0)));
+        .or_else(|| complaint(&finished.stdout).filter(|_| finished.end != CommandEnd::Exited(0)));
     let closed =
         [&finished.stderr, &finished.stdout].iter().find_map(|said| sandbox.closed(&said.to_string()));
-    let closed = closed.filter(|_| finished.end != End::Exited(0));
+    let closed = closed.filter(|_| finished.end != CommandEnd::Exited(0));
     for note in refusal.iter().chain(&closed).chain(&finished.notes) {
         line(&mut text, &format!("[{note}]"));
     }
     let end = match finished.end {
-        End::Exited(code) => format!("Exit code: {code}"),
-        End::Signalled(signal) => format!("Killed by signal {signal}{}", why(signal)),
-        End::TimedOut => format!("command timed out after {seconds} seconds, and was killed"),
-        End::OverLimit(exceeded) => format!("command was killed: {exceeded}"),
+        CommandEnd::Exited(code) => format!("Exit code: {code}"),
+        CommandEnd::Signalled(signal) => format!("Killed by signal {signal}{}", why(signal)),
+        CommandEnd::TimedOut => format!("command timed out after {seconds} seconds, and was killed"),
+        CommandEnd::OverLimit(exceeded) => format!("command was killed: {exceeded}"),
     };
     line(&mut text, &end);
     text

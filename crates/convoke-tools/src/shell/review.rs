@@ -1,17 +1,17 @@
-//! A person's look at what a command changed, before it comes out of its view.
+//! Review by a person of what a command changed, before it comes out of its view.
 
 use convoke_core::{Decision, Error, Question, Scope};
 use serde_json::json;
 
-use crate::sandbox::{Finished, Held, Sandbox};
+use crate::sandbox::{CommandResult, HeldChanges, Sandbox};
 
 /// Brings out what a command changed; where that is to be looked at, if a person agrees.
 pub(super) async fn reviewed(
     sandbox: &Sandbox,
-    mut held: Held,
+    mut held: HeldChanges,
     command: &str,
     scope: &Scope,
-) -> Result<Finished, Error> {
+) -> Result<CommandResult, Error> {
     let changes = match sandbox.is_reviewed() {
         true => held.changes().await.map_err(Error::failed)?,
         false => None,

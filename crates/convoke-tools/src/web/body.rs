@@ -1,4 +1,4 @@
-//! Reading a reply, and no more of it than is wanted.
+//! Reads the body of a reply, within a limit.
 
 use std::io::{self, Write};
 
@@ -64,18 +64,18 @@ impl Unpacking {
         }
     }
 
-    fn push(&mut self, piece: &[u8]) -> Result<(), Fault> {
+    fn push(&mut self, piece: &[u8]) -> Result<(), ReadFault> {
         match self {
             Self::Plain(content) => content.write_all(piece),
             Self::Gzip(decoder) => decoder.write_all(piece),
         }
-        .map_err(Fault::of)
+        .map_err(ReadFault::of)
     }
 
-    fn finish(self) -> Result<Vec<u8>, Fault> {
+    fn finish(self) -> Result<Vec<u8>, ReadFault> {
         match self {
             Self::Plain(content) => Ok(content.content),
-            Self::Gzip(decoder) => decoder.finish().map(|content| content.content).map_err(Fault::of),
+            Self::Gzip(decoder) => decoder.finish().map(|content| content.content).map_err(ReadFault::of),
         }
     }
 }
@@ -88,12 +88,12 @@ struct Bounded {
 
 #[derive(Debug, thiserror::Error)]
 #[error("too long")]
-struct Full;
+struct BodyTooLong;
 
 impl Write for Bounded {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         if self.content.len() + piece.len() > self.limit {
-            return Err(io::Error::other(Full));
+            return Err(io::Error::other(BodyTooLong));
         }
         self.content.extend_from_slice(piece);
         Ok(piece.len())
@@ -104,14 +104,14 @@ impl Write for Bounded {
     }
 }
 
-enum Fault {
+enum ReadFault {
     TooLong,
     Damaged(String),
 }
 
-impl Fault {
+impl ReadFault {
     fn of(error: io::Error) -> Self {
-        if error.get_ref().is_some_and(|inner| inner.is::<Full>()) {
+        if error.get_ref().is_some_and(|inner| inner.is::<BodyTooLong>()) {
             Self::TooLong
         } else {
             Self::Damaged(error.to_string())

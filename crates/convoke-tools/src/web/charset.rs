@@ -1,4 +1,4 @@
-//! Bytes to text.
+//! Decodes bytes to text by their character set.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -10,14 +10,14 @@ use regex::bytes::Regex;
 const BEGINNING: usize = 1_024;
 
 /// The text, and what must be said about it.
-pub(super) struct Decoded {
+pub(super) struct DecodedText {
     pub(super) text: String,
     pub(super) note: Option<String>,
 }
 
 /// Decodes by what the bytes begin with, what the server said, what the document says; else UTF-8 if it is that, and the
 /// web's old default if not.
-pub(super) fn decode(bytes: &[u8], said: Option<&str>) -> Decoded {
+pub(super) fn decode(bytes: &[u8], said: Option<&str>) -> DecodedText {
     let (marked, mark) =
         Encoding::for_bom(bytes).map_or((None, 0), |(encoding, mark)| (Some(encoding), mark));
     let by_server = said.and_then(|label| Encoding::for_label(label.as_bytes()));
@@ -36,7 +36,7 @@ pub(super) fn decode(bytes: &[u8], said: Option<&str>) -> Decoded {
             format!("the charset {label:?} is unknown; read as {}", encoding.name())
         })
     };
-    Decoded { text: text.into_owned(), note }
+    DecodedText { text: text.into_owned(), note }
 }
 
 fn in_document(bytes: &[u8]) -> Option<&'static Encoding> {

@@ -28,7 +28,7 @@ enum Pattern {
 }
 
 impl Domains {
-    /// These domains; `*.trusted.com` stands for `trusted.com` and everything below it.
+    /// Makes a list of these domains; `*.trusted.com` stands for `trusted.com` and everything below it.
     ///
     /// # Errors
     /// If one of them is not a domain.
@@ -41,7 +41,7 @@ impl Domains {
         Ok(Self { allowed: allowed.collect::<Result<_, _>>()? })
     }
 
-    /// Whether a host is one of them.
+    /// Returns whether a host is one of them.
     #[must_use]
     pub fn allow(&self, host: &str) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What can be wrong with a page.
+//! Errors of fetching a page.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use convoke_core::{CategorisedError, Category, Error};
 use reqwest::StatusCode;
 use url::Url;
 
-use super::Forbidden;
+use super::ForbiddenAddress;
 
-/// Why a page cannot be read.
+/// Errors of reading a page.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WebError {
@@ -56,7 +56,7 @@ pub enum WebError {
         /// The host whose address it is.
         host: String,
         /// What it is.
-        why: Forbidden,
+        why: ForbiddenAddress,
     },
     /// A pattern of domains is none.
     #[error("`{pattern}` is not a domain; write `example.org`, or `*.example.org` for all below it too")]

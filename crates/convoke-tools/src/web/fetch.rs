@@ -1,4 +1,4 @@
-//! `web_fetch`.
+//! The `web_fetch` tool.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ fn one() -> usize {
 ///
 /// A repeated call reads the page again, which changes nothing out there.
 pub fn web_fetch(fetcher: &Fetcher) -> FunctionTool {
-    let kept = Arc::new(Kept::default());
+    let kept = Arc::new(PageCache::default());
     let limit = fetcher.limits().time;
     let fetcher = fetcher.clone();
     FunctionTool::new(
@@ -57,7 +57,7 @@ pub fn web_fetch(fetcher: &Fetcher) -> FunctionTool {
     .timeout(limit + Duration::from_secs(5))
 }
 
-async fn part(fetcher: &Fetcher, kept: &Kept, arguments: &Fetch) -> Result<String, WebError> {
+async fn part(fetcher: &Fetcher, kept: &PageCache, arguments: &Fetch) -> Result<String, WebError> {
     if arguments.offset > 1
         && let Some(page) = kept.find(&arguments.url)
     {
@@ -70,9 +70,9 @@ async fn part(fetcher: &Fetcher, kept: &Kept, arguments: &Fetch) -> Result<Strin
 
 /// The last pages that were read.
 #[derive(Default)]
-struct Kept(Mutex<VecDeque<(String, Instant, Arc<Page>)>>);
+struct PageCache(Mutex<VecDeque<(String, Instant, Arc<Page>)>>);
 
-impl Kept {
+impl PageCache {
     fn find(&self, url: &str) -> Option<Arc<Page>> {
         let pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |(kept, at, _): &&(String, Instant, Arc<Page>)| kept == url && at.elapsed() < KEPT_FOR;

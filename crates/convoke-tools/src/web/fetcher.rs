@@ -1,4 +1,4 @@
-//! From hop to hop, each looked at before anything is sent.
+//! The fetcher: follows redirects hop by hop, each checked before anything is sent.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,10 +11,12 @@ use reqwest::{Client, Response};
 use url::Url;
 
 use super::page::{Content, Page};
-use super::resolver::Checked;
+use super::resolver::CheckedResolver;
 use super::rules::{Rules, forbidden, shown};
-use super::{AddressRules, Domains, Forbidden, Resolver, SystemResolver, WebError, body, kind};
-use crate::blocking::aside;
+use super::{
+    AddressRules, Domains, ForbiddenAddress, Resolver, SystemResolver, WebError, body, content_kind,
+};
+use crate::blocking::run_blocking;
 
 /// Ports that pages are on.
 const PORTS: [u16; 4] = [80, 443, 8_080, 8_443];
@@ -23,7 +25,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// What is told of a reply that says no.
 const SAID: usize = 500;
 
-/// How much of a page is read, and for how long.
+/// Limits on how much of a page is read, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WebLimits {
     /// How long a page may take, with all its hops.
@@ -62,7 +64,7 @@ pub struct FetcherBuilder {
 }
 
 impl Fetcher {
-    /// One for all of the public web.
+    /// Makes a fetcher for all of the public web.
     ///
     /// # Errors
     /// If this machine cannot make TLS connections.
@@ -70,7 +72,7 @@ impl Fetcher {
         Self::builder().build()
     }
 
-    /// One that is told more.
+    /// Returns a builder.
     pub fn builder() -> FetcherBuilder {
         let rules = Rules {
             addresses: AddressRules::public(),
@@ -103,7 +105,7 @@ impl Fetcher {
     }
 
     async fn text(&self, content: Content) -> Result<Page, WebError> {
-        aside(move |wanted| content.page(wanted)).await.unwrap_or(Err(WebError::GivenUp))
+        run_blocking(move |cancel| content.page(cancel)).await.unwrap_or(Err(WebError::GivenUp))
     }
 
     async fn follow(&self, first: Url) -> Result<Content, WebError> {
@@ -148,9 +150,9 @@ impl Fetcher {
         let status = reply.status();
         let retry_after = retry_after(reply.headers(), SystemTime::now());
         let content_type = text_of(reply.headers(), &CONTENT_TYPE);
-        let is_text = kind::kind_of(content_type.as_deref()).is_some();
+        let is_text = content_kind::kind_of(content_type.as_deref()).is_some();
         if status.is_success() && !is_text {
-            let kind = content_type.as_deref().map(kind::essence).unwrap_or_default();
+            let kind = content_type.as_deref().map(content_kind::essence).unwrap_or_default();
             return Err(WebError::NotText { url: Box::new(url), kind, bytes: reply.content_length() });
         }
         let content = |bytes| Content { url: url.clone(), redirected_from: before, content_type, bytes };
@@ -170,7 +172,7 @@ impl Fetcher {
 }
 
 impl FetcherBuilder {
-    /// Which addresses may be connected to, instead of public ones only.
+    /// Sets which addresses may be connected to, instead of public ones only.
     pub fn addresses(mut self, rules: AddressRules) -> Self {
         self.rules.addresses = rules;
         self
@@ -195,13 +197,13 @@ impl FetcherBuilder {
         self
     }
 
-    /// Other limits.
+    /// Sets the limits.
     pub fn limits(mut self, limits: WebLimits) -> Self {
         self.rules.limits = limits;
         self
     }
 
-    /// Another way from names to addresses. What it gives is checked all the same.
+    /// Sets the resolver. What it gives is checked all the same.
     pub fn resolver(mut self, resolver: impl Resolver) -> Self {
         self.resolver = Arc::new(resolver);
         self
@@ -212,7 +214,7 @@ impl FetcherBuilder {
     /// # Errors
     /// If this machine cannot make TLS connections.
     pub fn build(self) -> Result<Fetcher, WebError> {
-        let checked = Checked { resolver: self.resolver, rules: self.rules.addresses.clone() };
+        let checked = CheckedResolver { resolver: self.resolver, rules: self.rules.addresses.clone() };
         let client = client(CONNECT)
             .dns_resolver(Arc::new(checked))
             // A connection is for one hop: the next one is looked at again.
@@ -248,7 +250,7 @@ fn redirected(from: &Url, to: &str, error: WebError) -> WebError {
 fn failed(url: &Url, error: &reqwest::Error) -> WebError {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(inner) = cause {
-        if let Some(why) = inner.downcast_ref::<Forbidden>() {
+        if let Some(why) = inner.downcast_ref::<ForbiddenAddress>() {
             return forbidden(url, why.clone());
         }
         cause = inner.source();

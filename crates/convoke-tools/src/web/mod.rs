@@ -1,4 +1,4 @@
-//! Tools that look things up on the web, and what keeps them on the public side of it.
+//! Web tools, and the checks that keep them on the public side of the web.
 //!
 //! [`web_fetch`] reads one page through a [`Fetcher`]. The fetcher goes from hop to hop by itself, and looks at every one
 //! before anything is sent: the scheme, the port, the domain, and the address that the name stands for at this moment. What
@@ -11,27 +11,27 @@
 //! **What it must never do.** Connect to an address that [`AddressRules`] forbid; send cookies, credentials or anything
 //! else of the user's to a page; go through a proxy because a variable says so; show a key.
 
-mod address;
+mod address_rules;
 mod body;
 mod charset;
+mod content_kind;
 mod domains;
 mod error;
 mod fetch;
 mod fetcher;
-mod judged;
-mod kind;
+mod guarded_tools;
 mod page;
 mod readable;
 mod resolver;
 mod rules;
 mod search;
 
-pub use address::{AddressRules, Forbidden};
+pub use address_rules::{AddressRules, ForbiddenAddress};
 pub use domains::Domains;
 pub use error::WebError;
 pub use fetch::web_fetch;
 pub use fetcher::{Fetcher, FetcherBuilder, WebLimits};
-pub use judged::{SEARCH_SETTINGS, WebTools, WebToolsError, is_ruled_out, web_tools};
+pub use guarded_tools::{SEARCH_SETTINGS, WebTools, WebToolsError, is_ruled_out, web_tools};
 pub use page::Page;
 pub use resolver::{Resolver, SystemResolver};
 pub use search::{Search, SearchError, SearchService, web_search};

@@ -6,9 +6,9 @@ use url::Url;
 
 use super::WebError;
 use super::charset::decode;
-use super::kind::{self, Kind};
-use super::readable::{Readable, readable};
-use crate::blocking::Wanted;
+use super::content_kind::{self, ContentKind};
+use super::readable::{ReadablePage, readable};
+use crate::blocking::CancelFlag;
 
 /// Characters of one part.
 pub(super) const PART: usize = 20_000;
@@ -22,7 +22,7 @@ pub struct Page {
     pub url: Url,
     /// What sent there, first to last; empty if nothing did.
     pub redirected_from: Vec<Url>,
-    readable: Readable,
+    readable: ReadablePage,
     notes: Vec<String>,
 }
 
@@ -36,26 +36,28 @@ pub(super) struct Content {
 
 impl Content {
     /// Makes text of it. Takes a while, if it is long.
-    pub(super) fn page(self, wanted: &Wanted) -> Result<Page, WebError> {
+    pub(super) fn page(self, cancel: &CancelFlag) -> Result<Page, WebError> {
         let said = self.content_type.as_deref();
-        let kind = match kind::kind_of(said) {
-            Some(Kind::Html) => Some(Kind::Html),
-            Some(Kind::Text | Kind::Unknown) if kind::guess(&self.bytes).is_none() => None,
-            Some(Kind::Unknown) => kind::guess(&self.bytes),
+        let kind = match content_kind::kind_of(said) {
+            Some(ContentKind::Html) => Some(ContentKind::Html),
+            Some(ContentKind::Text | ContentKind::Unknown) if content_kind::guess(&self.bytes).is_none() => {
+                None
+            }
+            Some(ContentKind::Unknown) => content_kind::guess(&self.bytes),
             known => known,
         };
         let Some(kind) = kind else {
-            let kind = said.map_or_else(|| "data of unknown kind".to_owned(), kind::essence);
+            let kind = said.map_or_else(|| "data of unknown kind".to_owned(), content_kind::essence);
             return Err(WebError::NotText {
                 url: Box::new(self.url),
                 kind,
                 bytes: Some(self.bytes.len() as u64),
             });
         };
-        let decoded = decode(&self.bytes, said.and_then(kind::charset));
+        let decoded = decode(&self.bytes, said.and_then(content_kind::charset));
         let readable = match kind {
-            Kind::Html => readable(&decoded.text, &self.url, wanted)?,
-            _ => Readable { text: decoded.text, ..Readable::default() },
+            ContentKind::Html => readable(&decoded.text, &self.url, cancel)?,
+            _ => ReadablePage { text: decoded.text, ..ReadablePage::default() },
         };
         let mut notes: Vec<String> = decoded.note.into_iter().collect();
         if readable.cut {
@@ -66,13 +68,13 @@ impl Content {
 }
 
 impl Page {
-    /// What the page calls itself; empty if it does not.
+    /// Returns the title; empty if there is none.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.readable.title
     }
 
-    /// All of its text.
+    /// Returns all of its text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.readable.text

@@ -1,4 +1,4 @@
-//! HTML to text that can be read: paragraphs, headings, lists, tables, and links with numbers.
+//! Converts HTML to readable text: paragraphs, headings, lists, tables, and links with numbers.
 //!
 //! The document is read tag by tag and never becomes a tree: the work grows with its length and with nothing else, however
 //! it is nested. Left out is what nobody would see: scripts, styles, elements that are hidden, characters without a
@@ -16,14 +16,14 @@ use html5ever::tokenizer::{
 };
 use url::Url;
 
-use self::elements::{Part, raw};
+use self::elements::{ElementRole, raw};
 use self::writer::Writer;
 use super::WebError;
-use crate::blocking::Wanted;
+use crate::blocking::CancelFlag;
 
 /// A page as text.
 #[derive(Debug, Default)]
-pub(super) struct Readable {
+pub(super) struct ReadablePage {
     pub(super) title: String,
     pub(super) text: String,
     /// Where links lead, in the order of their numbers, which begin with 1.
@@ -40,35 +40,40 @@ const PIECE: usize = 64 << 10;
 const LITTLE: usize = 100;
 
 /// The text of a document at this address.
-pub(super) fn readable(html: &str, base: &Url, wanted: &Wanted) -> Result<Readable, WebError> {
-    let (mut readable, mut missing) = pass(html, base, wanted, Leave::Surroundings)?;
+pub(super) fn readable(html: &str, base: &Url, cancel: &CancelFlag) -> Result<ReadablePage, WebError> {
+    let (mut readable, mut missing) = pass(html, base, cancel, SkipLevel::Surroundings)?;
     if missing.surroundings && readable.text.len() < LITTLE {
-        (readable, missing) = pass(html, base, wanted, Leave::Hidden)?;
+        (readable, missing) = pass(html, base, cancel, SkipLevel::Hidden)?;
     }
     // If something that was left out never ended, the rest of the page is missing.
-    Ok(if missing.rest { pass(html, base, wanted, Leave::Unreadable)?.0 } else { readable })
+    Ok(if missing.rest { pass(html, base, cancel, SkipLevel::Unreadable)?.0 } else { readable })
 }
 
-/// What is left out: this, and what comes before it.
+/// The parts that are left out: this, and those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Leave {
+enum SkipLevel {
     Unreadable,
     Hidden,
     Surroundings,
 }
 
-/// What the text lacks.
-struct Missing {
+/// The parts that the text lacks.
+struct OmittedText {
     surroundings: bool,
     rest: bool,
 }
 
-fn pass(html: &str, base: &Url, wanted: &Wanted, leave: Leave) -> Result<(Readable, Missing), WebError> {
+fn pass(
+    html: &str,
+    base: &Url,
+    cancel: &CancelFlag,
+    leave: SkipLevel,
+) -> Result<(ReadablePage, OmittedText), WebError> {
     let state = State { writer: Writer::new(base), leave, skipping: None, surroundings: false };
     let tokenizer = Tokenizer::new(Sink(RefCell::new(state)), TokenizerOpts::default());
     let mut rest = html;
     while !rest.is_empty() {
-        if wanted.is_over() {
+        if cancel.is_cancelled() {
             return Err(WebError::GivenUp);
         }
         let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE.min(rest.len())));
@@ -79,8 +84,8 @@ fn pass(html: &str, base: &Url, wanted: &Wanted, leave: Leave) -> Result<(Readab
     }
     tokenizer.end();
     let state = tokenizer.sink.0.into_inner();
-    let rest = state.skipping.is_some_and(|skipping| skipping.part != Part::Unreadable);
-    let missing = Missing { surroundings: state.surroundings, rest };
+    let rest = state.skipping.is_some_and(|skipping| skipping.part != ElementRole::Unreadable);
+    let missing = OmittedText { surroundings: state.surroundings, rest };
     Ok((state.writer.finish(), missing))
 }
 
@@ -88,7 +93,7 @@ struct Sink(RefCell<State>);
 
 struct State {
     writer: Writer,
-    leave: Leave,
+    leave: SkipLevel,
     skipping: Option<Skipping>,
     surroundings: bool,
 }
@@ -97,7 +102,7 @@ struct State {
 struct Skipping {
     name: html5ever::LocalName,
     depth: usize,
-    part: Part,
+    part: ElementRole,
 }
 
 impl TokenSink for Sink {
@@ -140,15 +145,15 @@ impl State {
             self.writer.end(&tag.name);
             return TokenSinkResult::Continue;
         }
-        let part = Part::of(tag);
+        let part = ElementRole::of(tag);
         let skipped = match part {
-            Part::Content => false,
-            Part::Unreadable => true,
-            Part::Hidden => self.leave >= Leave::Hidden,
-            Part::Surroundings => self.leave >= Leave::Surroundings,
+            ElementRole::Content => false,
+            ElementRole::Unreadable => true,
+            ElementRole::Hidden => self.leave >= SkipLevel::Hidden,
+            ElementRole::Surroundings => self.leave >= SkipLevel::Surroundings,
         };
         if skipped {
-            self.surroundings |= part == Part::Surroundings;
+            self.surroundings |= part == ElementRole::Surroundings;
             if !tag.self_closing || raw(&tag.name).is_some() {
                 self.skipping = Some(Skipping { name: tag.name.clone(), depth: 1, part });
             }

@@ -1,4 +1,4 @@
-//! Names to addresses, looked at before anyone connects to them.
+//! The resolver: looks up names and checks their addresses before anyone connects to them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -30,12 +30,12 @@ impl Resolver for SystemResolver {
 }
 
 /// The only resolver the client has: what it gives has been checked, and the client connects to nothing else.
-pub(super) struct Checked {
+pub(super) struct CheckedResolver {
     pub(super) resolver: Arc<dyn Resolver>,
     pub(super) rules: AddressRules,
 }
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let finding = self.resolver.resolve(name.as_str());
         let rules = self.rules.clone();

@@ -1,17 +1,17 @@
-//! What every hop must fulfil before it is made.
+//! The rules every hop must meet before it is made.
 
 use convoke_http::address::shown_with_query;
 use url::{Host, Url};
 
-use super::{AddressRules, Domains, Forbidden, WebError, WebLimits};
+use super::{AddressRules, Domains, ForbiddenAddress, WebError, WebLimits};
 
-pub(super) type Judge = dyn Fn(&Url) -> Result<(), String> + Send + Sync;
+pub(super) type UrlJudge = dyn Fn(&Url) -> Result<(), String> + Send + Sync;
 
 pub(super) struct Rules {
     pub(super) addresses: AddressRules,
     pub(super) ports: Vec<u16>,
     pub(super) domains: Option<Domains>,
-    pub(super) judge: Option<Box<Judge>>,
+    pub(super) judge: Option<Box<UrlJudge>>,
     pub(super) limits: WebLimits,
 }
 
@@ -47,7 +47,7 @@ impl Rules {
     }
 }
 
-pub(super) fn forbidden(url: &Url, why: Forbidden) -> WebError {
+pub(super) fn forbidden(url: &Url, why: ForbiddenAddress) -> WebError {
     WebError::Forbidden { host: url.host_str().unwrap_or_default().to_owned(), why }
 }
 

@@ -1,4 +1,4 @@
-//! Whether something may be changed: by its name, by what a repository says of it, and by what it would make of its folder.
+//! Decides whether a file may be changed: by its name, by what a repository says of it, and by its effect on its folder.
 
 use std::path::Path;
 

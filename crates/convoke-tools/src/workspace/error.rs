@@ -1,11 +1,11 @@
-//! Why a file was not touched.
+//! Errors of file access.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Protection, shown};
 
-/// Why something in the workspace was not read or changed. Every message says what to do instead.
+/// Errors of reading or changing something in the workspace. Every message says what to do instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {

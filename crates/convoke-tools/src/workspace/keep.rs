@@ -1,4 +1,4 @@
-//! Looking after read-only files, for the sandbox. No tool gets here: protection is not asked for.
+//! Restores read-only files, for the sandbox. No tool gets here: protection is not asked for.
 
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
@@ -8,7 +8,7 @@ use rustix::fs::{AtFlags, FileType, Mode, fstat, openat, readlinkat, statat, unl
 use rustix::io::Errno;
 
 use super::open::FILE;
-use super::take::{empty, opened_up};
+use super::remove::{empty, opened_up};
 use super::write::make_folder;
 use super::{FileError, Follow, Kind, Target, Workspace};
 

@@ -1,4 +1,4 @@
-//! Hard links.
+//! Hard links: counts the names of files.
 //!
 //! A file with two names is in two places. If one of them is outside the workspace, or is protected, then reading the
 //! other would be a way there. So a file with several names is read only if all of them are found in the workspace and
@@ -9,14 +9,14 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Stat, statat};
 
-use super::{Entry, FileError, Kind, Visit, Workspace};
+use super::{FileError, Kind, TreeEntry, Visit, Workspace};
 
 /// More files than this are not gone through to find names.
 const MOST_ENTRIES: usize = 500_000;
 
 /// The names that files of several names have in the workspace. Taken when first needed, for one call of a tool.
 #[derive(Debug, Default)]
-pub(crate) struct Census {
+pub(crate) struct HardLinkCensus {
     names: Option<HashMap<(u64, u64), Names>>,
 }
 
@@ -26,7 +26,7 @@ struct Names {
     protected: bool,
 }
 
-impl Census {
+impl HardLinkCensus {
     pub(super) fn may_read(
         &mut self,
         workspace: &Workspace,
@@ -62,7 +62,7 @@ pub(super) fn names_of(stat: &Stat) -> u64 {
 fn take(workspace: &Workspace) -> Result<HashMap<(u64, u64), Names>, FileError> {
     let mut names: HashMap<(u64, u64), Names> = HashMap::new();
     let mut seen = 0_usize;
-    workspace.walk(".", &mut |entry: Entry<'_>| {
+    workspace.walk(".", &mut |entry: TreeEntry<'_>| {
         seen += 1;
         if seen > MOST_ENTRIES {
             return Ok(Visit::Stop);

@@ -1,4 +1,4 @@
-//! The one folder that tools work in.
+//! The workspace: the one folder that tools work in.
 //!
 //! A [`Workspace`] is a handle on a folder. Every path a tool is given is walked from that handle, one name at a time, and
 //! no step follows a link by itself: links are read and walked like the rest of the path. So a path ends where it ends by
@@ -12,6 +12,7 @@
 //!
 //! This module must never open anything by a path with a slash in it, except the workspace itself.
 
+mod atomic_write;
 mod control;
 mod error;
 #[cfg(target_os = "linux")]
@@ -19,10 +20,9 @@ mod keep;
 mod links;
 mod open;
 mod protected;
-mod put;
-mod real;
+mod real_path;
+mod remove;
 mod resolve;
-mod take;
 mod tree;
 mod write;
 
@@ -33,21 +33,21 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use error::FileError;
-pub(crate) use links::Census;
-pub(crate) use open::{Opened, is_binary};
+pub(crate) use links::HardLinkCensus;
+pub(crate) use open::{OpenFile, is_binary};
 pub use protected::{InvalidPattern, Protected, Protection};
 #[cfg(target_os = "linux")]
-pub(crate) use real::with_real;
-pub(crate) use resolve::{Follow, Kind, Place, Target};
-use rustix::fs::{CWD, Mode, openat};
+pub(crate) use real_path::with_real;
 #[cfg(target_os = "linux")]
-pub(crate) use take::{empty, opened_up};
+pub(crate) use remove::{empty, opened_up};
+pub(crate) use resolve::{Follow, Kind, ResolvedPath, Target};
+use rustix::fs::{CWD, Mode, openat};
 #[cfg(target_os = "linux")]
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[cfg(target_os = "linux")]
 pub(crate) use tree::list as listed;
-pub(crate) use tree::{Entry, Visit};
-pub(crate) use write::{Existing, Written};
+pub(crate) use tree::{TreeEntry, Visit};
+pub(crate) use write::{Existing, WriteOutcome};
 
 /// A handle on the folder that tools work in. Clones share it.
 #[derive(Debug, Clone)]
@@ -105,13 +105,13 @@ impl Workspace {
         })
     }
 
-    /// Where the folder was when it was opened, without links.
+    /// Returns the path of the folder when it was opened, without links.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// What no tool may read or change.
+    /// Returns what no tool may read or change.
     #[must_use]
     pub fn protected(&self) -> &Protected {
         &self.inner.protected

@@ -1,4 +1,4 @@
-//! Files opened for reading.
+//! Opens files for reading.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use rustix::fs::{FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
-use super::links::Census;
-use super::{FileError, Follow, Kind, Place, Target, Workspace};
+use super::links::HardLinkCensus;
+use super::{FileError, Follow, Kind, ResolvedPath, Target, Workspace};
 
 /// The longest file that a tool reads as a whole.
 const LONGEST: u64 = 16 << 20;
@@ -22,7 +22,7 @@ pub(super) const FILE: OFlags = OFlags::RDONLY
 
 /// A file of the workspace, open for reading.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenFile {
     pub(crate) path: PathBuf,
     pub(crate) file: File,
     pub(crate) bytes: u64,
@@ -31,22 +31,26 @@ pub(crate) struct Opened {
 
 impl Workspace {
     /// Opens a file that may be read.
-    pub(crate) fn open_file(&self, path: &str) -> Result<Opened, FileError> {
-        self.open_counted(path, &mut Census::default())
+    pub(crate) fn open_file(&self, path: &str) -> Result<OpenFile, FileError> {
+        self.open_counted(path, &mut HardLinkCensus::default())
     }
 
     /// Opens one of many files: links are counted once for all of them.
     pub(crate) fn open_counted(
         &self,
         path: impl AsRef<std::path::Path>,
-        census: &mut Census,
-    ) -> Result<Opened, FileError> {
+        census: &mut HardLinkCensus,
+    ) -> Result<OpenFile, FileError> {
         let place = self.resolve(path, Follow::Links)?;
         self.open_place(&place, census)
     }
 
     /// Opens the file at a place.
-    pub(crate) fn open_place(&self, place: &Place, census: &mut Census) -> Result<Opened, FileError> {
+    pub(crate) fn open_place(
+        &self,
+        place: &ResolvedPath,
+        census: &mut HardLinkCensus,
+    ) -> Result<OpenFile, FileError> {
         // A protected file is not even looked at: whether it exists is nobody's business.
         self.protected().may_read(&place.path)?;
         let name = match &place.target {
@@ -74,11 +78,11 @@ impl Workspace {
         }
         census.may_read(self, &path, &stat)?;
         let bytes = u64::try_from(stat.st_size).unwrap_or(0);
-        Ok(Opened { path, file: File::from(file), bytes, mode: stat.st_mode })
+        Ok(OpenFile { path, file: File::from(file), bytes, mode: stat.st_mode })
     }
 }
 
-impl Opened {
+impl OpenFile {
     /// All of it, unless it is too long for one.
     pub(crate) fn read_all(&mut self) -> Result<Vec<u8>, FileError> {
         let too_long = |bytes| FileError::TooLong {

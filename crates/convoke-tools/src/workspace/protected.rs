@@ -1,4 +1,4 @@
-//! Files that no tool may touch.
+//! Protected files, which no tool may touch.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ const EXCEPT: &[&str] = &[
     "certifi/cacert.pem",
 ];
 
-/// How far a file is protected.
+/// The protection of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Protection {
@@ -145,7 +145,7 @@ impl fmt::Display for Protection {
 pub struct InvalidPattern {
     /// The pattern.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The problem.
     pub why: String,
 }
 
@@ -194,7 +194,7 @@ impl Default for Protected {
 }
 
 impl Protected {
-    /// What is always worth protecting: Convoke's own configuration, policy and stores, credentials and private keys as
+    /// Protects what is always worth it: Convoke's own configuration, policy and stores, credentials and private keys as
     /// they are usually named, and (from changes) what git executes.
     #[must_use]
     pub fn defaults() -> Self {
@@ -253,7 +253,7 @@ impl Protected {
     /// link, both: the link, and the file that it leads to.
     #[must_use]
     pub fn store(mut self, path: impl Into<PathBuf>) -> Self {
-        self.stores.extend(super::real::with_real(path.into()));
+        self.stores.extend(super::real_path::with_real(path.into()));
         self
     }
 
@@ -282,7 +282,7 @@ impl Protected {
         self
     }
 
-    /// How far this file is protected, named from the top of the workspace.
+    /// Returns how far this file is protected, named from the top of the workspace.
     #[must_use]
     pub fn of(&self, path: &Path) -> Option<Protection> {
         if self.is_store(path)

@@ -1,4 +1,4 @@
-//! Where a path leads, walked by handles.
+//! Resolves a path, walking it by handles.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -58,9 +58,9 @@ impl Kind {
     }
 }
 
-/// A place in the workspace: the open folder it is in, and its name there.
+/// A resolved path in the workspace: the open folder it is in, and its name there.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ResolvedPath {
     /// The real path, from the top of the workspace. Empty for the top itself.
     pub(crate) path: PathBuf,
     /// The deepest folder on the way that exists.
@@ -78,7 +78,7 @@ pub(crate) enum Target {
     Missing { names: Vec<OsString> },
 }
 
-impl Place {
+impl ResolvedPath {
     pub(crate) fn kind(&self) -> Option<Kind> {
         match &self.target {
             Target::Top => Some(Kind::Folder),
@@ -88,14 +88,14 @@ impl Place {
     }
 }
 
-/// Why a walk did not arrive.
-enum Lost {
+/// Errors of a walk.
+enum WalkError {
     /// Something was exchanged between two steps.
     Exchanged,
     Refused(FileError),
 }
 
-impl From<FileError> for Lost {
+impl From<FileError> for WalkError {
     fn from(error: FileError) -> Self {
         Self::Refused(error)
     }
@@ -103,13 +103,13 @@ impl From<FileError> for Lost {
 
 impl Workspace {
     /// Walks a path. Protection is not looked at, but for the links on the way: a protected link leads nowhere.
-    pub(crate) fn resolve(&self, path: impl AsRef<Path>, follow: Follow) -> Result<Place, FileError> {
+    pub(crate) fn resolve(&self, path: impl AsRef<Path>, follow: Follow) -> Result<ResolvedPath, FileError> {
         let path = path.as_ref();
         for _ in 0..MOST_ATTEMPTS {
             match Walk::new(self, path)?.run(follow) {
                 Ok(place) => return Ok(place),
-                Err(Lost::Refused(error)) => return Err(error),
-                Err(Lost::Exchanged) => std::thread::yield_now(),
+                Err(WalkError::Refused(error)) => return Err(error),
+                Err(WalkError::Exchanged) => std::thread::yield_now(),
             }
         }
         Err(FileError::Unsteady { path: path.display().to_string() })
@@ -151,7 +151,7 @@ impl<'a> Walk<'a> {
         Err(self.outside("paths are from the top of the workspace, and no home folder is known here"))
     }
 
-    fn run(mut self, follow: Follow) -> Result<Place, Lost> {
+    fn run(mut self, follow: Follow) -> Result<ResolvedPath, WalkError> {
         while let Some(name) = self.ahead.pop_front() {
             if name == ".." {
                 if self.way.pop().is_none() {
@@ -178,9 +178,11 @@ impl<'a> Walk<'a> {
         }
         // The path ended in `..`, or is the top: the folder we stand in.
         Ok(match self.way.pop() {
-            None => {
-                Place { path: PathBuf::new(), parent: Arc::clone(self.workspace.root()), target: Target::Top }
-            }
+            None => ResolvedPath {
+                path: PathBuf::new(),
+                parent: Arc::clone(self.workspace.root()),
+                target: Target::Top,
+            },
             Some((name, folder)) => {
                 let stat = rustix::fs::fstat(&*folder)
                     .map_err(|errno| FileError::io("look up", &self.path_of(&name), errno))?;
@@ -197,19 +199,23 @@ impl<'a> Walk<'a> {
         self.way.iter().map(|(name, _)| name.as_os_str()).chain([name]).collect()
     }
 
-    fn arrived(&self, name: OsString, stat: Stat) -> Place {
+    fn arrived(&self, name: OsString, stat: Stat) -> ResolvedPath {
         let path = self.path_of(&name);
-        Place { path, parent: Arc::clone(self.here()), target: Target::There { name, stat: Box::new(stat) } }
+        ResolvedPath {
+            path,
+            parent: Arc::clone(self.here()),
+            target: Target::There { name, stat: Box::new(stat) },
+        }
     }
 
-    fn missing(&mut self, name: OsString) -> Result<Place, FileError> {
+    fn missing(&mut self, name: OsString) -> Result<ResolvedPath, FileError> {
         let names: Vec<OsString> = std::iter::once(name).chain(self.ahead.drain(..)).collect();
         self.stays_inside(&names)?;
         if names.iter().any(|name| name == "..") {
             return Err(FileError::Missing { path: self.path_of(&names[0]) });
         }
         let path = self.path_of(&names.iter().collect::<PathBuf>().into_os_string());
-        Ok(Place { path, parent: Arc::clone(self.here()), target: Target::Missing { names } })
+        Ok(ResolvedPath { path, parent: Arc::clone(self.here()), target: Target::Missing { names } })
     }
 
     /// A path that leaves the workspace is refused for that, also if something on the way is not there.
@@ -224,19 +230,19 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn enter(&mut self, name: OsString) -> Result<(), Lost> {
+    fn enter(&mut self, name: OsString) -> Result<(), WalkError> {
         match openat(&**self.here(), &name, FOLDER, Mode::empty()) {
             Ok(folder) => {
                 self.way.push((name, Arc::new(folder)));
                 Ok(())
             }
             // It was a folder a moment ago.
-            Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT) => Err(Lost::Exchanged),
+            Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT) => Err(WalkError::Exchanged),
             Err(errno) => Err(FileError::io("enter", &self.path_of(&name), errno).into()),
         }
     }
 
-    fn follow(&mut self, name: &OsStr) -> Result<(), Lost> {
+    fn follow(&mut self, name: &OsStr) -> Result<(), WalkError> {
         let path = self.path_of(name);
         self.workspace.protected().may_read(&path)?;
         self.links += 1;
@@ -250,7 +256,7 @@ impl<'a> Walk<'a> {
         let target = match readlinkat(&**self.here(), name, Vec::new()) {
             Ok(target) => PathBuf::from(OsString::from_vec(target.into_bytes())),
             // It was a link a moment ago.
-            Err(Errno::INVAL | Errno::NOENT) => return Err(Lost::Exchanged),
+            Err(Errno::INVAL | Errno::NOENT) => return Err(WalkError::Exchanged),
             Err(errno) => return Err(FileError::io("read the link", &path, errno).into()),
         };
         let inside = self.inside(&target, &format!("the link `{}` leads there", path.display()))?;

@@ -1,4 +1,4 @@
-//! Going through folders, by handles and in order of names.
+//! Walks folders, by handles and in order of names.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,14 +8,14 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::{FileError, Follow, Kind, Place, Protection, Target, Workspace};
+use super::{FileError, Follow, Kind, Protection, ResolvedPath, Target, Workspace};
 
 /// Folders deeper than this are not entered.
 const DEEPEST: usize = 200;
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct TreeEntry<'a> {
     /// The folder it is in.
     pub(crate) folder: BorrowedFd<'a>,
     pub(crate) name: &'a OsStr,
@@ -38,7 +38,7 @@ pub(crate) enum Visit {
     Stop,
 }
 
-type Visitor<'a> = dyn FnMut(Entry<'_>) -> Result<Visit, FileError> + 'a;
+type Visitor<'a> = dyn FnMut(TreeEntry<'_>) -> Result<Visit, FileError> + 'a;
 
 impl Workspace {
     /// Visits everything beneath a folder, in order of names. Links are visited, not followed.
@@ -47,14 +47,18 @@ impl Workspace {
     }
 
     /// Visits everything beneath the folder at a place.
-    pub(crate) fn walk_place(&self, place: &Place, visitor: &mut Visitor<'_>) -> Result<(), FileError> {
+    pub(crate) fn walk_place(
+        &self,
+        place: &ResolvedPath,
+        visitor: &mut Visitor<'_>,
+    ) -> Result<(), FileError> {
         self.protected().may_read(&place.path)?;
         let folder = self.open_folder(place)?;
         self.visit(folder, &place.path, 1, visitor).map(drop)
     }
 
     /// Opens the folder at a place.
-    pub(crate) fn open_folder(&self, place: &Place) -> Result<OwnedFd, FileError> {
+    pub(crate) fn open_folder(&self, place: &ResolvedPath) -> Result<OwnedFd, FileError> {
         let name = match &place.target {
             Target::Top => OsStr::new("."),
             Target::There { name, .. } => name,
@@ -82,7 +86,8 @@ impl Workspace {
         for (name, kind) in list(&folder, path)? {
             let child = path.join(&name);
             let protection = self.protected().of(&child);
-            let entry = Entry { folder: folder.as_fd(), name: &name, path: &child, kind, protection, depth };
+            let entry =
+                TreeEntry { folder: folder.as_fd(), name: &name, path: &child, kind, protection, depth };
             match visitor(entry)? {
                 Visit::Stop => return Ok(Visit::Stop),
                 Visit::Enter if kind == Kind::Folder && depth < DEEPEST => {

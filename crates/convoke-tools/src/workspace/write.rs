@@ -1,4 +1,4 @@
-//! Files and folders that are made, or get another content.
+//! Creates files and folders, and replaces their content.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use rustix::fs::{Mode, RawMode, mkdirat};
 use rustix::io::Errno;
 
-use super::links::{Census, names_of};
-use super::put::sync;
-use super::{FileError, Follow, Kind, Place, Protection, Target, Workspace};
+use super::atomic_write::sync;
+use super::links::{HardLinkCensus, names_of};
+use super::{FileError, Follow, Kind, Protection, ResolvedPath, Target, Workspace};
 
 /// The longest file that a tool writes.
 const LONGEST: usize = 16 << 20;
 
-/// What a write has done.
+/// The outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum WriteOutcome {
     /// There was nothing of that name.
     Made,
     /// Another content was replaced.
@@ -38,18 +38,18 @@ impl Workspace {
         path: &str,
         content: &[u8],
         existing: Existing,
-    ) -> Result<Written, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         let place = self.resolve(path, Follow::Links)?;
         self.write_place(place, content, existing, None)
     }
 
     pub(crate) fn write_place(
         &self,
-        place: Place,
+        place: ResolvedPath,
         content: &[u8],
         existing: Existing,
         new_mode: Option<RawMode>,
-    ) -> Result<Written, FileError> {
+    ) -> Result<WriteOutcome, FileError> {
         self.may_become(&place.path, Kind::File)?;
         if content.len() > LONGEST {
             let (bytes, limit) = (content.len() as u64, LONGEST as u64);
@@ -59,13 +59,13 @@ impl Workspace {
         let (folder, name, path) = self.made_ready(place)?;
         self.put(&folder, &name, content, mode.or(new_mode))
             .map_err(|errno| FileError::io("write", &path, errno))?;
-        Ok(if mode.is_some() { Written::Replaced } else { Written::Made })
+        Ok(if mode.is_some() { WriteOutcome::Replaced } else { WriteOutcome::Made })
     }
 
     /// The permissions of the file that will be replaced, if it may be.
     pub(super) fn replaceable(
         &self,
-        place: &Place,
+        place: &ResolvedPath,
         existing: Existing,
     ) -> Result<Option<RawMode>, FileError> {
         let path = || place.path.clone();
@@ -87,8 +87,11 @@ impl Workspace {
     }
 
     /// Makes the folders a new file needs.
-    pub(super) fn made_ready(&self, place: Place) -> Result<(Arc<OwnedFd>, OsString, PathBuf), FileError> {
-        let Place { path, mut parent, target } = place;
+    pub(super) fn made_ready(
+        &self,
+        place: ResolvedPath,
+    ) -> Result<(Arc<OwnedFd>, OsString, PathBuf), FileError> {
+        let ResolvedPath { path, mut parent, target } = place;
         let mut names = match target {
             Target::Missing { names } => names,
             Target::There { name, .. } => vec![name],
@@ -131,10 +134,10 @@ impl Workspace {
     /// Copies a file, with its permissions.
     pub(crate) fn copy_file(
         &self,
-        from: &Place,
-        to: Place,
+        from: &ResolvedPath,
+        to: ResolvedPath,
         existing: Existing,
-        census: &mut Census,
+        census: &mut HardLinkCensus,
     ) -> Result<(), FileError> {
         let mut opened = self.open_place(from, census)?;
         let content = opened.read_all()?;

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers shared by the tests of this crate.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "every test file uses some of it")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a command leaves behind for somebody else to follow.
+//! Escapes by what a command leaves behind for others to follow.
 
 use serde_json::json;
 

@@ -1,10 +1,10 @@
-//! Tool chains in a home, which commands can use, and everything beside them, which they cannot.
+//! Toolchains in a home, which commands can use, and everything beside them, which they cannot.
 
 use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use convoke_tools::sandbox::{Chains, NotOpened, Openings, Sandbox};
+use convoke_tools::sandbox::{OpeningError, Openings, Sandbox, Toolchains};
 use convoke_tools::workspace::Workspace;
 use serde_json::json;
 
@@ -40,12 +40,12 @@ impl Home {
     }
 
     /// What is found for somebody with these folders on the path, beside the system's.
-    fn chains(&self, workspace: &Workspace, path: &[&str], variables: &[(&str, &str)]) -> Chains {
+    fn chains(&self, workspace: &Workspace, path: &[&str], variables: &[(&str, &str)]) -> Toolchains {
         let folders =
             path.iter().map(|folder| self.at(folder)).chain([PathBuf::from("/usr/bin"), "/bin".into()]);
         let path = std::env::join_paths(folders).unwrap();
         let openings = Openings::new(workspace, Some(&self.at("")), [self.at("data/own.db")]).unwrap();
-        Chains::find(&openings, |name| match name {
+        Toolchains::find(&openings, |name| match name {
             "PATH" => Some(path.clone()),
             "HOME" => Some(self.at("").into()),
             _ => variables.iter().find(|(own, _)| *own == name).map(|(_, value)| OsString::from(value)),
@@ -235,7 +235,7 @@ fn a_path_that_leads_to_a_home_to_secrets_or_to_the_program_opens_nothing() {
     assert!(!format!("{chains:?}").contains("src"), "{chains:?}");
     // Nor is the whole machine anybody's home.
     let openings = Openings::new(&workspace, Some(Path::new("/")), []).unwrap();
-    let chains = Chains::find(&openings, |name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
+    let chains = Toolchains::find(&openings, |name| (name == "PATH").then(|| "/usr/bin:/bin".into()));
     assert!(chains.names().is_empty(), "{chains:?}");
     assert!(openings.folder(Path::new("/")).is_err());
     // Nor is a variable believed that names the whole home.
@@ -281,8 +281,8 @@ fn what_may_be_opened_is_judged_where_it_really_is() {
     let judged = |path: &Path| openings.folder(path);
     assert_eq!(judged(&home.at("fine")).unwrap(), home.at("fine"));
     assert_eq!(judged(&home.at("loop/fine")).unwrap(), home.at("fine"));
-    assert_eq!(judged(&home.at("gone")), Err(NotOpened::Missing));
-    assert_eq!(judged(&home.at("projects/one/inner")), Err(NotOpened::InWorkspace));
+    assert_eq!(judged(&home.at("gone")), Err(OpeningError::Missing));
+    assert_eq!(judged(&home.at("projects/one/inner")), Err(OpeningError::InWorkspace));
     std::fs::create_dir_all(home.at("settings/deep")).unwrap();
     for (path, why) in [
         ("/", "the whole home"),

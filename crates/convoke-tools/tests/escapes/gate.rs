@@ -408,8 +408,8 @@ async fn the_kernel_is_not_set_and_other_sockets_are_not_reached() {
 /// A limit on memory holds for memory of every kind.
 #[tokio::test]
 async fn memory_that_no_process_has_is_bounded() {
-    use convoke_tools::sandbox::Limits;
-    let limits = Limits::default().memory(150 << 20);
+    use convoke_tools::sandbox::CommandLimits;
+    let limits = CommandLimits::default().memory(150 << 20);
     let Some(hands) = in_views("memory_that_no_process_has_is_bounded", |sandbox| sandbox.limits(limits))
     else {
         return;
@@ -457,8 +457,8 @@ async fn a_key_that_a_command_made_is_its_own() {
 /// Nothing of a command is taken over where it would be too much.
 #[tokio::test]
 async fn more_than_may_come_out_does_not() {
-    use convoke_tools::sandbox::Limits;
-    let limits = Limits::default().written(1 << 20);
+    use convoke_tools::sandbox::CommandLimits;
+    let limits = CommandLimits::default().written(1 << 20);
     let Some(hands) = in_views("more_than_may_come_out_does_not", |sandbox| sandbox.limits(limits)) else {
         return;
     };
@@ -516,7 +516,7 @@ async fn a_command_reaches_the_hosts_it_may_and_no_others() {
 /// A server sees what commands see, reads what it is sent, and changes nothing.
 #[tokio::test]
 async fn a_service_sees_the_workspace_and_changes_nothing() {
-    use convoke_tools::sandbox::Task;
+    use convoke_tools::sandbox::SandboxCommand;
     use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
     use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -524,7 +524,8 @@ async fn a_service_sees_the_workspace_and_changes_nothing() {
     hands.put(".env", SECRET);
     hands.put("plain", "plain");
     let script = "while read line; do eval \"$line\" 2>&1 | tr '\\n' ' '; echo; done";
-    let service = hands.sandbox.as_ref().unwrap().serve(Task::new("bash", ["-c", script])).await.unwrap();
+    let service =
+        hands.sandbox.as_ref().unwrap().serve(SandboxCommand::new("bash", ["-c", script])).await.unwrap();
     let mut input = Sender::from_owned_fd(service.stdin).unwrap();
     let mut output = BufReader::new(Receiver::from_owned_fd(service.stdout).unwrap()).lines();
     let mut say = async |line: &str| {

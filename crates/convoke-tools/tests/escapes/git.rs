@@ -1,4 +1,4 @@
-//! Through git.
+//! Escapes through git.
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Through git, from a folder or a commit in which what is protected has a shorter name.
+//! Escapes through git, from a folder or a commit in which what is protected has a shorter name.
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What of the machine is in a view, and is not: places in `/opt` and `/usr/local`, devices.
+//! Parts of the machine that are in a view, or not: places in `/opt` and `/usr/local`, devices.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -100,7 +100,7 @@ async fn a_home_is_covered_wherever_it_is() {
 /// What lies beside a workspace is no part of the system, wherever the workspace is.
 #[tokio::test]
 async fn what_surrounds_a_workspace_is_covered() {
-    use convoke_tools::sandbox::{Confinement, Sandbox, Task};
+    use convoke_tools::sandbox::{Confinement, Sandbox, SandboxCommand};
     use convoke_tools::workspace::Workspace;
     if !crate::has_views() {
         return;
@@ -111,7 +111,7 @@ async fn what_surrounds_a_workspace_is_covered() {
         put(around.path().join("work/plain"), "plain");
         let workspace = Workspace::open(around.path().join("work")).unwrap();
         let sandbox = Sandbox::new(&workspace).unwrap().confinement(Confinement::View);
-        let task = Task::new("sh", ["-c", "cat plain ../other/notes.txt; echo new > made"]);
+        let task = SandboxCommand::new("sh", ["-c", "cat plain ../other/notes.txt; echo new > made"]);
         let finished = sandbox.run(task).await.unwrap();
         assert_eq!(finished.stdout.to_string().trim(), "plain", "{place}");
         assert!(around.path().join("work/made").exists(), "{place}");

@@ -1,6 +1,6 @@
-//! From a shell, at other programs of this machine.
+//! Escapes from a shell to other programs of this machine.
 
-use convoke_tools::sandbox::{Limits, Network};
+use convoke_tools::sandbox::{CommandLimits, Network};
 use serde_json::json;
 
 use crate::common::Hands;
@@ -103,7 +103,7 @@ async fn memory_in_files_without_a_name_counts() {
              $| = 1; $p = \"x\" x (1 << 20); for (1..{mib}) {{ syswrite(F, $p) or exit 1 }} sleep {seconds}; print \"held\"'"
         )
     };
-    let limits = Limits::default().memory(100 << 20);
+    let limits = CommandLimits::default().memory(100 << 20);
     for hands in everywhere("memory_in_files_without_a_name_counts", |sandbox| sandbox.limits(limits)) {
         let result = bash(&hands, &hold(300, 15)).await;
         assert!(!result.contains("held"), "{result}");

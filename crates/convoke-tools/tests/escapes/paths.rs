@@ -1,4 +1,4 @@
-//! By the path.
+//! Escapes by paths.
 
 use serde_json::{Value, json};
 

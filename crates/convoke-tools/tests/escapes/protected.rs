@@ -1,4 +1,4 @@
-//! At what no tool may touch.
+//! Attempts at protected files.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! By being quick: a folder that becomes a link between two looks at it.
+//! Escapes by races: a folder that becomes a link between two looks at it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

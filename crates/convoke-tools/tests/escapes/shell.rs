@@ -1,8 +1,8 @@
-//! From a shell. The commands are not looked at by anybody: what stops them is where they run.
+//! Escapes from a shell. The commands are not looked at by anybody: what stops them is where they run.
 
 use std::path::PathBuf;
 
-use convoke_tools::sandbox::{Confinement, Limits, Network, Sandbox};
+use convoke_tools::sandbox::{CommandLimits, Confinement, Network, Sandbox};
 use serde_json::json;
 
 use crate::common::{Hands, SECRET, skipped, with_bash};
@@ -321,7 +321,7 @@ async fn the_process_above_is_not_killed() {
 /// These make a number of processes and stop by themselves: if the limit failed, nobody else would notice.
 #[tokio::test]
 async fn too_many_processes_end_the_command() {
-    let limits = Limits::default().processes(20);
+    let limits = CommandLimits::default().processes(20);
     for hands in everywhere("too_many_processes_end_the_command", |sandbox| sandbox.limits(limits)) {
         for make in ["sleep 7 &", "setsid sleep 7 &", "(env -i setsid sleep 7 &)"] {
             let result = bash(&hands, &format!("for i in $(seq 40); do {make} done; sleep 8")).await;
@@ -353,7 +353,7 @@ async fn the_processes_of_root_are_bounded_by_a_control_group() {
 
 #[tokio::test]
 async fn a_memory_bomb_ends() {
-    let limits = Limits::default().memory(200 << 20);
+    let limits = CommandLimits::default().memory(200 << 20);
     for hands in everywhere("a_memory_bomb_ends", |sandbox| sandbox.limits(limits)) {
         fails(&hands, "perl -e '$x = \"x\" x (1 << 30); print length $x'").await;
         // Many processes, each within its own limit.
@@ -371,7 +371,7 @@ async fn a_memory_bomb_ends() {
 
 #[tokio::test]
 async fn a_file_does_not_fill_the_disk() {
-    let limits = Limits::default().file(1 << 20);
+    let limits = CommandLimits::default().file(1 << 20);
     for hands in everywhere("a_file_does_not_fill_the_disk", |sandbox| sandbox.limits(limits)) {
         let result = fails(&hands, "head -c 100000000 /dev/zero > big").await;
         assert!(std::fs::metadata(hands.inside("big")).unwrap().len() <= 1 << 20, "{result}");
@@ -381,7 +381,7 @@ async fn a_file_does_not_fill_the_disk() {
 
 #[tokio::test]
 async fn a_command_ends_before_the_disk_is_full() {
-    let limits = Limits::default().free_disk(u64::MAX);
+    let limits = CommandLimits::default().free_disk(u64::MAX);
     for hands in everywhere("a_command_ends_before_the_disk_is_full", |sandbox| sandbox.limits(limits)) {
         let result =
             bash(&hands, "i=0; while true; do i=$((i+1)); head -c 1000000 /dev/zero > f$i; done").await;
@@ -391,7 +391,7 @@ async fn a_command_ends_before_the_disk_is_full() {
 
 #[tokio::test]
 async fn limits_cannot_be_raised() {
-    let limits = Limits::default().file(1 << 20);
+    let limits = CommandLimits::default().file(1 << 20);
     for hands in everywhere("limits_cannot_be_raised", |sandbox| sandbox.limits(limits)) {
         fails(&hands, "ulimit -f unlimited").await;
         fails(&hands, "ulimit -Hx unlimited || ulimit -x 5").await;

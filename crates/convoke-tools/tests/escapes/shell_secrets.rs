@@ -1,4 +1,4 @@
-//! From a shell, at what no tool may touch.
+//! Attempts at protected files from a shell.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Which hosts are reached, and at which addresses.
+//! Decisions about hosts and addresses.
 
 use convoke_tools::network::{HostRules, Proxy};
 use convoke_tools::policy::Policy;

@@ -1,4 +1,4 @@
-//! What a connection may take, and that it ends.
+//! Limits of connections, and their end.
 
 use std::time::Duration;
 

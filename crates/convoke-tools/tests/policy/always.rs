@@ -1,7 +1,7 @@
 //! The rule that lets one call through, for a person who says "always".
 
 use convoke_core::{ToolEffect, ToolSpec};
-use convoke_tools::policy::{Outcome, Policy, PolicyGate};
+use convoke_tools::policy::{Policy, PolicyGate, PolicyOutcome};
 use convoke_tools::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn a_policy_with_it_lets_the_call_through_and_its_neighbour_not() {
         let spec = ToolSpec::new(tool, "", effects);
         let rule = gate.narrowest(&spec, &call).unwrap();
         let with = gate.with_policies([crate::policy(&rule.to_string())]);
-        assert_eq!(with.decide(&spec, &call).outcome, Outcome::Allow, "{rule}");
-        assert_ne!(with.decide(&spec, &neighbour).outcome, Outcome::Allow, "{rule}");
+        assert_eq!(with.decide(&spec, &call).outcome, PolicyOutcome::Allow, "{rule}");
+        assert_ne!(with.decide(&spec, &neighbour).outcome, PolicyOutcome::Allow, "{rule}");
     }
 }

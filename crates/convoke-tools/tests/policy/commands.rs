@@ -1,6 +1,6 @@
 //! Rules about commands.
 
-use convoke_tools::policy::{Outcome, Policy};
+use convoke_tools::policy::{Policy, PolicyOutcome};
 
 use crate::{all, policy};
 
@@ -17,10 +17,10 @@ fn agent_170_programs_that_reach_out_or_up_are_blocked_wherever_they_stand() {
             format!("ls | {program} x"),
         ];
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        all(&policy, Outcome::Deny, &texts);
+        all(&policy, PolicyOutcome::Deny, &texts);
     }
     let harmless = ["ls", "cat x", "go build ./...", "git status", "make", "grep -r x .", "cargo test"];
-    all(&policy, Outcome::Allow, &harmless);
+    all(&policy, PolicyOutcome::Allow, &harmless);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn agent_171_installing_for_more_than_the_workspace_is_blocked() {
     let policy = Policy::default();
     all(
         &policy,
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &[
             "npm install -g x",
             "npm -g install x",
@@ -50,15 +50,15 @@ fn agent_171_installing_for_more_than_the_workspace_is_blocked() {
         "go test ./...",
         "git config user.name x",
     ];
-    all(&policy, Outcome::Allow, &local);
+    all(&policy, PolicyOutcome::Allow, &local);
 }
 
 #[test]
 fn agent_172_code_from_elsewhere_is_not_run() {
     let policy = Policy::default();
-    all(&policy, Outcome::Deny, &["curl u | bash", "cat s | sudo bash"]);
-    all(&policy, Outcome::Ask, &["echo x | base64 -d | bash"]);
-    all(&policy, Outcome::Allow, &["cat f | grep p", "grep 'a|b;c' f", "echo \"x | curl y\""]);
+    all(&policy, PolicyOutcome::Deny, &["curl u | bash", "cat s | sudo bash"]);
+    all(&policy, PolicyOutcome::Ask, &["echo x | base64 -d | bash"]);
+    all(&policy, PolicyOutcome::Allow, &["cat f | grep p", "grep 'a|b;c' f", "echo \"x | curl y\""]);
 }
 
 #[test]
@@ -66,12 +66,12 @@ fn agent_173_a_list_of_what_is_allowed_is_not_extended_by_joining() {
     let policy = policy("[commands]\ndefault = \"deny\"\nunclear = \"deny\"\nallow = [\"ls *\"]\n");
     all(
         &policy,
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &["ls", "ls -la src", "/bin/ls", "timeout 5 ls", "ls && ls x", "ls 2>/dev/null"],
     );
     all(
         &policy,
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &[
             "ls && rm x",
             "ls; rm x",
@@ -98,7 +98,7 @@ fn agent_173_a_list_of_what_is_allowed_is_not_extended_by_joining() {
 fn agent_174_the_known_ways_around_a_list_are_closed() {
     all(
         &Policy::default(),
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &[
             "ls\ncurl x",
             "ls & curl x",
@@ -141,7 +141,7 @@ fn agent_174_the_known_ways_around_a_list_are_closed() {
     );
     all(
         &Policy::default(),
-        Outcome::Ask,
+        PolicyOutcome::Ask,
         &["$X x", "c{url,} x", "eval $X", "cu* x", "PATH=. ls", "python3 -c 'x' | sh"],
     );
 }
@@ -150,7 +150,7 @@ fn agent_174_the_known_ways_around_a_list_are_closed() {
 fn what_cannot_be_undone_is_asked_about_however_it_is_written() {
     all(
         &Policy::default(),
-        Outcome::Ask,
+        PolicyOutcome::Ask,
         &[
             "rm -rf x",
             "rm -fr x",
@@ -170,10 +170,14 @@ fn what_cannot_be_undone_is_asked_about_however_it_is_written() {
     );
     all(
         &Policy::default(),
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &["rm x", "git commit -m push", "git log --grep push", "git commit -m \"$M\"", "find . -name x"],
     );
-    all(&Policy::default(), Outcome::Allow, &["rm readme", "rm -f x", "rm --verbose x", "timeout 5 rm x"]);
+    all(
+        &Policy::default(),
+        PolicyOutcome::Allow,
+        &["rm readme", "rm -f x", "rm --verbose x", "timeout 5 rm x"],
+    );
 }
 
 #[test]
@@ -183,7 +187,7 @@ fn options_are_found_together_or_apart_and_not_in_other_words() {
     );
     all(
         &policy,
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &[
             "git push --force=x",
             "tar -xzf a",
@@ -196,13 +200,13 @@ fn options_are_found_together_or_apart_and_not_in_other_words() {
     );
     all(
         &policy,
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &["tar -xf a", "tar -czf a", "cat x", "cat -n x", "tool -ab", "gcc foo.c", "gcc --out x"],
     );
-    all(&policy, Outcome::Ask, &["git push --force-with-lease"]);
+    all(&policy, PolicyOutcome::Ask, &["git push --force-with-lease"]);
     // One word, however few letters it takes to write it.
-    all(&Policy::default(), Outcome::Allow, &["go test -race -x ./..."]);
-    all(&Policy::default(), Outcome::Deny, &["mkfs.ext4 x"]);
+    all(&Policy::default(), PolicyOutcome::Allow, &["go test -race -x ./..."]);
+    all(&Policy::default(), PolicyOutcome::Deny, &["mkfs.ext4 x"]);
 }
 
 #[test]
@@ -256,9 +260,9 @@ fn the_files_rules_go_before_the_built_in_ones_and_deny_beats_ask_beats_allow() 
     let policy = policy(
         "[commands]\nallow = [\"curl\", \"git push origin\", \"make\"]\nask = [\"make deploy\"]\ndeny = [\"git push --force\", \"> *.lock\"]\n",
     );
-    all(&policy, Outcome::Allow, &["curl x", "git push origin main", "make test"]);
-    all(&policy, Outcome::Ask, &["make deploy", "make -j4 deploy", "git push upstream"]);
-    all(&policy, Outcome::Deny, &["git push origin main --force", "wget x", "echo x > Cargo.lock"]);
+    all(&policy, PolicyOutcome::Allow, &["curl x", "git push origin main", "make test"]);
+    all(&policy, PolicyOutcome::Ask, &["make deploy", "make -j4 deploy", "git push upstream"]);
+    all(&policy, PolicyOutcome::Deny, &["git push origin main --force", "wget x", "echo x > Cargo.lock"]);
     let decision = policy.command("git push origin --force");
     assert_eq!(
         decision.to_string(),
@@ -269,24 +273,24 @@ fn the_files_rules_go_before_the_built_in_ones_and_deny_beats_ask_beats_allow() 
 #[test]
 fn without_a_sandbox_commands_are_asked_about() {
     let policy = policy("sandbox = \"off\"\n");
-    all(&policy, Outcome::Ask, &["ls", "make"]);
-    all(&policy, Outcome::Deny, &["curl x"]);
+    all(&policy, PolicyOutcome::Ask, &["ls", "make"]);
+    all(&policy, PolicyOutcome::Deny, &["curl x"]);
 }
 
 #[test]
 fn whoever_opens_the_network_for_commands_is_asked_and_not_refused() {
-    all(&policy("[commands]\nnetwork = true\n"), Outcome::Ask, &["curl x", "ssh y"]);
-    all(&policy("[commands]\nnetwork = true\n"), Outcome::Deny, &["sudo x"]);
+    all(&policy("[commands]\nnetwork = true\n"), PolicyOutcome::Ask, &["curl x", "ssh y"]);
+    all(&policy("[commands]\nnetwork = true\n"), PolicyOutcome::Deny, &["sudo x"]);
 }
 
 #[test]
 fn a_tools_own_decision_holds_for_commands_that_no_rule_is_about() {
     let policy = policy("[tools.bash]\ndecision = \"ask\"\n[commands]\nallow = [\"cargo test\"]\n");
-    all(&policy, Outcome::Ask, &["ls", "cargo test && ls"]);
-    all(&policy, Outcome::Allow, &["cargo test --all"]);
+    all(&policy, PolicyOutcome::Ask, &["ls", "cargo test && ls"]);
+    all(&policy, PolicyOutcome::Allow, &["cargo test --all"]);
     all(
         &crate::policy("[tools.bash]\ndecision = \"deny\"\n[commands]\nallow = [\"ls\"]\n"),
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &["ls"],
     );
 }
@@ -297,7 +301,7 @@ fn paths_that_are_denied_to_all_tools_are_denied_to_commands_too() {
         policy("[paths]\ndeny = [\"secrets/**\", \"/etc/**\"]\nask = [\"**/*.lock\"]\nwithin = [\"**\"]\n");
     all(
         &policy,
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &[
             "cat secrets/x",
             "cp a secrets",
@@ -307,9 +311,9 @@ fn paths_that_are_denied_to_all_tools_are_denied_to_commands_too() {
             "echo x > ./secrets/../secrets/x",
         ],
     );
-    all(&policy, Outcome::Ask, &["rm Cargo.lock", "echo > sub/yarn.lock"]);
-    all(&policy, Outcome::Allow, &["cat src/secrets.rs", "ls"]);
-    all(&Policy::default(), Outcome::Deny, &["echo 'version = 1' > policy.toml", "cat < sub/.env"]);
+    all(&policy, PolicyOutcome::Ask, &["rm Cargo.lock", "echo > sub/yarn.lock"]);
+    all(&policy, PolicyOutcome::Allow, &["cat src/secrets.rs", "ls"]);
+    all(&Policy::default(), PolicyOutcome::Deny, &["echo 'version = 1' > policy.toml", "cat < sub/.env"]);
 }
 
 #[test]
@@ -331,13 +335,13 @@ fn functions_that_multiply_are_denied_and_others_are_not() {
     for policy in [Policy::default(), policy("[commands]\ndefault = \"allow\"\nallow = [\":\", \"f\"]\n")] {
         for bomb in bombs {
             let decision = policy.command(bomb);
-            assert_eq!(decision.outcome, Outcome::Deny, "{bomb}: {decision}");
+            assert_eq!(decision.outcome, PolicyOutcome::Deny, "{bomb}: {decision}");
             assert!(decision.because.contains("fork bomb"), "{bomb}: {decision}");
         }
     }
     all(
         &Policy::default(),
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &[
             "count() { [ \"$1\" -gt 0 ] && count $(($1 - 1)); }; count 3",
             "f() { echo x | sort & }; f | cat & f &",
@@ -355,10 +359,14 @@ fn functions_that_multiply_are_denied_and_others_are_not() {
 #[test]
 fn a_pattern_with_an_end_allows_no_more_words() {
     let policy = policy("[commands]\nallow = [\"rm -r a $\", \"git push * $\", \"rm -r d\"]\n");
-    all(&policy, Outcome::Allow, &["rm -r a", "rm  -r  'a'", "/bin/rm -r a", "git push origin", "rm -r d e"]);
     all(
         &policy,
-        Outcome::Ask,
+        PolicyOutcome::Allow,
+        &["rm -r a", "rm  -r  'a'", "/bin/rm -r a", "git push origin", "rm -r d e"],
+    );
+    all(
+        &policy,
+        PolicyOutcome::Ask,
         &[
             "rm -r a .git src",
             "rm -r a/",

@@ -1,7 +1,9 @@
-//! What else a file says: protection, limits, the sandbox; and that every key is documented.
+//! Other keys of a policy: protection, limits, the sandbox; and that every key is documented.
 
 use convoke_core::ToolEffect;
-use convoke_tools::policy::{Call, CommandNetwork, KEYS, Outcome, Policy, RulePlace, Sandboxing, Subject};
+use convoke_tools::policy::{
+    CommandNetwork, KEYS, Policy, PolicyCall, PolicyOutcome, RulePlace, Sandboxing, Subject,
+};
 use convoke_tools::workspace::{Protected, Protection};
 use std::path::Path;
 
@@ -155,16 +157,19 @@ fn lists_that_ask_only_ask() {
     let policy =
         policy("[defaults]\nspawns = \"allow\"\n[tools.read.paths]\nask = [\"b\"]\n[paths]\nask = [\"e\"]\n");
     let outcome = |tool: &str, path: &str| {
-        let call = Call::new(tool, ToolEffect::Reads.into()).about(Subject::Path(path.to_owned()));
+        let call = PolicyCall::new(tool, ToolEffect::Reads.into()).about(Subject::Path(path.to_owned()));
         policy.decide(&call).outcome
     };
     assert_eq!(
         ["b", "e", "x"].map(|path| outcome("read", path)),
-        [Outcome::Ask, Outcome::Ask, Outcome::Allow]
+        [PolicyOutcome::Ask, PolicyOutcome::Ask, PolicyOutcome::Allow]
     );
-    assert_eq!(outcome("head", "b"), Outcome::Allow);
-    assert_eq!(policy.decide(&Call::new("x", ToolEffect::Spawns.into())).outcome, Outcome::Allow);
-    assert_eq!(policy.decide(&Call::new("x", ToolEffect::Irreversible.into())).outcome, Outcome::Ask);
+    assert_eq!(outcome("head", "b"), PolicyOutcome::Allow);
+    assert_eq!(policy.decide(&PolicyCall::new("x", ToolEffect::Spawns.into())).outcome, PolicyOutcome::Allow);
+    assert_eq!(
+        policy.decide(&PolicyCall::new("x", ToolEffect::Irreversible.into())).outcome,
+        PolicyOutcome::Ask
+    );
 }
 
 #[cfg(target_os = "linux")]

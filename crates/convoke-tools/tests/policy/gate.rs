@@ -8,7 +8,7 @@ use convoke_core::{
 };
 use convoke_store::MemoryStore;
 use convoke_tools::files;
-use convoke_tools::policy::{Outcome, Policy, PolicyGate};
+use convoke_tools::policy::{Policy, PolicyGate, PolicyOutcome};
 use convoke_tools::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn a_denial_says_what_to_do_instead() {
     insta::assert_snapshot!(decision.denial(), @"denied by the policy: `private/x` is denied (paths.deny = \"private/**\", policy.toml:3). Work with other files, or say what you need and why.");
 }
 
-/// Where the original does not offer them, ours are denied with the rule that says so: the model is told why.
+/// Where the Go `agent` program does not offer them, ours are denied with the rule that says so: the model is told why.
 #[test]
 fn agent_071_where_only_bash_is_allowed_every_other_tool_is_denied() {
     let folder = tempfile::tempdir().unwrap();
@@ -40,7 +40,7 @@ fn agent_071_where_only_bash_is_allowed_every_other_tool_is_denied() {
         let name = tool.spec().name();
         let arguments = json!({"path": "x", "source": "x", "destination": "y", "pattern": "x"});
         let decision = gate.decide(tool.spec(), &arguments);
-        assert_eq!(decision.outcome, Outcome::Deny, "{name}");
+        assert_eq!(decision.outcome, PolicyOutcome::Deny, "{name}");
         let denial = decision.denial();
         assert!(
             denial.starts_with("denied by the policy") && denial.contains("defaults."),
@@ -48,7 +48,7 @@ fn agent_071_where_only_bash_is_allowed_every_other_tool_is_denied() {
         );
     }
     let bash = ToolSpec::new("bash", "", [ToolEffect::Spawns, ToolEffect::Irreversible].into());
-    assert_eq!(gate.decide(&bash, &json!({"command": "ls"})).outcome, Outcome::Allow);
+    assert_eq!(gate.decide(&bash, &json!({"command": "ls"})).outcome, PolicyOutcome::Allow);
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn workflows_are_judged_by_what_they_do() {
     let gate = PolicyGate::new(Policy::default());
     let effects = [ToolEffect::Spawns, ToolEffect::Network].into();
     let agent = ToolSpec::new("researcher", "", effects).repeat(Repeat::Reenter);
-    assert_eq!(gate.decide(&agent, &json!({})).outcome, Outcome::Allow);
+    assert_eq!(gate.decide(&agent, &json!({})).outcome, PolicyOutcome::Allow);
     let gate = PolicyGate::new(policy("[tools.researcher]\ndecision = \"ask\"\n"));
-    assert_eq!(gate.decide(&agent, &json!({})).outcome, Outcome::Ask);
+    assert_eq!(gate.decide(&agent, &json!({})).outcome, PolicyOutcome::Ask);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_tool_of_a_server_is_not_taken_for_a_built_in_one() {
             .mcp("read", "files", "read");
     let spec = ToolSpec::new("read", "", [ToolEffect::Reads].into());
     let decision = gate.decide(&spec, &json!({"path": "x"}));
-    assert_eq!((decision.outcome, decision.rule.key.as_str()), (Outcome::Deny, "mcp.deny"));
+    assert_eq!((decision.outcome, decision.rule.key.as_str()), (PolicyOutcome::Deny, "mcp.deny"));
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn the_folder_of_a_command_can_be_denied_and_allows_nothing() {
     let outcome = |command: &str, folder: &str| {
         gate.decide(&spec, &json!({"command": command, "folder": folder})).outcome
     };
-    assert_eq!(outcome("ls", "src"), Outcome::Allow);
-    assert_eq!(outcome("make", "src"), Outcome::Ask);
-    assert_eq!(outcome("ls", "private/x"), Outcome::Deny);
+    assert_eq!(outcome("ls", "src"), PolicyOutcome::Allow);
+    assert_eq!(outcome("make", "src"), PolicyOutcome::Ask);
+    assert_eq!(outcome("ls", "private/x"), PolicyOutcome::Deny);
     let git = ToolSpec::new("git", "", effects);
-    assert_eq!(gate.decide(&git, &json!({"args": "status"})).outcome, Outcome::Allow);
-    assert_eq!(gate.decide(&git, &json!({"args": ["push"]})).outcome, Outcome::Ask);
+    assert_eq!(gate.decide(&git, &json!({"args": "status"})).outcome, PolicyOutcome::Allow);
+    assert_eq!(gate.decide(&git, &json!({"args": ["push"]})).outcome, PolicyOutcome::Ask);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn both_ends_of_a_move_are_judged() {
     let spec = ToolSpec::new("mv", "", [ToolEffect::Writes].into());
     for (source, destination) in [("private/x", "y"), ("y", "private/x")] {
         let decision = gate.decide(&spec, &json!({"source": source, "destination": destination}));
-        assert_eq!(decision.outcome, Outcome::Deny);
+        assert_eq!(decision.outcome, PolicyOutcome::Deny);
     }
 }
 
@@ -258,7 +258,7 @@ fn a_redirection_out_of_the_workspace_is_denied_with_the_reason() {
     let confined = gate(Policy::default());
     for command in ["echo x > /etc/cron.d/x", "ls >> /root/x", "sh -c 'ls &> /var/x'", "ls > /tmp/../etc/x"] {
         let decision = decide(&confined, command);
-        assert_eq!(decision.outcome, Outcome::Deny, "{command}: {decision}");
+        assert_eq!(decision.outcome, PolicyOutcome::Deny, "{command}: {decision}");
         assert!(decision.denial().contains("outside of the workspace"), "{decision}");
     }
     let inside = format!("ls > {0}/work/x; ls > {0}/alias/y", top.display());
@@ -266,11 +266,11 @@ fn a_redirection_out_of_the_workspace_is_denied_with_the_reason() {
         [&*inside, "ls > x 2>&1", "ls > /dev/null", "ls > /tmp/x", "ls < /usr/share/x", "cd x; ls > ../y"]
     {
         let decision = decide(&confined, command);
-        assert_eq!(decision.outcome, Outcome::Allow, "{command}: {decision}");
+        assert_eq!(decision.outcome, PolicyOutcome::Allow, "{command}: {decision}");
     }
     // Without a sandbox it is for the person who turned it off to say what goes.
     let open = gate(policy("sandbox = \"off\"\n[commands]\ndefault = \"allow\"\n"));
-    assert_eq!(decide(&open, "echo x > /srv/x").outcome, Outcome::Allow);
+    assert_eq!(decide(&open, "echo x > /srv/x").outcome, PolicyOutcome::Allow);
 }
 
 #[test]
@@ -280,8 +280,8 @@ fn what_is_remembered_for_every_workspace_is_asked_about() {
         let gate = PolicyGate::new(policy);
         gate.decide(&spec, &json!({"findings": ["x"], "scope": scope})).outcome
     };
-    assert_eq!(decided(Policy::default(), "user"), Outcome::Ask);
-    assert_eq!(decided(Policy::default(), "workspace"), Outcome::Allow);
+    assert_eq!(decided(Policy::default(), "user"), PolicyOutcome::Ask);
+    assert_eq!(decided(Policy::default(), "workspace"), PolicyOutcome::Allow);
     let allowing = || crate::policy("[tools.remember]\ndecision = \"allow\"\n");
-    assert_eq!(decided(allowing(), "user"), Outcome::Allow);
+    assert_eq!(decided(allowing(), "user"), PolicyOutcome::Allow);
 }

@@ -1,6 +1,6 @@
 //! Commands that hide what they start, and ordinary ones that do not.
 
-use convoke_tools::policy::{Outcome, Policy};
+use convoke_tools::policy::{Policy, PolicyOutcome};
 
 use crate::{all, policy};
 
@@ -10,7 +10,7 @@ fn a_denied_command_is_denied_behind_programs_that_start_others() {
     let policy = policy("[commands]\nnetwork = true\ndeny = [\"terraform destroy\"]\n");
     all(
         &policy,
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &[
             "taskset 1 terraform destroy",
             "taskset -c 0,1 terraform destroy -auto-approve",
@@ -121,11 +121,15 @@ fn a_denied_command_is_denied_behind_programs_that_start_others() {
     );
     // What is asked about in the same way.
     let policy = crate::policy("[commands]\nask = [\"make deploy\"]\n");
-    all(&policy, Outcome::Ask, &["taskset 1 make deploy", "uv run make -j2 deploy", "unknown make deploy"]);
+    all(
+        &policy,
+        PolicyOutcome::Ask,
+        &["taskset 1 make deploy", "uv run make -j2 deploy", "unknown make deploy"],
+    );
     // Words of programs that take them for data are none.
     all(
         &policy,
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &[
             "echo make deploy",
             "git commit -m 'make deploy'",
@@ -146,12 +150,12 @@ fn the_built_in_rules_hold_behind_them_too() {
     let default = Policy::default();
     all(
         &default,
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &["taskset 1 curl x", "npx curl x", "setarch -R sudo x", "uv run ssh host", "fakeroot apt install x"],
     );
     all(
         &default,
-        Outcome::Ask,
+        PolicyOutcome::Ask,
         &[
             "taskset 1 rm -rf x",
             "setpriv --no-new-privs rm -rf x",
@@ -184,7 +188,7 @@ fn long_options_may_be_cut_short() {
     let default = Policy::default();
     all(
         &default,
-        Outcome::Ask,
+        PolicyOutcome::Ask,
         &[
             "rm --recurs x",
             "rm --r x",
@@ -199,10 +203,14 @@ fn long_options_may_be_cut_short() {
     );
     all(
         &default,
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &["npm install --glob x", "git config --glo user.name x", "pip install --us x"],
     );
-    all(&default, Outcome::Allow, &["rm --verbose x", "rm --interactive=never x", "git reset --soft HEAD~1"]);
+    all(
+        &default,
+        PolicyOutcome::Allow,
+        &["rm --verbose x", "rm --interactive=never x", "git reset --soft HEAD~1"],
+    );
 }
 
 #[test]
@@ -210,7 +218,7 @@ fn git_commands_are_what_they_do() {
     let default = Policy::default();
     all(
         &default,
-        Outcome::Ask,
+        PolicyOutcome::Ask,
         &[
             "git restore .",
             "git restore --source=HEAD~1 .",
@@ -239,7 +247,7 @@ fn git_commands_are_what_they_do() {
     );
     all(
         &default,
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &[
             "git restore --staged .",
             "git restore src/main.rs",
@@ -283,11 +291,11 @@ fn what_the_shell_would_compute_is_unclear_if_it_comes_from_elsewhere() {
         "set -- $(cat file); echo $(($1))",
     ] {
         let outcome = Policy::default().command(text).outcome;
-        assert_ne!(outcome, Outcome::Allow, "{text}");
+        assert_ne!(outcome, PolicyOutcome::Allow, "{text}");
     }
     all(
         &Policy::default(),
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &[
             "i=0; while [[ $i -lt 3 ]]; do i=$((i + 1)); echo $i; done",
             "n=$(wc -l < file); if [[ $n -gt 10 ]]; then echo many; fi",
@@ -311,7 +319,7 @@ fn what_the_shell_would_compute_is_unclear_if_it_comes_from_elsewhere() {
 fn ordinary_commands_stay_allowed() {
     all(
         &Policy::default(),
-        Outcome::Allow,
+        PolicyOutcome::Allow,
         &[
             "cargo build",
             "cargo test --workspace --locked -- --nocapture shell::",
@@ -448,7 +456,7 @@ fn ordinary_commands_stay_allowed() {
 fn other_forms_of_what_only_looks_are_still_what_they_are() {
     all(
         &Policy::default(),
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &[
             "mount /dev/sda1 /mnt",
             "mount -o remount,rw /",
@@ -477,13 +485,13 @@ fn other_forms_of_what_only_looks_are_still_what_they_are() {
     );
     all(
         &Policy::default(),
-        Outcome::Ask,
+        PolicyOutcome::Ask,
         &["kill 1234", "kill -9 -1", "kill -1", "killall node", "pkill -f node"],
     );
     // A file's own rules are about all forms.
     all(
         &policy("[commands]\ndeny = [\"curl\", \"mount\"]\n"),
-        Outcome::Deny,
+        PolicyOutcome::Deny,
         &["curl http://127.0.0.1", "mount"],
     );
 }
@@ -491,7 +499,7 @@ fn other_forms_of_what_only_looks_are_still_what_they_are() {
 #[test]
 fn of_very_many_words_not_all_are_looked_through() {
     let many = format!("unknown {}", "rm ".repeat(20_000));
-    assert_eq!(Policy::default().command(&many).outcome, Outcome::Ask);
+    assert_eq!(Policy::default().command(&many).outcome, PolicyOutcome::Ask);
     let deep = "npx ".repeat(15_000);
-    assert_ne!(Policy::default().command(&format!("{deep} terraform destroy")).outcome, Outcome::Deny);
+    assert_ne!(Policy::default().command(&format!("{deep} terraform destroy")).outcome, PolicyOutcome::Deny);
 }

@@ -2,11 +2,11 @@
 
 use convoke_core::ToolEffect;
 use convoke_tools::network::Destination;
-use convoke_tools::policy::{Call, Outcome, Policy, Subject};
+use convoke_tools::policy::{Policy, PolicyCall, PolicyOutcome, Subject};
 
 use crate::{all, policy};
 
-fn outcome(policy: &Policy, destination: &str) -> Outcome {
+fn outcome(policy: &Policy, destination: &str) -> PolicyOutcome {
     policy.command_host(&Destination::parse(destination).unwrap()).outcome
 }
 
@@ -24,9 +24,9 @@ fn hosts_are_matched_as_wholes_on_one_port_or_on_all() {
         "[2001:DB8::1]:80",
         "192.0.2.1:5432",
     ] {
-        assert_eq!(outcome(&policy, host), Outcome::Allow, "{host}");
+        assert_eq!(outcome(&policy, host), PolicyOutcome::Allow, "{host}");
     }
-    assert_eq!(outcome(&policy, "ask.io:1"), Outcome::Ask);
+    assert_eq!(outcome(&policy, "ask.io:1"), PolicyOutcome::Ask);
     for host in [
         "static.crates.io:80",
         "evil.crates.io:443",
@@ -36,7 +36,7 @@ fn hosts_are_matched_as_wholes_on_one_port_or_on_all() {
         "[2001:db8::1]:443",
         "192.0.2.2:5432",
     ] {
-        assert_eq!(outcome(&policy, host), Outcome::Deny, "{host}");
+        assert_eq!(outcome(&policy, host), PolicyOutcome::Deny, "{host}");
     }
 }
 
@@ -52,14 +52,14 @@ fn a_new_host_is_asked_about_and_without_the_list_the_network_is_closed_or_open(
         Policy::default().command_host(&host).to_string(),
         "deny: the host `example.com:443`: commands reach no other machine (commands.network = \"false\", built in)"
     );
-    assert_eq!(outcome(&policy("[commands]\nnetwork = true\n"), "example.com:443"), Outcome::Allow);
+    assert_eq!(outcome(&policy("[commands]\nnetwork = true\n"), "example.com:443"), PolicyOutcome::Allow);
 }
 
 #[test]
 fn what_is_decided_about_a_host_is_explained_with_its_line() {
     let policy =
         policy("[commands]\nnetwork = \"hosts\"\nhosts.deny = [\"a.org\"]\nhosts.allow = [\"*.b.org\"]\n");
-    let call = Call::new("bash", ToolEffect::Network.into())
+    let call = PolicyCall::new("bash", ToolEffect::Network.into())
         .about(Subject::Host(Destination::parse("x.b.org:443").unwrap()));
     let explanation = policy.explain(&call);
     assert_eq!(
@@ -74,10 +74,10 @@ fn what_is_decided_about_a_host_is_explained_with_its_line() {
 #[test]
 fn programs_that_talk_to_other_machines_are_left_to_the_hosts_where_a_sandbox_holds_them_to_these() {
     let programs = ["curl https://example.com", "wget -q example.com"];
-    all(&policy("[commands]\nnetwork = \"hosts\"\n"), Outcome::Allow, &programs);
-    all(&policy("[commands]\nnetwork = \"hosts\"\nask = [\"curl\"]\n"), Outcome::Ask, &programs[..1]);
-    all(&policy("[commands]\nnetwork = true\n"), Outcome::Ask, &programs);
-    all(&Policy::default(), Outcome::Deny, &programs);
+    all(&policy("[commands]\nnetwork = \"hosts\"\n"), PolicyOutcome::Allow, &programs);
+    all(&policy("[commands]\nnetwork = \"hosts\"\nask = [\"curl\"]\n"), PolicyOutcome::Ask, &programs[..1]);
+    all(&policy("[commands]\nnetwork = true\n"), PolicyOutcome::Ask, &programs);
+    all(&Policy::default(), PolicyOutcome::Deny, &programs);
 }
 
 #[test]
@@ -100,7 +100,8 @@ fn mistakes_about_hosts_are_told_with_what_to_write() {
 fn of_a_command_the_hosts_it_names_are_explained() {
     let policy = policy("[commands]\nnetwork = \"hosts\"\nhosts.allow = [\"good.org\"]\n");
     let explained = |command: &str| {
-        let call = Call::new("bash", ToolEffect::Spawns.into()).about(Subject::Command(command.to_owned()));
+        let call =
+            PolicyCall::new("bash", ToolEffect::Spawns.into()).about(Subject::Command(command.to_owned()));
         let explained = policy.explain(&call);
         let hosts: Vec<String> = explained.hosts.iter().map(ToString::to_string).collect();
         // A rule that does not hold here is not among those that are about it.
@@ -123,7 +124,8 @@ fn of_a_command_the_hosts_it_names_are_explained() {
         assert_eq!(explained(command), (false, String::new()), "{command}");
     }
     let open = crate::policy("[commands]\nnetwork = true\n");
-    let call = Call::new("bash", ToolEffect::Spawns.into()).about(Subject::Command("curl a.org".to_owned()));
+    let call =
+        PolicyCall::new("bash", ToolEffect::Spawns.into()).about(Subject::Command("curl a.org".to_owned()));
     let explained = open.explain(&call);
     assert!(
         explained.considered.iter().all(|rule| !rule.matched || rule.outcome <= explained.decision.outcome)

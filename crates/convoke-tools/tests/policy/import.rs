@@ -1,7 +1,7 @@
-//! The dialects of others.
+//! Importing policies of other programs.
 
 use convoke_tools::network::Destination;
-use convoke_tools::policy::{Outcome, Policy, import};
+use convoke_tools::policy::{Policy, PolicyOutcome, import};
 
 fn translated(text: &str) -> (Policy, String) {
     let imported = import::translate(text, "old.toml").unwrap();
@@ -20,12 +20,12 @@ fn the_newer_dialect() {
          [mcp]\nenabled = true\nallow = [\"files:*\", \"nothing\"]\n[content.security]\npatterns = [\"x:y\"]\n",
     );
     insta::assert_snapshot!(text);
-    assert_eq!(policy.command("ls -l").outcome, Outcome::Allow);
-    assert_eq!(policy.command("rm x").outcome, Outcome::Deny);
-    assert_eq!(policy.address("web_fetch", "https://google.com").outcome, Outcome::Allow);
-    assert_eq!(policy.address("web_search", "https://google.com").outcome, Outcome::Deny);
-    assert_eq!(policy.mcp_tool("files", "read").outcome, Outcome::Allow);
-    assert_eq!(policy.mcp_tool("other", "read").outcome, Outcome::Deny);
+    assert_eq!(policy.command("ls -l").outcome, PolicyOutcome::Allow);
+    assert_eq!(policy.command("rm x").outcome, PolicyOutcome::Deny);
+    assert_eq!(policy.address("web_fetch", "https://google.com").outcome, PolicyOutcome::Allow);
+    assert_eq!(policy.address("web_search", "https://google.com").outcome, PolicyOutcome::Deny);
+    assert_eq!(policy.mcp_tool("files", "read").outcome, PolicyOutcome::Allow);
+    assert_eq!(policy.mcp_tool("other", "read").outcome, PolicyOutcome::Deny);
 }
 
 #[test]
@@ -36,20 +36,20 @@ fn the_older_dialect() {
          [bash]\nenabled = true\nallowlist = [\"make\"]\ndenylist = [\"rm -rf *\", \"a | b\"]\n[edit]\nallowed_dirs = [\"./src\"]\n",
     );
     insta::assert_snapshot!(text);
-    assert_eq!(policy.command("make test").outcome, Outcome::Allow);
-    assert_eq!(policy.command("ls").outcome, Outcome::Deny);
+    assert_eq!(policy.command("make test").outcome, PolicyOutcome::Allow);
+    assert_eq!(policy.command("ls").outcome, PolicyOutcome::Deny);
 }
 
 #[test]
 fn what_is_denied_there_is_denied_here() {
     let (policy, _) = translated("[tools.bash]\n[mcp]\nenabled = false\nallow = [\"a:*\"]\n");
-    assert_eq!(policy.mcp_tool("a", "b").outcome, Outcome::Deny);
-    assert_eq!(policy.address("web_fetch", "https://example.com").outcome, Outcome::Deny);
+    assert_eq!(policy.mcp_tool("a", "b").outcome, PolicyOutcome::Deny);
+    assert_eq!(policy.address("web_fetch", "https://example.com").outcome, PolicyOutcome::Deny);
     let (policy, _) = translated(
         "default_deny = true\n[bash]\nallowlist = []\n[web_fetch]\nallow_domains = [\"no/host\"]\n",
     );
-    assert_eq!(policy.address("web_fetch", "https://example.com").outcome, Outcome::Deny);
-    assert_eq!(policy.command("ls").outcome, Outcome::Deny);
+    assert_eq!(policy.address("web_fetch", "https://example.com").outcome, PolicyOutcome::Deny);
+    assert_eq!(policy.command("ls").outcome, PolicyOutcome::Deny);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn domains_of_bash_become_the_hosts_that_commands_reach() {
     let imported = import::translate(old, "old.toml").unwrap();
     let policy = Policy::parse(&imported.text, "policy.toml").unwrap();
     let outcome = |host: &str| policy.command_host(&Destination::parse(host).unwrap()).outcome;
-    assert_eq!(outcome("index.crates.io:443"), Outcome::Allow);
-    assert_eq!(outcome("example.com:443"), Outcome::Deny);
+    assert_eq!(outcome("index.crates.io:443"), PolicyOutcome::Allow);
+    assert_eq!(outcome("example.com:443"), PolicyOutcome::Deny);
     assert_eq!(imported.notes.len(), 1, "{:?}", imported.notes);
 }

@@ -1,4 +1,4 @@
-//! What tools may do: decisions, files, gates.
+//! The policy: decisions, files, gates.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 mod always;
@@ -13,7 +13,7 @@ mod mistakes;
 mod paths;
 mod shell;
 
-use convoke_tools::policy::{Outcome, Policy};
+use convoke_tools::policy::{Policy, PolicyOutcome};
 
 /// A policy with these lines after its version.
 fn policy(text: &str) -> Policy {
@@ -23,7 +23,7 @@ fn policy(text: &str) -> Policy {
 
 /// Whether all of these commands are decided about like this.
 #[track_caller]
-fn all(policy: &Policy, outcome: Outcome, commands: &[&str]) {
+fn all(policy: &Policy, outcome: PolicyOutcome, commands: &[&str]) {
     let wrong: Vec<String> = commands
         .iter()
         .map(|command| (command, policy.command(command)))

@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, and what to write instead.
+//! Problems of a policy file: what is wrong, where, and what to write instead.
 
 use convoke_tools::policy::Policy;
 

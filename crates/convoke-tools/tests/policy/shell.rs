@@ -1,4 +1,4 @@
-//! What is read of command lines.
+//! The shell parser.
 
 use convoke_tools::policy::shell;
 

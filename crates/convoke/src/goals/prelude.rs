@@ -18,8 +18,8 @@
 
 pub use convoke_core::{Answer, Error, Limits, Outcome, Question, RunId, RunStatus, Runtime, Store, Toolset};
 pub use convoke_goals::{
-    Agent, Equipment, Goal, GoalState, Input, Prepared, Secrets, Sequence, SkillShelf, Spawning, Supervision,
-    Type, Values, Workflow, when,
+    Agent, Equipment, Goal, GoalState, Input, PreparedWorkflow, Secrets, Sequence, SkillShelf, Spawning,
+    Supervision, Type, Values, Workflow, when,
 };
 pub use convoke_models::{Match, Reply, ScriptedModel};
 pub use convoke_store::MemoryStore;

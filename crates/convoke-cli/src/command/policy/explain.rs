@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use convoke_core::{ToolEffect, ToolEffects};
 use convoke_tools::network::Destination;
 use convoke_tools::policy::{
-    Call, Considered, Decision, Explanation, ONLY_THE_USER, Outcome, Policy, PolicySet, RulePlace, RuleRef,
-    Subject,
+    ConsideredRule, Decision, Explanation, ONLY_THE_USER, Policy, PolicyCall, PolicyOutcome, PolicySet,
+    RulePlace, RuleRef, Subject,
 };
 use convoke_tools::workspace::Workspace;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ struct Reached {
 }
 
 impl Reached {
-    fn of(policies: &PolicySet, call: &Call<'_>) -> Self {
+    fn of(policies: &PolicySet, call: &PolicyCall<'_>) -> Self {
         let all: Vec<Explanation> = policies.iter().map(|policy| policy.explain(call)).collect();
         let named: BTreeSet<&Destination> = all.iter().flat_map(|one| &one.hosts).collect();
         let decide = |host: &Destination| {
@@ -85,7 +85,7 @@ fn unheld(
     workspace: &Workspace,
     policies: &PolicySet,
     explained: &Explained,
-    call: &Call<'_>,
+    call: &PolicyCall<'_>,
 ) -> Vec<String> {
     let is_about_hosts =
         explained.reached.connects || call.subjects.iter().any(|subject| matches!(subject, Subject::Host(_)));
@@ -100,14 +100,14 @@ fn unheld(
 
 /// There are no commands here.
 #[cfg(not(target_os = "linux"))]
-fn unheld(_: &Workspace, _: &PolicySet, _: &Explained, _: &Call<'_>) -> Vec<String> {
+fn unheld(_: &Workspace, _: &PolicySet, _: &Explained, _: &PolicyCall<'_>) -> Vec<String> {
     Vec::new()
 }
 
-fn call(asked: &Explain) -> Result<Call<'_>, Failure> {
+fn call(asked: &Explain) -> Result<PolicyCall<'_>, Failure> {
     if let Some(command) = &asked.command {
         let effects = [ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns, ToolEffect::Irreversible];
-        return Ok(Call::new("bash", effects.into()).about(Subject::Command(command.clone())));
+        return Ok(PolicyCall::new("bash", effects.into()).about(Subject::Command(command.clone())));
     }
     if let Some(name) = &asked.mcp {
         let Some((server, tool)) = name.split_once(':') else {
@@ -115,11 +115,11 @@ fn call(asked: &Explain) -> Result<Call<'_>, Failure> {
                 .hint("write it as server:tool"));
         };
         let subject = Subject::Mcp { server: server.to_owned(), tool: tool.to_owned() };
-        return Ok(Call::new(tool, ToolEffects::NONE).about(subject));
+        return Ok(PolicyCall::new(tool, ToolEffects::NONE).about(subject));
     }
     if let Some(host) = &asked.host {
         let destination = Destination::parse(host).map_err(|error| Failure::usage(error.to_string()))?;
-        return Ok(Call::new("bash", ToolEffect::Network.into()).about(Subject::Host(destination)));
+        return Ok(PolicyCall::new("bash", ToolEffect::Network.into()).about(Subject::Host(destination)));
     }
     let tool = asked.tool.as_deref().unwrap_or_default();
     let Some(effects) = Policy::effects_of(tool) else {
@@ -128,15 +128,15 @@ fn call(asked: &Explain) -> Result<Call<'_>, Failure> {
     };
     let paths = asked.path.iter().map(|path| Subject::Path(path.clone()));
     let urls = asked.url.iter().map(|url| Subject::Url(url.clone()));
-    Ok(paths.chain(urls).fold(Call::new(tool, effects), Call::about))
+    Ok(paths.chain(urls).fold(PolicyCall::new(tool, effects), PolicyCall::about))
 }
 
 fn print(explained: &Explained, output: &mut Output) -> Result<(), Failure> {
     let Explained { decision, explanation, reached } = explained;
     let ink = match decision.outcome {
-        Outcome::Allow => Tone::Good,
-        Outcome::Ask => Tone::Accent,
-        Outcome::Deny => Tone::Bad,
+        PolicyOutcome::Allow => Tone::Good,
+        PolicyOutcome::Ask => Tone::Accent,
+        PolicyOutcome::Deny => Tone::Bad,
     };
     let because = text::clean(&format!("  {}", decision.because));
     output.line(&Rich::default().with(ink, decision.outcome.name()).with(Tone::Plain, because))?;
@@ -162,7 +162,7 @@ fn print(explained: &Explained, output: &mut Output) -> Result<(), Failure> {
         }
     }
     // That a rule denies or asks about something else has nothing to do with this call; that no rule allows it has.
-    let matters = |rule: &&Considered| rule.matched || rule.outcome == Outcome::Allow;
+    let matters = |rule: &&ConsideredRule| rule.matched || rule.outcome == PolicyOutcome::Allow;
     let others = explanation.considered.iter().filter(|rule| rule.rule != decision.rule).filter(matters);
     let others: Vec<_> = others.collect();
     if !others.is_empty() {

@@ -1,6 +1,6 @@
 //! `convoke policy show`
 
-use convoke_tools::policy::{Effective, KEYS, ONLY_THE_USER, RulePlace};
+use convoke_tools::policy::{EffectiveSetting, KEYS, ONLY_THE_USER, RulePlace};
 use serde_json::{Value, json};
 
 use super::Which;
@@ -21,7 +21,7 @@ pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> 
             .collect();
         return output.json(&all);
     }
-    let mut built_in: Vec<Effective> = Vec::new();
+    let mut built_in: Vec<EffectiveSetting> = Vec::new();
     for policy in policies.iter() {
         let (own, others): (Vec<_>, Vec<_>) =
             policy.settings().into_iter().partition(|setting| setting.place != RulePlace::BuiltIn);
@@ -53,9 +53,11 @@ pub(super) fn run(arguments: &Arguments, which: &Which, output: &mut Output) -> 
 }
 
 /// A line for each value, and for each list with its patterns from one place.
-fn print(settings: &[Effective], output: &mut Output) -> Result<(), Failure> {
+fn print(settings: &[EffectiveSetting], output: &mut Output) -> Result<(), Failure> {
     let width = settings.iter().map(|setting| setting.key.len()).max().unwrap_or_default();
-    let same = |first: &Effective, second: &Effective| first.key == second.key && first.place == second.place;
+    let same = |first: &EffectiveSetting, second: &EffectiveSetting| {
+        first.key == second.key && first.place == second.place
+    };
     for group in settings.chunk_by(same) {
         let values: Vec<&str> = group.iter().map(|setting| setting.value.as_str()).collect();
         let line = Rich::plain(format!("  {:width$}  ", text::clean(&group[0].key)))
@@ -71,7 +73,7 @@ fn print(settings: &[Effective], output: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn as_json(setting: &Effective) -> Value {
+fn as_json(setting: &EffectiveSetting) -> Value {
     let (file, line) = match &setting.place {
         RulePlace::File { name, line } => (Some(name.to_string()), Some(*line)),
         RulePlace::BuiltIn => (None, None),

@@ -1,4 +1,4 @@
-//! Conditions: their variables resolved and their values typed.
+//! Checks conditions: resolves their variables and types their values.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Whether every value is there when it is used.
+//! Checks that every value is available when it is used.
 //!
 //! The steps are gone through in the order they are run. Of every variable it is known whether it has a value by then: in
 //! any case, or under the conditions of the goals that make it.
@@ -10,7 +10,7 @@ use super::{Use, Uses};
 use crate::agentfile::Span;
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::agentfile::model::{Agentfile, Condition, GoalId, StepKind, Type, VariableId};
-use crate::cover::{Cover, Facts};
+use crate::coverage::{Coverage, Facts};
 
 /// Everything that agents, goals and steps refer to.
 pub(super) struct AllUses {
@@ -66,7 +66,7 @@ struct Flow<'f> {
     file: &'f Agentfile,
     names: &'f Names<'f>,
     values: Vec<Value<'f>>,
-    cover: Cover<FileFacts<'f>>,
+    cover: Coverage<FileFacts<'f>>,
     /// What has been reported.
     reported: HashSet<(VariableId, Span)>,
     diagnostics: &'f mut Diagnostics,
@@ -75,7 +75,7 @@ struct Flow<'f> {
 pub(super) fn check(file: &Agentfile, names: &Names<'_>, uses: AllUses, diagnostics: &mut Diagnostics) {
     let values =
         file.variables.iter().map(|variable| Value { always: variable.input, under: Vec::new() }).collect();
-    let cover = Cover::new(FileFacts::new(file));
+    let cover = Coverage::new(FileFacts::new(file));
     let mut flow = Flow { file, names, values, cover, reported: HashSet::new(), diagnostics };
     flow.steps(uses);
 }

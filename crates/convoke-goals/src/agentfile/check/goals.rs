@@ -1,4 +1,4 @@
-//! Agents, goals and steps.
+//! Checks agents, goals and steps.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What `FROM` names.
+//! Loads what `FROM` names: texts, skills and other Agentfiles.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use convoke_text::nearest;
 
 use super::{Checker, Use, check_nested};
 use crate::agentfile::diagnostic::{Code, Diagnostic, Diagnostics};
-use crate::agentfile::load::{Found, LoadError, Loader, Skill, SkillError, folder_of, join, normal};
+use crate::agentfile::load::{LoadError, Loader, PathContent, Skill, SkillError, folder_of, join, normal};
 use crate::agentfile::model::{Agentfile, Input, Persona, Text, Type};
 use crate::agentfile::parser::parse;
 use crate::agentfile::{Source, Span};
@@ -39,12 +39,12 @@ impl Checker<'_> {
     pub(super) fn goal_file(&mut self, target: &str, from: Span) -> (Text, Vec<Use>) {
         let path = join(&self.nesting.folder, target);
         match self.find(target, &path) {
-            Ok(Found::Text(text)) => return self.loaded(&text, target, from),
-            Ok(Found::Nothing) => self.not_found(target, &path, from),
-            Ok(Found::Folder) => {
+            Ok(PathContent::Text(text)) => return self.loaded(&text, target, from),
+            Ok(PathContent::Nothing) => self.not_found(target, &path, from),
+            Ok(PathContent::Folder) => {
                 self.cannot(from, format!("`{target}` is a folder"), "a goal needs a file with a text in it")
             }
-            Ok(Found::Binary) => {
+            Ok(PathContent::Binary) => {
                 self.cannot(from, format!("`{target}` is not UTF-8 text"), "save it as UTF-8")
             }
             Err(error) => self.refused(&error, from),
@@ -57,41 +57,41 @@ impl Checker<'_> {
         let path = join(&self.nesting.folder, target);
         let name = path.rsplit('/').next().unwrap_or_default();
         match self.find(target, &path) {
-            Ok(Found::Text(text)) if name.ends_with(".md") => {
+            Ok(PathContent::Text(text)) if name.ends_with(".md") => {
                 let (text, uses) = self.loaded(&text, target, from);
                 return (Persona::Prompt(text), uses);
             }
-            Ok(Found::Text(text)) if name.ends_with(".agent") || name == "Agentfile" => {
+            Ok(PathContent::Text(text)) if name.ends_with(".agent") || name == "Agentfile" => {
                 if let Some(persona) = self.workflow(target, &path, &text, from, self.nesting.packed) {
                     return (persona, Vec::new());
                 }
             }
             // A loader that opens packages shows them as folders.
-            Ok(Found::Folder) if name.ends_with(".agent") => {
+            Ok(PathContent::Folder) if name.ends_with(".agent") => {
                 let inner = join(&path, "Agentfile");
-                let Ok(Found::Text(text)) = self.nesting.loader.find(&inner) else {
+                let Ok(PathContent::Text(text)) = self.nesting.loader.find(&inner) else {
                     return self.skill(target, &path, from);
                 };
                 if let Some(persona) = self.workflow(target, &inner, &text, from, true) {
                     return (persona, Vec::new());
                 }
             }
-            Ok(Found::Text(_)) => self.cannot(
+            Ok(PathContent::Text(_)) => self.cannot(
                 from,
                 format!("`{target}` cannot be an agent: its file must be .md"),
                 "instructions are in a `.md` file, skills in a folder, workflows in an `.agent` file",
             ),
-            Ok(Found::Folder) => return self.skill(target, &path, from),
-            Ok(Found::Nothing) => match self.kept_skill(target) {
+            Ok(PathContent::Folder) => return self.skill(target, &path, from),
+            Ok(PathContent::Nothing) => match self.kept_skill(target) {
                 Some(folder) => return self.skill(target, &folder, from),
                 None => self.not_found(target, &path, from),
             },
-            Ok(Found::Binary) if name.ends_with(".agent") => self.cannot(
+            Ok(PathContent::Binary) if name.ends_with(".agent") => self.cannot(
                 from,
                 format!("`{target}` is a packed archive"),
                 "unpack it, and name the Agentfile that is in it",
             ),
-            Ok(Found::Binary) => {
+            Ok(PathContent::Binary) => {
                 self.cannot(from, format!("`{target}` is not UTF-8 text"), "save it as UTF-8")
             }
             Err(error) => self.refused(&error, from),
@@ -100,7 +100,7 @@ impl Checker<'_> {
     }
 
     /// What is at a path. Out of a package, no path leads anywhere by its root.
-    fn find(&self, target: &str, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, target: &str, path: &str) -> Result<PathContent, LoadError> {
         if self.nesting.packed && target.starts_with('/') {
             return Err(LoadError::Outside { path: target.to_owned() });
         }

@@ -1,4 +1,4 @@
-//! From a syntax tree to a checked file.
+//! The checker: turns a syntax tree into a checked file.
 //!
 //! In this order: names are collected, what `FROM` names is loaded, texts and conditions are resolved against the names,
 //! and then the steps are gone through as they would be run, to see that every value is there when it is used.

@@ -1,4 +1,4 @@
-//! What has which name.
+//! The symbol table of a file: the names of inputs, agents, goals and outputs.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What holds for a part of the file, or for all of it.
+//! Checks settings of statements and of the whole file.
 
 use super::Checker;
 use crate::agentfile::diagnostic::{Code, Diagnostic};

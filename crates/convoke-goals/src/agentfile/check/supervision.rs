@@ -1,4 +1,4 @@
-//! What a person watches over is not left to anybody else.
+//! Checks that supervision by a person is not delegated to a model.
 
 use super::Checker;
 use crate::agentfile::Span;

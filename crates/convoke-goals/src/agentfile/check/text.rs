@@ -1,4 +1,4 @@
-//! Texts: their variables resolved.
+//! Checks texts: resolves their variables.
 
 use std::collections::HashSet;
 
@@ -6,12 +6,12 @@ use super::{Checker, Use};
 use crate::agentfile::diagnostic::{Code, Diagnostic};
 use crate::agentfile::model::Text;
 use crate::agentfile::syntax::Quoted;
-use crate::agentfile::template::{Part, candidates, parts};
+use crate::agentfile::template::{TemplatePart, candidates, parts};
 use crate::agentfile::{Span, Template};
 
 /// Where a text is written.
 #[derive(Clone, Copy)]
-enum Written<'q> {
+enum WrittenText<'q> {
     /// In the file.
     Here(&'q Quoted),
     /// In another file; the span is that of `FROM`.
@@ -21,13 +21,13 @@ enum Written<'q> {
 impl Checker<'_> {
     /// A text in the file.
     pub(super) fn quoted(&mut self, quoted: &Quoted) -> (Text, Vec<Use>) {
-        let (template, uses) = self.resolve(&quoted.value, Written::Here(quoted));
+        let (template, uses) = self.resolve(&quoted.value, WrittenText::Here(quoted));
         (Text { template, path: None }, uses)
     }
 
     /// A text from another file.
     pub(super) fn loaded(&mut self, text: &str, path: &str, from: Span) -> (Text, Vec<Use>) {
-        let (template, uses) = self.resolve(text, Written::Elsewhere { path, from });
+        let (template, uses) = self.resolve(text, WrittenText::Elsewhere { path, from });
         self.not_empty(text, from, || {
             let help = "write the text into that file, or here between quotes";
             (format!("`{path}` has no text in it"), help)
@@ -50,7 +50,7 @@ impl Checker<'_> {
         }
     }
 
-    fn resolve(&mut self, text: &str, written: Written<'_>) -> (Template, Vec<Use>) {
+    fn resolve(&mut self, text: &str, written: WrittenText<'_>) -> (Template, Vec<Use>) {
         let mut template = Template::default();
         let mut uses: Vec<Use> = Vec::new();
         let mut seen = HashSet::new();
@@ -58,16 +58,16 @@ impl Checker<'_> {
         let mut unknown: Vec<&str> = Vec::new();
         for part in parts(text) {
             let (names, place, closed): (Vec<&str>, usize, bool) = match part {
-                Part::Text(piece) => {
+                TemplatePart::Text(piece) => {
                     template.push_text(piece);
                     continue;
                 }
-                Part::Dollar => {
+                TemplatePart::Dollar => {
                     template.push_text("$");
                     continue;
                 }
-                Part::Open { longest, place } => (candidates(longest).collect(), place, false),
-                Part::Closed { name, place } => (vec![name], place, true),
+                TemplatePart::Open { longest, place } => (candidates(longest).collect(), place, false),
+                TemplatePart::Closed { name, place } => (vec![name], place, true),
             };
             let whole = names[0].len() + if closed { 3 } else { 1 };
             let found = names.iter().find_map(|name| Some((*name, self.names.variable(name)?)));
@@ -80,8 +80,8 @@ impl Checker<'_> {
                     self.used[variable.0] = true;
                     let length = if closed { whole } else { name.len() + 1 };
                     let span = match written {
-                        Written::Here(quoted) => quoted.span(place, length),
-                        Written::Elsewhere { from, .. } => from,
+                        WrittenText::Here(quoted) => quoted.span(place, length),
+                        WrittenText::Elsewhere { from, .. } => from,
                     };
                     uses.push(Use { variable, span });
                 }
@@ -93,12 +93,12 @@ impl Checker<'_> {
             match written {
                 // Once for each name is enough.
                 _ if !missing.insert(name) => {}
-                Written::Here(quoted) => {
+                WrittenText::Here(quoted) => {
                     let span = quoted.span(place, if closed { whole } else { name.len() + 1 });
                     let names = &self.names;
                     self.diagnostics.error(|| names.no_variable(name, span, closed));
                 }
-                Written::Elsewhere { .. } => {
+                WrittenText::Elsewhere { .. } => {
                     if unknown.len() < 5 {
                         unknown.push(name);
                     }
@@ -106,7 +106,7 @@ impl Checker<'_> {
             }
         }
         self.foreign(text, written);
-        if let (Written::Elsewhere { path, from }, false) = (written, unknown.is_empty()) {
+        if let (WrittenText::Elsewhere { path, from }, false) = (written, unknown.is_empty()) {
             let names: Vec<String> = unknown.iter().map(|name| format!("`${name}`")).collect();
             self.diagnostics.warning(|| {
                 Diagnostic::new(
@@ -122,7 +122,7 @@ impl Checker<'_> {
     }
 
     /// Says so if a variable is written as other languages write it.
-    fn foreign(&mut self, text: &str, written: Written<'_>) {
+    fn foreign(&mut self, text: &str, written: WrittenText<'_>) {
         for (place, _) in text.match_indices("{{") {
             let rest = &text[place + 2..];
             let Some(end) = rest.bytes().take(66).position(|byte| byte == b'}') else { continue };
@@ -131,8 +131,8 @@ impl Checker<'_> {
                 continue;
             }
             let span = match written {
-                Written::Here(quoted) => quoted.span(place, end + 4),
-                Written::Elsewhere { from, .. } => from,
+                WrittenText::Here(quoted) => quoted.span(place, end + 4),
+                WrittenText::Elsewhere { from, .. } => from,
             };
             self.diagnostics.warning(|| {
                 let diagnostic = Diagnostic::new(
@@ -142,8 +142,8 @@ impl Checker<'_> {
                 )
                 .label("stays as it is");
                 match written {
-                    Written::Here(_) => diagnostic.replace("write", span, format!("${{{name}}}")),
-                    Written::Elsewhere { path, .. } => {
+                    WrittenText::Here(_) => diagnostic.replace("write", span, format!("${{{name}}}")),
+                    WrittenText::Elsewhere { path, .. } => {
                         diagnostic.help(format!("write `${{{name}}}` in `{path}`"))
                     }
                 }

@@ -1,4 +1,4 @@
-//! What is defined and not used.
+//! Warnings about definitions that are not used.
 
 use super::Checker;
 use crate::agentfile::diagnostic::{Code, Diagnostic};

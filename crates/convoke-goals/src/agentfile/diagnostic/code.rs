@@ -1,10 +1,10 @@
-//! Kinds of things that can be wrong.
+//! Diagnostic codes.
 
 pub use convoke_text::diagnostic::Severity;
 
 macro_rules! codes {
     ($($severity:ident { $($variant:ident $name:literal $doc:literal,)* })*) => {
-        /// What kind of thing is wrong. Names are stable; there may be more of them in later versions.
+        /// The code of a diagnostic. Names are stable; there may be more of them in later versions.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code { $($(#[doc = $doc] $variant,)*)* }

@@ -1,11 +1,11 @@
-//! All that is wrong with one file.
+//! The list of diagnostics of one file.
 
 use super::{Diagnostic, Severity};
 
 /// So many diagnostics are kept; of the others only their number.
 pub const KEPT: usize = 50;
 
-/// What was found in one file.
+/// The diagnostics of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     kept: Vec<Diagnostic>,

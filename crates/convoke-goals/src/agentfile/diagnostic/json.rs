@@ -1,4 +1,4 @@
-//! Diagnostics for machines.
+//! Diagnostics as JSON.
 
 use serde::Serialize;
 
@@ -25,48 +25,48 @@ struct Report<'a> {
     valid: bool,
     errors: usize,
     warnings: usize,
-    diagnostics: Vec<Found<'a>>,
+    diagnostics: Vec<EntryJson<'a>>,
     more: usize,
 }
 
 #[derive(Serialize)]
-struct Found<'a> {
+struct EntryJson<'a> {
     code: &'static str,
     severity: &'static str,
     message: &'a str,
-    span: Place,
+    span: LocationJson,
     label: &'a str,
-    related: Vec<Related<'a>>,
+    related: Vec<RelatedJson<'a>>,
     notes: &'a [String],
-    help: Vec<Advice<'a>>,
+    help: Vec<HelpJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Related<'a> {
-    span: Place,
+struct RelatedJson<'a> {
+    span: LocationJson,
     label: &'a str,
 }
 
 #[derive(Serialize)]
-struct Advice<'a> {
+struct HelpJson<'a> {
     text: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    replace: Option<Place>,
+    replace: Option<LocationJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     with: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Place {
+struct LocationJson {
     start: Position,
     end: Position,
     bytes: [usize; 2],
 }
 
-fn one<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Found<'a> {
+fn one<'a>(source: &Source, diagnostic: &'a Diagnostic) -> EntryJson<'a> {
     let related = diagnostic.related.iter();
     let help = diagnostic.help.iter();
-    Found {
+    EntryJson {
         code: diagnostic.code.name(),
         severity: match diagnostic.severity() {
             Severity::Error => "error",
@@ -76,11 +76,11 @@ fn one<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Found<'a> {
         span: place(source, diagnostic.span),
         label: &diagnostic.label,
         related: related
-            .map(|label| Related { span: place(source, label.span), label: &label.text })
+            .map(|label| RelatedJson { span: place(source, label.span), label: &label.text })
             .collect(),
         notes: &diagnostic.notes,
         help: help
-            .map(|help| Advice {
+            .map(|help| HelpJson {
                 text: &help.text,
                 replace: help.edit.as_ref().map(|(span, _)| place(source, *span)),
                 with: help.edit.as_ref().map(|(_, replacement)| replacement.as_str()),
@@ -89,8 +89,8 @@ fn one<'a>(source: &Source, diagnostic: &'a Diagnostic) -> Found<'a> {
     }
 }
 
-fn place(source: &Source, span: Span) -> Place {
-    Place {
+fn place(source: &Source, span: Span) -> LocationJson {
+    LocationJson {
         start: source.position(span.start),
         end: source.position(span.end),
         bytes: [span.start, span.end],

@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, why, and what to write instead.
+//! Diagnostics: what is wrong with a file, where, why, and what to write instead.
 
 mod code;
 mod collect;
@@ -13,12 +13,12 @@ pub use render::render;
 
 use super::Span;
 
-/// One thing that is wrong, or odd.
+/// A diagnostic: one thing that is wrong, or odd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What kind of thing it is: stable, for machines.
     pub code: Code,
-    /// What happened, in one line.
+    /// The message, in one line.
     pub message: String,
     /// The place itself.
     pub span: Span,
@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub help: Vec<Help>,
 }
 
-/// Something to say about a place.
+/// A note at a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     /// The place.
@@ -41,7 +41,7 @@ pub struct Label {
     pub text: String,
 }
 
-/// Something to do.
+/// A remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Help {
     /// In words.
@@ -65,41 +65,41 @@ impl Diagnostic {
         }
     }
 
-    /// Whether the file cannot be used because of it.
+    /// Returns its severity: whether the file cannot be used because of it.
     #[must_use]
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }
 
-    /// Says something at the place.
+    /// Sets the label at its location.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = label.into();
         self
     }
 
-    /// Says something at another place.
+    /// Adds a label at another location.
     #[must_use]
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
         self.related.push(Label { span, text: text.into() });
         self
     }
 
-    /// Says why.
+    /// Adds a note that says why.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// Says what to do.
+    /// Adds a remedy.
     #[must_use]
     pub fn help(mut self, text: impl Into<String>) -> Self {
         self.help.push(Help { text: text.into(), edit: None });
         self
     }
 
-    /// Says what to write in place of a part of the text.
+    /// Adds a remedy that replaces a part of the text.
     #[must_use]
     pub fn replace(mut self, text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         self.help.push(Help { text: text.into(), edit: Some((span, replacement.into())) });

@@ -1,4 +1,4 @@
-//! Diagnostics for people.
+//! Diagnostics as text for a terminal.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Patch, Snippet};
 use convoke_text::diagnostic::Style;
@@ -11,7 +11,7 @@ const LONG_LINE: usize = 2_000;
 /// Places further apart than this are shown one after the other, in bytes.
 const FAR: usize = 4_000;
 
-/// Everything that was found, with the lines it is about.
+/// Renders all diagnostics, with the lines they are about.
 ///
 /// ```
 /// use convoke_goals::agentfile::{Source, load::NoFiles, read};

@@ -1,6 +1,6 @@
-//! From text to tokens.
+//! The lexer: splits a text into tokens.
 //!
-//! Keywords of the original language are words of their own kind and can never be names. The words that came later
+//! Keywords of the Go `agent` program's language are words of their own kind and can never be names. The words that came later
 //! (`MODEL`, `WHEN`, `LOOP`, ...) are ordinary identifiers here and get their meaning from where they stand, so that a
 //! file that uses one of them as a name stays valid.
 

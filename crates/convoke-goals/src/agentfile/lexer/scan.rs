@@ -1,4 +1,4 @@
-//! Reading a text from left to right.
+//! The scanner, which reads a text from left to right.
 
 use std::borrow::Cow;
 

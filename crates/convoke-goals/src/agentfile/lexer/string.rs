@@ -1,11 +1,11 @@
-//! Strings: one line with escapes, or any number of lines without.
+//! String tokens: one line with escapes, or any number of lines without.
 
 use std::borrow::Cow;
 
 use super::token::Illegal;
 
 /// A string at the beginning of a text.
-pub(super) struct Read<'a> {
+pub(super) struct StringToken<'a> {
     /// How many bytes it takes, quotes included.
     pub(super) length: usize,
     pub(super) value: Result<Cow<'a, str>, Illegal>,
@@ -13,22 +13,22 @@ pub(super) struct Read<'a> {
 
 /// Reads the string that `text` begins with. Two quotes and a third are always the beginning of a string of several
 /// lines.
-pub(super) fn read(text: &str) -> Read<'_> {
+pub(super) fn read(text: &str) -> StringToken<'_> {
     if text.starts_with("\"\"\"") { triple(text) } else { single(text) }
 }
 
-fn triple(text: &str) -> Read<'_> {
+fn triple(text: &str) -> StringToken<'_> {
     let inner = &text[3..];
     let Some(end) = inner.find("\"\"\"") else {
-        return Read { length: text.len(), value: Err(Illegal::OpenTripleString) };
+        return StringToken { length: text.len(), value: Err(Illegal::OpenTripleString) };
     };
     let value = &inner[..end];
     let value = value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n')).unwrap_or(value);
     let value = value.strip_suffix('\n').map_or(value, |value| value.strip_suffix('\r').unwrap_or(value));
-    Read { length: end + 6, value: Ok(Cow::Borrowed(value)) }
+    StringToken { length: end + 6, value: Ok(Cow::Borrowed(value)) }
 }
 
-fn single(text: &str) -> Read<'_> {
+fn single(text: &str) -> StringToken<'_> {
     let bytes = text.as_bytes();
     // The value so far, once it differs from what is written; until then it is `text[1..place]`.
     let mut value: Option<String> = None;
@@ -41,7 +41,7 @@ fn single(text: &str) -> Read<'_> {
                     None => Cow::Borrowed(&text[1..place]),
                     Some(value) => Cow::Owned(value + &text[copied..place]),
                 };
-                return Read { length: place + 1, value: Ok(value) };
+                return StringToken { length: place + 1, value: Ok(value) };
             }
             b'\n' => break,
             b'\\' => {
@@ -71,5 +71,5 @@ fn single(text: &str) -> Read<'_> {
     while !text.is_char_boundary(length) {
         length += 1;
     }
-    Read { length, value: Err(Illegal::OpenString) }
+    StringToken { length, value: Err(Illegal::OpenString) }
 }

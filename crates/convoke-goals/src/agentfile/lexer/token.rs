@@ -1,4 +1,4 @@
-//! What a text is made of.
+//! Tokens, keywords and comments.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,14 @@ use crate::agentfile::Span;
 pub struct Token<'a> {
     /// What it is.
     pub kind: TokenKind,
-    /// Where it is.
+    /// Its location.
     pub span: Span,
     /// What it says: of a string the text without quotes and escapes, of a variable the name without the dollar, of
     /// everything else what is written.
     pub text: Cow<'a, str>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TokenKind {
@@ -55,7 +55,7 @@ pub enum TokenKind {
     End,
 }
 
-/// How two numbers are compared.
+/// A comparison of two numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Comparison {
     /// `<`
@@ -69,7 +69,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// As it is written.
+    /// Returns it as it is written.
     #[must_use]
     pub fn sign(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Comparison {
     }
 }
 
-/// Why something means nothing.
+/// The kinds of illegal tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Illegal {
     /// The line ends before the string does.
@@ -105,7 +105,7 @@ macro_rules! keywords {
             /// All of them.
             pub const ALL: &[Keyword] = &[$(Keyword::$variant,)*];
 
-            /// As it is written.
+            /// Returns it as it is written.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
@@ -141,7 +141,7 @@ keywords! {
 /// A comment, from its `#` to the end of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comment {
-    /// Where it is.
+    /// Its location.
     pub span: Span,
     /// Whether there is nothing else in its line.
     pub own_line: bool,

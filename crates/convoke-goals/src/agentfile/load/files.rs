@@ -1,10 +1,10 @@
-//! Files on a disk, as far as an Agentfile may see them.
+//! The loader of files on disk, within the folder that an Agentfile may see.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::{Found, LoadError, Loader};
+use super::{LoadError, Loader, PathContent};
 
 /// Prompts are short. What is larger was not meant.
 const LARGEST: u64 = 4 * 1024 * 1024;
@@ -86,17 +86,17 @@ impl FileLoader {
 }
 
 impl Loader for FileLoader {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
-        let Some(real) = self.real(path)? else { return Ok(Found::Nothing) };
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
+        let Some(real) = self.real(path)? else { return Ok(PathContent::Nothing) };
         let kind = fs::metadata(&real).map_err(|error| failed(path, &error))?;
         if kind.is_dir() {
-            return Ok(Found::Folder);
+            return Ok(PathContent::Folder);
         }
         if !kind.is_file() {
             return Err(LoadError::Failed { path: path.to_owned(), reason: "not a file".to_owned() });
         }
         let bytes = read(path, &real, LARGEST)?;
-        Ok(String::from_utf8(bytes).map_or(Found::Binary, Found::Text))
+        Ok(String::from_utf8(bytes).map_or(PathContent::Binary, PathContent::Text))
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>, LoadError> {

@@ -1,17 +1,17 @@
-//! Files that are not on a disk.
+//! Loaders that do not read a disk: files in memory, and none at all.
 
 use std::collections::BTreeMap;
 
-use super::{Found, LoadError, Loader, normal};
+use super::{LoadError, Loader, PathContent, normal};
 
 /// Files that are kept in memory.
 ///
 /// ```
-/// use convoke_goals::agentfile::load::{Found, Loader, MemoryLoader};
+/// use convoke_goals::agentfile::load::{PathContent, Loader, MemoryLoader};
 ///
 /// let files = MemoryLoader::default().with("agents/critic.md", "You are a critic.");
-/// assert_eq!(files.find("agents/../agents/critic.md"), Ok(Found::Text("You are a critic.".into())));
-/// assert_eq!(files.find("agents"), Ok(Found::Folder));
+/// assert_eq!(files.find("agents/../agents/critic.md"), Ok(PathContent::Text("You are a critic.".into())));
+/// assert_eq!(files.find("agents"), Ok(PathContent::Folder));
 /// assert_eq!(files.names("agents"), Ok(vec!["critic.md".to_owned()]));
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -37,18 +37,18 @@ impl MemoryLoader {
 }
 
 impl Loader for MemoryLoader {
-    fn find(&self, path: &str) -> Result<Found, LoadError> {
+    fn find(&self, path: &str) -> Result<PathContent, LoadError> {
         let normal = normal(path);
         if normal.starts_with("..") {
             return Err(LoadError::Outside { path: path.to_owned() });
         }
         if let Some(text) = self.files.get(&normal) {
-            return Ok(Found::Text(text.clone()));
+            return Ok(PathContent::Text(text.clone()));
         }
         let prefix = format!("{normal}/");
         let is_folder =
             self.files.range(prefix.clone()..).next().is_some_and(|(name, _)| name.starts_with(&prefix));
-        Ok(if is_folder { Found::Folder } else { Found::Nothing })
+        Ok(if is_folder { PathContent::Folder } else { PathContent::Nothing })
     }
 
     fn names(&self, folder: &str) -> Result<Vec<String>, LoadError> {
@@ -59,7 +59,7 @@ impl Loader for MemoryLoader {
 
     fn skill(&self, name: &str) -> Option<String> {
         let folders = self.skills.iter().map(|folder| format!("{folder}/{name}"));
-        folders.into_iter().find(|folder| self.find(folder) == Ok(Found::Folder))
+        folders.into_iter().find(|folder| self.find(folder) == Ok(PathContent::Folder))
     }
 }
 
@@ -68,8 +68,8 @@ impl Loader for MemoryLoader {
 pub struct NoFiles;
 
 impl Loader for NoFiles {
-    fn find(&self, _: &str) -> Result<Found, LoadError> {
-        Ok(Found::Nothing)
+    fn find(&self, _: &str) -> Result<PathContent, LoadError> {
+        Ok(PathContent::Nothing)
     }
 
     fn names(&self, _: &str) -> Result<Vec<String>, LoadError> {

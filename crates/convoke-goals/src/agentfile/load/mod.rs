@@ -1,4 +1,4 @@
-//! What `FROM` names: files, skills, other Agentfiles.
+//! Loaders of what `FROM` names: files, skills, other Agentfiles.
 //!
 //! A [`Loader`] only says what is at a path. What may be where, and what it means, is decided by
 //! [`check`](super::check()), so that all loaders behave alike.
@@ -13,7 +13,7 @@ pub use skill::{Skill, SkillError};
 
 use thiserror::Error;
 
-/// Where the files are that an Agentfile names.
+/// A loader of the files that an Agentfile names.
 ///
 /// Paths are those of the Agentfile: relative to its folder, with `/` between their parts. Only those that
 /// [`skill`](Loader::skill) gives are the loader's own.
@@ -22,7 +22,7 @@ pub trait Loader {
     ///
     /// # Errors
     /// If something is there that cannot or may not be read.
-    fn find(&self, path: &str) -> Result<Found, LoadError>;
+    fn find(&self, path: &str) -> Result<PathContent, LoadError>;
 
     /// The names of the files in a folder, in alphabetical order. None if there is no such folder.
     ///
@@ -39,9 +39,9 @@ pub trait Loader {
     }
 }
 
-/// What is at a path.
+/// The content at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum PathContent {
     /// Nothing.
     Nothing,
     /// A folder.
@@ -52,7 +52,7 @@ pub enum Found {
     Binary,
 }
 
-/// Why something could not be read.
+/// Errors of loaders.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LoadError {

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{Found, LoadError, Loader, join, normal};
+use super::{LoadError, Loader, PathContent, join, normal};
 
-/// What a skill's folder says.
+/// A skill, as read from its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Skill {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// What it is for.
     pub description: String,
@@ -25,7 +25,7 @@ pub struct Skill {
     pub folder: String,
 }
 
-/// Why a folder is not a skill.
+/// Errors of reading a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SkillError {
@@ -78,7 +78,7 @@ impl Skill {
     /// # Errors
     /// If the folder is not a skill, or cannot be read.
     pub fn load(loader: &dyn Loader, folder: &str) -> Result<Self, SkillError> {
-        let Found::Text(text) = loader.find(&join(folder, "SKILL.md"))? else {
+        let PathContent::Text(text) = loader.find(&join(folder, "SKILL.md"))? else {
             return Err(SkillError::Missing { folder: folder.to_owned() });
         };
         let (front, body) =
@@ -118,7 +118,7 @@ impl Skill {
         })
     }
 
-    /// What an agent with this skill is told: the description, the instructions, and which scripts there are.
+    /// Returns the prompt for an agent with this skill: the description, the instructions, and which scripts there are.
     #[must_use]
     pub fn prompt(&self) -> String {
         let mut text = format!("{}\n\n{}", self.description, self.instructions);

@@ -30,7 +30,7 @@ pub struct Test<V = VariableId> {
     pub kind: TestKind,
 }
 
-/// What is asked of a variable.
+/// The kind of a test.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum TestKind {
@@ -45,7 +45,7 @@ pub enum TestKind {
 }
 
 impl<V> Condition<V> {
-    /// Whether it holds, given what variables are.
+    /// Returns whether it holds, given what variables are.
     ///
     /// A variable without a value fails every test.
     pub fn holds<'v>(&self, value: impl Fn(&V) -> Option<&'v Value>) -> bool {
@@ -115,7 +115,7 @@ impl<V> Condition<V> {
         }
     }
 
-    /// The same condition with its variables referred to in another way.
+    /// Maps its variables.
     pub fn map<W>(&self, mut other: impl FnMut(&V) -> W) -> Condition<W> {
         self.replace(&mut |test| {
             Condition::Test(Test { variable: other(&test.variable), kind: test.kind.clone() })
@@ -132,7 +132,7 @@ impl<V> Condition<V> {
         }
     }
 
-    /// All of these hold. Without any of them: always.
+    /// Requires all of these. Without any of them: always.
     pub fn all(parts: impl IntoIterator<Item = Self>) -> Self {
         let inner = |part| match part {
             Self::All(parts) => Ok(parts),
@@ -141,7 +141,7 @@ impl<V> Condition<V> {
         one_level(parts, inner, Self::All)
     }
 
-    /// At least one of these holds. Without any of them: never.
+    /// Requires at least one of these. Without any of them: never.
     pub fn any(parts: impl IntoIterator<Item = Self>) -> Self {
         let inner = |part| match part {
             Self::Any(parts) => Ok(parts),
@@ -189,7 +189,7 @@ fn one_level<V>(
 }
 
 impl TestKind {
-    /// Whether a value passes.
+    /// Returns whether a value passes.
     #[must_use]
     pub fn holds(&self, value: &Value) -> bool {
         match self {

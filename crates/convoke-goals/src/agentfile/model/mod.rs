@@ -1,4 +1,4 @@
-//! A checked file: what an executor works with.
+//! The checked file that an executor works with.
 //!
 //! Nothing in it is unresolved. Agents, goals and variables are referred to by ids of the file they are in, texts are
 //! [templates](super::Template), and what `FROM` named has been loaded. An [`Agentfile`] can only be made by
@@ -34,21 +34,21 @@ pub(crate) const LONGEST_NAME: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Agentfile {
-    /// What the workflow is called.
+    /// The workflow's name.
     pub name: String,
     /// Whether everything is supervised. Never [`Supervision::Inherit`].
     pub supervision: Supervision,
-    /// How suspicious to be, if the file says.
+    /// The security mode, if the file says.
     pub security: Option<SecurityMode>,
-    /// What holds for everything in the file.
+    /// Settings of everything in the file.
     pub overrides: Overrides,
-    /// What the workflow is given, in the order of the file.
+    /// The inputs, in the order of the file.
     pub inputs: Vec<Input>,
-    /// Who pursues goals, in the order of the file.
+    /// The agents, in the order of the file.
     pub agents: Vec<Agent>,
-    /// What is to be achieved, in the order of the file.
+    /// The goals, in the order of the file.
     pub goals: Vec<Goal>,
-    /// What is run, in this order.
+    /// The steps, in this order.
     pub steps: Vec<Step>,
     /// Everything texts can refer to.
     pub variables: Vec<Variable>,
@@ -64,7 +64,7 @@ macro_rules! ids {
 
         impl Agentfile {
             $(
-                /// What an id of this file stands for. Ids of other files have no meaning here.
+                /// Looks up an id of this file. Ids of other files have no meaning here.
                 #[must_use]
                 pub fn $method(&self, id: $id) -> &$of {
                     &self.$field[id.0]
@@ -87,9 +87,9 @@ ids! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Input {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it may be.
+    /// Its type.
     pub ty: Type,
     /// What it is if it is not given. `None`: it must be given.
     pub default: Option<Value>,
@@ -97,13 +97,13 @@ pub struct Input {
     pub secret: bool,
 }
 
-/// Somebody who pursues goals.
+/// An agent, which pursues goals.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Agent {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Who it is.
+    /// Its persona.
     pub persona: Persona,
     /// What it is to give, for the goal that uses it.
     pub outputs: Vec<Output>,
@@ -111,11 +111,11 @@ pub struct Agent {
     pub requires: Option<String>,
     /// Whether it is supervised.
     pub supervision: Supervision,
-    /// What holds for it.
+    /// Its settings.
     pub overrides: Overrides,
 }
 
-/// Who an agent is.
+/// The persona of an agent: a text, a skill or a workflow.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Persona {
@@ -149,15 +149,15 @@ pub struct Text {
     pub path: Option<String>,
 }
 
-/// Something to achieve.
+/// A goal.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Goal {
     /// What it is called. Its result is the variable of this name, unless an output of its own has the name.
     pub name: String,
-    /// What is to be achieved.
+    /// The goal's text.
     pub text: Text,
-    /// What it is to give.
+    /// Its outputs.
     pub outputs: Vec<Output>,
     /// Who pursues it, each once; if nobody is named, the main model does.
     pub agents: Vec<AgentId>,
@@ -167,7 +167,7 @@ pub struct Goal {
     pub when: Option<Condition>,
     /// Whether it is supervised.
     pub supervision: Supervision,
-    /// What holds for it.
+    /// Its settings.
     pub overrides: Overrides,
 }
 
@@ -175,13 +175,13 @@ pub struct Goal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Output {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it may be.
+    /// Its type.
     pub ty: Type,
 }
 
-/// How often at most.
+/// The limit of a loop or a convergence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Within<V = VariableId> {
     /// So often, at least once.
@@ -194,9 +194,9 @@ pub enum Within<V = VariableId> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Step {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How its goals are run.
+    /// Its kind: how its goals are run.
     pub kind: StepKind,
     /// Its goals. The same goal may be named more than once and is then run more than once.
     pub goals: Vec<GoalId>,
@@ -204,11 +204,11 @@ pub struct Step {
     pub when: Option<Condition>,
     /// Whether its goals are supervised.
     pub supervision: Supervision,
-    /// What holds for its goals.
+    /// Settings of its goals.
     pub overrides: Overrides,
 }
 
-/// How the goals of a step are run.
+/// The kind of a step: how its goals are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StepKind {
@@ -220,15 +220,15 @@ pub enum StepKind {
     Loop(Within),
 }
 
-/// Something a text can refer to as `$name`.
+/// A variable, which a text can refer to as `$name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Variable {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it may be.
+    /// Its type.
     pub ty: Type,
-    /// Whether nobody may see it.
+    /// Whether it is secret.
     pub secret: bool,
     /// Whether it is an input.
     pub input: bool,
@@ -237,7 +237,7 @@ pub struct Variable {
     pub goals: Vec<GoalId>,
 }
 
-/// How suspicious to be of what tools bring in.
+/// The security mode: how suspicious to be of what tools bring in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SecurityMode {
@@ -253,7 +253,7 @@ pub enum SecurityMode {
 }
 
 impl SecurityMode {
-    /// As it is written.
+    /// Returns it as it is written.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -283,14 +283,14 @@ impl Agentfile {
         profiles
     }
 
-    /// Whether anything is supervised.
+    /// Returns whether anything is supervised.
     #[must_use]
     pub fn is_supervised(&self) -> bool {
         let own = self.own_supervisions().any(Supervision::is_on);
         self.supervision.is_on() || own
     }
 
-    /// Whether a person is needed.
+    /// Returns whether a person is needed.
     #[must_use]
     pub fn needs_human(&self) -> bool {
         self.supervision == Supervision::Human

@@ -1,10 +1,10 @@
-//! What holds for a part of a file, whatever holds elsewhere.
+//! Overrides of settings for a part of a file.
 
 use std::time::Duration;
 
 use convoke_core::Limits;
 
-/// What holds for a file, a step, a goal or an agent. They are layered in this order: of the model, the tools and the
+/// Settings of a file, a step, a goal or an agent. They are layered in this order: of the model, the tools and the
 /// retries the innermost that is given holds; of the time and the budget all do, so that a part never gets more than
 /// the whole.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,7 +22,7 @@ pub struct Overrides {
     pub budget: Option<Limits>,
 }
 
-/// Which tools may be used, of those that are there.
+/// The tools that may be used, of those that are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tools {
@@ -33,7 +33,7 @@ pub enum Tools {
 }
 
 impl Tools {
-    /// Whether a tool may be used.
+    /// Returns whether a tool may be used.
     ///
     /// ```
     /// use convoke_goals::agentfile::model::Tools;
@@ -68,7 +68,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// How often to try again.
+/// The number of retries, and the wait before the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retry {
@@ -79,13 +79,13 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// So often, after the first time, with the usual waits.
+    /// Retries so often, after the first time, with the usual waits.
     #[must_use]
     pub fn times(times: u32) -> Self {
         Self { times, after: None }
     }
 
-    /// Says how long to wait before the second time.
+    /// Sets the wait before the second time.
     #[must_use]
     pub fn after(mut self, wait: Duration) -> Self {
         self.after = Some(wait);

@@ -1,6 +1,6 @@
-//! Who watches.
+//! The supervision setting: off, by a model, or by a person.
 
-/// Who watches over a part of a file.
+/// The supervision of a part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[non_exhaustive]
 pub enum Supervision {
@@ -16,8 +16,8 @@ pub enum Supervision {
 }
 
 impl Supervision {
-    /// What holds for a part with this supervision in a whole with that of `outer`. What a person watches over is never
-    /// left to anybody else.
+    /// Combines the supervision of a part with that of the whole around it, `outer`. What a person watches over is never left
+    /// to anybody else.
     ///
     /// ```
     /// use convoke_goals::agentfile::model::Supervision::{Human, Inherit, Llm, Off};
@@ -36,13 +36,13 @@ impl Supervision {
         }
     }
 
-    /// Whether somebody is named to watch.
+    /// Returns whether somebody is named to watch.
     #[must_use]
     pub fn is_on(self) -> bool {
         matches!(self, Self::Llm | Self::Human)
     }
 
-    /// As it is written, if it is.
+    /// Returns it as it is written, if it is.
     #[must_use]
     pub fn written(self) -> Option<&'static str> {
         match self {

@@ -7,7 +7,7 @@ use serde_json::{Number, Value, json};
 
 use crate::agentfile::lexer::{Keyword, is_name};
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Type {
@@ -112,7 +112,7 @@ impl Type {
         }
     }
 
-    /// Whether a value is of this type.
+    /// Returns whether a value is of this type.
     #[must_use]
     pub fn admits(&self, value: &Value) -> bool {
         match self {
@@ -128,7 +128,7 @@ impl Type {
         }
     }
 
-    /// As a JSON Schema.
+    /// Converts it to a JSON Schema.
     #[must_use]
     pub fn schema(&self) -> Value {
         match self {

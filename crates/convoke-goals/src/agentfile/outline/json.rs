@@ -1,4 +1,4 @@
-//! For machines.
+//! The outline as JSON.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,27 +17,27 @@ pub fn to_json(file: &Agentfile) -> impl Serialize + use<'_> {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct OutlineJson<'a> {
     name: &'a str,
     supervision: &'static str,
     needs_human: bool,
-    security: Option<Security<'a>>,
+    security: Option<SecurityJson<'a>>,
     profiles: Vec<&'a str>,
-    overrides: Held<'a>,
-    inputs: Vec<Given<'a>>,
-    agents: Vec<Who<'a>>,
-    goals: Vec<What<'a>>,
-    steps: Vec<Done<'a>>,
+    overrides: OverridesJson<'a>,
+    inputs: Vec<InputJson<'a>>,
+    agents: Vec<AgentJson<'a>>,
+    goals: Vec<GoalJson<'a>>,
+    steps: Vec<StepJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Security<'a> {
+struct SecurityJson<'a> {
     mode: &'static str,
     scope: Option<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Given<'a> {
+struct InputJson<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     ty: String,
@@ -47,72 +47,72 @@ struct Given<'a> {
 }
 
 #[derive(Serialize)]
-struct Who<'a> {
+struct AgentJson<'a> {
     name: &'a str,
-    persona: Source<'a>,
-    outputs: Vec<Field<'a>>,
+    persona: SourceJson<'a>,
+    outputs: Vec<OutputJson<'a>>,
     requires: Option<&'a str>,
     supervision: &'static str,
-    overrides: Held<'a>,
+    overrides: OverridesJson<'a>,
 }
 
 /// Where a text, a skill or a workflow is from, and what it says.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Source<'a> {
+enum SourceJson<'a> {
     Text { path: Option<&'a str>, text: String },
     Skill { name: &'a str, description: &'a str, folder: &'a str, scripts: &'a [String] },
-    Workflow { path: &'a str, task: &'a str, workflow: Box<Whole<'a>> },
+    Workflow { path: &'a str, task: &'a str, workflow: Box<OutlineJson<'a>> },
 }
 
 #[derive(Serialize)]
-struct What<'a> {
+struct GoalJson<'a> {
     name: &'a str,
-    text: Source<'a>,
+    text: SourceJson<'a>,
     uses: Vec<&'a str>,
-    outputs: Vec<Field<'a>>,
+    outputs: Vec<OutputJson<'a>>,
     agents: Vec<&'a str>,
     converge_within: Option<String>,
     when: Option<String>,
     supervision: &'static str,
-    overrides: Held<'a>,
+    overrides: OverridesJson<'a>,
 }
 
 #[derive(Serialize)]
-struct Done<'a> {
+struct StepJson<'a> {
     name: &'a str,
     kind: &'static str,
     within: Option<String>,
     goals: Vec<&'a str>,
     when: Option<String>,
     supervision: &'static str,
-    overrides: Held<'a>,
+    overrides: OverridesJson<'a>,
 }
 
 #[derive(Serialize)]
-struct Field<'a> {
+struct OutputJson<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     ty: String,
 }
 
 #[derive(Serialize)]
-struct Held<'a> {
+struct OverridesJson<'a> {
     model: Option<&'a str>,
     tools: Option<&'a [String]>,
     timeout: Option<f64>,
-    retry: Option<Again>,
-    budget: Option<Spent>,
+    retry: Option<RetryJson>,
+    budget: Option<BudgetJson>,
 }
 
 #[derive(Serialize)]
-struct Again {
+struct RetryJson {
     times: u32,
     after: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct Spent {
+struct BudgetJson {
     tokens: Option<u64>,
     model_calls: Option<u64>,
     tool_calls: Option<u64>,
@@ -120,12 +120,12 @@ struct Spent {
     cost: Option<f64>,
 }
 
-fn whole(file: &Agentfile) -> Whole<'_> {
-    Whole {
+fn whole(file: &Agentfile) -> OutlineJson<'_> {
+    OutlineJson {
         name: &file.name,
         supervision: supervision(file.supervision),
         needs_human: file.needs_human(),
-        security: file.security.as_ref().map(|mode| Security {
+        security: file.security.as_ref().map(|mode| SecurityJson {
             mode: mode.name(),
             scope: match mode {
                 SecurityMode::Research { scope } => Some(scope),
@@ -137,7 +137,7 @@ fn whole(file: &Agentfile) -> Whole<'_> {
         inputs: file
             .inputs
             .iter()
-            .map(|input| Given {
+            .map(|input| InputJson {
                 name: &input.name,
                 ty: input.ty.to_string(),
                 required: input.default.is_none(),
@@ -151,20 +151,20 @@ fn whole(file: &Agentfile) -> Whole<'_> {
     }
 }
 
-fn agent<'a>(file: &'a Agentfile, agent: &'a Agent) -> Who<'a> {
+fn agent<'a>(file: &'a Agentfile, agent: &'a Agent) -> AgentJson<'a> {
     let persona = match &agent.persona {
         Persona::Prompt(text) => self::text(file, text),
-        Persona::Skill { skill, .. } => Source::Skill {
+        Persona::Skill { skill, .. } => SourceJson::Skill {
             name: &skill.name,
             description: &skill.description,
             folder: &skill.folder,
             scripts: &skill.scripts,
         },
         Persona::Workflow { path, file, task } => {
-            Source::Workflow { path, task, workflow: Box::new(whole(file)) }
+            SourceJson::Workflow { path, task, workflow: Box::new(whole(file)) }
         }
     };
-    Who {
+    AgentJson {
         name: &agent.name,
         persona,
         outputs: outputs(&agent.outputs),
@@ -174,7 +174,7 @@ fn agent<'a>(file: &'a Agentfile, agent: &'a Agent) -> Who<'a> {
     }
 }
 
-fn goal<'a>(file: &'a Agentfile, goal: &'a Goal) -> What<'a> {
+fn goal<'a>(file: &'a Agentfile, goal: &'a Goal) -> GoalJson<'a> {
     let mut uses: Vec<&str> = Vec::new();
     for id in goal.text.template.variables() {
         let name = file.variable(*id).name.as_str();
@@ -182,7 +182,7 @@ fn goal<'a>(file: &'a Agentfile, goal: &'a Goal) -> What<'a> {
             uses.push(name);
         }
     }
-    What {
+    GoalJson {
         name: &goal.name,
         text: text(file, &goal.text),
         uses,
@@ -195,13 +195,13 @@ fn goal<'a>(file: &'a Agentfile, goal: &'a Goal) -> What<'a> {
     }
 }
 
-fn step<'a>(file: &'a Agentfile, step: &'a Step) -> Done<'a> {
+fn step<'a>(file: &'a Agentfile, step: &'a Step) -> StepJson<'a> {
     let (kind, times) = match step.kind {
         StepKind::Sequence => ("sequence", None),
         StepKind::Parallel => ("parallel", None),
         StepKind::Loop(times) => ("loop", Some(within(file, times))),
     };
-    Done {
+    StepJson {
         name: &step.name,
         kind,
         within: times,
@@ -212,12 +212,12 @@ fn step<'a>(file: &'a Agentfile, step: &'a Step) -> Done<'a> {
     }
 }
 
-fn text<'a>(file: &Agentfile, text: &'a Text) -> Source<'a> {
-    Source::Text { path: text.path.as_deref(), text: template(file, &text.template) }
+fn text<'a>(file: &Agentfile, text: &'a Text) -> SourceJson<'a> {
+    SourceJson::Text { path: text.path.as_deref(), text: template(file, &text.template) }
 }
 
-fn outputs(outputs: &[Output]) -> Vec<Field<'_>> {
-    outputs.iter().map(|output| Field { name: &output.name, ty: output.ty.to_string() }).collect()
+fn outputs(outputs: &[Output]) -> Vec<OutputJson<'_>> {
+    outputs.iter().map(|output| OutputJson { name: &output.name, ty: output.ty.to_string() }).collect()
 }
 
 fn supervision(supervision: Supervision) -> &'static str {
@@ -229,18 +229,19 @@ fn supervision(supervision: Supervision) -> &'static str {
     }
 }
 
-fn overrides(overrides: &Overrides) -> Held<'_> {
-    Held {
+fn overrides(overrides: &Overrides) -> OverridesJson<'_> {
+    OverridesJson {
         model: overrides.model.as_deref(),
         tools: overrides.tools.as_ref().map(|tools| match tools {
             Tools::None => &[][..],
             Tools::Named(names) => names,
         }),
         timeout: overrides.timeout.map(|timeout| timeout.as_secs_f64()),
-        retry: overrides
-            .retry
-            .map(|retry| Again { times: retry.times, after: retry.after.map(|after| after.as_secs_f64()) }),
-        budget: overrides.budget.as_ref().map(|budget| Spent {
+        retry: overrides.retry.map(|retry| RetryJson {
+            times: retry.times,
+            after: retry.after.map(|after| after.as_secs_f64()),
+        }),
+        budget: overrides.budget.as_ref().map(|budget| BudgetJson {
             tokens: budget.tokens,
             model_calls: budget.model_calls,
             tool_calls: budget.tool_calls,

@@ -1,4 +1,4 @@
-//! For a chart.
+//! The outline as a Mermaid chart.
 
 use std::collections::HashMap;
 

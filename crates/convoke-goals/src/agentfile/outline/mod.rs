@@ -1,4 +1,4 @@
-//! A checked file at a glance: as text, as JSON, as a Mermaid chart.
+//! The outline of a checked file: as text, as JSON, as a Mermaid chart.
 
 mod json;
 mod mermaid;

@@ -1,4 +1,4 @@
-//! For people.
+//! The outline as text.
 
 use convoke_text::duration;
 

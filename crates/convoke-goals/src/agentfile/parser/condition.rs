@@ -105,7 +105,7 @@ impl<'a> Parser<'a> {
                     Diagnostic::new(
                         Code::UnexpectedToken,
                         token.span,
-                        format!("`{}` is no variable", token.text),
+                        format!("`{}` is not a variable", token.text),
                     )
                     .label("a `$` is missing")
                     .replace("write", token.span, format!("${}", token.text))

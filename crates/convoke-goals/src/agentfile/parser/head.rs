@@ -1,4 +1,4 @@
-//! What comes directly after the first word of a statement.
+//! Parses statement heads: what comes directly after the first word of a statement.
 
 use convoke_text::nearest;
 

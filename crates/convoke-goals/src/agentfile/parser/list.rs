@@ -1,4 +1,4 @@
-//! What follows the first word of a clause: paths, limits, lists of names.
+//! Parses clause arguments: paths, limits, lists of names.
 
 use std::collections::HashMap;
 

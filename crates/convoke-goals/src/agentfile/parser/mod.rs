@@ -1,4 +1,4 @@
-//! From tokens to a syntax tree.
+//! The parser: turns tokens into a syntax tree.
 //!
 //! Recursive descent over one statement at a time. A mistake never hides the next one: after it, reading goes on at the
 //! next clause or line, and what a word was most likely meant to be is taken for what it is, so that one slip is one

@@ -1,4 +1,4 @@
-//! What to do after a mistake.
+//! Error recovery: where parsing goes on after a mistake.
 
 use super::Parser;
 use crate::agentfile::diagnostic::{Code, Diagnostic};

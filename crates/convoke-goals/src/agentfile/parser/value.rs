@@ -42,13 +42,9 @@ impl<'a> Parser<'a> {
         let token = self.expect(TokenKind::Number, "a number", after, example)?;
         token.text.parse().map_err(|_| {
             self.diagnostics.error(|| {
-                Diagnostic::new(
-                    Code::BadValue,
-                    token.span,
-                    format!("`{}` is no number that makes sense here", token.text),
-                )
-                .label("must be whole and less than 4,294,967,296")
-                .help(format!("write for instance `{example}`"))
+                Diagnostic::new(Code::BadValue, token.span, format!("invalid number `{}`", token.text))
+                    .label("must be whole and less than 4,294,967,296")
+                    .help(format!("write for instance `{example}`"))
             });
             Reported
         })
@@ -149,7 +145,7 @@ impl<'a> Parser<'a> {
                     Diagnostic::new(
                         Code::BadValue,
                         number.span,
-                        format!("`{}` is no number of {}", number.text, unit.text),
+                        format!("invalid number of {}: `{}`", unit.text, number.text),
                     )
                     .label(
                         "must be a whole number; only `usd` takes a point, with six digits behind it at most",

@@ -1,4 +1,4 @@
-//! The parts of a statement.
+//! Syntax of clauses.
 
 use std::time::Duration;
 
@@ -64,7 +64,7 @@ clauses! {
     security: SecurityMode,
 }
 
-/// What a goal or an agent is about.
+/// The body of a goal or an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// The text itself.
@@ -122,13 +122,13 @@ impl Quoted {
 /// A value a goal or an agent is to give.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputField {
-    /// What it is called.
+    /// Its name.
     pub name: Spanned<String>,
     /// Its type, if it says.
     pub ty: Option<Spanned<Type>>,
 }
 
-/// How often at most.
+/// The limit of a loop or a convergence.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Within {
     /// So often.
@@ -137,7 +137,7 @@ pub enum Within {
     Variable(Spanned<String>),
 }
 
-/// Which tools may be used.
+/// The tools that may be used.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tools {
     /// None at all.
@@ -146,7 +146,7 @@ pub enum Tools {
     Named(Vec<Spanned<String>>),
 }
 
-/// How often to try again.
+/// The number of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
     /// So often, after the first time.
@@ -155,7 +155,7 @@ pub struct Retry {
     pub after: Option<Duration>,
 }
 
-/// What may be spent, and how that is written: `20000 tokens`.
+/// A budget, and how that is written: `20000 tokens`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
     /// The limits.
@@ -164,7 +164,7 @@ pub struct Budget {
     pub(crate) written: Vec<String>,
 }
 
-/// Whether somebody watches.
+/// The supervision clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Supervise {
     /// `SUPERVISED`: a model does.
@@ -193,7 +193,7 @@ pub struct Test {
     pub values: Vec<Spanned<String>>,
 }
 
-/// What is asked of a variable.
+/// The operator of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `$x`

@@ -1,8 +1,8 @@
-//! Which statements there are, and which clauses each of them takes: one table of either.
+//! The tables of statement kinds and clause kinds, and which clauses each statement takes.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $kind:ident $($word:literal)|+,)*) => {
-        /// What a statement is.
+        /// The kind of a statement.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum StatementKind { $($(#[$doc])* $kind,)* }
@@ -53,13 +53,13 @@ impl StatementKind {
         }
     }
 
-    /// Whether a name comes after the first word.
+    /// Returns whether a name comes after the first word.
     #[must_use]
     pub fn is_named(self) -> bool {
         !matches!(self, Self::Supervised | Self::Security | Self::Setting)
     }
 
-    /// Whether it may have a clause.
+    /// Returns whether it may have a clause.
     #[must_use]
     pub fn takes(self, clause: ClauseKind) -> bool {
         clause.statements().contains(&self)
@@ -73,7 +73,7 @@ impl StatementKind {
 
 macro_rules! clauses {
     ($($kind:ident $($word:literal)? [$($statement:ident)*],)*) => {
-        /// What a clause is.
+        /// The kind of a clause.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[allow(missing_docs, reason = "each is the word itself")]

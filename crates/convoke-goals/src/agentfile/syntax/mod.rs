@@ -1,4 +1,4 @@
-//! The syntax tree: what is written, and where.
+//! The syntax tree, with spans.
 //!
 //! A tree holds every statement that could be made out, also those with mistakes in them. Trees are equal if they say
 //! the same: places and comments do not count.

@@ -1,8 +1,8 @@
-//! How deep a tree is. Everything else goes through it by calling itself, so this must come first, and must not.
+//! Measures the depth of a tree. Everything else is recursive, so this must come first, and must not be.
 
 use crate::agentfile::model::Condition;
 use crate::plan::problem::{Problem, ProblemKind};
-use crate::tree::{Kind, Name, Node, NodeRef, Persona, Workflow};
+use crate::tree::{GoalNodeKind, Name, Node, NodeRef, Persona, Workflow};
 
 /// How deep goals may stand below goals.
 const GOALS: usize = 32;
@@ -25,11 +25,11 @@ struct Level<'w> {
 /// # Errors
 /// The first node that is too deep, or has a condition that is.
 pub(super) fn check<'w>(workflow: &'w Workflow) -> Result<(), Problem> {
-    let problem = |name: &Name, node: Kind, kind: ProblemKind| {
+    let problem = |name: &Name, node: GoalNodeKind, kind: ProblemKind| {
         // The whole way would be as long as it is deep.
         Problem { path: vec![workflow.name.clone(), name.clone()], node, kind }
     };
-    let condition = |when: Option<&Condition<Name>>, name: &Name, node: Kind| match when {
+    let condition = |when: Option<&Condition<Name>>, name: &Name, node: GoalNodeKind| match when {
         Some(when) if when.depth() > CONDITIONS => {
             Err(problem(name, node, ProblemKind::TooDeepCondition { most: CONDITIONS }))
         }
@@ -38,7 +38,7 @@ pub(super) fn check<'w>(workflow: &'w Workflow) -> Result<(), Problem> {
     let below = |workflow: &'w Workflow, workflows: usize| {
         let mut levels = Vec::new();
         for sequence in &workflow.sequences {
-            condition(sequence.when.as_ref(), &sequence.name, Kind::Sequence)?;
+            condition(sequence.when.as_ref(), &sequence.name, GoalNodeKind::Sequence)?;
             levels.extend(sequence.nodes.iter().map(|node| Level { node, workflows, goals: 0 }));
         }
         Ok(levels)
@@ -57,7 +57,11 @@ pub(super) fn check<'w>(workflow: &'w Workflow) -> Result<(), Problem> {
             Node::Agent(agent) => match &agent.persona {
                 Persona::Prompt(_) => {}
                 Persona::Workflow { .. } if workflows >= WORKFLOWS => {
-                    return Err(problem(&agent.name, Kind::Agent, ProblemKind::TooDeep { most: WORKFLOWS }));
+                    return Err(problem(
+                        &agent.name,
+                        GoalNodeKind::Agent,
+                        ProblemKind::TooDeep { most: WORKFLOWS },
+                    ));
                 }
                 Persona::Workflow { workflow, .. } => left.extend(below(workflow, workflows + 1)?),
             },

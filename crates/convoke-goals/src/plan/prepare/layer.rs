@@ -1,21 +1,21 @@
-//! What holds for a node: what was said further out, changed by what it says itself.
+//! Inherited settings of a node: those said further out, overridden by its own.
 
 use std::sync::Arc;
 
 use convoke_core::{Bounds, Model, ModelParams, Toolset};
 
 use super::Preparer;
-use super::place::Place;
+use super::location::NodeLocation;
 use crate::agentfile::model::{Retry, Supervision, Tools};
 use crate::equipment::Equipment;
 use crate::plan::problem::ProblemKind;
-use crate::plan::{Kit, Watch};
+use crate::plan::{SupervisedBy, WorkerSettings};
 use crate::run::{SPAWN_AGENT, SPAWN_AGENTS};
 use crate::skills::allowed;
 use crate::tree::{ModelChoice, Overrides, ToolChoice};
 use convoke_text::nearest;
 
-/// What holds at a place in the tree.
+/// The settings that hold at a node.
 #[derive(Clone)]
 pub(super) struct Layer {
     model: Option<Arc<dyn Model>>,
@@ -71,7 +71,7 @@ impl Layer {
         Self { supervision: Supervision::Off, ..self.clone() }
     }
 
-    pub(super) fn kit(&self) -> Kit {
+    pub(super) fn settings(&self) -> WorkerSettings {
         let lists: Vec<&Tools> = self.allowed.iter().chain(&self.restrictions).collect();
         let allowed = |tool: &str| {
             lists.iter().all(|tools| tools.allow(tool))
@@ -85,7 +85,7 @@ impl Layer {
             |tool: &&str| self.call_rules.iter().all(|rules| Tools::Named(rules.to_vec()).allow(tool));
         let by_call = tools.names().filter(|tool| !by_name(tool)).map(str::to_owned).collect();
         let is_listed = !lists.is_empty() || !self.call_rules.is_empty();
-        Kit {
+        WorkerSettings {
             model: self.model.clone(),
             params: self.params.clone(),
             tools,
@@ -102,11 +102,11 @@ impl Layer {
         self.supervision == Supervision::Human
     }
 
-    pub(super) fn watch(&self) -> Watch {
+    pub(super) fn supervised_by(&self) -> SupervisedBy {
         match self.supervision {
-            Supervision::Human => Watch::Human,
-            Supervision::Llm => Watch::Model,
-            Supervision::Off | Supervision::Inherit => Watch::Nobody,
+            Supervision::Human => SupervisedBy::Human,
+            Supervision::Llm => SupervisedBy::Model,
+            Supervision::Off | Supervision::Inherit => SupervisedBy::Nobody,
         }
     }
 }
@@ -126,7 +126,7 @@ impl Preparer<'_> {
         outer: &Layer,
         overrides: &Overrides,
         supervision: Supervision,
-        place: &Place,
+        place: &NodeLocation,
     ) -> Layer {
         let mut layer = outer.clone();
         if let Some(choice) = &overrides.model {
@@ -182,7 +182,7 @@ impl Preparer<'_> {
     }
 
     /// Warns of names that no tool has.
-    fn known_tools(&mut self, wanted: &Tools, tools: &Toolset, place: &Place) {
+    fn known_tools(&mut self, wanted: &Tools, tools: &Toolset, place: &NodeLocation) {
         let Tools::Named(names) = wanted else { return };
         for name in names {
             let one = Tools::Named(vec![name.clone()]);

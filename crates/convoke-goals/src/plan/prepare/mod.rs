@@ -1,8 +1,8 @@
-//! From a tree to a plan: every node is gone through once, and whatever is wrong with it is noted.
+//! Prepares a tree: checks every node once, notes every problem, and makes the plan.
 
 mod depth;
 mod layer;
-mod place;
+mod location;
 mod symbols;
 mod text;
 
@@ -11,16 +11,17 @@ use std::sync::Arc;
 
 use super::problem::{InvalidWorkflow, ProblemKind};
 use super::{
-    Plan, PlannedAgent, PlannedGoal, PlannedNode, PlannedPersona, PlannedSequence, Prepared, Watch, flow,
+    Plan, PlannedAgent, PlannedGoal, PlannedNode, PlannedPersona, PlannedSequence, PreparedWorkflow,
+    SupervisedBy, flow,
 };
 use crate::agentfile::model::{LONGEST_NAME, SecurityMode, Supervision, Type};
 use crate::agentfile::template::is_value_name;
 use crate::equipment::Equipment;
 use crate::tree::{
-    Agent, Goal, Input, Kind, Name, Node, NodeRef, Order, Output, Persona, Sequence, Workflow,
+    Agent, Goal, GoalNodeKind, Input, Name, Node, NodeRef, Order, Output, Persona, Sequence, Workflow,
 };
 use layer::{Layer, bounds};
-pub(super) use place::{Place, Problems};
+pub(super) use location::{NodeLocation, ProblemList};
 pub(super) use symbols::Symbols;
 pub(super) use text::times;
 
@@ -31,24 +32,24 @@ impl Workflow {
     ///
     /// # Errors
     /// Everything that is wrong, at once.
-    pub fn prepare(self, equipment: &Equipment) -> Result<Prepared, InvalidWorkflow> {
-        let mut problems = Problems::default();
-        let place = Place::root(&self.name);
+    pub fn prepare(self, equipment: &Equipment) -> Result<PreparedWorkflow, InvalidWorkflow> {
+        let mut problems = ProblemList::default();
+        let place = NodeLocation::root(&self.name);
         if let Err(problem) = depth::check(&self) {
             return Err(InvalidWorkflow { problems: vec![problem] });
         }
         let plan = plan(&self, &Layer::outermost(equipment), place, equipment, &mut problems);
         let warnings = problems.warnings().map_err(|problems| InvalidWorkflow { problems })?;
-        Ok(Prepared::new(plan, equipment.clone(), warnings))
+        Ok(PreparedWorkflow::new(plan, equipment.clone(), warnings))
     }
 }
 
 fn plan(
     workflow: &Workflow,
     outer: &Layer,
-    place: Place,
+    place: NodeLocation,
     equipment: &Equipment,
-    problems: &mut Problems,
+    problems: &mut ProblemList,
 ) -> Plan {
     let symbols = Symbols::collect(workflow, &place, problems);
     let mut preparer =
@@ -64,11 +65,11 @@ struct Preparer<'w> {
     inputs: &'w [Input],
     /// The first goal and the first agent of each name, and where it is.
     known: HashMap<(bool, &'w str), (&'w Node, String)>,
-    problems: &'w mut Problems,
+    problems: &'w mut ProblemList,
 }
 
 impl<'w> Preparer<'w> {
-    fn workflow(&mut self, workflow: &'w Workflow, outer: &Layer, place: &Place) -> Plan {
+    fn workflow(&mut self, workflow: &'w Workflow, outer: &Layer, place: &NodeLocation) -> Plan {
         self.name(&workflow.name, place);
         self.inputs(place);
         if matches!(&workflow.security, Some(SecurityMode::Research { scope }) if scope.trim().is_empty()) {
@@ -81,7 +82,7 @@ impl<'w> Preparer<'w> {
         let mut sequences: Vec<PlannedSequence> = Vec::new();
         let mut names = HashSet::new();
         for sequence in &workflow.sequences {
-            let place = place.below(&sequence.name, Kind::Sequence);
+            let place = place.below(&sequence.name, GoalNodeKind::Sequence);
             if !names.insert(&sequence.name) {
                 self.problems.add(&place, ProblemKind::DuplicateName { first: place.way() });
             }
@@ -96,7 +97,7 @@ impl<'w> Preparer<'w> {
         }
     }
 
-    fn inputs(&mut self, place: &Place) {
+    fn inputs(&mut self, place: &NodeLocation) {
         for input in self.inputs {
             let name = &input.name;
             if input.secret && input.default.is_some() {
@@ -112,7 +113,7 @@ impl<'w> Preparer<'w> {
         }
     }
 
-    fn sequence(&mut self, sequence: &'w Sequence, outer: &Layer, place: &Place) -> PlannedSequence {
+    fn sequence(&mut self, sequence: &'w Sequence, outer: &Layer, place: &NodeLocation) -> PlannedSequence {
         self.name(&sequence.name, place);
         if sequence.nodes.is_empty() {
             self.problems.add(place, ProblemKind::Empty);
@@ -127,7 +128,7 @@ impl<'w> Preparer<'w> {
         let when = self.condition(sequence.when.as_ref(), place);
         let nodes = sequence.nodes.iter().map(|node| {
             if let Node::Agent(Agent { task: None, .. }) = node {
-                let place = place.below(&node_name(node), Kind::Agent);
+                let place = place.below(&node_name(node), GoalNodeKind::Agent);
                 self.problems.add(&place, ProblemKind::NoTask);
             }
             self.node(node, &layer, whole.as_deref(), place, false)
@@ -148,7 +149,7 @@ impl<'w> Preparer<'w> {
         node: &'w Node,
         outer: &Layer,
         whole: Option<&str>,
-        place: &Place,
+        place: &NodeLocation,
         inner: bool,
     ) -> PlannedNode {
         let place = place.below(&node_name(node), NodeRef::from(node).kind());
@@ -160,7 +161,7 @@ impl<'w> Preparer<'w> {
     }
 
     /// Two nodes of one name are the same node.
-    fn unique(&mut self, node: &'w Node, place: &Place) {
+    fn unique(&mut self, node: &'w Node, place: &NodeLocation) {
         let key = match node {
             Node::Goal(goal) => (true, &*goal.name),
             Node::Agent(agent) => (false, &*agent.name),
@@ -178,19 +179,25 @@ impl<'w> Preparer<'w> {
     }
 
     /// Those that pursue the same goal are known by their names, whatever they are.
-    fn told_apart(&mut self, using: &[Node], place: &Place) {
-        let mut first: HashMap<&str, Kind> = HashMap::new();
+    fn told_apart(&mut self, using: &[Node], place: &NodeLocation) {
+        let mut first: HashMap<&str, GoalNodeKind> = HashMap::new();
         for node in using.iter().map(NodeRef::from) {
             let kind = node.kind();
             let other = *first.entry(node.name()).or_insert(kind);
-            if (other == Kind::Agent) != (kind == Kind::Agent) {
+            if (other == GoalNodeKind::Agent) != (kind == GoalNodeKind::Agent) {
                 let place = place.below(&node.name().into(), kind);
                 self.problems.add(&place, ProblemKind::SharedName { other });
             }
         }
     }
 
-    fn goal(&mut self, goal: &'w Goal, outer: &Layer, whole: Option<&str>, place: &Place) -> PlannedGoal {
+    fn goal(
+        &mut self,
+        goal: &'w Goal,
+        outer: &Layer,
+        whole: Option<&str>,
+        place: &NodeLocation,
+    ) -> PlannedGoal {
         self.name(&goal.name, place);
         self.outputs(&goal.outputs, place);
         self.watched(goal.supervision, outer, whole, place);
@@ -212,8 +219,8 @@ impl<'w> Preparer<'w> {
             using: using.collect(),
             converge,
             when,
-            watch: layer.watch(),
-            kit: layer.kit(),
+            supervised_by: layer.supervised_by(),
+            settings: layer.settings(),
             bounds: bounds(&goal.overrides),
             retry: layer.retry,
         }
@@ -224,7 +231,7 @@ impl<'w> Preparer<'w> {
         agent: &'w Agent,
         outer: &Layer,
         whole: Option<&str>,
-        place: &Place,
+        place: &NodeLocation,
         inner: bool,
     ) -> PlannedAgent {
         self.name(&agent.name, place);
@@ -235,26 +242,27 @@ impl<'w> Preparer<'w> {
             Persona::Prompt(text) => PlannedPersona::Prompt(self.text(text, place, "prompt")),
             Persona::Workflow { workflow, task } => {
                 self.task_input(workflow, task, place);
-                let place = place.below(&workflow.name, Kind::Workflow);
+                let place = place.below(&workflow.name, GoalNodeKind::Workflow);
                 let plan = plan(workflow, &layer.inside().unwatched(), place, self.equipment, self.problems);
                 PlannedPersona::Workflow { plan: Arc::new(plan), task: task.clone() }
             }
         };
         // Whoever watches a goal watches what its agents bring; they are watched themselves only if they say so.
-        let watch = if inner && !agent.supervision.is_on() { Watch::Nobody } else { layer.watch() };
+        let supervised_by =
+            if inner && !agent.supervision.is_on() { SupervisedBy::Nobody } else { layer.supervised_by() };
         PlannedAgent {
             name: agent.name.clone(),
             persona,
             task: agent.task.as_ref().map(|task| self.text(task, place, "task")),
             outputs: agent.outputs.clone(),
-            watch,
-            kit: layer.kit(),
+            supervised_by,
+            settings: layer.settings(),
             bounds: bounds(&agent.overrides),
             retry: layer.retry,
         }
     }
 
-    fn task_input(&mut self, workflow: &Workflow, task: &Name, place: &Place) {
+    fn task_input(&mut self, workflow: &Workflow, task: &Name, place: &NodeLocation) {
         let found = workflow.inputs.iter().find(|input| input.name == *task);
         let others = workflow.inputs.iter().find(|input| input.name != *task && input.is_required());
         let why = match (found, others) {
@@ -274,7 +282,7 @@ impl<'w> Preparer<'w> {
     }
 
     /// What a person watches over is not left to nobody.
-    fn watched(&mut self, own: Supervision, outer: &Layer, whole: Option<&str>, place: &Place) {
+    fn watched(&mut self, own: Supervision, outer: &Layer, whole: Option<&str>, place: &NodeLocation) {
         if own != Supervision::Off || !outer.is_watched_by_person() {
             return;
         }
@@ -285,7 +293,7 @@ impl<'w> Preparer<'w> {
         self.problems.add(place, problem);
     }
 
-    fn name(&mut self, name: &Name, place: &Place) {
+    fn name(&mut self, name: &Name, place: &NodeLocation) {
         if name.trim().is_empty() {
             self.problems.add(place, ProblemKind::NoName);
         } else if let Some(why) = why_no_name(name) {
@@ -293,7 +301,7 @@ impl<'w> Preparer<'w> {
         }
     }
 
-    fn outputs(&mut self, outputs: &[Output], place: &Place) {
+    fn outputs(&mut self, outputs: &[Output], place: &NodeLocation) {
         for (index, output) in outputs.iter().enumerate() {
             let name = output.name.clone();
             if !is_value_name(&name) {

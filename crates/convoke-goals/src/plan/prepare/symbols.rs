@@ -1,12 +1,12 @@
-//! Everything a text can refer to.
+//! The symbol table: everything a text can refer to.
 
 use std::collections::HashMap;
 
-use super::place::{Place, Problems};
+use super::location::{NodeLocation, ProblemList};
 use crate::agentfile::model::Type;
 use crate::agentfile::template::is_value_name;
 use crate::plan::problem::ProblemKind;
-use crate::tree::{Input, Kind, Name, Node, NodeRef, Order, Output, Workflow};
+use crate::tree::{GoalNodeKind, Input, Name, Node, NodeRef, Order, Output, Workflow};
 use convoke_text::nearest;
 
 /// The values of a workflow.
@@ -16,7 +16,7 @@ pub(crate) struct Symbols {
     /// Names that are not values, and what they are.
     others: HashMap<Name, String>,
     /// What those who pursue goals are to give: the output, where it is declared, and the node of a sequence it is for.
-    inner: Vec<(Name, Place, String)>,
+    inner: Vec<(Name, NodeLocation, String)>,
 }
 
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(crate) struct Symbol {
     pub(crate) input: bool,
     /// How often it gets a value.
     pub(crate) times: usize,
-    makers: Vec<Maker>,
+    makers: Vec<ValueMaker>,
 }
 
 #[derive(Debug)]
-struct Maker {
+struct ValueMaker {
     label: String,
     /// The number of its sequence.
     sequence: usize,
@@ -39,14 +39,14 @@ struct Maker {
 }
 
 impl Symbols {
-    pub(crate) fn collect(workflow: &Workflow, place: &Place, problems: &mut Problems) -> Self {
+    pub(crate) fn collect(workflow: &Workflow, place: &NodeLocation, problems: &mut ProblemList) -> Self {
         let mut symbols = Self::default();
         for input in &workflow.inputs {
             symbols.input(input, place, problems);
         }
         let mut seen: HashMap<&str, Vec<&Node>> = HashMap::new();
         for (index, sequence) in workflow.sequences.iter().enumerate() {
-            let place = place.below(&sequence.name, Kind::Sequence);
+            let place = place.below(&sequence.name, GoalNodeKind::Sequence);
             let parallel = sequence.order == Order::Parallel;
             for node in &sequence.nodes {
                 symbols.node(node, &place, (index, parallel, sequence.when.is_some()), &mut seen, problems);
@@ -60,7 +60,7 @@ impl Symbols {
         symbols
     }
 
-    fn input(&mut self, input: &Input, place: &Place, problems: &mut Problems) {
+    fn input(&mut self, input: &Input, place: &NodeLocation, problems: &mut ProblemList) {
         if !is_value_name(&input.name) {
             problems.add(place, ProblemKind::BadValueName { what: "input", name: input.name.clone() });
         }
@@ -77,10 +77,10 @@ impl Symbols {
     fn node<'w>(
         &mut self,
         node: &'w Node,
-        place: &Place,
+        place: &NodeLocation,
         (sequence, parallel, guarded): (usize, bool, bool),
         seen: &mut HashMap<&'w str, Vec<&'w Node>>,
-        problems: &mut Problems,
+        problems: &mut ProblemList,
     ) {
         let (outputs, using, when) = match node {
             Node::Goal(goal) => (&goal.outputs, &goal.using[..], goal.when.is_some()),
@@ -96,7 +96,7 @@ impl Symbols {
         let result = Output::new(name.clone());
         let own = outputs.iter().all(|output| output.name != name).then_some(&result);
         for output in own.into_iter().chain(outputs) {
-            let maker = Maker { label: place.label(), sequence, conditional: (when, guarded) };
+            let maker = ValueMaker { label: place.label(), sequence, conditional: (when, guarded) };
             self.define(output, maker, (parallel, again), &place, problems);
         }
         for inner in using {
@@ -105,7 +105,7 @@ impl Symbols {
     }
 
     /// What stands below a goal makes nothing that others see.
-    fn inner(&mut self, node: &Node, top: &str, place: &Place) {
+    fn inner(&mut self, node: &Node, top: &str, place: &NodeLocation) {
         let (outputs, using) = match node {
             Node::Goal(goal) => (&goal.outputs, &goal.using[..]),
             Node::Agent(agent) => (&agent.outputs, &[][..]),
@@ -130,7 +130,7 @@ impl Symbols {
     }
 
     /// What an agent gives is kept under its name, so it takes the place of a value that another node made.
-    fn inner_outputs(&mut self, problems: &mut Problems) {
+    fn inner_outputs(&mut self, problems: &mut ProblemList) {
         for (output, place, top) in std::mem::take(&mut self.inner) {
             let Some(known) = self.values.get(&output) else { continue };
             if known.input || known.makers.iter().all(|maker| maker.label != top) {
@@ -143,10 +143,10 @@ impl Symbols {
     fn define(
         &mut self,
         output: &Output,
-        maker: Maker,
+        maker: ValueMaker,
         (parallel, again): (bool, bool),
-        place: &Place,
-        problems: &mut Problems,
+        place: &NodeLocation,
+        problems: &mut ProblemList,
     ) {
         let value = output.name.clone();
         let Some(known) = self.values.get_mut(&value) else {
@@ -158,10 +158,10 @@ impl Symbols {
         known.times += 1;
         let last = known.makers.last();
         let other = last.map_or_else(|| "the input of this name".to_owned(), |maker| maker.label.clone());
-        let may_skip = |maker: &Maker| maker.conditional.0 || maker.conditional.1;
+        let may_skip = |maker: &ValueMaker| maker.conditional.0 || maker.conditional.1;
         // Nodes with conditions may be alternatives.
         let exclusive = !known.input && may_skip(&maker) && known.makers.iter().all(may_skip);
-        let beside = |other: &&Maker| {
+        let beside = |other: &&ValueMaker| {
             other.sequence == maker.sequence && (again || !(other.conditional.0 && maker.conditional.0))
         };
         let conflict = known.makers.iter().rev().find(beside).filter(|_| parallel);

@@ -1,16 +1,16 @@
-//! Texts, conditions and limits: their variables looked up.
+//! Resolves the variables of texts, conditions and limits.
 
 use super::Preparer;
-use super::place::Place;
+use super::location::NodeLocation;
 use crate::agentfile::Template;
 use crate::agentfile::model::{Condition, Test, TestKind, Type, Within};
-use crate::agentfile::template::{Part, candidates, parts};
+use crate::agentfile::template::{TemplatePart, candidates, parts};
 use crate::plan::problem::ProblemKind;
 use crate::tree::{Name, Text};
 
 impl Preparer<'_> {
     /// A text, read. What is missing in it is reported.
-    pub(super) fn text(&mut self, text: &Text, place: &Place, which: &'static str) -> Template<Name> {
+    pub(super) fn text(&mut self, text: &Text, place: &NodeLocation, which: &'static str) -> Template<Name> {
         if text.is_blank() {
             self.problems.add(place, ProblemKind::NoText { text: which });
         }
@@ -25,17 +25,17 @@ impl Preparer<'_> {
         }
     }
 
-    fn written(&mut self, text: &str, place: &Place) -> Template<Name> {
+    fn written(&mut self, text: &str, place: &NodeLocation) -> Template<Name> {
         let mut template = Template::default();
         for part in parts(text) {
             match part {
-                Part::Text(piece) => template.push_text(piece),
-                Part::Dollar => template.push_text("$"),
-                Part::Closed { name, .. } => match self.symbols.name(name) {
+                TemplatePart::Text(piece) => template.push_text(piece),
+                TemplatePart::Dollar => template.push_text("$"),
+                TemplatePart::Closed { name, .. } => match self.symbols.name(name) {
                     Some(name) => template.push_variable(name.clone()),
                     None => self.must_be_value(name, place),
                 },
-                Part::Open { longest, .. } => {
+                TemplatePart::Open { longest, .. } => {
                     match candidates(longest).find_map(|name| self.symbols.name(name)) {
                         Some(name) => {
                             template.push_variable(name.clone());
@@ -50,7 +50,7 @@ impl Preparer<'_> {
         template
     }
 
-    fn must_be_value(&mut self, name: &str, place: &Place) {
+    fn must_be_value(&mut self, name: &str, place: &NodeLocation) {
         if self.symbols.get(name).is_none() {
             self.problems.add(place, self.symbols.unknown(name));
         }
@@ -60,7 +60,7 @@ impl Preparer<'_> {
     pub(super) fn condition(
         &mut self,
         condition: Option<&Condition<Name>>,
-        place: &Place,
+        place: &NodeLocation,
     ) -> Option<Condition<Name>> {
         let sensible = condition?.replace(&mut |test| match self.why_not(test) {
             None => Condition::Test(test.clone()),
@@ -102,7 +102,7 @@ impl Preparer<'_> {
     }
 
     /// How often at most.
-    pub(super) fn within(&mut self, within: &Within<Name>, place: &Place) -> Within<Name> {
+    pub(super) fn within(&mut self, within: &Within<Name>, place: &NodeLocation) -> Within<Name> {
         let bad = |why: String| ProblemKind::BadLimit { why };
         let problem = match within {
             Within::Times(0) => Some(bad("'within' must be > 0: how often it may be improved on".into())),

@@ -1,22 +1,22 @@
-//! Agents that are called in at run time.
+//! Agents that are spawned at run time.
 //!
 //! Whoever works with tools may have two more: `spawn_agent` and `spawn_agents`. Those they call in work with the same
 //! tools, in conversations of their own, within the same budget; whether they may call in others depends on how deep they
 //! are, which the tool knows and no model says. A call that was interrupted is entered again, and what was done in it
 //! answers from the journal.
 
-mod arguments;
-mod spawned;
+mod request;
+mod spawned_agent;
 mod tools;
 
 use std::sync::Arc;
 
 use convoke_core::{Error, Toolset};
 
-use super::called::Called;
-use super::surroundings::Surroundings;
+use super::called_tools::CalledTools;
+use super::workflow_context::WorkflowContext;
 use crate::equipment::Spawning;
-use crate::plan::Kit;
+use crate::plan::WorkerSettings;
 use crate::tree::Name;
 use tools::SpawnTool;
 
@@ -26,17 +26,17 @@ pub(crate) const SPAWN_AGENT: &str = "spawn_agent";
 /// The tool that calls in several. Whoever may use the one may use the other.
 pub(crate) const SPAWN_AGENTS: &str = "spawn_agents";
 
-/// Somebody who may call in others.
+/// A worker that may spawn agents.
 #[derive(Clone)]
 pub(super) struct Spawner {
-    pub(super) around: Arc<Surroundings>,
+    pub(super) around: Arc<WorkflowContext>,
     /// The goal they work for.
     pub(super) goal: Name,
-    pub(super) kit: Kit,
+    pub(super) settings: WorkerSettings,
     /// How deep whoever calls in others is: 0 for those who were not called in.
     pub(super) level: u32,
     /// The tools that those it calls in have called.
-    pub(super) called: Called,
+    pub(super) called: CalledTools,
 }
 
 impl Spawner {
@@ -45,13 +45,13 @@ impl Spawner {
     /// Whoever has no tools gets none for this either, unless a list of tools says so: those called in would have none,
     /// and there are models that cannot call tools at all.
     pub(super) fn tools(&self) -> Result<(Toolset, bool), Error> {
-        let mut tools = self.kit.tools.clone();
+        let mut tools = self.settings.tools.clone();
         if !self.around.rules.offer_by_call() {
-            for tool in &self.kit.by_call {
+            for tool in &self.settings.by_call {
                 tools.remove(tool);
             }
         }
-        let wanted = self.kit.spawning.unwrap_or(!tools.is_empty());
+        let wanted = self.settings.spawning.unwrap_or(!tools.is_empty());
         if !tools.is_empty() {
             self.around.equipment.skills.offer(&mut tools)?;
         }

@@ -1,4 +1,4 @@
-//! The tools that call in agents.
+//! The tools that spawn agents.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use convoke_core::{
 use convoke_steps::{Join, Parallel};
 use serde_json::Value;
 
-use super::arguments::{Order, schema_of_one, schema_of_several};
-use super::spawned::Spawned;
+use super::request::{SpawnRequest, schema_of_one, schema_of_several};
+use super::spawned_agent::SpawnedAgent;
 use super::{SPAWN_AGENT, SPAWN_AGENTS, Spawner};
-use crate::run::called::Called;
+use crate::run::called_tools::CalledTools;
 
 /// Calls in an agent, or several at once.
 pub(super) struct SpawnTool {
@@ -52,9 +52,15 @@ impl SpawnTool {
         }
     }
 
-    async fn spawn_one(&self, scope: &Scope, order: Order, called: &Called) -> Result<String, Error> {
+    async fn spawn_one(
+        &self,
+        scope: &Scope,
+        order: SpawnRequest,
+        called: &CalledTools,
+    ) -> Result<String, Error> {
         let mut said = String::new();
-        let spawned = Spawned { name: order.name(), order, by: Arc::clone(&self.by), called: called.clone() };
+        let spawned =
+            SpawnedAgent { name: order.name(), order, by: Arc::clone(&self.by), called: called.clone() };
         scope.run(&spawned, &mut said).await?;
         Ok(said)
     }
@@ -62,15 +68,15 @@ impl SpawnTool {
     async fn spawn_several(
         &self,
         scope: &Scope,
-        orders: Vec<Order>,
-        called: &Called,
+        orders: Vec<SpawnRequest>,
+        called: &CalledTools,
     ) -> Result<String, Error> {
         let mut parallel = Parallel::builder("spawned", Join::keep_succeeded());
         let mut names: Vec<String> = Vec::new();
         for (index, order) in orders.into_iter().enumerate() {
             let name = unique(order.name(), &names);
             names.push(name.clone());
-            let spawned = Spawned { name, order, by: Arc::clone(&self.by), called: called.clone() };
+            let spawned = SpawnedAgent { name, order, by: Arc::clone(&self.by), called: called.clone() };
             parallel = parallel.project(
                 spawned,
                 |_: &Vec<String>| String::new(),
@@ -100,7 +106,8 @@ fn unique(name: String, others: &[String]) -> String {
 
 /// What those called in may do with their tools.
 fn effects(by: &Spawner) -> ToolEffects {
-    let own = by.kit.tools.iter().map(|tool| tool.spec()).filter(|spec| spec.execution == Execution::Server);
+    let own =
+        by.settings.tools.iter().map(|tool| tool.spec()).filter(|spec| spec.execution == Execution::Server);
     own.flat_map(|spec| Vec::from(spec.effects)).collect::<ToolEffects>().and(ToolEffect::Spawns)
 }
 
@@ -111,19 +118,20 @@ impl Tool for SpawnTool {
 
     fn check(&self, arguments: &Value) -> Result<(), String> {
         match self.several {
-            None => Order::read(arguments).map(drop),
-            Some(at_once) => Order::read_all(arguments, at_once).map(drop),
+            None => SpawnRequest::read(arguments).map(drop),
+            Some(at_once) => SpawnRequest::read_all(arguments, at_once).map(drop),
         }
     }
 
     fn call<'a>(&'a self, call: Invocation<'a>) -> BoxFuture<'a, Result<String, Error>> {
         Box::pin(async move {
             self.allowed()?;
-            let called = Called::default();
+            let called = CalledTools::default();
             let result = match self.several {
-                None => self.spawn_one(call.scope, Order::read(call.arguments)?, &called).await,
+                None => self.spawn_one(call.scope, SpawnRequest::read(call.arguments)?, &called).await,
                 Some(at_once) => {
-                    self.spawn_several(call.scope, Order::read_all(call.arguments, at_once)?, &called).await
+                    self.spawn_several(call.scope, SpawnRequest::read_all(call.arguments, at_once)?, &called)
+                        .await
                 }
             };
             let called = called.names();
@@ -148,7 +156,7 @@ impl Tool for SpawnTool {
 
     /// What they do besides calling in each other: two calls in one turn may be made at the same time.
     fn accesses(&self, _: &Value) -> Vec<Access> {
-        let own = self.by.kit.tools.iter().map(|tool| tool.spec());
+        let own = self.by.settings.tools.iter().map(|tool| tool.spec());
         let own = own.filter(|spec| spec.execution == Execution::Server);
         own.flat_map(|spec| Vec::from(spec.effects)).collect::<ToolEffects>().default_accesses()
     }

@@ -5,16 +5,16 @@ use std::fmt::Write;
 
 use toml::Value;
 
-use super::Imported;
+use super::ImportedPolicy;
 
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct PolicyDraft {
     /// Sections in the order of their names, keys in that of theirs, values as they are written.
     sections: BTreeMap<String, BTreeMap<String, String>>,
     notes: Vec<String>,
 }
 
-impl Draft {
+impl PolicyDraft {
     pub(super) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -45,7 +45,7 @@ impl Draft {
     /// The texts of a list. What is none is noted.
     pub(super) fn texts(&mut self, name: &str, value: &Value) -> Vec<String> {
         let Some(items) = value.as_array() else {
-            self.note(format!("`{name}` is no list"));
+            self.note(format!("`{name}` is not a list"));
             return Vec::new();
         };
         let texts: Vec<String> = items.iter().filter_map(Value::as_str).map(str::to_owned).collect();
@@ -72,7 +72,7 @@ impl Draft {
         kept
     }
 
-    pub(super) fn finish(self) -> Imported {
+    pub(super) fn finish(self) -> ImportedPolicy {
         let mut text = String::from("version = 1\n");
         for (section, keys) in self.sections.iter().filter(|(_, keys)| !keys.is_empty()) {
             let _ = write!(text, "\n[{section}]\n");
@@ -80,7 +80,7 @@ impl Draft {
                 let _ = writeln!(text, "{key} = {value}");
             }
         }
-        Imported { text, notes: self.notes }
+        ImportedPolicy { text, notes: self.notes }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The policies of others, translated.
+//! Imports policies of other programs.
 //!
 //! Two dialects are read: agentkit's, with `[tools.NAME]` and a `default_deny` that is true unless said otherwise, and its
 //! older one, with a table for each tool at the top of the file and a `default_deny` that is false. What comes out is never
@@ -8,7 +8,7 @@ mod draft;
 
 use toml::{Table, Value};
 
-use self::draft::Draft;
+use self::draft::PolicyDraft;
 use super::command::CommandPattern;
 use super::pattern::{DomainPattern, HostPattern, McpPattern, PathPattern};
 use super::problem::{PolicyErrors, PolicyProblem};
@@ -16,7 +16,7 @@ use super::problem::{PolicyErrors, PolicyProblem};
 /// A translated policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Imported {
+pub struct ImportedPolicy {
     /// The policy, in our format.
     pub text: String,
     /// What could not be carried over, or means something else here.
@@ -38,15 +38,15 @@ const WEB: &[&str] = &["web_fetch", "web_search"];
 ///
 /// # Errors
 /// If it is no TOML, or is in our format already.
-pub fn translate(text: &str, name: &str) -> Result<Imported, PolicyErrors> {
+pub fn translate(text: &str, name: &str) -> Result<ImportedPolicy, PolicyErrors> {
     let wrong = |span, message: String| PolicyErrors::new(name, text, vec![PolicyProblem::at(span, message)]);
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        wrong(error.span().unwrap_or(0..0), format!("this is no TOML: {}", error.message().trim()))
+        wrong(error.span().unwrap_or(0..0), format!("not valid TOML: {}", error.message().trim()))
     })?;
     if table.contains_key("version") {
         return Err(wrong(0..0, "it has a version, so it is in this format already".to_owned()));
     }
-    let mut draft = Draft::default();
+    let mut draft = PolicyDraft::default();
     let is_newer = table.contains_key("tools") || table.contains_key("content");
     let denies = table.get("default_deny").and_then(Value::as_bool).unwrap_or(is_newer);
     defaults(denies, &mut draft);
@@ -62,7 +62,7 @@ pub fn translate(text: &str, name: &str) -> Result<Imported, PolicyErrors> {
             ("mcp", Value::Table(mcp)) => servers(mcp, &mut draft),
             ("content" | "security", _) => {
                 draft.note(format!(
-                    "`{key}`: patterns and keywords of the content guard are no part of a policy"
+                    "`{key}`: patterns and keywords of the content guard are not part of a policy"
                 ));
             }
             (_, Value::Table(_)) => named_tool(key, value, denies, &mut draft),
@@ -75,7 +75,7 @@ pub fn translate(text: &str, name: &str) -> Result<Imported, PolicyErrors> {
     Ok(imported)
 }
 
-fn defaults(denies: bool, draft: &mut Draft) {
+fn defaults(denies: bool, draft: &mut PolicyDraft) {
     if denies {
         for effect in ["reads", "writes", "spawns", "network", "irreversible"] {
             draft.set("defaults", effect, "deny");
@@ -90,7 +90,7 @@ fn defaults(denies: bool, draft: &mut Draft) {
 }
 
 /// Folders that all tools are kept in. The workspace was always among them.
-fn boundary(value: &Value, draft: &mut Draft) {
+fn boundary(value: &Value, draft: &mut PolicyDraft) {
     let mut folders = folders("allowed_dirs", value, draft);
     if !folders.is_empty() && !folders.iter().any(|folder| folder == "$WORKSPACE/**") {
         folders.insert(0, "$WORKSPACE/**".to_owned());
@@ -99,7 +99,7 @@ fn boundary(value: &Value, draft: &mut Draft) {
     draft.list("paths", "within", folders);
 }
 
-fn folders(key: &str, value: &Value, draft: &mut Draft) -> Vec<String> {
+fn folders(key: &str, value: &Value, draft: &mut PolicyDraft) -> Vec<String> {
     let as_folder = |folder: String| match folder.trim_end_matches('/') {
         "" => "/**".to_owned(),
         "." => "$WORKSPACE/**".to_owned(),
@@ -109,9 +109,9 @@ fn folders(key: &str, value: &Value, draft: &mut Draft) -> Vec<String> {
     draft.only(key, folders, |folder| PathPattern::parse(folder, Some(std::path::Path::new("/"))).map(drop))
 }
 
-fn named_tool(tool: &str, rules: &Value, denies: bool, draft: &mut Draft) {
+fn named_tool(tool: &str, rules: &Value, denies: bool, draft: &mut PolicyDraft) {
     let Some(rules) = rules.as_table() else {
-        return draft.note(format!("`tools.{tool}` is no table"));
+        return draft.note(format!("`tools.{tool}` is not a table"));
     };
     let section = format!("tools.{}", draft::key(tool));
     if rules.get("enabled").and_then(Value::as_bool) == Some(false) {
@@ -145,7 +145,7 @@ fn named_tool(tool: &str, rules: &Value, denies: bool, draft: &mut Draft) {
                 "`{name} = \"none\"`: commands are confined here; `sandbox = \"off\"` at the top of the file would let them go"
             )),
             "sandbox" => draft.note(format!("`{name}`: which sandbox it is, is not chosen here; there always is one")),
-            "timeout" => draft.note(format!("`{name}`: how long a call may take is no part of a policy")),
+            "timeout" => draft.note(format!("`{name}`: how long a call may take is not part of a policy")),
             "rate_limit" => draft.note(format!("`{name}`: calls are limited in a run (`calls`), not in a minute")),
             _ => draft.note(format!("`{name}` is not known")),
         }
@@ -166,7 +166,7 @@ fn named_tool(tool: &str, rules: &Value, denies: bool, draft: &mut Draft) {
 }
 
 /// Whether there is a list of what is allowed now.
-fn commands(name: &str, list: &str, value: &Value, draft: &mut Draft) -> bool {
+fn commands(name: &str, list: &str, value: &Value, draft: &mut PolicyDraft) -> bool {
     let texts = draft.texts(name, value);
     let given = !texts.is_empty();
     let patterns = draft.only(name, texts, |text| CommandPattern::parse(text).map(drop));
@@ -179,7 +179,7 @@ fn commands(name: &str, list: &str, value: &Value, draft: &mut Draft) -> bool {
 }
 
 /// The hosts that commands may reach. Nobody was asked about others.
-fn command_hosts(name: &str, value: &Value, draft: &mut Draft) {
+fn command_hosts(name: &str, value: &Value, draft: &mut PolicyDraft) {
     let texts = draft.texts(name, value);
     let patterns = draft.only(name, texts, |text| HostPattern::parse(text).map(drop));
     if !patterns.is_empty() {
@@ -189,7 +189,7 @@ fn command_hosts(name: &str, value: &Value, draft: &mut Draft) {
     }
 }
 
-fn hosts(section: &str, name: &str, list: &str, value: &Value, draft: &mut Draft) -> bool {
+fn hosts(section: &str, name: &str, list: &str, value: &Value, draft: &mut PolicyDraft) -> bool {
     let texts = draft.texts(name, value);
     let given = !texts.is_empty();
     let patterns = draft.only(name, texts, |text| DomainPattern::parse(text).map(drop));
@@ -201,7 +201,7 @@ fn hosts(section: &str, name: &str, list: &str, value: &Value, draft: &mut Draft
     list == "allow" && given
 }
 
-fn servers(mcp: &Table, draft: &mut Draft) {
+fn servers(mcp: &Table, draft: &mut PolicyDraft) {
     let mut closed = false;
     for (key, value) in mcp {
         match (key.as_str(), value) {

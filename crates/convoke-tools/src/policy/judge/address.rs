@@ -1,10 +1,10 @@
 //! Decisions about hosts and about tools of MCP servers.
 
-use super::{Call, OTHER_TOOL, built_in, denied};
+use super::{OTHER_TOOL, PolicyCall, built_in, denied};
 use crate::network::Destination;
 use crate::policy::explain::Trail;
 use crate::policy::pattern::DomainPattern;
-use crate::policy::{CommandNetwork, Decision, Outcome, Policy, RuleRef, ToolRules};
+use crate::policy::{CommandNetwork, Decision, Policy, PolicyOutcome, RuleRef, ToolRules};
 
 const OTHER_HOST: &str =
     "Use what is on this machine or on hosts that are allowed, or say what you need and why.";
@@ -12,13 +12,13 @@ const OTHER_HOST: &str =
 impl Policy {
     pub(super) fn url(
         &self,
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         rules: Option<&ToolRules>,
         text: &str,
         trail: &mut Trail,
     ) -> Decision {
         let Some(host) = host(text) else {
-            let because = format!("`{text}` is no address of a host on the web");
+            let because = format!("`{text}` is not the address of a host on the web");
             return denied(
                 built_in("tools"),
                 because,
@@ -28,7 +28,9 @@ impl Policy {
         let Some(rules) = rules else { return self.base(call, None) };
         let key = format!("tools.{}.domains", call.tool);
         let about = format!("the host `{host}`");
-        for (list, outcome) in [(&rules.domains.deny, Outcome::Deny), (&rules.domains.ask, Outcome::Ask)] {
+        for (list, outcome) in
+            [(&rules.domains.deny, PolicyOutcome::Deny), (&rules.domains.ask, PolicyOutcome::Ask)]
+        {
             let key = || format!("{key}.{outcome}");
             let matches = |pattern: &DomainPattern| pattern.matches(&host);
             if let Some(written) = trail.find(self, list, key, outcome, &about, matches) {
@@ -50,15 +52,15 @@ impl Policy {
             Decision { outcome, rule, because: format!("{about}: {why}"), instead: OTHER_HOST }
         };
         match network.value {
-            CommandNetwork::None => return whole(Outcome::Deny, "commands reach no other machine"),
-            CommandNetwork::Open => return whole(Outcome::Allow, "commands reach every machine"),
+            CommandNetwork::None => return whole(PolicyOutcome::Deny, "commands reach no other machine"),
+            CommandNetwork::Open => return whole(PolicyOutcome::Allow, "commands reach every machine"),
             CommandNetwork::Hosts => {}
         }
         let hosts = &self.commands.hosts;
         for (list, outcome) in [
-            (&hosts.lists.deny, Outcome::Deny),
-            (&hosts.lists.ask, Outcome::Ask),
-            (&hosts.lists.allow, Outcome::Allow),
+            (&hosts.lists.deny, PolicyOutcome::Deny),
+            (&hosts.lists.ask, PolicyOutcome::Ask),
+            (&hosts.lists.allow, PolicyOutcome::Allow),
         ] {
             let key = || format!("commands.hosts.{outcome}");
             if let Some(written) =
@@ -90,16 +92,18 @@ impl Policy {
     pub(crate) fn asks_about_hosts(&self) -> bool {
         let hosts = &self.commands.hosts;
         self.commands.network.value == CommandNetwork::Hosts
-            && (hosts.default.value == Outcome::Ask || !hosts.lists.ask.is_empty())
+            && (hosts.default.value == PolicyOutcome::Ask || !hosts.lists.ask.is_empty())
     }
 
     /// What is allowed to a built-in tool is not allowed to a server's tool of the same name: only `[mcp]` is asked.
     pub(super) fn mcp(&self, server: &str, tool: &str, trail: &mut Trail) -> Decision {
         let lists = &self.mcp.lists;
         let about = format!("the tool `{server}:{tool}`");
-        for (list, outcome) in
-            [(&lists.deny, Outcome::Deny), (&lists.ask, Outcome::Ask), (&lists.allow, Outcome::Allow)]
-        {
+        for (list, outcome) in [
+            (&lists.deny, PolicyOutcome::Deny),
+            (&lists.ask, PolicyOutcome::Ask),
+            (&lists.allow, PolicyOutcome::Allow),
+        ] {
             let key = || format!("mcp.{outcome}");
             if let Some(written) =
                 trail.find(self, list, key, outcome, &about, |pattern| pattern.matches(server, tool))
@@ -111,9 +115,11 @@ impl Policy {
         let (outcome, line, why) = match (self.mcp.default, lists.allow.first()) {
             (Some(setting), _) => (setting.value, setting.line, "no rule is about it"),
             (None, Some((first, _))) => {
-                (Outcome::Deny, first.line, "it is not on the list of what is allowed")
+                (PolicyOutcome::Deny, first.line, "it is not on the list of what is allowed")
             }
-            (None, None) => (Outcome::Ask, None, "no rule is about it, and what servers do is not known"),
+            (None, None) => {
+                (PolicyOutcome::Ask, None, "no rule is about it, and what servers do is not known")
+            }
         };
         let (key, text) = ("mcp.default".to_owned(), outcome.name().to_owned());
         let rule = RuleRef { key, text, place: self.place(line) };
@@ -121,11 +127,11 @@ impl Policy {
     }
 }
 
-fn said(outcome: Outcome) -> &'static str {
+fn said(outcome: PolicyOutcome) -> &'static str {
     match outcome {
-        Outcome::Allow => "allowed",
-        Outcome::Ask => "asked about",
-        Outcome::Deny => "denied",
+        PolicyOutcome::Allow => "allowed",
+        PolicyOutcome::Ask => "asked about",
+        PolicyOutcome::Deny => "denied",
     }
 }
 

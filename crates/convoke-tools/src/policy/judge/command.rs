@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::{Call, built_in, denied};
+use super::{PolicyCall, built_in, denied};
 use crate::policy::command::CommandPattern;
 use crate::policy::explain::Trail;
 use crate::policy::pattern::PathName;
 use crate::policy::shell::{self, SimpleCommand, Word};
 use crate::policy::{
-    CommandNetwork, Decision, Outcome, Policy, RuleRef, Sandboxing, ToolRules, builtin, looks,
+    CommandNetwork, Decision, Policy, PolicyOutcome, RuleRef, Sandboxing, ToolRules, builtin, harmless_forms,
 };
 use crate::workspace::Workspace;
 
@@ -19,7 +19,7 @@ impl Policy {
     /// The decisions about everything in a command line. There is at least one.
     pub(super) fn shell(
         &self,
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         rules: Option<&ToolRules>,
         text: &str,
         trail: &mut Trail,
@@ -55,7 +55,7 @@ impl Policy {
     /// A program that no shell starts.
     pub(super) fn program(
         &self,
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         rules: Option<&ToolRules>,
         command: &SimpleCommand,
         trail: &mut Trail,
@@ -66,7 +66,7 @@ impl Policy {
 
     fn command_default(
         &self,
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         rules: Option<&ToolRules>,
         command: &SimpleCommand,
     ) -> Decision {
@@ -76,9 +76,9 @@ impl Policy {
         let (outcome, line, why) = match self.commands.default {
             Some(setting) => (setting.value, setting.line, "no rule is about it"),
             None if self.sandbox.value != Sandboxing::Off => {
-                (Outcome::Allow, None, "no rule is about it, and the sandbox confines it")
+                (PolicyOutcome::Allow, None, "no rule is about it, and the sandbox confines it")
             }
-            None => (Outcome::Ask, self.sandbox.line, "no rule is about it, and there is no sandbox"),
+            None => (PolicyOutcome::Ask, self.sandbox.line, "no rule is about it, and there is no sandbox"),
         };
         let (key, text) = ("commands.default".to_owned(), outcome.name().to_owned());
         let rule = RuleRef { key, text, place: self.place(line) };
@@ -96,12 +96,12 @@ impl Policy {
         };
         let mut restricted = self.words_as_paths(command, root, trail);
         let lists = &self.commands.lists;
-        for (list, outcome) in [(&lists.deny, Outcome::Deny), (&lists.ask, Outcome::Ask)] {
+        for (list, outcome) in [(&lists.deny, PolicyOutcome::Deny), (&lists.ask, PolicyOutcome::Ask)] {
             let key = || format!("commands.{outcome}");
             if let Some(written) =
                 trail.find(self, list, key, outcome, &about, |pattern| caught(pattern).is_some())
             {
-                let is = if outcome == Outcome::Deny { "denied" } else { "asked about" };
+                let is = if outcome == PolicyOutcome::Deny { "denied" } else { "asked about" };
                 let pattern =
                     list.iter().find(|(own, _)| std::ptr::eq(own, written)).map(|(_, pattern)| pattern);
                 let because = match pattern.and_then(caught).flatten() {
@@ -120,12 +120,12 @@ impl Policy {
             return restricted;
         }
         let key = || "commands.allow".to_owned();
-        if let Some(written) =
-            trail.find(self, &lists.allow, key, Outcome::Allow, &about, |pattern| pattern.permits(command))
+        if let Some(written) = trail
+            .find(self, &lists.allow, key, PolicyOutcome::Allow, &about, |pattern| pattern.permits(command))
         {
             let because = format!("{about} is allowed");
             return Some(Decision {
-                outcome: Outcome::Allow,
+                outcome: PolicyOutcome::Allow,
                 rule: self.rule(key(), written),
                 because,
                 instead: "",
@@ -150,14 +150,14 @@ impl Policy {
     ) -> Option<(Decision, &'static str)> {
         let mut rules = builtin::about(words).filter(|rule| certain || !rule.is_ordinary_word()).peekable();
         rules.peek()?;
-        let harmless = looks::only_looks(words);
+        let harmless = harmless_forms::only_looks(words);
         // What a rule comes to here, if it holds.
         let comes_to = |rule: &builtin::BuiltIn| match (rule.why, self.commands.network.value) {
             // Whoever lets commands reach the network is asked, not refused.
-            (builtin::Why::Network, CommandNetwork::Open) => Some(Outcome::Ask),
+            (builtin::BuiltInReason::Network, CommandNetwork::Open) => Some(PolicyOutcome::Ask),
             // What such a program reaches is decided about host by host.
-            (builtin::Why::Network, CommandNetwork::Hosts) => None,
-            _ if !certain => Some(Outcome::Ask),
+            (builtin::BuiltInReason::Network, CommandNetwork::Hosts) => None,
+            _ if !certain => Some(PolicyOutcome::Ask),
             _ => Some(rule.outcome),
         };
         let found = rules.find_map(|rule| {

@@ -1,7 +1,7 @@
-//! Decisions.
+//! Decides about tool calls.
 //!
-//! Deny beats ask beats allow. What is said of the thing itself (a path, a host, a command, a tool of a server) goes before
-//! what is said of the tool, and that before what is said of effects; only a tool that is denied as such is denied whatever
+//! Deny beats ask beats allow. What is said of the thing itself (a path, a host, a command, a tool of a server) takes
+//! precedence over what is said of the tool, and that over what is said of effects; only a tool that is denied as such is denied whatever
 //! it is called with. A call about several things is decided by the strictest decision about one of them.
 
 mod address;
@@ -13,10 +13,10 @@ use convoke_core::{Repeat, ToolEffect, ToolEffects, ToolSpec};
 use serde_json::Value;
 
 use super::explain::Trail;
-use super::pattern::{Lists, Written};
+use super::pattern::{Lists, PatternText};
 use super::shell::SimpleCommand;
 use super::subject::{Subject, subjects};
-use super::{Decision, Outcome, Policy, RulePlace, RuleRef, ToolRules};
+use super::{Decision, Policy, PolicyOutcome, RulePlace, RuleRef, ToolRules};
 use crate::network::Destination;
 use crate::workspace::Workspace;
 
@@ -25,7 +25,7 @@ const OTHER_TOOL: &str = "Use another tool, or say what you need and why.";
 /// A call that is to be decided about.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct PolicyCall<'a> {
     /// The tool.
     pub tool: &'a str,
     /// What it does to the world.
@@ -38,14 +38,14 @@ pub struct Call<'a> {
     pub workspace: Option<&'a Workspace>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> PolicyCall<'a> {
     /// A call of a tool with these effects, about nothing in particular.
     #[must_use]
     pub fn new(tool: &'a str, effects: ToolEffects) -> Self {
         Self { tool, effects, is_workflow: false, subjects: Vec::new(), workspace: None }
     }
 
-    /// It is about this, too.
+    /// Adds a subject.
     #[must_use]
     pub fn about(mut self, subject: Subject) -> Self {
         self.subjects.push(subject);
@@ -63,9 +63,9 @@ impl<'a> Call<'a> {
 impl Policy {
     /// The call of a tool with these arguments, as this policy sees it.
     #[must_use]
-    pub fn call<'a>(&self, spec: &'a ToolSpec, arguments: &Value) -> Call<'a> {
+    pub fn call<'a>(&self, spec: &'a ToolSpec, arguments: &Value) -> PolicyCall<'a> {
         let declared = self.tools.get(spec.name()).map(|rules| &rules.arguments);
-        Call {
+        PolicyCall {
             tool: spec.name(),
             effects: spec.effects,
             is_workflow: spec.repeat == Repeat::Reenter,
@@ -76,20 +76,20 @@ impl Policy {
 
     /// Decides about a call.
     #[must_use]
-    pub fn decide(&self, call: &Call<'_>) -> Decision {
+    pub fn decide(&self, call: &PolicyCall<'_>) -> Decision {
         self.decided(call, &mut Trail::off())
     }
 
     /// Decides about a command line.
     #[must_use]
     pub fn command(&self, command: &str) -> Decision {
-        self.decide(&Call::new("bash", BASH.into()).about(Subject::Command(command.to_owned())))
+        self.decide(&PolicyCall::new("bash", BASH.into()).about(Subject::Command(command.to_owned())))
     }
 
     /// Decides whether a tool may reach a host. Whoever follows redirections asks for every one of them.
     #[must_use]
     pub fn address(&self, tool: &str, url: &str) -> Decision {
-        self.decide(&Call::new(tool, ToolEffect::Network.into()).about(Subject::Url(url.to_owned())))
+        self.decide(&PolicyCall::new(tool, ToolEffect::Network.into()).about(Subject::Url(url.to_owned())))
     }
 
     /// Decides whether commands may reach a host.
@@ -102,27 +102,27 @@ impl Policy {
     #[must_use]
     pub fn mcp_tool(&self, server: &str, tool: &str) -> Decision {
         let subject = Subject::Mcp { server: server.to_owned(), tool: tool.to_owned() };
-        self.decide(&Call::new(tool, ToolEffects::NONE).about(subject))
+        self.decide(&PolicyCall::new(tool, ToolEffects::NONE).about(subject))
     }
 
-    pub(in crate::policy) fn decided(&self, call: &Call<'_>, trail: &mut Trail) -> Decision {
+    pub(in crate::policy) fn decided(&self, call: &PolicyCall<'_>, trail: &mut Trail) -> Decision {
         let strictest = self.decisions(call, trail).into_iter().reduce(Decision::or_stricter);
         strictest.unwrap_or_else(|| self.base(call, self.tools.get(call.tool)))
     }
 
     /// Everything of a call that is asked about. Whoever approves the call approves all of it.
-    pub(in crate::policy) fn asks(&self, call: &Call<'_>) -> impl Iterator<Item = Decision> {
+    pub(in crate::policy) fn asks(&self, call: &PolicyCall<'_>) -> impl Iterator<Item = Decision> {
         let decisions = self.decisions(call, &mut Trail::off()).into_iter();
-        decisions.filter(|decision| decision.outcome == Outcome::Ask)
+        decisions.filter(|decision| decision.outcome == PolicyOutcome::Ask)
     }
 
     /// The decisions about all that a call is about.
-    fn decisions(&self, call: &Call<'_>, trail: &mut Trail) -> Vec<Decision> {
+    fn decisions(&self, call: &PolicyCall<'_>, trail: &mut Trail) -> Vec<Decision> {
         let rules = self.tools.get(call.tool);
         if let Some(decision) =
-            rules.and_then(|rules| rules.decision).filter(|own| own.value == Outcome::Deny)
+            rules.and_then(|rules| rules.decision).filter(|own| own.value == PolicyOutcome::Deny)
         {
-            let rule = self.tool_rule(call.tool, decision.line, Outcome::Deny);
+            let rule = self.tool_rule(call.tool, decision.line, PolicyOutcome::Deny);
             return vec![denied(rule, format!("the tool `{}` is not allowed here", call.tool), OTHER_TOOL)];
         }
         let about = |subject: &Subject| match subject {
@@ -144,17 +144,17 @@ impl Policy {
 
     /// What is kept for every workspace is asked about, unless the file says otherwise of the tool: one folder's text would come up
     /// wherever the user works.
-    fn every_workspace(&self, call: &Call<'_>, rules: Option<&ToolRules>) -> Decision {
+    fn every_workspace(&self, call: &PolicyCall<'_>, rules: Option<&ToolRules>) -> Decision {
         if rules.is_some_and(|rules| rules.decision.is_some()) {
             return self.base(call, rules);
         }
         let because = format!("what the tool `{}` keeps for the user comes up in every workspace", call.tool);
-        let rule = self.tool_rule(call.tool, None, Outcome::Ask);
-        Decision { outcome: Outcome::Ask, rule, because, instead: OTHER_TOOL }
+        let rule = self.tool_rule(call.tool, None, PolicyOutcome::Ask);
+        Decision { outcome: PolicyOutcome::Ask, rule, because, instead: OTHER_TOOL }
     }
 
     /// What holds for a tool as such.
-    pub(super) fn base(&self, call: &Call<'_>, rules: Option<&ToolRules>) -> Decision {
+    pub(super) fn base(&self, call: &PolicyCall<'_>, rules: Option<&ToolRules>) -> Decision {
         if let Some(decision) = rules.and_then(|rules| rules.decision) {
             let rule = self.tool_rule(call.tool, decision.line, decision.value);
             let because = format!("that is what holds for the tool `{}`", call.tool);
@@ -162,7 +162,7 @@ impl Policy {
         }
         if call.is_workflow {
             let because = "it is a workflow, and everything it does is decided about by itself".to_owned();
-            return Decision { outcome: Outcome::Allow, rule: built_in("tools"), because, instead: "" };
+            return Decision { outcome: PolicyOutcome::Allow, rule: built_in("tools"), because, instead: "" };
         }
         let all = self.defaults.by_effect().into_iter().filter(|(effect, ..)| call.effects.contains(*effect));
         let decisions = all.map(|(_, name, does, setting)| {
@@ -174,11 +174,11 @@ impl Policy {
         });
         decisions.reduce(Decision::or_stricter).unwrap_or_else(|| {
             let because = format!("the tool `{}` touches nothing outside of itself", call.tool);
-            Decision { outcome: Outcome::Allow, rule: built_in("defaults"), because, instead: "" }
+            Decision { outcome: PolicyOutcome::Allow, rule: built_in("defaults"), because, instead: "" }
         })
     }
 
-    fn tool_rule(&self, tool: &str, line: Option<usize>, outcome: Outcome) -> RuleRef {
+    fn tool_rule(&self, tool: &str, line: Option<usize>, outcome: PolicyOutcome) -> RuleRef {
         let key = format!("tools.{tool}.decision");
         RuleRef { key, text: outcome.name().to_owned(), place: self.place(line) }
     }
@@ -187,7 +187,7 @@ impl Policy {
     #[expect(clippy::too_many_arguments, reason = "one place for paths and hosts alike")]
     pub(super) fn permitted<P>(
         &self,
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         rules: Option<&ToolRules>,
         lists: &Lists<P>,
         key: &str,
@@ -197,10 +197,10 @@ impl Policy {
         trail: &mut Trail,
     ) -> Decision {
         let key = || format!("{key}.allow");
-        if let Some(written) = trail.find(self, &lists.allow, key, Outcome::Allow, about, matches) {
+        if let Some(written) = trail.find(self, &lists.allow, key, PolicyOutcome::Allow, about, matches) {
             let rule = self.rule(key(), written);
             return Decision {
-                outcome: Outcome::Allow,
+                outcome: PolicyOutcome::Allow,
                 rule,
                 because: format!("{about} is allowed"),
                 instead: "",
@@ -215,7 +215,7 @@ impl Policy {
         }
     }
 
-    pub(in crate::policy) fn rule(&self, key: String, written: &Written) -> RuleRef {
+    pub(in crate::policy) fn rule(&self, key: String, written: &PatternText) -> RuleRef {
         RuleRef { key, text: written.text.clone(), place: self.place(written.line) }
     }
 }
@@ -225,7 +225,7 @@ pub(in crate::policy) const BASH: [ToolEffect; 4] =
     [ToolEffect::Reads, ToolEffect::Writes, ToolEffect::Spawns, ToolEffect::Irreversible];
 
 pub(super) fn denied(rule: RuleRef, because: String, instead: &'static str) -> Decision {
-    Decision { outcome: Outcome::Deny, rule, because, instead }
+    Decision { outcome: PolicyOutcome::Deny, rule, because, instead }
 }
 
 pub(super) fn built_in(key: &str) -> RuleRef {

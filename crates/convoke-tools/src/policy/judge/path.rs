@@ -4,11 +4,11 @@ use std::path::Path;
 
 use convoke_core::ToolEffect;
 
-use super::{Call, built_in, denied};
+use super::{PolicyCall, built_in, denied};
 use crate::policy::explain::Trail;
-use crate::policy::pattern::{Lists, PathName, PathPattern, Written};
+use crate::policy::pattern::{Lists, PathName, PathPattern, PatternText};
 use crate::policy::subject::is_built_in;
-use crate::policy::{Decision, Outcome, Policy, RuleRef, ToolRules};
+use crate::policy::{Decision, Policy, PolicyOutcome, RuleRef, ToolRules};
 use crate::workspace::{FileError, Follow, Protected, Protection, Workspace};
 
 const OTHER_PATH: &str = "Work with other files, or say what you need and why.";
@@ -17,7 +17,7 @@ const INSIDE: &str = "No tool works there: use a path inside it, relative to its
 impl Policy {
     pub(super) fn path(
         &self,
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         rules: Option<&ToolRules>,
         path: &str,
         trail: &mut Trail,
@@ -34,7 +34,7 @@ impl Policy {
     }
 
     /// A folder that something is done in: it can be denied or asked about, and allows nothing.
-    pub(super) fn folder(&self, call: &Call<'_>, path: &str, trail: &mut Trail) -> Option<Decision> {
+    pub(super) fn folder(&self, call: &PolicyCall<'_>, path: &str, trail: &mut Trail) -> Option<Decision> {
         self.kept_from(&names(path, call.workspace), call, path, None, trail)
     }
 
@@ -42,7 +42,7 @@ impl Policy {
     fn kept_from(
         &self,
         names: &[PathName],
-        call: &Call<'_>,
+        call: &PolicyCall<'_>,
         path: &str,
         own: Option<(&Lists<PathPattern>, &str)>,
         trail: &mut Trail,
@@ -50,7 +50,7 @@ impl Policy {
         let changes =
             call.effects.contains(ToolEffect::Writes) || call.effects.contains(ToolEffect::Irreversible);
         let ruled = self.restricted_path(names, path, own, trail);
-        if ruled.as_ref().is_some_and(|decision| decision.outcome == Outcome::Deny) {
+        if ruled.as_ref().is_some_and(|decision| decision.outcome == PolicyOutcome::Deny) {
             return ruled;
         }
         self.protects(names, path, changes, call.workspace).or_else(|| leads_out(call, path)).or(ruled)
@@ -85,19 +85,22 @@ impl Policy {
     ) -> Option<Decision> {
         let catches = |pattern: &PathPattern| names.iter().any(|name| pattern.matches(name));
         let about = format!("`{path}`");
-        let decide = |outcome, key: String, written: &Written| {
-            let because =
-                format!("{about} is {}", if outcome == Outcome::Deny { "denied" } else { "asked about" });
+        let decide = |outcome, key: String, written: &PatternText| {
+            let because = format!(
+                "{about} is {}",
+                if outcome == PolicyOutcome::Deny { "denied" } else { "asked about" }
+            );
             Decision { outcome, rule: self.rule(key, written), because, instead: OTHER_PATH }
         };
         let deny = |lists: &Lists<PathPattern>, key: &str, trail: &mut Trail| {
             let found =
-                trail.find(self, &lists.deny, || format!("{key}.deny"), Outcome::Deny, &about, catches);
-            found.map(|written| decide(Outcome::Deny, format!("{key}.deny"), written))
+                trail.find(self, &lists.deny, || format!("{key}.deny"), PolicyOutcome::Deny, &about, catches);
+            found.map(|written| decide(PolicyOutcome::Deny, format!("{key}.deny"), written))
         };
         let ask = |lists: &Lists<PathPattern>, key: &str, trail: &mut Trail| {
-            let found = trail.find(self, &lists.ask, || format!("{key}.ask"), Outcome::Ask, &about, catches);
-            found.map(|written| decide(Outcome::Ask, format!("{key}.ask"), written))
+            let found =
+                trail.find(self, &lists.ask, || format!("{key}.ask"), PolicyOutcome::Ask, &about, catches);
+            found.map(|written| decide(PolicyOutcome::Ask, format!("{key}.ask"), written))
         };
         if let Some(decision) = deny(&self.paths, "paths", trail) {
             return Some(decision);
@@ -110,7 +113,14 @@ impl Policy {
         let within = |pattern: &PathPattern| names.iter().all(|name| pattern.matches(name));
         if let Some((first, _)) = self.paths.allow.first()
             && trail
-                .find(self, &self.paths.allow, || "paths.within".to_owned(), Outcome::Allow, &about, within)
+                .find(
+                    self,
+                    &self.paths.allow,
+                    || "paths.within".to_owned(),
+                    PolicyOutcome::Allow,
+                    &about,
+                    within,
+                )
                 .is_none()
         {
             let rule = RuleRef {
@@ -132,7 +142,7 @@ impl Policy {
 }
 
 /// Tools that come with Convoke refuse what is outside of the workspace, whatever anybody answers: so nobody is asked.
-fn leads_out(call: &Call<'_>, path: &str) -> Option<Decision> {
+fn leads_out(call: &PolicyCall<'_>, path: &str) -> Option<Decision> {
     let workspace = call.workspace.filter(|_| is_built_in(call.tool))?;
     // A link that is removed or moved need not lead anywhere.
     let follow = if matches!(call.tool, "rm" | "mv") { Follow::Nothing } else { Follow::Links };

@@ -1,9 +1,9 @@
-//! Words: quotes, and what is put in when they run.
+//! Parses words: quotes and expansions.
 
-use super::computed::{self, PARAMETERS};
-use super::parser::{Parser, Until};
+use super::arithmetic::{self, PARAMETERS};
+use super::parser::{ListEnd, Parser};
 use super::word::Word;
-use super::{Unclear, read_within};
+use super::{UnclearPart, read_within};
 
 impl<'t> Parser<'t, '_> {
     pub(super) fn at_process_substitution(&self) -> bool {
@@ -11,7 +11,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// The word that begins here.
-    pub(super) fn word(&mut self) -> Result<Word, Unclear> {
+    pub(super) fn word(&mut self) -> Result<Word, UnclearPart> {
         let start = self.at;
         let mut word = Word::default();
         let mut braces = false;
@@ -22,7 +22,7 @@ impl<'t> Parser<'t, '_> {
                 '<' | '>' => {
                     self.at += 2;
                     word.dynamic = true;
-                    self.nested("<(…)", |parser| parser.list(Until::Parenthesis))?;
+                    self.nested("<(…)", |parser| parser.list(ListEnd::Parenthesis))?;
                     self.at += 1;
                 }
                 '\'' => {
@@ -35,7 +35,7 @@ impl<'t> Parser<'t, '_> {
                 '\\' => {
                     self.at += 1;
                     match self.peek() {
-                        None => return Err(Unclear::because("it ends with a `\\`")),
+                        None => return Err(UnclearPart::because("it ends with a `\\`")),
                         Some('\n') => self.at += 1,
                         Some(next) => {
                             word.text.push(next);
@@ -74,7 +74,7 @@ impl<'t> Parser<'t, '_> {
             word.pattern = false;
         }
         if self.at == start {
-            return Err(Unclear::because("there is something that is no word"));
+            return Err(UnclearPart::because("there is something in it that is not a word"));
         }
         Ok(word)
     }
@@ -85,21 +85,21 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// The text up to this character, which is skipped.
-    fn up_to(&mut self, end: char) -> Result<&str, Unclear> {
+    fn up_to(&mut self, end: char) -> Result<&str, UnclearPart> {
         let rest = self.rest();
         let Some(length) = rest.find(end) else {
-            return Err(Unclear::because(format!("a {end} is not closed")));
+            return Err(UnclearPart::because(format!("a {end} is not closed")));
         };
         self.at += length + end.len_utf8();
         Ok(&rest[..length])
     }
 
-    fn double_quoted(&mut self, word: &mut Word) -> Result<(), Unclear> {
+    fn double_quoted(&mut self, word: &mut Word) -> Result<(), UnclearPart> {
         self.at += 1;
         word.quoted = true;
         loop {
             match self.peek() {
-                None => return Err(Unclear::because("a \" is not closed")),
+                None => return Err(UnclearPart::because("a \" is not closed")),
                 Some('"') => {
                     self.at += 1;
                     return Ok(());
@@ -107,7 +107,7 @@ impl<'t> Parser<'t, '_> {
                 Some('\\') => {
                     self.at += 1;
                     match self.peek() {
-                        None => return Err(Unclear::because("a \" is not closed")),
+                        None => return Err(UnclearPart::because("a \" is not closed")),
                         Some('\n') => self.at += 1,
                         Some(next) => {
                             if !matches!(next, '$' | '`' | '"' | '\\') {
@@ -124,16 +124,16 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// What `$` or a backtick puts in.
-    fn substituted(&mut self, word: &mut Word) -> Result<(), Unclear> {
+    fn substituted(&mut self, word: &mut Word) -> Result<(), UnclearPart> {
         let rest = self.rest();
         if rest.starts_with("$\\\n") {
-            return Err(Unclear::because("a line ends between a `$` and what it is about"));
+            return Err(UnclearPart::because("a line ends between a `$` and what it is about"));
         }
         let before = self.reading.commands.len();
         if rest.starts_with('`') {
             word.dynamic = true;
             self.backticks()?;
-            word.output |= computed::writes_text(&self.reading.commands[before..]);
+            word.output |= arithmetic::writes_text(&self.reading.commands[before..]);
             return Ok(());
         }
         if rest.starts_with("$((") {
@@ -143,9 +143,9 @@ impl<'t> Parser<'t, '_> {
         if rest.starts_with("$(") {
             word.dynamic = true;
             self.at += 2;
-            self.nested("$(…)", |parser| parser.list(Until::Parenthesis))?;
+            self.nested("$(…)", |parser| parser.list(ListEnd::Parenthesis))?;
             self.at += 1;
-            word.output |= computed::writes_text(&self.reading.commands[before..]);
+            word.output |= arithmetic::writes_text(&self.reading.commands[before..]);
             return Ok(());
         }
         if rest.starts_with("${") {
@@ -154,7 +154,7 @@ impl<'t> Parser<'t, '_> {
             return self.nested("${…}", |parser| parser.parameter(word));
         }
         if rest.starts_with("$[") {
-            return Err(Unclear::because("`$[…]` is an old form of arithmetic"));
+            return Err(UnclearPart::because("`$[…]` is an old form of arithmetic"));
         }
         self.at += 1;
         match self.peek() {
@@ -181,7 +181,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// What is between `${` and `}`.
-    fn parameter(&mut self, word: &mut Word) -> Result<(), Unclear> {
+    fn parameter(&mut self, word: &mut Word) -> Result<(), UnclearPart> {
         let start = self.at;
         // Its parts are in what is put in, but no part of what is known.
         let mut within = Word::default();
@@ -202,7 +202,7 @@ impl<'t> Parser<'t, '_> {
         let from = rest.strip_prefix(':').filter(|from| !from.starts_with(['-', '=', '?', '+']));
         for computed in [index, from.unwrap_or_default()] {
             if within.output && computed.contains(['(', '`']) {
-                self.reading.unclear.push(computed::computes_output());
+                self.reading.unclear.push(arithmetic::computes_output());
             }
             self.reading.values.compute(computed);
         }
@@ -222,17 +222,17 @@ impl<'t> Parser<'t, '_> {
         inside.split_at(end.map_or(inside.len(), |end| marks + end))
     }
 
-    fn up_to_brace(&mut self, within: &mut Word) -> Result<(), Unclear> {
+    fn up_to_brace(&mut self, within: &mut Word) -> Result<(), UnclearPart> {
         loop {
             match self.peek() {
-                None => return Err(Unclear::because("a `${` is not closed")),
+                None => return Err(UnclearPart::because("a `${` is not closed")),
                 Some('}') => {
                     self.at += 1;
                     return Ok(());
                 }
                 Some('\'') => {
                     // Within double quotes it is a letter like any other, outside it quotes: then it is not told apart.
-                    return Err(Unclear::because("there are quotes in a `${…}`"));
+                    return Err(UnclearPart::because("there are quotes in a `${…}`"));
                 }
                 Some('"') => self.double_quoted(within)?,
                 Some('\\') => {
@@ -240,11 +240,11 @@ impl<'t> Parser<'t, '_> {
                     self.at += self.peek().map_or(0, char::len_utf8);
                 }
                 Some('@') if self.rest().starts_with("@P}") => {
-                    return Err(Unclear::because("`${…@P}` runs what is in a variable"));
+                    return Err(UnclearPart::because("`${…@P}` runs what is in a variable"));
                 }
                 Some('$' | '`') => self.substituted(within)?,
                 Some('<' | '>') if self.at_process_substitution() => {
-                    return Err(Unclear::because("there is a process in a `${…}`"));
+                    return Err(UnclearPart::because("there is a process in a `${…}`"));
                 }
                 Some(letter) => self.at += letter.len_utf8(),
             }
@@ -252,7 +252,7 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// One letter of arithmetic or of a here-document, or what is put in its place.
-    pub(super) fn inside(&mut self, word: &mut Word) -> Result<(), Unclear> {
+    pub(super) fn inside(&mut self, word: &mut Word) -> Result<(), UnclearPart> {
         match self.peek() {
             Some('$' | '`') => self.substituted(word),
             Some(letter) => {
@@ -263,21 +263,21 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn backticks(&mut self) -> Result<(), Unclear> {
+    fn backticks(&mut self) -> Result<(), UnclearPart> {
         self.at += 1;
         let mut inner = String::new();
         loop {
             match self.peek() {
-                None => return Err(Unclear::because("a ` is not closed")),
+                None => return Err(UnclearPart::because("a ` is not closed")),
                 Some('`') => break,
                 Some('\\') => {
                     self.at += 1;
                     let Some(next) = self.peek() else {
-                        return Err(Unclear::because("a ` is not closed"));
+                        return Err(UnclearPart::because("a ` is not closed"));
                     };
                     // What is escaped here means something else within double quotes: told apart by nobody.
                     if next == '"' {
-                        return Err(Unclear::because("there is a `\\\"` in backticks"));
+                        return Err(UnclearPart::because("there is a `\\\"` in backticks"));
                     }
                     if !matches!(next, '$' | '`' | '\\') {
                         inner.push('\\');
@@ -299,12 +299,12 @@ impl<'t> Parser<'t, '_> {
     }
 
     /// `$'…'`
-    fn with_escapes(&mut self, word: &mut Word) -> Result<(), Unclear> {
+    fn with_escapes(&mut self, word: &mut Word) -> Result<(), UnclearPart> {
         self.at += 2;
         word.quoted = true;
         loop {
             match self.peek() {
-                None => return Err(Unclear::because("a $' is not closed")),
+                None => return Err(UnclearPart::because("a $' is not closed")),
                 Some('\'') => {
                     self.at += 1;
                     return Ok(());
@@ -312,7 +312,7 @@ impl<'t> Parser<'t, '_> {
                 Some('\\') => {
                     self.at += 1;
                     let Some(next) = self.peek() else {
-                        return Err(Unclear::because("a $' is not closed"));
+                        return Err(UnclearPart::because("a $' is not closed"));
                     };
                     self.at += next.len_utf8();
                     match next {
@@ -321,7 +321,9 @@ impl<'t> Parser<'t, '_> {
                         'r' => word.text.push('\r'),
                         '\\' | '\'' | '"' | '?' => word.text.push(next),
                         // Letters by their numbers are written to hide something.
-                        _ => return Err(Unclear::because("there are letters by their numbers in a $'…'")),
+                        _ => {
+                            return Err(UnclearPart::because("there are letters by their numbers in a $'…'"));
+                        }
                     }
                 }
                 Some(letter) => self.take(letter, word),

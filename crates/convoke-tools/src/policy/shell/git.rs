@@ -1,7 +1,7 @@
 //! Programs that git starts: aliases, settings that are commands, and subcommands that take one.
 
 use super::word::Word;
-use super::{Reading, SimpleCommand, Unclear, read_within, wrapper};
+use super::{ParsedCommandLine, SimpleCommand, UnclearPart, read_within, wrapper};
 
 /// Settings whose values git executes, or finds what it executes by. `*` is a name in between.
 const EXECUTED: &[&str] = &[
@@ -69,7 +69,7 @@ const STARTING: &[(&str, &str)] = &[
 ];
 
 /// Looks for what a git command starts.
-pub(super) fn look(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+pub(super) fn look(command: &SimpleCommand, reading: &mut ParsedCommandLine) -> Result<(), UnclearPart> {
     let arguments = command.arguments();
     for (at, word) in arguments.iter().enumerate() {
         let text = word.known();
@@ -79,7 +79,7 @@ pub(super) fn look(command: &SimpleCommand, reading: &mut Reading) -> Result<(),
             let named = rest.strip_prefix('=').or(next.map(Word::known)).unwrap_or_default();
             let key = named.split('=').next().unwrap_or_default();
             if is_executed(key) || word.dynamic {
-                return Err(Unclear::because(format!("what git runs for `{key}` is in a variable")));
+                return Err(UnclearPart::because(format!("what git runs for `{key}` is in a variable")));
             }
         }
         // `-c key=value`, and `git config key value`.
@@ -92,7 +92,7 @@ pub(super) fn look(command: &SimpleCommand, reading: &mut Reading) -> Result<(),
                 read_within(value, &wrapper::inside(command, "git"), reading);
             }
             if whole.is_some_and(|word| word.fixed().is_none()) {
-                return Err(Unclear::because(format!(
+                return Err(UnclearPart::because(format!(
                     "what git runs for `{key}` is only known when it runs"
                 )));
             }
@@ -134,11 +134,13 @@ fn started(
     command: &SimpleCommand,
     subcommand: &str,
     words: &[Word],
-    reading: &mut Reading,
-) -> Result<(), Unclear> {
+    reading: &mut ParsedCommandLine,
+) -> Result<(), UnclearPart> {
     let Some(first) = words.first() else { return Ok(()) };
     if first.fixed().is_none() {
-        return Err(Unclear::because(format!("what `git {subcommand}` starts is only known when it runs")));
+        return Err(UnclearPart::because(format!(
+            "what `git {subcommand}` starts is only known when it runs"
+        )));
     }
     let known: Vec<&str> = words.iter().map(Word::known).collect();
     let text = if first.known().contains(' ') { first.known().to_owned() } else { known.join(" ") };

@@ -1,9 +1,9 @@
-//! Which programs a command line would start.
+//! The shell parser: which programs a command line would start.
 //!
 //! A reader of the shell's language, made for one question: what are all the simple commands in this text, wherever they
 //! hide (pipelines, lists, subshells, `$(…)`, backticks, here-documents, `sh -c`, `env`, `xargs`, `find -exec`)? It answers
 //! with more than bash would do (both branches of an `if`, functions that nobody calls), never knowingly with less: what it
-//! does not understand is an [`Unclear`], and whoever decides must not take that for permission.
+//! does not understand is an [`UnclearPart`], and whoever decides must not take that for permission.
 //!
 //! It is our own because of what it must never do: take a process down (its depth and the text's length are bounded, where
 //! parsers by recursion overflow the stack), guess, or cost more than a few microseconds. See
@@ -12,18 +12,18 @@
 //! It is advice, not a wall. `make`, `npm test` or `python x.py` do what their files say, and no reading of the command
 //! line tells what that is. The sandbox is the wall.
 
+mod arithmetic;
 mod compound;
-mod computed;
 mod expansion;
 mod git;
-mod later;
 mod options;
 mod parser;
+mod possible_commands;
 mod redirect;
 mod word;
 mod wrapper;
 
-pub(super) use later::possible;
+pub(super) use possible_commands::possible;
 pub use word::Word;
 pub(super) use wrapper::base;
 
@@ -58,7 +58,7 @@ impl SimpleCommand {
         self.words.first().and_then(Word::fixed)
     }
 
-    /// What comes after the program.
+    /// Returns what comes after the program.
     #[must_use]
     pub fn arguments(&self) -> &[Word] {
         self.words.get(1..).unwrap_or_default()
@@ -80,29 +80,29 @@ impl std::fmt::Display for SimpleCommand {
     }
 }
 
-/// What could not be told from the text.
+/// A part of a command line that could not be told from the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unclear(pub(super) String);
+pub struct UnclearPart(pub(super) String);
 
-impl Unclear {
+impl UnclearPart {
     fn because(why: impl Into<String>) -> Self {
         Self(why.into())
     }
 }
 
-/// What a command line would do, as far as its text says.
+/// A parsed command line: what it would do, as far as its text says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reading {
+pub struct ParsedCommandLine {
     /// The simple commands, in the order they are written.
     pub commands: Vec<SimpleCommand>,
     /// What is only decided when it runs. Nothing may be allowed on the strength of a reading with such a thing in it.
-    pub unclear: Vec<Unclear>,
+    pub unclear: Vec<UnclearPart>,
     /// Functions that start themselves beside themselves, in a pipeline, in the background or in a subshell: each call
     /// becomes several, until the machine has no more processes.
     pub multiplying: Vec<String>,
     /// What is known of variables while it is read.
-    values: computed::Values,
+    values: arithmetic::VariableValues,
 }
 
 /// Reads a command line.
@@ -118,22 +118,22 @@ pub struct Reading {
 /// assert!(!shell::read("$TOOL --version").unclear.is_empty());
 /// ```
 #[must_use]
-pub fn read(text: &str) -> Reading {
-    let mut reading = Reading::default();
+pub fn read(text: &str) -> ParsedCommandLine {
+    let mut reading = ParsedCommandLine::default();
     if text.len() > LONGEST {
-        reading.unclear.push(Unclear::because(format!("it is longer than {} KiB", LONGEST / 1024)));
+        reading.unclear.push(UnclearPart::because(format!("it is longer than {} KiB", LONGEST / 1024)));
     } else {
         read_within(text, &[], &mut reading);
-        computed::conclude(&mut reading);
+        arithmetic::conclude(&mut reading);
     }
     if reading.commands.is_empty() && reading.unclear.is_empty() {
-        reading.unclear.push(Unclear::because("there is no command in it"));
+        reading.unclear.push(UnclearPart::because("there is no command in it"));
     }
     reading
 }
 
 /// Reads a text that was found in another one.
-fn read_within(text: &str, within: &[&'static str], reading: &mut Reading) {
+fn read_within(text: &str, within: &[&'static str], reading: &mut ParsedCommandLine) {
     if let Err(unclear) = Parser::new(text, within, reading).whole() {
         reading.unclear.push(unclear);
     }

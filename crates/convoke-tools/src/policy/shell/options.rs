@@ -1,6 +1,6 @@
 //! The options of programs that start other programs.
 
-use super::Unclear;
+use super::UnclearPart;
 use super::word::Word;
 
 /// How another program is started.
@@ -89,12 +89,12 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
 ];
 
 impl Wrapper {
-    pub(super) fn unclear(&self) -> Unclear {
-        Unclear::because(format!("which program `{}` starts cannot be told from its options", self.name))
+    pub(super) fn unclear(&self) -> UnclearPart {
+        UnclearPart::because(format!("which program `{}` starts cannot be told from its options", self.name))
     }
 
     /// What is left after the options, as far as all of them are known.
-    pub(super) fn after_options<'w>(&self, mut words: &'w [Word]) -> Result<&'w [Word], Unclear> {
+    pub(super) fn after_options<'w>(&self, mut words: &'w [Word]) -> Result<&'w [Word], UnclearPart> {
         while let Some((word, rest)) = words.split_first() {
             let Some(text) = word.fixed() else {
                 // A word that could be anything could be an option.
@@ -116,7 +116,7 @@ impl Wrapper {
         Ok(words)
     }
 
-    fn long_takes_next(&self, long: &str) -> Result<bool, Unclear> {
+    fn long_takes_next(&self, long: &str) -> Result<bool, UnclearPart> {
         let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
         if self.long_with_value.contains(&name) {
             Ok(value.is_none())
@@ -127,7 +127,7 @@ impl Wrapper {
         }
     }
 
-    fn short_takes_next(&self, short: &str) -> Result<bool, Unclear> {
+    fn short_takes_next(&self, short: &str) -> Result<bool, UnclearPart> {
         match short.char_indices().find(|(_, letter)| !self.flags.contains(*letter)) {
             None => Ok(false),
             Some((at, letter)) if self.with_value.contains(letter) => Ok(at + 1 == short.len()),

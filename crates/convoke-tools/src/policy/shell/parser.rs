@@ -1,12 +1,12 @@
-//! From text to simple commands.
+//! Parses text into simple commands.
 //!
 //! Precedence does not matter here: everything that could run is wanted. So a text is a flat sequence of simple commands
 //! with operators and reserved words between them, and only what encloses text (`$(…)`, `(…)`, `case`) is nested.
 
 use super::expansion::hides_a_substitution;
-use super::redirect::Here;
+use super::redirect::HereDocument;
 use super::word::Word;
-use super::{Reading, SimpleCommand, Unclear, wrapper};
+use super::{ParsedCommandLine, SimpleCommand, UnclearPart, wrapper};
 
 /// Nobody nests deeper, and a stack has an end.
 pub(super) const DEEPEST: usize = 24;
@@ -20,9 +20,9 @@ pub(super) struct Parser<'t, 'r> {
     pub(super) text: &'t str,
     pub(super) at: usize,
     pub(super) within: Vec<&'static str>,
-    pub(super) reading: &'r mut Reading,
+    pub(super) reading: &'r mut ParsedCommandLine,
     /// Here-documents whose text begins after the next line break.
-    pub(super) awaited: Vec<Here>,
+    pub(super) awaited: Vec<HereDocument>,
     /// How many `{` are open.
     braces: usize,
     /// Functions whose bodies are being read.
@@ -40,9 +40,9 @@ struct Body {
     depth: usize,
 }
 
-/// What a list of commands ends with.
+/// The end of a list of commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum ListEnd {
     /// The text.
     End,
     /// A `)`.
@@ -53,7 +53,7 @@ pub(super) enum Until {
 
 /// A simple command while it is read.
 #[derive(Default)]
-pub(super) struct Draft {
+pub(super) struct CommandDraft {
     pub(super) words: Vec<Word>,
     pub(super) variables: Vec<String>,
     /// What the program gets to read, if the text has it.
@@ -64,7 +64,7 @@ pub(super) struct Draft {
 }
 
 impl<'t, 'r> Parser<'t, 'r> {
-    pub(super) fn new(text: &'t str, within: &[&'static str], reading: &'r mut Reading) -> Self {
+    pub(super) fn new(text: &'t str, within: &[&'static str], reading: &'r mut ParsedCommandLine) -> Self {
         Self {
             text,
             at: 0,
@@ -77,22 +77,26 @@ impl<'t, 'r> Parser<'t, 'r> {
         }
     }
 
-    pub(super) fn whole(mut self) -> Result<(), Unclear> {
+    pub(super) fn whole(mut self) -> Result<(), UnclearPart> {
         if self.text.contains('\0') {
-            return Err(Unclear::because("there is a NUL in it"));
+            return Err(UnclearPart::because("there is a NUL in it"));
         }
-        self.list(Until::End)?;
-        if self.awaited.is_empty() { Ok(()) } else { Err(Unclear::because("a here-document has no text")) }
+        self.list(ListEnd::End)?;
+        if self.awaited.is_empty() {
+            Ok(())
+        } else {
+            Err(UnclearPart::because("a here-document has no text"))
+        }
     }
 
     /// Reads what is inside of something, one level deeper.
     pub(super) fn nested<T>(
         &mut self,
         name: &'static str,
-        read: impl FnOnce(&mut Self) -> Result<T, Unclear>,
-    ) -> Result<T, Unclear> {
+        read: impl FnOnce(&mut Self) -> Result<T, UnclearPart>,
+    ) -> Result<T, UnclearPart> {
         if self.within.len() >= DEEPEST {
-            return Err(Unclear::because(format!("it is nested more than {DEEPEST} levels deep")));
+            return Err(UnclearPart::because(format!("it is nested more than {DEEPEST} levels deep")));
         }
         self.within.push(name);
         let result = read(self);
@@ -101,20 +105,20 @@ impl<'t, 'r> Parser<'t, 'r> {
     }
 
     /// Commands, up to where they end. What ends them is left where it is.
-    pub(super) fn list(&mut self, until: Until) -> Result<(), Unclear> {
+    pub(super) fn list(&mut self, until: ListEnd) -> Result<(), UnclearPart> {
         loop {
             self.blanks();
             let rest = self.rest();
             match rest.as_bytes().first() {
-                None if until == Until::End => return Ok(()),
-                None => return Err(Unclear::because("something is opened and not closed")),
-                Some(b')') if until == Until::Parenthesis => return Ok(()),
-                Some(b')') => return Err(Unclear::because("there is a `)` that closes nothing")),
+                None if until == ListEnd::End => return Ok(()),
+                None => return Err(UnclearPart::because("something is opened and not closed")),
+                Some(b')') if until == ListEnd::Parenthesis => return Ok(()),
+                Some(b')') => return Err(UnclearPart::because("there is a `)` that closes nothing")),
                 Some(b';') if rest.starts_with(";;") || rest.starts_with(";&") => {
-                    if until == Until::Clause {
+                    if until == ListEnd::Clause {
                         return Ok(());
                     }
-                    return Err(Unclear::because("there is a `;;` outside of a `case`"));
+                    return Err(UnclearPart::because("there is a `;;` outside of a `case`"));
                 }
                 Some(b'\n') => self.line_break()?,
                 Some(b'|') => {
@@ -124,15 +128,15 @@ impl<'t, 'r> Parser<'t, 'r> {
                 }
                 Some(b';' | b'&') => self.at += 1,
                 Some(b'(') => self.parentheses()?,
-                Some(_) if until == Until::Clause && self.next_word_is("esac") => return Ok(()),
+                Some(_) if until == ListEnd::Clause && self.next_word_is("esac") => return Ok(()),
                 Some(_) => self.command()?,
             }
         }
     }
 
     /// One command: simple, or the beginning of a compound one.
-    fn command(&mut self) -> Result<(), Unclear> {
-        let mut draft = Draft::default();
+    fn command(&mut self) -> Result<(), UnclearPart> {
+        let mut draft = CommandDraft::default();
         loop {
             self.blanks();
             if self.redirection(&mut draft)? {
@@ -153,7 +157,7 @@ impl<'t, 'r> Parser<'t, 'r> {
                 && word.source.ends_with('}')
                 && self.rest().starts_with(['<', '>'])
             {
-                return Err(Unclear::because("a variable gets the number of a redirection"));
+                return Err(UnclearPart::because("a variable gets the number of a redirection"));
             }
             if begins && !word.quoted {
                 if BEFORE_A_COMMAND.contains(&word.source.as_str()) {
@@ -197,12 +201,12 @@ impl<'t, 'r> Parser<'t, 'r> {
     }
 
     /// A `(` after words: a function of that name, or nothing that we know.
-    fn after_a_word(&mut self, draft: &mut Draft) -> Result<(), Unclear> {
+    fn after_a_word(&mut self, draft: &mut CommandDraft) -> Result<(), UnclearPart> {
         let is_function = draft.words.len() == 1 && draft.variables.is_empty() && !draft.redirected;
         self.at += 1;
         self.blanks();
         if !is_function || !self.rest().starts_with(')') {
-            return Err(Unclear::because("there is a `(` after a word"));
+            return Err(UnclearPart::because("there is a `(` after a word"));
         }
         self.at += 1;
         // Whatever is in it is read as if it ran here.
@@ -239,11 +243,11 @@ impl<'t, 'r> Parser<'t, 'r> {
     pub(super) fn may_be_computed(&mut self, text: &str) {
         if hides_a_substitution(text) {
             let why = "a variable gets a `$(…)` as text, which is run if the variable is computed";
-            self.reading.unclear.push(Unclear::because(why));
+            self.reading.unclear.push(UnclearPart::because(why));
         }
     }
 
-    fn finish(&mut self, draft: Draft) -> Result<(), Unclear> {
+    fn finish(&mut self, draft: CommandDraft) -> Result<(), UnclearPart> {
         // What is in a compound command may read as well.
         let reads = |program: &Word| matches!(program.fixed(), Some("read" | "mapfile" | "readarray"));
         if draft.words.first().is_none_or(reads) {
@@ -262,7 +266,7 @@ impl<'t, 'r> Parser<'t, 'r> {
         if draft.words.is_empty() {
             return Ok(());
         }
-        let Draft { words, variables, input, here, .. } = draft;
+        let CommandDraft { words, variables, input, here, .. } = draft;
         let command = SimpleCommand { words, variables, within: self.within.clone(), transparent: false };
         self.watch_for_multiplying(&command);
         self.reading.values.note(&command);
@@ -304,7 +308,7 @@ impl<'t, 'r> Parser<'t, 'r> {
     }
 
     /// Skips blanks and line breaks, with the here-documents after them.
-    pub(super) fn blanks_and_lines(&mut self) -> Result<(), Unclear> {
+    pub(super) fn blanks_and_lines(&mut self) -> Result<(), UnclearPart> {
         loop {
             self.blanks();
             if !self.rest().starts_with('\n') {
@@ -327,6 +331,6 @@ impl<'t, 'r> Parser<'t, 'r> {
     }
 }
 
-fn misplaced(word: &Word) -> Unclear {
-    Unclear::because(format!("`{}` is where it cannot be", word.source))
+fn misplaced(word: &Word) -> UnclearPart {
+    UnclearPart::because(format!("`{}` is where it cannot be", word.source))
 }

@@ -1,11 +1,11 @@
-//! Redirections and here-documents.
+//! Parses redirections and here-documents.
 
-use super::parser::{Draft, Parser};
+use super::parser::{CommandDraft, Parser};
 use super::word::Word;
-use super::{SimpleCommand, Unclear, read_within};
+use super::{SimpleCommand, UnclearPart, read_within};
 
 /// A here-document whose text is still to come.
-pub(super) struct Here {
+pub(super) struct HereDocument {
     delimiter: String,
     /// Whether nothing is put into its text.
     literal: bool,
@@ -18,7 +18,7 @@ pub(super) struct Here {
 
 impl Parser<'_, '_> {
     /// Reads a redirection, if there is one here.
-    pub(super) fn redirection(&mut self, draft: &mut Draft) -> Result<bool, Unclear> {
+    pub(super) fn redirection(&mut self, draft: &mut CommandDraft) -> Result<bool, UnclearPart> {
         let start = self.at;
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let after = &self.rest()[digits..];
@@ -43,12 +43,12 @@ impl Parser<'_, '_> {
         if matches!(operator, "<<" | "<<-") {
             let word = self.word()?;
             if word.dynamic {
-                return Err(Unclear::because("the end of a here-document is only known when it runs"));
+                return Err(UnclearPart::because("the end of a here-document is only known when it runs"));
             }
             if is_input {
                 draft.here = Some(self.awaited.len());
             }
-            self.awaited.push(Here {
+            self.awaited.push(HereDocument {
                 delimiter: word.text,
                 literal: word.quoted,
                 without_tabs: operator == "<<-",
@@ -62,7 +62,7 @@ impl Parser<'_, '_> {
             "<<<" if is_input => draft.input = Some(target),
             "<<<" => {}
             "<&" | ">&" if is_descriptor(&target) => {}
-            "<&" => return Err(Unclear::because("a descriptor is only known when it runs")),
+            "<&" => return Err(UnclearPart::because("a descriptor is only known when it runs")),
             "<" => self.touches("<", target),
             "<>" => {
                 self.touches("<", target.clone());
@@ -90,7 +90,7 @@ impl Parser<'_, '_> {
     }
 
     /// A line break, and the here-documents that begin after it.
-    pub(super) fn line_break(&mut self) -> Result<(), Unclear> {
+    pub(super) fn line_break(&mut self) -> Result<(), UnclearPart> {
         self.at += 1;
         for here in std::mem::take(&mut self.awaited) {
             let start = self.at;
@@ -98,7 +98,7 @@ impl Parser<'_, '_> {
             loop {
                 let rest = self.rest();
                 if rest.is_empty() {
-                    return Err(Unclear::because(format!(
+                    return Err(UnclearPart::because(format!(
                         "the here-document up to `{}` does not end",
                         here.delimiter
                     )));
@@ -112,7 +112,7 @@ impl Parser<'_, '_> {
                 }
                 // In one with substitutions a `\` joins lines, so that a delimiter could hide.
                 if !here.literal && bare.ends_with('\\') {
-                    return Err(Unclear::because("a line of a here-document is joined with the next"));
+                    return Err(UnclearPart::because("a line of a here-document is joined with the next"));
                 }
                 body.push_str(bare);
                 body.push('\n');
@@ -122,7 +122,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    fn here_document(&mut self, here: &Here, start: usize, body: &str) -> Result<(), Unclear> {
+    fn here_document(&mut self, here: &HereDocument, start: usize, body: &str) -> Result<(), UnclearPart> {
         let end = self.at;
         let mut has_substitutions = false;
         if !here.literal {
@@ -143,7 +143,7 @@ impl Parser<'_, '_> {
             self.may_be_computed(body);
         }
         if here.is_script && has_substitutions {
-            return Err(Unclear::because("what a shell reads is only known when it runs"));
+            return Err(UnclearPart::because("what a shell reads is only known when it runs"));
         }
         if here.is_script {
             self.nested("<<", |parser| {

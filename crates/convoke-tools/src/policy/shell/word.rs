@@ -1,6 +1,6 @@
 //! Words of a command line.
 
-use super::computed::PARAMETERS;
+use super::arithmetic::PARAMETERS;
 
 /// One word, with its quotes taken off.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -37,19 +37,19 @@ impl Word {
         Self { names: vec![PARAMETERS.to_owned()], ..Self::unknown("\"$@\"") }
     }
 
-    /// What the word is, if the text says all of it.
+    /// Returns the word, if the text says all of it.
     #[must_use]
     pub fn fixed(&self) -> Option<&str> {
         (!self.dynamic && !self.pattern).then_some(self.text.as_str())
     }
 
-    /// As it was written.
+    /// Returns it as it was written.
     #[must_use]
     pub fn written(&self) -> &str {
         &self.source
     }
 
-    /// What is known of it: the parts that nothing is put into.
+    /// Returns what is known of it: the parts that nothing is put into.
     #[must_use]
     pub fn known(&self) -> &str {
         &self.text

@@ -1,4 +1,4 @@
-//! Programs that start other programs.
+//! Wrappers: programs that start other programs.
 //!
 //! Each is reported itself, and so is what it starts. An option that is not known here could take the next word with it:
 //! then it is unclear which word is the program, and that is what is said.
@@ -7,7 +7,7 @@ use super::expansion::hides_a_substitution;
 use super::options::{ENV, WRAPPERS, Wrapper};
 use super::parser::DEEPEST;
 use super::word::Word;
-use super::{Reading, SimpleCommand, Unclear, computed, git, later, read_within};
+use super::{ParsedCommandLine, SimpleCommand, UnclearPart, arithmetic, git, possible_commands, read_within};
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "rbash"];
 
@@ -108,7 +108,7 @@ pub(super) fn reads_commands(command: &SimpleCommand) -> bool {
 }
 
 /// Takes a command, and what it starts, into the reading.
-pub(super) fn unwrap(mut command: SimpleCommand, input: Option<&Word>, reading: &mut Reading) {
+pub(super) fn unwrap(mut command: SimpleCommand, input: Option<&Word>, reading: &mut ParsedCommandLine) {
     let before = reading.commands.len();
     if let Err(unclear) = look(&command, input, reading) {
         reading.unclear.push(unclear);
@@ -118,20 +118,26 @@ pub(super) fn unwrap(mut command: SimpleCommand, input: Option<&Word>, reading: 
     reading.commands.push(command);
 }
 
-fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -> Result<(), Unclear> {
+fn look(
+    command: &SimpleCommand,
+    input: Option<&Word>,
+    reading: &mut ParsedCommandLine,
+) -> Result<(), UnclearPart> {
     let Some(program) = command.program() else {
         let written = command.words.first().map_or("", Word::written);
-        return Err(Unclear::because(format!("which program `{written}` is, is only known when it runs")));
+        return Err(UnclearPart::because(format!(
+            "which program `{written}` is, is only known when it runs"
+        )));
     };
     if command.within.len() >= DEEPEST {
-        return Err(Unclear::because(format!("it is nested more than {DEEPEST} levels deep")));
+        return Err(UnclearPart::because(format!("it is nested more than {DEEPEST} levels deep")));
     }
     let (program, arguments) = (base(program), command.arguments());
     if SHELLS.contains(&program) {
         return shell(command, input, reading);
     }
     if CHANGE_MEANINGS.contains(&program) && !arguments.is_empty() {
-        return Err(Unclear::because(format!("`{program}` changes what later words mean")));
+        return Err(UnclearPart::because(format!("`{program}` changes what later words mean")));
     }
     if COMPUTE.contains(&program) {
         return computed(program, arguments);
@@ -159,17 +165,17 @@ fn look(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) ->
         }
         "env" => environment(command, reading),
         "parallel" | "su" | "runuser" | "script" | "systemd-run" | "nsenter" | "unshare" => {
-            Err(Unclear::because(format!("what `{program}` starts is not looked into")))
+            Err(UnclearPart::because(format!("what `{program}` starts is not looked into")))
         }
         _ => match WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
             Some(wrapper) => wrapped(wrapper, command, reading),
-            None => later::unclear(&command.words),
+            None => possible_commands::unclear(&command.words),
         },
     }
 }
 
 /// `compgen` runs what is behind `-C`, and expands what is behind `-W`.
-fn completed(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+fn completed(command: &SimpleCommand, reading: &mut ParsedCommandLine) -> Result<(), UnclearPart> {
     let mut is_clear = true;
     for (at, word) in command.arguments().iter().enumerate() {
         let text = word.known();
@@ -182,7 +188,11 @@ fn completed(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Uncle
     if is_clear { Ok(()) } else { Err(only_then("`compgen`")) }
 }
 
-fn wrapped(wrapper: &Wrapper, command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+fn wrapped(
+    wrapper: &Wrapper,
+    command: &SimpleCommand,
+    reading: &mut ParsedCommandLine,
+) -> Result<(), UnclearPart> {
     let rest = wrapper.after_options(command.arguments())?;
     let options = &command.arguments()[..command.arguments().len() - rest.len()];
     let Some((operands, rest)) = rest.split_at_checked(wrapper.operands) else { return Ok(()) };
@@ -231,7 +241,7 @@ fn is_exec(option: &Word) -> bool {
         || text.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('x'))
 }
 
-fn environment(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+fn environment(command: &SimpleCommand, reading: &mut ParsedCommandLine) -> Result<(), UnclearPart> {
     let mut rest = ENV.after_options(command.arguments())?;
     if rest.first().and_then(Word::fixed) == Some("-") {
         rest = ENV.after_options(&rest[1..])?;
@@ -252,7 +262,7 @@ fn environment(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unc
     Ok(())
 }
 
-fn trap(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+fn trap(command: &SimpleCommand, reading: &mut ParsedCommandLine) -> Result<(), UnclearPart> {
     let is_marked = command.arguments().first().and_then(Word::fixed) == Some("--");
     let Some(first) = command.arguments().get(usize::from(is_marked)) else { return Ok(()) };
     let text = first.fixed().ok_or_else(|| only_then("`trap`"))?;
@@ -264,13 +274,15 @@ fn trap(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
     Ok(())
 }
 
-fn find(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
+fn find(command: &SimpleCommand, reading: &mut ParsedCommandLine) -> Result<(), UnclearPart> {
     let mut rest = command.arguments();
     if rest.iter().any(|word| word.dynamic && !word.quoted) {
-        return Err(Unclear::because("a word of `find` that is only known when it runs could be `-exec`"));
+        return Err(UnclearPart::because(
+            "a word of `find` that is only known when it runs could be `-exec`",
+        ));
     }
     if rest.iter().any(could_become_exec) {
-        return Err(Unclear::because("a pattern among the words of `find` could become `-exec`"));
+        return Err(UnclearPart::because("a pattern among the words of `find` could become `-exec`"));
     }
     while let Some((word, after)) = rest.split_first() {
         rest = after;
@@ -279,7 +291,7 @@ fn find(command: &SimpleCommand, reading: &mut Reading) -> Result<(), Unclear> {
         }
         let end = after.iter().position(|word| matches!(word.fixed(), Some(";" | "+")));
         let Some(end) = end else {
-            return Err(Unclear::because("what `find` starts does not end"));
+            return Err(UnclearPart::because("what `find` starts does not end"));
         };
         let replaced = |word: &Word| match word.known().contains("{}") {
             true => Word::unknown(word.written()),
@@ -314,7 +326,7 @@ enum Script<'w> {
     Input,
 }
 
-fn shell_script(arguments: &[Word]) -> Result<Script<'_>, Unclear> {
+fn shell_script(arguments: &[Word]) -> Result<Script<'_>, UnclearPart> {
     let mut given = false;
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -347,24 +359,27 @@ fn shell_script(arguments: &[Word]) -> Result<Script<'_>, Unclear> {
     if given { Err(only_then("a shell")) } else { Ok(Script::Input) }
 }
 
-fn shell(command: &SimpleCommand, input: Option<&Word>, reading: &mut Reading) -> Result<(), Unclear> {
+fn shell(
+    command: &SimpleCommand,
+    input: Option<&Word>,
+    reading: &mut ParsedCommandLine,
+) -> Result<(), UnclearPart> {
     let options = || command.arguments().iter().map(Word::known);
     let has_file = options().any(|text| text.starts_with("--rcfile") || text.starts_with("--init-file"));
     let is_interactive = |text: &str| text.starts_with('-') && !text.starts_with("--") && text.contains('i');
     if has_file && options().any(is_interactive) {
-        return Err(Unclear::because("a shell runs a file of commands before all others"));
+        return Err(UnclearPart::because("a shell runs a file of commands before all others"));
     }
     let text = match shell_script(command.arguments())? {
         Script::File => return Ok(()),
         Script::Text(word) => word,
-        Script::Input => {
-            input.ok_or_else(|| Unclear::because("a shell runs what it reads, which is only known then"))?
-        }
+        Script::Input => input
+            .ok_or_else(|| UnclearPart::because("a shell runs what it reads, which is only known then"))?,
     };
     // What is known of it is read also if there is more to come: it can only make the decision stricter.
     read_within(text.known(), &inside(command, "sh -c"), reading);
     for word in command.arguments().iter().skip_while(|word| !std::ptr::eq(*word, text)).skip(1) {
-        reading.values.give(computed::PARAMETERS, word);
+        reading.values.give(arithmetic::PARAMETERS, word);
     }
     text.fixed().map(drop).ok_or_else(|| only_then("a shell"))
 }
@@ -383,20 +398,20 @@ fn is_handed_over(file: &str) -> bool {
 }
 
 /// A file whose commands are run: that is known only then if it is none.
-fn sourced(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
+fn sourced(program: &str, arguments: &[Word]) -> Result<(), UnclearPart> {
     let handed_over = after_mark(arguments)
         .first()
         .is_some_and(|word| word.written().contains("<(") || word.fixed().is_some_and(is_handed_over));
     if handed_over { Err(only_then(&format!("`{program}`"))) } else { Ok(()) }
 }
 
-fn computed(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
+fn computed(program: &str, arguments: &[Word]) -> Result<(), UnclearPart> {
     // These only compute the names of variables: what is in their brackets.
     let only_names = matches!(program, "test" | "[" | "printf");
     let runs =
         |word: &Word| hides_a_substitution(word.known()) && (!only_names || word.known().contains('['));
     if arguments.iter().any(runs) {
-        return Err(Unclear::because(format!("`{program}` may run what is in its words")));
+        return Err(UnclearPart::because(format!("`{program}` may run what is in its words")));
     }
     let can_set = !matches!(program, "test" | "[" | "let" | "wait" | "set");
     if let Some(name) = arguments.iter().filter(|_| can_set).find_map(named_by) {
@@ -407,10 +422,10 @@ fn computed(program: &str, arguments: &[Word]) -> Result<(), Unclear> {
         options.into_iter().any(|text| text.contains(letter))
     };
     if matches!(program, "declare" | "typeset" | "local") && has_letter('n') {
-        return Err(Unclear::because("a variable becomes another name of one that is not looked for"));
+        return Err(UnclearPart::because("a variable becomes another name of one that is not looked for"));
     }
     if matches!(program, "mapfile" | "readarray") && has_letter('C') {
-        return Err(Unclear::because(format!("what `{program} -C` starts is not looked into")));
+        return Err(UnclearPart::because(format!("what `{program} -C` starts is not looked into")));
     }
     Ok(())
 }
@@ -430,7 +445,7 @@ fn start(
     name: &'static str,
     words: Vec<Word>,
     variables: Vec<String>,
-    reading: &mut Reading,
+    reading: &mut ParsedCommandLine,
 ) {
     let command = SimpleCommand { words, variables, within: inside(outer, name), transparent: false };
     unwrap(command, None, reading);
@@ -447,12 +462,12 @@ fn fixed_text(words: &[Word]) -> Option<String> {
     texts.map(|texts| texts.join(" "))
 }
 
-fn only_then(what: &str) -> Unclear {
-    Unclear::because(format!("what {what} runs is only known when it runs"))
+fn only_then(what: &str) -> UnclearPart {
+    UnclearPart::because(format!("what {what} runs is only known when it runs"))
 }
 
-pub(super) fn sets(name: &str) -> Unclear {
-    Unclear::because(format!("it sets {name}, which decides what programs do"))
+pub(super) fn sets(name: &str) -> UnclearPart {
+    UnclearPart::because(format!("it sets {name}, which decides what programs do"))
 }
 
 /// A program without its folder.

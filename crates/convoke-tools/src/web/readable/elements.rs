@@ -1,11 +1,11 @@
-//! What is known about elements.
+//! Knowledge of HTML elements.
 
 use html5ever::tokenizer::Tag;
 use html5ever::tokenizer::states::RawKind;
 
-/// What part of a page an element is.
+/// The role of an element in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ElementRole {
     Content,
     /// Nothing a reader would see.
     Unreadable,
@@ -15,7 +15,7 @@ pub(super) enum Part {
     Surroundings,
 }
 
-impl Part {
+impl ElementRole {
     pub(super) fn of(tag: &Tag) -> Self {
         match &*tag.name {
             "script" | "style" | "template" | "svg" | "math" | "iframe" | "noembed" | "noframes"

@@ -1,11 +1,11 @@
-//! Puts the text together.
+//! Writes the text of a page.
 
 use std::collections::HashMap;
 
 use html5ever::tokenizer::Tag;
 use url::Url;
 
-use super::Readable;
+use super::ReadablePage;
 use super::elements::{Gap, gap, is_invisible};
 
 /// The longest text that is kept, in bytes.
@@ -18,7 +18,7 @@ const DEEPEST: usize = 10;
 
 pub(super) struct Writer {
     base: Url,
-    readable: Readable,
+    readable: ReadablePage,
     gap: Gap,
     /// What the next line begins with: the sign of a heading or of an item.
     sign: String,
@@ -42,7 +42,7 @@ impl Writer {
     pub(super) fn new(base: &Url) -> Self {
         Self {
             base: base.clone(),
-            readable: Readable::default(),
+            readable: ReadablePage::default(),
             gap: Gap::Nothing,
             sign: String::new(),
             lists: Vec::new(),
@@ -54,7 +54,7 @@ impl Writer {
         }
     }
 
-    pub(super) fn finish(mut self) -> Readable {
+    pub(super) fn finish(mut self) -> ReadablePage {
         self.end_link();
         self.readable.title.truncate(self.readable.title.trim_end().len());
         self.readable

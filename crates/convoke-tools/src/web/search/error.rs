@@ -1,10 +1,10 @@
-//! What can be wrong with a search.
+//! Errors of searching.
 
 use std::time::Duration;
 
 use convoke_core::{CategorisedError, Category, Error};
 
-/// Why there are no results.
+/// Errors of searching.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {

@@ -1,4 +1,4 @@
-//! `web_search`: one question to one search service.
+//! The `web_search` tool: one question to one search service.
 //!
 //! The service is the user's choice, and may be on the user's own network (SearXNG usually is): addresses are not
 //! checked here, but nothing a model says decides where the question goes, and redirects are not followed.
@@ -18,12 +18,12 @@ use serde::Deserialize;
 use url::Url;
 
 pub use error::SearchError;
-use service::Found;
+use service::SearchResult;
 pub use service::SearchService;
 
 use super::readable::readable;
 use super::{body, fetcher};
-use crate::blocking::{Wanted, aside};
+use crate::blocking::{CancelFlag, run_blocking};
 
 /// How long a search may take.
 const TIME: Duration = Duration::from_secs(30);
@@ -76,10 +76,10 @@ impl Search {
         let found = self.ask(service, query).await?;
         let lost =
             |_| SearchError::Connection { service: service.name(), problem: "it was given up".to_owned() };
-        aside(move |wanted| told(&found, wanted)).await.map_err(lost)
+        run_blocking(move |cancel| told(&found, cancel)).await.map_err(lost)
     }
 
-    async fn ask(&self, service: &SearchService, query: &Query) -> Result<Vec<Found>, SearchError> {
+    async fn ask(&self, service: &SearchService, query: &Query) -> Result<Vec<SearchResult>, SearchError> {
         let failed = |problem: String| SearchError::Connection {
             service: service.name(),
             problem: service.redact(&problem),
@@ -121,13 +121,13 @@ pub fn web_search(search: &Search) -> FunctionTool {
     .timeout(TIME + Duration::from_secs(5))
 }
 
-fn told(found: &[Found], wanted: &Wanted) -> String {
+fn told(found: &[SearchResult], cancel: &CancelFlag) -> String {
     if found.is_empty() {
         return "No results found.".to_owned();
     }
     let mut text = String::new();
     for (index, one) in found.iter().enumerate() {
-        let (title, snippet) = (plain(&one.title, 200, wanted), plain(&one.snippet, SNIPPET, wanted));
+        let (title, snippet) = (plain(&one.title, 200, cancel), plain(&one.snippet, SNIPPET, cancel));
         let address: String = one.url.chars().filter(|letter| !letter.is_whitespace()).take(2_000).collect();
         // Writing to a string cannot fail.
         let _ = write!(text, "{}. {title}\n   {address}\n", index + 1);
@@ -139,9 +139,9 @@ fn told(found: &[Found], wanted: &Wanted) -> String {
 }
 
 /// Text without tags, in one line.
-fn plain(html: &str, longest: usize, wanted: &Wanted) -> String {
+fn plain(html: &str, longest: usize, cancel: &CancelFlag) -> String {
     // Links lead nowhere here: what they would be relative to does not matter.
-    let text = match Url::parse("http://localhost/").map(|base| readable(html, &base, wanted)) {
+    let text = match Url::parse("http://localhost/").map(|base| readable(html, &base, cancel)) {
         Ok(Ok(readable)) => readable.text,
         _ => String::new(),
     };

@@ -1,4 +1,4 @@
-//! The services: what they are asked, and what they answer.
+//! Search services: their requests and replies.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,13 +21,13 @@ const SEARXNG_URL: &str = "SEARXNG_URL";
 /// Whom searches are sent to.
 #[derive(Clone)]
 pub struct SearchService {
-    kind: Kind,
+    kind: ServiceKind,
     key: SecretString,
     at: Url,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ServiceKind {
     Brave,
     Tavily,
     SearXng,
@@ -35,7 +35,7 @@ enum Kind {
 
 /// One result.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     pub(super) title: String,
     pub(super) url: String,
     pub(super) snippet: String,
@@ -47,7 +47,7 @@ impl SearchService {
     /// # Errors
     /// If the key is none.
     pub fn brave(key: &str) -> Result<Self, SearchError> {
-        Self::with_key(Kind::Brave, key, "https://api.search.brave.com/res/v1/web/search")
+        Self::with_key(ServiceKind::Brave, key, "https://api.search.brave.com/res/v1/web/search")
     }
 
     /// Tavily, with this key.
@@ -55,7 +55,7 @@ impl SearchService {
     /// # Errors
     /// If the key is none.
     pub fn tavily(key: &str) -> Result<Self, SearchError> {
-        Self::with_key(Kind::Tavily, key, "https://api.tavily.com/search")
+        Self::with_key(ServiceKind::Tavily, key, "https://api.tavily.com/search")
     }
 
     /// A SearXNG of one's own, at this address.
@@ -64,8 +64,8 @@ impl SearchService {
     /// If that is not an address.
     pub fn searxng(address: &str) -> Result<Self, SearchError> {
         let address = address.trim().trim_end_matches('/');
-        let at = parsed(Kind::SearXng, &format!("{address}/search"))?;
-        Ok(Self { kind: Kind::SearXng, key: SecretString::from(""), at })
+        let at = parsed(ServiceKind::SearXng, &format!("{address}/search"))?;
+        Ok(Self { kind: ServiceKind::SearXng, key: SecretString::from(""), at })
     }
 
     /// The first one that is set up: `BRAVE_API_KEY`, `TAVILY_API_KEY`, `SEARXNG_URL`, looked up by name.
@@ -93,7 +93,7 @@ impl SearchService {
         set(SEARXNG_URL).map(|address| Self::searxng(&address)).transpose()
     }
 
-    /// The same service at another address: a gateway, or a stand-in.
+    /// Sets another address for the service: a gateway, or a stand-in.
     ///
     /// # Errors
     /// If that is not an address.
@@ -102,18 +102,18 @@ impl SearchService {
         Ok(self)
     }
 
-    /// What it is called.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self.kind {
-            Kind::Brave => "Brave",
-            Kind::Tavily => "Tavily",
-            Kind::SearXng => "SearXNG",
+            ServiceKind::Brave => "Brave",
+            ServiceKind::Tavily => "Tavily",
+            ServiceKind::SearXng => "SearXNG",
         }
     }
 
-    fn with_key(kind: Kind, key: &str, at: &str) -> Result<Self, SearchError> {
-        let setting = if kind == Kind::Brave { BRAVE_KEY } else { TAVILY_KEY };
+    fn with_key(kind: ServiceKind, key: &str, at: &str) -> Result<Self, SearchError> {
+        let setting = if kind == ServiceKind::Brave { BRAVE_KEY } else { TAVILY_KEY };
         let key = key.trim();
         if key.is_empty() || HeaderValue::from_str(key).is_err() {
             return Err(SearchError::Setting { setting, problem: "is not a key".to_owned() });
@@ -133,15 +133,15 @@ impl SearchService {
     ) -> Result<RequestBuilder, SearchError> {
         let url = self.at.clone();
         let request = match self.kind {
-            Kind::Brave => client
+            ServiceKind::Brave => client
                 .get(with_query(url, &[("q", query), ("count", &count.to_string())]))
                 .header("X-Subscription-Token", self.secret("")?),
-            Kind::Tavily => client
+            ServiceKind::Tavily => client
                 .post(url)
                 .header(AUTHORIZATION, self.secret("Bearer ")?)
                 .header("content-type", "application/json")
                 .body(json!({"query": query, "max_results": count}).to_string()),
-            Kind::SearXng => client.get(with_query(url, &[("q", query), ("format", "json")])),
+            ServiceKind::SearXng => client.get(with_query(url, &[("q", query), ("format", "json")])),
         };
         Ok(request.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, body::ACCEPTED))
     }
@@ -156,17 +156,17 @@ impl SearchService {
         Ok(value)
     }
 
-    pub(super) fn read(&self, content: &[u8]) -> Result<Vec<Found>, SearchError> {
+    pub(super) fn read(&self, content: &[u8]) -> Result<Vec<SearchResult>, SearchError> {
         let nonsense = |error: serde_json::Error| SearchError::Answer {
             service: self.name(),
             problem: error.to_string(),
         };
         let results = match self.kind {
-            Kind::Brave => {
+            ServiceKind::Brave => {
                 let answer: BraveAnswer = serde_json::from_slice(content).map_err(nonsense)?;
                 answer.web.unwrap_or_default().results
             }
-            Kind::Tavily | Kind::SearXng => {
+            ServiceKind::Tavily | ServiceKind::SearXng => {
                 serde_json::from_slice::<Results>(content).map_err(nonsense)?.results
             }
         };
@@ -182,16 +182,18 @@ impl SearchService {
     ) -> SearchError {
         let (service, status) = (self.name(), status.as_u16());
         match (self.kind, status) {
-            (Kind::SearXng, 403) => {
+            (ServiceKind::SearXng, 403) => {
                 let said =
                     "it does not give JSON; add `json` to `search.formats` in its settings.yml".to_owned();
                 SearchError::Status { service, status, said }
             }
-            (Kind::Brave | Kind::Tavily, 401 | 403) => {
+            (ServiceKind::Brave | ServiceKind::Tavily, 401 | 403) => {
                 SearchError::Key { service, status, setting: self.setting() }
             }
             // 432 and 433 are Tavily's words for a plan that is used up.
-            (_, 429) | (Kind::Tavily, 432 | 433) => SearchError::TooMany { service, status, retry_after },
+            (_, 429) | (ServiceKind::Tavily, 432 | 433) => {
+                SearchError::TooMany { service, status, retry_after }
+            }
             _ => SearchError::Status { service, status, said: self.redact(said) },
         }
     }
@@ -203,9 +205,9 @@ impl SearchService {
 
     fn setting(&self) -> &'static str {
         match self.kind {
-            Kind::Brave => BRAVE_KEY,
-            Kind::Tavily => TAVILY_KEY,
-            Kind::SearXng => SEARXNG_URL,
+            ServiceKind::Brave => BRAVE_KEY,
+            ServiceKind::Tavily => TAVILY_KEY,
+            ServiceKind::SearXng => SEARXNG_URL,
         }
     }
 }
@@ -217,8 +219,8 @@ impl fmt::Debug for SearchService {
     }
 }
 
-fn parsed(kind: Kind, address: &str) -> Result<Url, SearchError> {
-    let setting = if kind == Kind::SearXng { SEARXNG_URL } else { "the service's address" };
+fn parsed(kind: ServiceKind, address: &str) -> Result<Url, SearchError> {
+    let setting = if kind == ServiceKind::SearXng { SEARXNG_URL } else { "the service's address" };
     let unfit = |problem: &str| SearchError::Setting { setting, problem: problem.to_owned() };
     let at = Url::parse(address).map_err(|_| unfit("is not an address"))?;
     match at.scheme() {
@@ -258,8 +260,8 @@ struct Row {
 }
 
 impl Row {
-    fn found(self) -> Found {
-        Found {
+    fn found(self) -> SearchResult {
+        SearchResult {
             title: self.title.unwrap_or_default(),
             url: self.url,
             snippet: self.description.or(self.content).unwrap_or_default(),
