@@ -106,7 +106,7 @@ pub trait Store: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Mail>, StoreError>>;
 
     /// Runs that can go on by a time and that nobody holds, the earliest first, at most `limit`: suspended ones, when what they
-    /// [wait](Waits) for has come, or their question is settled, or the time is there; and those that are said to be running, because
+    /// [wait](WaitConditions) for has come, or their question is settled, or the time is there; and those that are said to be running, because
     /// whoever worked on them is gone.
     fn due(&self, by: Timestamp, limit: usize) -> BoxFuture<'_, Result<Vec<DueRun>, StoreError>>;
 
