@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use convoke::tools::policy::{PolicyOutcome, Policy, shell};
+use convoke::tools::policy::{Policy, PolicyOutcome, shell};
 use libfuzzer_sys::fuzz_target;
 
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
