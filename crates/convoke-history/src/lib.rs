@@ -22,6 +22,7 @@
 //! | everything that happened, with its texts: as items, JSON, a page, a session log | [`account`] |
 //! | a run, its effects, questions, events and sums as JSON | [`json`] |
 //! | a run under way, from its events | [`progress`] |
+//! | events of a run whose workflow is not known | [`History::events_after`] |
 //! | numbers and texts for people | [`human`], [`text`] |
 //!
 //! What the journal does not know stays unknown here: a duration whose beginning was not written down is `None`, and
@@ -36,6 +37,7 @@ mod effect;
 mod ending;
 mod fork;
 pub mod human;
+mod journal_events;
 pub mod json;
 mod load;
 pub mod progress;
@@ -70,7 +72,7 @@ pub use tree::{Item, Node, Tree};
 
 use convoke_core::ask::{Answer, PendingQuestion};
 use convoke_core::store::RunRecord;
-use convoke_core::{EffectKind, Timestamp};
+use convoke_core::{EffectKind, Event, Timestamp};
 
 /// A stored run, read and put in order.
 #[derive(Debug, Clone)]
@@ -135,6 +137,13 @@ impl History {
     #[must_use]
     pub fn chronicle(&self) -> Vec<Happening<'_>> {
         chronicle::of(self)
+    }
+
+    /// What follows from the entries after this one, as events: 0 for all of them, with the beginning of the run. What began and
+    /// ended between effects is not known to a journal.
+    #[must_use]
+    pub fn events_after(&self, seq: u64) -> Vec<Event> {
+        journal_events::after(self, seq)
     }
 
     /// The number of the last entry; 0 if the journal is empty.

@@ -3,16 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use convoke_config::{Profile, Supervisor};
-use convoke_core::Model;
+use convoke_config::{Config, Profile, Supervisor};
+use convoke_core::{Model, ModelError, ModelErrorKind};
 use convoke_goals::Equipment;
 use convoke_goals::supervise::ModelSupervisor;
 use convoke_models::ModelName;
+use convoke_models::resilience::Deferred;
 use convoke_tools::policy::shell::{self, SimpleCommand};
 
 use crate::models::{Models, Tuned};
 
-/// What a workflow is run with. `workspace` is what is told of the folder that is worked in. A model that was `asked`
+/// What a workflow is run with. A model that was `asked`
 /// for on the command line also stands in for profiles that are not configured.
 ///
 /// # Errors
@@ -21,7 +22,6 @@ pub(crate) fn equipment(
     models: &Arc<Models>,
     model: Option<Arc<dyn Model>>,
     asked: bool,
-    workspace: &str,
 ) -> Result<(Equipment, Unpriced), String> {
     // Who asks for a model by name gets that one or an error.
     let fallback = if asked { Vec::new() } else { models.config.fallback() };
@@ -36,19 +36,52 @@ pub(crate) fn equipment(
         Supervisor::Model(name) => Some(named.model(name)?),
         Supervisor::Profile(profile) => Some(named.tuned(profile)?),
     };
-    let mut equipment = Equipment::default();
+    let mut equipment = configured(&models.config);
     equipment.model = usual;
-    equipment.workspace = workspace.to_owned();
-    equipment.max_reorients = supervision.max_reorients;
-    equipment.max_turns = models.config.turns_per_goal();
-    equipment.human.expiry = supervision.human_expiry;
-    equipment.human.audience = supervision.answerers;
     if let Some(model) = supervisor {
         equipment.supervisor = Some(Arc::new(ModelSupervisor::with_model(model)));
     }
     equipment.models = Some(Arc::new(named));
-    equipment.commands = Some(Arc::new(programs));
     Ok((equipment, unpriced))
+}
+
+/// Equipment for telling a run again from its journal: every model is there by its name, and none can be asked.
+pub(crate) fn replay_equipment(config: &Config) -> Equipment {
+    let mut equipment = configured(config);
+    equipment.model = Some(unavailable());
+    equipment.models = Some(Arc::new(Unavailable));
+    equipment
+}
+
+/// What is configured about goals, without models and tools.
+fn configured(config: &Config) -> Equipment {
+    let supervision = config.supervision();
+    let mut equipment = Equipment::default();
+    equipment.max_reorients = supervision.max_reorients;
+    equipment.max_turns = config.turns_per_goal();
+    equipment.human.expiry = supervision.human_expiry;
+    equipment.human.audience = supervision.answerers;
+    equipment.commands = Some(Arc::new(programs));
+    equipment
+}
+
+/// A model that cannot be asked.
+fn unavailable() -> Arc<dyn Model> {
+    const WHY: &str = "a run that is only told again asks no model";
+    Arc::new(Deferred::new("none", || async { Err(ModelError::new(ModelErrorKind::Missing, WHY)) }))
+}
+
+/// Models of every name, none of which can be asked.
+struct Unavailable;
+
+impl convoke_goals::Models for Unavailable {
+    fn named(&self, _: &str) -> Result<Arc<dyn Model>, String> {
+        Ok(unavailable())
+    }
+
+    fn profile(&self, _: &str) -> Result<Arc<dyn Model>, String> {
+        Ok(unavailable())
+    }
 }
 
 /// The models of a workflow whose price nobody knows. Clones share what they know.

@@ -8,16 +8,18 @@ use std::time::Duration;
 
 use convoke_config::Supervision;
 use convoke_core::store::{Launch, RunRecord};
-use convoke_core::{Limits, ToolDefinition};
+use convoke_core::{Limits, ToolDefinition, Toolset};
 use convoke_goals::agentfile::load::Skill;
 use convoke_goals::agentfile::model::Input;
 use convoke_goals::agentfile::{self, Agentfile};
+use convoke_goals::{Equipment, Secrets, SkillShelf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fingerprints::Fingerprints;
 use crate::kept::Kept;
 use crate::place::Place;
+use crate::tools::as_described;
 
 /// What a run was started from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +108,25 @@ impl Manifest {
             }
         };
         kinds.find_map(|kind| Some((kind, Self::deserialize(stored.get(kind)?).ok()?)))
+    }
+
+    /// Equipment with what the run keeps of it: prompts and questions must be the same when it goes on, or is told again.
+    pub(crate) fn applied_to(
+        &self,
+        mut equipment: Equipment,
+        secrets: Secrets,
+        tools: &Toolset,
+    ) -> Equipment {
+        if let Some(answers) = &self.answers {
+            equipment.human.audience.clone_from(&answers.by);
+            equipment.human.expiry = answers.within;
+        }
+        equipment.workspace.clone_from(&self.workspace);
+        equipment.secrets = secrets;
+        equipment.tools_on_demand = true;
+        equipment.tools = as_described(&self.tools, tools);
+        equipment.skills = SkillShelf::of(self.skills.clone());
+        equipment
     }
 
     /// The Agentfile as it was, if it was one.

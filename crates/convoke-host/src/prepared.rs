@@ -8,7 +8,7 @@ use convoke_core::{
     WhenBusy, WhenDropped,
 };
 use convoke_goals::agentfile::Agentfile;
-use convoke_goals::{Problem, ProblemKind, Secrets, SkillShelf, Values};
+use convoke_goals::{Problem, ProblemKind, Secrets, Values};
 use convoke_models::ModelName;
 
 use crate::definition::{Definition, Equipped, Kind};
@@ -16,7 +16,7 @@ use crate::equipment::{Unpriced, equipment};
 use crate::models::Models;
 use crate::running::Running;
 use crate::telemetry::RunTelemetry;
-use crate::tools::{Always, RunTools, as_described};
+use crate::tools::{Always, RunTools};
 use crate::{HostError, Manifest};
 
 /// A definition with everything it needs.
@@ -314,17 +314,9 @@ impl Assembly<'_> {
         model: Option<Arc<dyn Model>>,
         tools: &RunTools,
     ) -> Result<(Box<dyn Equipped>, Unpriced), HostError> {
-        let manifest = self.manifest;
-        let (mut equipment, unpriced) = equipment(models, model, manifest.model_asked, &manifest.workspace)
-            .map_err(HostError::NoSupervisor)?;
-        if let Some(answers) = &manifest.answers {
-            equipment.human.audience.clone_from(&answers.by);
-            equipment.human.expiry = answers.within;
-        }
-        equipment.secrets = self.secrets.clone();
-        equipment.tools_on_demand = true;
-        equipment.tools = as_described(&manifest.tools, &tools.tools);
-        equipment.skills = SkillShelf::of(manifest.skills.clone());
+        let (equipment, unpriced) =
+            equipment(models, model, self.manifest.model_asked).map_err(HostError::NoSupervisor)?;
+        let equipment = self.manifest.applied_to(equipment, self.secrets.clone(), &tools.tools);
         let equipped = self.definition.equip(&equipment);
         let equipped =
             equipped.map_err(|problems| HostError::CannotRun { kind: self.kind.title(), problems })?;

@@ -59,7 +59,7 @@ pub(crate) async fn run(session: &mut Session<'_>, command: &Stored, all: &Argum
         Stored::Questions => questions::run(session).await,
         Stored::Send(arguments) => send::run(session, arguments).await,
         Stored::Cancel(arguments) => cancel::run(session, arguments).await,
-        Stored::Attach(arguments) => attach::run(session, arguments).await,
+        Stored::Attach(arguments) => attach::run(session, arguments, all).await,
         Stored::Attend(arguments) => attend::run(session, arguments, all).await,
         Stored::Rm(arguments) => rm::run(session, arguments, &all.store).await,
         Stored::Purge(arguments) => purge::run(session, arguments, &all.store).await,

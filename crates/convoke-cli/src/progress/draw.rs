@@ -27,6 +27,8 @@ pub(crate) struct View {
     pub(crate) says: bool,
     /// How many tokens of how many a model in the process has read of prompts, while it reads.
     pub(crate) reading: Option<(u64, u64)>,
+    /// What Ctrl-C does.
+    pub(crate) interrupt: &'static str,
 }
 
 /// The picture: never wider nor higher than the view.
@@ -155,7 +157,7 @@ fn summary(progress: &Progress, view: View) -> Rich {
     if let Some((read, all)) = view.reading.filter(|_| progress.ended().is_none()) {
         parts.push(format!("reading {read} of {all} tokens"));
     }
-    let hint = if progress.ended().is_none() { "  Ctrl-C stops" } else { "" };
+    let hint = if progress.ended().is_none() { format!("  {}", view.interrupt) } else { String::new() };
     let line = Rich::plain(parts.join(" · "));
     if line.width() + hint.len() <= view.width { line.with(Tone::Faint, hint) } else { line }
 }

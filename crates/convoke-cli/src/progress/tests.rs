@@ -87,7 +87,8 @@ impl Recording {
     }
 
     fn picture(&self, planned: &PlannedNode, width: usize, height: usize) -> String {
-        let view = View { width, height, now: self.now, says: true, reading: None };
+        let view =
+            View { width, height, now: self.now, says: true, reading: None, interrupt: "Ctrl-C stops" };
         let picture = draw(&self.folded(planned), view);
         assert!(picture.len() <= height, "{} lines of {height}", picture.len());
         assert!(picture.iter().all(|line| line.width() <= width));

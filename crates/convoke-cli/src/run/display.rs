@@ -25,6 +25,7 @@ pub(crate) struct Display {
     way: Way,
     palette: Palette,
     says: bool,
+    interrupt: &'static str,
 }
 
 enum Way {
@@ -34,8 +35,8 @@ enum Way {
 }
 
 impl Display {
-    /// A picture on a terminal that can show one, lines elsewhere. The lines of a log go with lines.
-    pub(crate) fn new(loudness: Loudness, says: bool, color: Color) -> Self {
+    /// A picture on a terminal that can show one, lines elsewhere. The lines of a log go with lines. `interrupt` says what Ctrl-C does.
+    pub(crate) fn new(loudness: Loudness, says: bool, color: Color, interrupt: &'static str) -> Self {
         let palette = Palette::new(color, &io::stderr());
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
         let wants_lines = loudness == Loudness::Verbose
@@ -48,7 +49,7 @@ impl Display {
             }
             _ => Way::Picture(Screen::new(palette)),
         };
-        Self { way, palette, says }
+        Self { way, palette, says, interrupt }
     }
 
     /// Whether it is to be drawn again and again.
@@ -72,8 +73,8 @@ impl Display {
             let (width, height) = Screen::size();
             // The cursor stands in the line below.
             let height = height.saturating_sub(1);
-            let reading = reading();
-            let view = View { width, height, now: Timestamp::now(), says: self.says, reading };
+            let (now, says, interrupt) = (Timestamp::now(), self.says, self.interrupt);
+            let view = View { width, height, now, says, reading: reading(), interrupt };
             screen.draw(&draw(progress, view), width);
         }
     }

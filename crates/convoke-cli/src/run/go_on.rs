@@ -5,9 +5,8 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
-use convoke_goals::NodeRef;
 use convoke_history::History;
-use convoke_history::progress::{PlannedNode, Progress};
+use convoke_history::progress::Progress;
 use convoke_host::models::Models;
 use convoke_host::{HowToGoOn, Prepared};
 use convoke_models::ModelName;
@@ -78,10 +77,7 @@ pub(crate) async fn go_on(
     let (person, questions) = person();
     let take_over = format!("{} --take-over", session.resume(&run, prepared.manifest()));
     let history = History::load(&*session.store, &run).await?;
-    let planned = match prepared.agentfile() {
-        Some(file) => convoke_host::planned(NodeRef::from(&convoke_goals::Workflow::from(file))),
-        None => PlannedNode::workflow(prepared.definition().name()),
-    };
+    let planned = convoke_host::planned(&**prepared.definition());
     let always = prepared.always();
     let Prompt { keyboard, is_there, .. } = prompt;
     let mut how = HowToGoOn::default();
@@ -96,7 +92,7 @@ pub(crate) async fn go_on(
     let mut lost = Vec::new();
     let watch = Watch {
         progress: Progress::new(&planned).with_history(&history),
-        display: Display::new(loudness, common.stream, color),
+        display: Display::new(loudness, common.stream, color, "Ctrl-C stops"),
         signals: Signals::listen()?,
         keyboard,
         questions: is_there.then_some(questions),

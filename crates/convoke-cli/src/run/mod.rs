@@ -25,10 +25,11 @@ mod unlisted;
 mod watch;
 
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
+pub(crate) use display::{Display, Loudness};
 pub(crate) use go_on::{go_on, load, open};
 pub(crate) use inputs::{Given, InputArguments};
 pub(crate) use keyboard::Keyboard;
 pub(crate) use prompt::Prompt;
-pub(crate) use result::{About, Source, give_of, tell_questions};
+pub(crate) use result::{About, Source, give_of, tell_questions, unanswered};
 pub(crate) use signals::{Signals, outlive_file_limits};
 pub(crate) use unlisted::take_secrets_off;

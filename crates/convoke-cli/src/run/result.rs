@@ -96,7 +96,7 @@ pub(crate) async fn give_of(
     let is_completed = outcome.status == RunStatus::Completed;
     let result = if is_completed { source.definition.result(&outcome.state) } else { None };
     let open = match outcome.status {
-        RunStatus::Suspended => open_questions(session, &outcome.run).await?,
+        RunStatus::Suspended => unanswered(session, &outcome.run).await?,
         _ => Vec::new(),
     };
     let resume = session.resume(&outcome.run, source.manifest);
@@ -272,13 +272,9 @@ async fn next_step(
     })
 }
 
-/// The questions that nobody has answered yet.
-async fn open_questions(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQuestion>, Failure> {
-    let mut open = Vec::new();
-    for pending in session.store.questions(Some(run)).await? {
-        let answers = session.store.answers(&pending.run, &pending.id).await?;
-        open.push(OpenQuestion::new(pending, answers));
-    }
+/// The questions of a run that nobody has answered yet.
+pub(crate) async fn unanswered(session: &Session<'_>, run: &RunId) -> Result<Vec<OpenQuestion>, Failure> {
+    let mut open = OpenQuestion::read(&*session.store, Some(run)).await?;
     open.retain(|question| question.settled(Timestamp::now()).is_none());
     Ok(open)
 }

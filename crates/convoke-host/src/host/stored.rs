@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_core::store::RunRecord;
 use convoke_core::{
     Answer, Attendant, Error, Position, QuestionId, Registry, RunId, Runtime, StoreError, Subscription,
-    WhenDropped,
+    Toolset, WhenDropped,
 };
 use convoke_goals::Values;
 use convoke_goals::agentfile::Source;
@@ -15,6 +15,7 @@ use convoke_history::History;
 
 use super::{GoOnOptions, Host};
 use crate::definition::{Kind, Loaded};
+use crate::equipment::replay_equipment;
 use crate::prepared::{HowToGoOn, Prepared};
 use crate::running::Running;
 use crate::tools::{RunTools, Servers};
@@ -171,18 +172,21 @@ impl Host {
     }
 
     /// Reads along: everything that happened in a run after a position, and what happens while it is read, whoever works on
-    /// it. Nothing is done for that: no server is started, no model is fetched.
+    /// it. That takes neither the models nor the tools of the run, and nothing but the store is opened.
     ///
     /// # Errors
     /// If there is no such run, or it is of a kind that this host does not know.
     pub async fn subscribe(&self, run: &RunId, after: Option<Position>) -> Result<Subscription, HostError> {
         let record = self.record_of(run).await?;
         let (loaded, manifest) = self.restore(&record)?;
-        let mut notes = Vec::new();
-        let prepared =
-            self.prepare_again(loaded, manifest, Values::new(), Servers::LeaveAlone, &mut notes).await?;
+        let definition = loaded.valid()?;
+        let (secrets, _) = definition.separate_secrets(Values::new());
+        let equipment = manifest.applied_to(replay_equipment(&self.config), secrets, &Toolset::new());
+        let equipped = definition
+            .equip(&equipment)
+            .map_err(|problems| HostError::CannotRun { kind: loaded.title(), problems })?;
         let registry = Registry::new();
-        registry.register(prepared.runner());
+        registry.register(equipped.runner());
         let runtime = Runtime::builder().shared_store(self.store()?).build();
         Ok(runtime.subscribe(&registry, run.clone(), after))
     }
