@@ -7,8 +7,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use convoke_core::RunId;
-use convoke_history::RunStanding;
 use convoke_history::account::ItemKind;
+use convoke_history::{RunStanding, When};
 use convoke_telemetry::logging::LogFormat;
 
 use crate::command::{PolicyCommand, StoreCommand};
@@ -16,7 +16,6 @@ use crate::help;
 use crate::misuse;
 use crate::package::PackageCommand;
 use crate::run::{ResumeArguments, RunArguments};
-use crate::when::When;
 
 const AFTER_HELP: &str = "\
 Results go to standard output, everything else to standard error. Only `run`, `resume`, `answer \

@@ -2,7 +2,7 @@
 
 use convoke_config::Config;
 use convoke_host::store::MoveError;
-use convoke_host::{FileError, Host, HostError};
+use convoke_host::{FileError, Host, HostError, InvalidAnswer, InvalidInputs};
 use convoke_package::Verification;
 use convoke_tools::web::{SEARCH_SETTINGS, WebToolsError};
 
@@ -94,6 +94,23 @@ impl From<HostError> for Failure {
                     .hint("if it is to stay there, write `inside_workspace = true` below `[store]` in your own convoke.toml (`convoke config path` says where that is)")
             }
             _ => Self::failed(message),
+        }
+    }
+}
+
+impl From<InvalidInputs> for Failure {
+    fn from(invalid: InvalidInputs) -> Self {
+        let failure = Self::usage(invalid.to_string());
+        invalid.problems.into_iter().fold(failure, Self::detail)
+    }
+}
+
+impl From<InvalidAnswer> for Failure {
+    fn from(invalid: InvalidAnswer) -> Self {
+        let failure = Self::usage(invalid.to_string());
+        match invalid {
+            InvalidAnswer::NotJson(_) => failure.hint("a text stands between double quotes"),
+            _ => failure,
         }
     }
 }

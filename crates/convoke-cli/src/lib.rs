@@ -40,9 +40,7 @@
 //! | `local`, `weights` | models that run in this process, and their files |
 //! | `store` | which file holds the runs |
 //! | `session` | what every command has at hand: the store, the output |
-//! | `who` | who sits here |
 //! | `onward` | what can be done with a run that did not complete |
-//! | `given` | answers that are values or files |
 //! | `select` | which run or question is meant |
 //! | `record` | everything that happened in a run: as lines, and as a page in a file |
 //! | `render` | the form for people: trees, blocks of text, one-line summaries |
@@ -57,7 +55,6 @@ mod command;
 mod configuration;
 mod failure;
 mod files;
-mod given;
 mod help;
 mod host;
 mod human;
@@ -76,8 +73,6 @@ mod shell;
 mod store;
 mod terminal;
 mod weights;
-mod when;
-mod who;
 
 use std::process::ExitCode;
 

@@ -3,8 +3,8 @@
 //! A run that a person or a supervisor ended has that decision in its journal, and comes to the same end each time. So has
 //! one that was cancelled for good, which nothing resumes.
 
-use convoke_core::{Decision, EffectKind};
-use convoke_history::{Detail, Effect, History, Standing};
+use convoke_core::EffectKind;
+use convoke_history::History;
 
 pub(crate) use convoke_host::{can_go_on, is_cancelled_for_good};
 
@@ -24,7 +24,7 @@ pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<Stri
             fork(at)
         ));
     }
-    let decisive = decisive(history)?;
+    let decisive = history.decisive_effect()?;
     let again = match decisive.kind {
         EffectKind::Ask => "in which that question is open again",
         _ => "in which that is decided anew",
@@ -34,23 +34,4 @@ pub(crate) fn otherwise(session: &Session<'_>, history: &History) -> Option<Stri
         "resuming it comes to the same end; to decide otherwise, `{}` makes a run {again}",
         fork(at)
     ))
-}
-
-/// What ended the run: a person's no, or else the last thing a model said.
-fn decisive(history: &History) -> Option<&Effect> {
-    // What was decided before the run last continued is not to be decided anew.
-    let current = || history.effects.iter().filter(|it| it.generation == history.record.generation.number);
-    let finished = || current().filter(|effect| effect.standing() == Standing::Finished);
-    let is_no = |effect: &&Effect| match &effect.current().detail {
-        Detail::Ask { answer: Some(answer), .. } => match &answer.decision {
-            Decision::Reject { .. } | Decision::Revise { .. } => true,
-            Decision::Choose { option } => option == "stop",
-            _ => false,
-        },
-        _ => false,
-    };
-    let said_no = finished().filter(is_no).max_by_key(|effect| effect.last_seq());
-    said_no.or_else(|| {
-        finished().filter(|effect| effect.kind == EffectKind::Model).max_by_key(|effect| effect.last_seq())
-    })
 }

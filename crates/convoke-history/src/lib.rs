@@ -15,7 +15,8 @@
 //! | everything that happened, with what was spent by then | [`History::chronicle`] |
 //! | of what kinds of steps it is made | [`History::steps`] |
 //! | where it stands, in one word | [`RunStanding`] |
-//! | sums over many runs | [`Tally`], [`AllStats`] |
+//! | lists of runs, and sums over them | [`RunFilter`], [`ListedRun`], [`Tally`], [`AllStats`] |
+//! | what a fork could replace, and would do anew | [`History::cut_by_fork`], [`check_outcome`] |
 //! | what a model was told | [`Conversations`] |
 //! | how the run ended | [`History::ending`] |
 //! | what it waits for | [`History::questions`] |
@@ -41,6 +42,8 @@ mod journal_events;
 pub mod json;
 mod load;
 pub mod progress;
+mod replacement;
+mod runs;
 mod spent;
 mod standing;
 mod stats;
@@ -52,6 +55,7 @@ pub mod text;
 mod timeline;
 mod tone;
 mod tree;
+mod when;
 
 use std::time::Duration;
 
@@ -61,6 +65,8 @@ pub use conversation::{Conversations, Prompt, Prompts};
 pub use detail::{Detail, ToolOutcome};
 pub use effect::{Effect, Standing};
 pub use ending::Ending;
+pub use replacement::{check_outcome, outcome_example};
+pub use runs::{ListedRun, RunFilter};
 pub use spent::Spent;
 pub use standing::{RunStanding, run_duration};
 pub use stats::{AllStats, Stats};
@@ -69,6 +75,7 @@ pub use tally::Tally;
 pub use timeline::Moment;
 pub use tone::Tone;
 pub use tree::{Item, Node, Tree};
+pub use when::{InvalidWhen, When};
 
 use convoke_core::ask::{Answer, PendingQuestion};
 use convoke_core::store::RunRecord;

@@ -14,12 +14,14 @@
 //! | `checkup` | whether all of it is in order here |
 //! | `gist`, `onward` | what a stored run was given and came to; whether it can go on |
 //! | `planned` | what an Agentfile is going to do, for showing progress |
-//! | `chat` | a conversation as a workflow |
+//! | `inputs`, `limits`, `answer`, `user` | what people give: inputs, limits, answers, their name |
+//! | `chat` | a conversation as a workflow, and those in the store |
 //!
 //! **What it must never do.** Read arguments, print, ask anybody anything by itself, or end the process: whatever is worth
 //! saying is returned. Let a run go on with less confinement than its policies want.
 
 mod agentfile;
+mod answer;
 pub mod chat;
 mod checkup;
 mod definition;
@@ -28,7 +30,9 @@ mod error;
 mod fingerprints;
 mod gist;
 mod host;
+mod inputs;
 mod kept;
+mod limits;
 mod manifest;
 mod mcp;
 pub mod models;
@@ -40,15 +44,19 @@ mod running;
 pub mod store;
 mod telemetry;
 pub mod tools;
+mod user;
 
 pub use agentfile::{
     AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input, trust_store,
 };
+pub use answer::{InvalidAnswer, json_answer, media_answer};
 pub use checkup::{Checkup, Found};
 pub use definition::{Definition, Equipped, Kind, Loaded, counted};
 pub use error::HostError;
 pub use gist::{gist, last_text};
 pub use host::{GoOnOptions, Host, HostBuilder, StartOptions};
+pub use inputs::{GivenInputs, InvalidInputs};
+pub use limits::{InvalidLimits, parse_limits};
 pub use manifest::{Answers, Manifest};
 pub use mcp::ConfiguredServers;
 pub use onward::{can_go_on, is_cancelled_for_good};
@@ -57,3 +65,4 @@ pub use planned::planned;
 pub use prepared::{HowToGoOn, Prepared};
 pub use running::{AfterRun, Finished, Running};
 pub use telemetry::RunTelemetry;
+pub use user::user_name;

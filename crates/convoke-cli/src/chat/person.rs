@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use convoke_core::{Answer, BoxFuture, PendingQuestion, Responder};
+use convoke_host::chat::ReplyStop;
 
 use super::lines::{Lines, Typed};
-use super::stop::Stop;
 use crate::terminal::{TerminalMode, text};
 
 /// What `/help` says.
@@ -28,12 +28,12 @@ const NOTHING_MORE: &str = "nothing more to say";
 pub(crate) struct Person {
     lines: Arc<Mutex<Option<Lines>>>,
     is_typing: Arc<AtomicBool>,
-    stop: Stop,
+    stop: ReplyStop,
 }
 
 impl Person {
     /// Whoever sits there; `stop` stops answers to them.
-    pub(crate) fn new(stop: Stop) -> Self {
+    pub(crate) fn new(stop: ReplyStop) -> Self {
         Self { lines: Arc::new(Mutex::new(Some(Lines::open()))), is_typing: Arc::default(), stop }
     }
 

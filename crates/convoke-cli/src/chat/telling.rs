@@ -3,10 +3,9 @@
 use std::io::{self, IsTerminal};
 
 use convoke_core::{Event, EventKind, FinishReason, Outcome, RunStream};
-use convoke_host::chat::Chat;
+use convoke_host::chat::{Chat, ReplyStop};
 
 use super::person::Person;
-use super::stop::Stop;
 use crate::failure::Failure;
 use crate::human;
 use crate::run::Signals;
@@ -28,8 +27,8 @@ pub(crate) struct Telling<'a> {
     pub(crate) model: String,
     /// Whoever types, if somebody does.
     pub(crate) person: Option<Person>,
-    /// Stops an answer.
-    pub(crate) stop: Stop,
+    /// ReplyStops an answer.
+    pub(crate) stop: ReplyStop,
     pub(crate) signals: Signals,
 }
 

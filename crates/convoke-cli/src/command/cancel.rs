@@ -15,7 +15,6 @@ use crate::onward;
 use crate::select;
 use crate::session::Session;
 use crate::shell;
-use crate::who;
 
 /// How long to wait at most before looking again: a process that was killed says nothing.
 const LOOK: Duration = Duration::from_secs(1);
@@ -25,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(session: &mut Session<'_>, arguments: &Cancel) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
-    let by = who::name();
+    let by = convoke_host::user_name();
     let reason = if by.is_empty() { "with `convoke cancel`".to_owned() } else { format!("by {by}") };
     let waiting = async {
         let mut record = record;

@@ -8,15 +8,13 @@ use convoke_goals::agentfile::model::Input;
 use convoke_history::History;
 use convoke_host::store::must_be_out_of_reach;
 use convoke_host::tools::Servers;
-use convoke_host::{Host, Loaded, Manifest, Place, is_standard_input};
+use convoke_host::{GivenInputs, Host, Loaded, Manifest, Place, is_standard_input};
 
 use crate::agentfiles::tell;
 use crate::arguments::Arguments;
 use crate::configuration;
 use crate::failure::Failure;
-use crate::run::{
-    About, Format, Given, InputArguments, Prompt, ResumeArguments, Source, give_of, load, take_secrets_off,
-};
+use crate::run::{About, Format, Prompt, ResumeArguments, Source, give_of, load, take_secrets_off};
 use crate::select;
 use crate::session::{Session, secret_options};
 use crate::terminal::text;
@@ -72,13 +70,12 @@ pub(super) async fn go_on(
     }
     let mut prompt = Prompt::new(!wanted.common.no_input);
     let secrets: Vec<Input> = definition.inputs().iter().filter(|input| input.secret).cloned().collect();
-    let mut given =
-        Given::read(&InputArguments { input: wanted.input.clone(), ..InputArguments::default() }, None);
+    let mut given = GivenInputs::read(&wanted.input, None, None);
     let missing: Vec<Input> = given.missing(&secrets).into_iter().cloned().collect();
     prompt.fill(&mut given, missing, session.output).await?;
     let again = session.resume(&record.id, &manifest);
     let how = format!("secrets are not kept with a run: give them again, with `{again}` or `-i name=@file`");
-    let values = given.secrets(definition.inputs(), &how)?;
+    let values = given.secrets(definition.inputs()).map_err(|invalid| Failure::from(invalid).hint(how))?;
     let mut notes = Vec::new();
     let preparing = async {
         let prepared = host.prepare_again(loaded, manifest, values, Servers::Start, &mut notes).await;

@@ -1,7 +1,7 @@
 //! Calls of which nobody knows whether they acted.
 
 use convoke_core::EffectKind;
-use convoke_history::{Detail, Effect, History, Standing};
+use convoke_history::{Effect, History, Standing};
 
 use crate::session::Session;
 use crate::shell;
@@ -21,13 +21,9 @@ pub(crate) fn doubts(session: &Session<'_>, history: &History) -> Vec<Rich> {
 }
 
 fn finding(effect: &Effect) -> Rich {
-    let name = match &effect.current().detail {
-        Detail::Tool { tool: name, .. } | Detail::Custom { name, .. } => name,
-        _ => effect.kind.name(),
-    };
     Rich::new(Tone::Caution, "! ")
         .with(Tone::Accent, format!("#{} ", effect.current().first_seq()))
-        .with(Tone::Strong, text::one_line(name))
+        .with(Tone::Strong, text::one_line(effect.name()))
         .with(Tone::Plain, " was begun and has no end")
 }
 

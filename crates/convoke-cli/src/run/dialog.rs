@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use convoke_core::{Answer, Decision, PendingQuestion, QuestionKind};
+use convoke_host::{json_answer, media_answer};
 
-use crate::given;
 use crate::render;
 use crate::terminal::{Rich, Tone, text};
 
@@ -124,15 +124,13 @@ impl Dialog {
                 return Heard::Later;
             }
             let decision = match kind {
-                QuestionKind::Json => given::value(line),
-                QuestionKind::Media => given::media(std::slice::from_ref(&PathBuf::from(line))),
+                QuestionKind::Json => json_answer(line),
+                QuestionKind::Media => media_answer(std::slice::from_ref(&PathBuf::from(line))),
                 _ => Ok(Decision::Text { text: line.to_owned() }),
             };
             return match decision {
                 Ok(decision) => self.answered(decision),
-                Err(failure) => {
-                    Heard::More(vec![Rich::new(Tone::Caution, format!("  {}", failure.message()))])
-                }
+                Err(error) => Heard::More(vec![Rich::new(Tone::Caution, format!("  {error}"))]),
             };
         }
         if is(&["v", "view", "view all"]) {

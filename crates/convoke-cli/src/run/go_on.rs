@@ -8,7 +8,7 @@ use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
 use convoke_history::History;
 use convoke_history::progress::Progress;
 use convoke_host::models::Models;
-use convoke_host::{HowToGoOn, Prepared};
+use convoke_host::{HowToGoOn, Prepared, user_name};
 use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};
@@ -22,7 +22,7 @@ use crate::arguments::Color;
 use crate::failure::Failure;
 use crate::session::Session;
 use crate::terminal::{Output, Waiting};
-use crate::{host, observe, onward, who};
+use crate::{host, observe, onward};
 
 /// What the user should know about a run in which a model did not say what it used.
 const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
@@ -96,7 +96,7 @@ pub(crate) async fn go_on(
         signals: Signals::listen()?,
         keyboard,
         questions: is_there.then_some(questions),
-        by: who::name(),
+        by: user_name(),
         always,
         granted: HashSet::new(),
         take_over,

@@ -3,19 +3,17 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `arguments`, `budget`, `inputs`, `unlisted` | the command line, what the workflow is given, and what must not stand there |
+//! | `arguments`, `unlisted` | the command line, and what must not stand there |
 //! | `go_on` | a prepared run, with somebody who watches |
 //! | `watch` | a run under way: events, a person, signals |
 //! | `display`, `dialog`, `keyboard`, `person`, `prompt`, `signals` | what is shown, asked, typed and told |
 //! | `result`, `diverged` | what came of it, and why it does not fit what was done |
 
 mod arguments;
-mod budget;
 mod dialog;
 mod display;
 mod diverged;
 mod go_on;
-mod inputs;
 mod keyboard;
 mod person;
 mod prompt;
@@ -27,7 +25,6 @@ mod watch;
 pub(crate) use arguments::{Format, ResumeArguments, RunArguments};
 pub(crate) use display::{Display, Loudness};
 pub(crate) use go_on::{go_on, load, open};
-pub(crate) use inputs::{Given, InputArguments};
 pub(crate) use keyboard::Keyboard;
 pub(crate) use prompt::Prompt;
 pub(crate) use result::{About, Source, give_of, tell_questions, unanswered};

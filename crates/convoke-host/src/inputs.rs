@@ -1,21 +1,18 @@
-//! What a workflow is given: on the command line, in files, by somebody at the terminal.
+//! Inputs of a workflow as people give them: texts by name, files, a JSON object.
 //!
 //! Whatever is wrong is said all at once. The value of a secret is never shown.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::Args;
 use convoke_goals::Values;
 use convoke_goals::agentfile::model::Input;
+use convoke_history::text;
 use convoke_text::nearest;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
-
-use crate::failure::Failure;
-use crate::terminal::text;
 
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -29,16 +26,6 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// How much of a value is shown.
 const SHOWN: usize = 40;
 
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct InputArguments {
-    /// An input: its value, or @ and the file that has it (@- for standard input; @@ for a value that begins with @).
-    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE")]
-    pub(crate) input: Vec<String>,
-    /// A file with inputs as a JSON object; `-` for standard input. What -i says goes before it.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) inputs: Option<PathBuf>,
-}
-
 /// A value as somebody gave it.
 #[derive(Debug, Clone, PartialEq)]
 enum Supplied {
@@ -49,18 +36,28 @@ enum Supplied {
 }
 
 /// What was given, not yet compared with what is wanted.
+///
+/// ```
+/// use convoke_host::GivenInputs;
+///
+/// let given = GivenInputs::read(&["topic=looms".to_owned(), "=7".to_owned()], None, None);
+/// let wrong = given.values(&[]).unwrap_err();
+/// assert_eq!(wrong.problems, ["`=7` has no name: write name=value", "`topic` is not an input: the file has none"]);
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct Given {
+pub struct GivenInputs {
     values: Vec<(String, Supplied)>,
     problems: Vec<String>,
 }
 
-impl Given {
-    /// Reads the command line, and the files it names. `agentfile` has been read before, perhaps from standard input.
-    pub(crate) fn read(arguments: &InputArguments, agentfile: Option<&Path>) -> Self {
+impl GivenInputs {
+    /// Reads texts of the form `name=value`, the files they name (`name=@file`), and a file with a JSON object, over which they take
+    /// precedence. `read_before` has been read before, perhaps from standard input, which can be read once.
+    #[must_use]
+    pub fn read(pairs: &[String], object_file: Option<&Path>, read_before: Option<&Path>) -> Self {
         let mut given = Self::default();
-        let mut standard_input = agentfile.filter(|file| is_standard_input(file)).map(drop);
-        if let Some(file) = &arguments.inputs {
+        let mut standard_input = read_before.filter(|file| is_standard_input(file)).map(drop);
+        if let Some(file) = object_file {
             match object(file, &mut standard_input) {
                 Ok(Members(members)) => members.into_iter().for_each(|(name, value)| {
                     if given.values.iter().any(|(other, _)| *other == name) {
@@ -72,7 +69,7 @@ impl Given {
             }
         }
         let mut named = HashSet::new();
-        for input in &arguments.input {
+        for input in pairs {
             match one(input, &mut standard_input) {
                 Ok((name, _)) if named.contains(&name) => given.twice(&name),
                 Ok((name, value)) => {
@@ -94,13 +91,14 @@ impl Given {
         self.values.push((name, value));
     }
 
-    /// Adds what somebody typed.
-    pub(crate) fn typed(&mut self, name: &str, text: String) {
+    /// Adds the text of an input, or replaces it.
+    pub fn set_text(&mut self, name: &str, text: String) {
         self.set(name.to_owned(), Supplied::Text(text));
     }
 
     /// The inputs that must be given and are not.
-    pub(crate) fn missing<'a>(&self, wanted: &'a [Input]) -> Vec<&'a Input> {
+    #[must_use]
+    pub fn missing<'a>(&self, wanted: &'a [Input]) -> Vec<&'a Input> {
         let is_missing = |input: &&Input| {
             input.default.is_none() && !self.values.iter().any(|(name, _)| *name == input.name)
         };
@@ -125,8 +123,11 @@ impl Given {
         self.problems.extend(problems);
     }
 
-    /// The same for a run that goes on: of its inputs only secrets are given again.
-    pub(crate) fn secrets(mut self, all: &[Input], hint: &str) -> Result<Values, Failure> {
+    /// The secrets of a run that goes on: of its inputs only these are given again.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn secrets(mut self, all: &[Input]) -> Result<Values, InvalidInputs> {
         let kept = |name: &str| all.iter().any(|input| input.name == name && !input.secret);
         let kept: Vec<String> =
             self.values.iter().filter(|(name, _)| kept(name)).map(|(name, _)| name.clone()).collect();
@@ -137,11 +138,14 @@ impl Given {
             self.values.retain(|(own, _)| *own != name);
         }
         let secrets: Vec<Input> = all.iter().filter(|input| input.secret).cloned().collect();
-        self.values(&secrets, hint)
+        self.values(&secrets)
     }
 
-    /// The values of the inputs, each of its type; or everything that is wrong with them.
-    pub(crate) fn values(mut self, wanted: &[Input], hint: &str) -> Result<Values, Failure> {
+    /// The values of the inputs, each of its type.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn values(mut self, wanted: &[Input]) -> Result<Values, InvalidInputs> {
         self.refuse_unknown(wanted);
         let mut values = Values::new();
         for input in wanted {
@@ -155,15 +159,34 @@ impl Given {
                 None => {}
             }
         }
-        if self.problems.is_empty() {
-            return Ok(values);
+        match self.problems.is_empty() {
+            true => Ok(values),
+            false => Err(InvalidInputs { problems: self.problems }),
         }
-        let message = match self.problems.len() {
-            1 => "an input is wrong or missing".to_owned(),
-            number => format!("{number} inputs are wrong or missing"),
-        };
-        let failure = self.problems.into_iter().fold(Failure::usage(message), Failure::detail);
-        Err(failure.hint(hint))
+    }
+}
+
+/// Inputs that are wrong or missing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", match problems.len() {
+    1 => "an input is wrong or missing".to_owned(),
+    number => format!("{number} inputs are wrong or missing"),
+})]
+#[non_exhaustive]
+pub struct InvalidInputs {
+    /// What is wrong, each in a line.
+    pub problems: Vec<String>,
+}
+
+/// The beginning of a text, in one line.
+fn shown(text: &str) -> String {
+    let line = text::one_line(text);
+    match line.char_indices().nth(SHOWN) {
+        None => line,
+        Some(_) => {
+            let beginning: String = line.chars().take(SHOWN - 1).collect();
+            format!("{}…", beginning.trim_end())
+        }
     }
 }
 
@@ -171,7 +194,7 @@ impl Given {
 fn read(input: &Input, given: &Supplied) -> Result<Value, String> {
     let shown = |text: &str| match input.secret {
         true => String::new(),
-        false => format!(", not `{}`", text::cut(&text::one_line(text), SHOWN)),
+        false => format!(", not `{}`", self::shown(text)),
     };
     match given {
         Supplied::Text(text) => input.ty.read(text).map_err(|problem| format!("{problem}{}", shown(text))),
@@ -188,7 +211,7 @@ fn one(input: &str, standard_input: &mut Option<()>) -> Result<(String, Supplied
         None => (input.trim(), None),
     };
     if name.is_empty() {
-        return Err(format!("`{}` has no name: write name=value", text::cut(&text::one_line(input), SHOWN)));
+        return Err(format!("`{}` has no name: write name=value", shown(input)));
     }
     let value = match value.map(|value| (value, value.strip_prefix('@'))) {
         None => Supplied::Missing("has no value: write name=value".to_owned()),

@@ -6,6 +6,9 @@
 //! After some turns the run continues with what was said so far, so that going on with a long conversation costs no more than going
 //! on with a short one.
 
+mod stop;
+mod stored;
+
 use std::sync::Arc;
 
 use convoke_core::store::RunRecord;
@@ -15,6 +18,9 @@ use convoke_core::{
 };
 use convoke_steps::task_boxed;
 use serde::{Deserialize, Serialize};
+
+pub use stop::ReplyStop;
+pub use stored::{ChatError, StoredChat};
 
 /// The workflow's name.
 pub const NAME: &str = "chat";

@@ -1,8 +1,9 @@
-//! Who sits here.
+//! The user that this process runs for.
 
 /// The name of whoever runs this: the one they are logged in with, or else the one that their user id has. Nothing here
 /// proves it; it is empty where nobody says it.
-pub(crate) fn name() -> String {
+#[must_use]
+pub fn user_name() -> String {
     let said = |variable| std::env::var(variable).ok().filter(|name| !name.trim().is_empty());
     said("USER").or_else(|| said("LOGNAME")).or_else(of_process).unwrap_or_default()
 }

@@ -1,13 +1,23 @@
-//! Limits on a command line, written as in an Agentfile.
+//! Limits as people write them, in the way of Agentfiles: `1.50 usd, 200000 tokens`.
 
 use convoke_core::{Limits, Money};
 
 /// The units there are.
 const UNITS: &str = "tokens, usd, calls, tool-calls, turns";
 
-/// Reads `1.50 usd, 200000 tokens`.
-pub(crate) fn parse(text: &str) -> Result<Limits, String> {
-    text.split(',').try_fold(Limits::default(), |limits, part| one(limits, part.trim()))
+/// Limits that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidLimits(String);
+
+/// Parses limits: `1.50 usd, 200000 tokens`; also `calls`, `tool-calls` and `turns`.
+///
+/// # Errors
+/// If a number or a unit is missing or wrong, or a unit is limited twice.
+pub fn parse_limits(text: &str) -> Result<Limits, InvalidLimits> {
+    text.split(',')
+        .try_fold(Limits::default(), |limits, part| one(limits, part.trim()))
+        .map_err(InvalidLimits)
 }
 
 fn one(limits: Limits, part: &str) -> Result<Limits, String> {
@@ -36,7 +46,7 @@ fn one(limits: Limits, part: &str) -> Result<Limits, String> {
         "tool-calls" => limits.tool_calls(whole()?),
         "turns" => limits.turns(whole()?),
         "usd" => limits.cost(
-            dollars(number)
+            Money::parse_dollars(number)
                 .ok_or_else(|| format!("`{part}` must begin with an amount of dollars, such as 1.50 usd"))?,
         ),
         _ => {
@@ -47,17 +57,6 @@ fn one(limits: Limits, part: &str) -> Result<Limits, String> {
     })
 }
 
-/// An amount with up to six decimals, exactly.
-fn dollars(number: &str) -> Option<Money> {
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    if part.len() > 6 || (whole.is_empty() && part.is_empty()) {
-        return None;
-    }
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let part: u64 = format!("{part:0<6}").parse().ok()?;
-    whole.checked_mul(1_000_000)?.checked_add(part).map(Money::from_micros)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,12 +64,12 @@ mod tests {
     #[test]
     fn limits_are_written_as_in_an_agentfile() {
         let all = Limits::default().cost(Money::from_cents(150)).tokens(200_000).model_calls(9).turns(4);
-        assert_eq!(parse("1.50 usd, 200000 tokens,9 calls, 4turns"), Ok(all));
-        assert_eq!(parse(".000001usd"), Ok(Limits::default().cost(Money::from_micros(1))));
+        assert_eq!(parse_limits("1.50 usd, 200000 tokens,9 calls, 4turns"), Ok(all));
+        assert_eq!(parse_limits(".000001usd"), Ok(Limits::default().cost(Money::from_micros(1))));
         for wrong in
             ["", "5", "usd", "1.5 tokens", "1.2.3 usd", "3 euros", "0.0000001 usd", "1 calls, 2 calls"]
         {
-            assert!(parse(wrong).is_err(), "{wrong}");
+            assert!(parse_limits(wrong).is_err(), "{wrong}");
         }
     }
 }

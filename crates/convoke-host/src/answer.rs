@@ -1,4 +1,4 @@
-//! Answers that are values or files, as people give them on a command line or at a question.
+//! Answers that are values or files, as people give them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,30 +6,54 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use convoke_core::{Decision, Media, MediaSource};
 
-use crate::failure::Failure;
-
 /// The most that a file may have: it is kept with the run.
 const LARGEST: u64 = 8 << 20;
 
-/// The value that is written like this.
-pub(crate) fn value(json: &str) -> Result<Decision, Failure> {
-    let value = serde_json::from_str(json).map_err(|error| {
-        Failure::usage(format!("that is not JSON: {error}")).hint("a text stands between double quotes")
-    })?;
-    Ok(Decision::Json { value })
+/// A value or file that is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidAnswer {
+    /// It is not JSON.
+    #[error("that is not JSON: {0}")]
+    NotJson(#[from] serde_json::Error),
+    /// The file cannot be read.
+    #[error("{} cannot be read: {source}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is no file, or too large a one.
+    #[error("{} is no file of at most 8 MiB", file.display())]
+    NotAFile {
+        /// What it is called.
+        file: PathBuf,
+    },
 }
 
-/// These files.
-pub(crate) fn media(files: &[PathBuf]) -> Result<Decision, Failure> {
+/// The answer that is this JSON text.
+///
+/// # Errors
+/// If it is not JSON.
+pub fn json_answer(json: &str) -> Result<Decision, InvalidAnswer> {
+    Ok(Decision::Json { value: serde_json::from_str(json)? })
+}
+
+/// The answer that is these files.
+///
+/// # Errors
+/// If one of them cannot be read, or is too large.
+pub fn media_answer(files: &[PathBuf]) -> Result<Decision, InvalidAnswer> {
     let media = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
     Ok(Decision::Media { media })
 }
 
-fn read(file: &Path) -> Result<Media, Failure> {
-    let unreadable = |error| Failure::usage(format!("{} cannot be read: {error}", file.display()));
+fn read(file: &Path) -> Result<Media, InvalidAnswer> {
+    let unreadable = |source| InvalidAnswer::Unreadable { file: file.to_owned(), source };
     let metadata = file.metadata().map_err(unreadable)?;
     if !metadata.is_file() || metadata.len() > LARGEST {
-        return Err(Failure::usage(format!("{} is no file of at most 8 MiB", file.display())));
+        return Err(InvalidAnswer::NotAFile { file: file.to_owned() });
     }
     let bytes = std::fs::read(file).map_err(unreadable)?;
     Ok(Media {

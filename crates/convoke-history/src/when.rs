@@ -1,5 +1,6 @@
 //! Points in time, as people write them.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use convoke_text::{date, duration};
 
 /// A point in time: so long ago, or a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+pub enum When {
     /// So long ago.
     Ago(Duration),
     /// Then.
@@ -17,7 +18,8 @@ pub(crate) enum When {
 
 impl When {
     /// The point in time, seen from `now`.
-    pub(crate) fn from(self, now: Timestamp) -> Timestamp {
+    #[must_use]
+    pub fn from(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Ago(duration) => now - duration,
             Self::At(time) => time,
@@ -26,7 +28,7 @@ impl When {
 }
 
 impl FromStr for When {
-    type Err = String;
+    type Err = InvalidWhen;
 
     /// Reads `7d`, `2026-01-05`, `2026-01-05T09:00`, `2026-01-05 09:00:30`, in UTC unless an offset is given.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -34,13 +36,23 @@ impl FromStr for When {
         if let Ok(duration) = duration::parse(text) {
             return Ok(Self::Ago(duration));
         }
-        date::parse_utc(text).map(|time| Self::At(time.into())).ok_or_else(|| {
-            "give how long ago, such as 90s, 30min, 12h, 7d or 4w, or a time in UTC, such as 2026-01-05 or \
-             2026-01-05T09:00"
-                .to_owned()
-        })
+        date::parse_utc(text).map(|time| Self::At(time.into())).ok_or(InvalidWhen)
     }
 }
+
+/// A text that is neither an age nor a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidWhen;
+
+impl fmt::Display for InvalidWhen {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(
+            "give how long ago, such as 90s, 30min, 12h, 7d or 4w, or a time in UTC, such as 2026-01-05 or 2026-01-05T09:00",
+        )
+    }
+}
+
+impl std::error::Error for InvalidWhen {}
 
 #[cfg(test)]
 mod tests {

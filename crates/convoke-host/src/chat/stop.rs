@@ -13,26 +13,29 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::watch;
 
 /// Stops the answer to what the person said last, also if it has not begun yet. Clones stop the same.
-#[derive(Debug, Clone)]
-pub(crate) struct Stop(Arc<watch::Sender<bool>>);
+#[derive(Debug, Clone, Default)]
+pub struct ReplyStop(Arc<watch::Sender<bool>>);
 
-impl Stop {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(false)))
+impl ReplyStop {
+    /// Stops nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Ends the answer with what was said so far.
-    pub(crate) fn now(&self) {
+    pub fn now(&self) {
         self.0.send_replace(true);
     }
 
     /// The person has spoken: what is answered from now on is not stopped yet.
-    pub(crate) fn reset(&self) {
+    pub fn reset(&self) {
         self.0.send_replace(false);
     }
 
     /// A model whose answers this stops.
-    pub(crate) fn over(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
+    #[must_use]
+    pub fn over(&self, model: Arc<dyn Model>) -> Arc<dyn Model> {
         Arc::new(Stoppable { model, stop: self.0.subscribe() })
     }
 }
@@ -123,7 +126,7 @@ mod tests {
     }
 
     async fn stopped_after(words: usize) -> Vec<Result<ReplyDelta, ModelError>> {
-        let stop = Stop::new();
+        let stop = ReplyStop::new();
         let model = stop.over(Arc::new(Slow(words)));
         // What was stopped earlier is not this answer.
         stop.now();
@@ -154,7 +157,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_stop_between_the_words_and_the_answer_is_not_lost() {
-        let stop = Stop::new();
+        let stop = ReplyStop::new();
         let model = stop.over(Arc::new(Slow(1)));
         stop.now();
         let key = IdempotencyKey::derive(&RunId::mint(), &Path::from("talk"), 0);
