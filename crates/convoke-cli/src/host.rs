@@ -72,6 +72,7 @@ impl From<HostError> for Failure {
             HostError::Web(WebToolsError::Search(_)) => {
                 Self::failed(message).hint(format!("see {SEARCH_SETTINGS} in docs/tools.md"))
             }
+            HostError::NotesLeft { .. } => Self::store(message),
             HostError::NoStorePlace | HostError::StoreFolder { .. } => Self::store(message).hint(NAME_ONE),
             HostError::StoreLink { .. } => Self::store(message).hint(format!("remove it; or {NAME_ONE}")),
             HostError::StoreWithinReach { own, is_earlier, .. } => {

@@ -31,7 +31,7 @@
 //! | `progress` | the tree of a run under way, as a picture and as lines |
 //! | `agentfiles` | Agentfiles as they come from disks and pipes |
 //! | `configuration` | what is configured, read as the command line says |
-//! | `init` | the questions and the files of `convoke init` |
+//! | `wizard` | the questions of `convoke init` |
 //! | `observe` | traces, metrics and the log |
 //! | `policies` | which policies hold |
 //! | `mcp` | the MCP servers that are configured |
@@ -58,7 +58,6 @@ mod files;
 mod help;
 mod host;
 mod human;
-mod init;
 mod misuse;
 mod observe;
 mod onward;
@@ -73,6 +72,7 @@ mod shell;
 mod store;
 mod terminal;
 mod weights;
+mod wizard;
 
 use std::process::ExitCode;
 

@@ -7,7 +7,7 @@ use convoke_core::store::RunRecord;
 use convoke_core::{PendingQuestion, QuestionKind, RunId, Store, Timestamp};
 use convoke_history::OpenQuestion;
 use convoke_host::Manifest;
-use convoke_host::store::{KeptProject, make_place, projects};
+use convoke_host::store::{make_place, related_projects};
 use convoke_store::{MemoryStore, SqliteStore};
 
 use crate::arguments::{Arguments, Stored};
@@ -167,12 +167,8 @@ pub(crate) fn secret_options(kept: &Manifest) -> String {
 /// Where runs are kept that the user may mean: a folder can become part of another project, or one of its own.
 fn near(arguments: &Arguments) -> impl Iterator<Item = String> {
     let project = configuration::loader(arguments).places().project;
-    let is_near = |kept: &KeptProject| {
-        project.folder.starts_with(&kept.folder) || kept.folder.starts_with(&project.folder)
-    };
-    let mut near: Vec<String> = projects(&project)
+    let mut near: Vec<String> = related_projects(&project)
         .into_iter()
-        .filter(is_near)
         .take(NEAR)
         .map(|kept| {
             let store = shell::quoted(&kept.store.display().to_string());

@@ -174,6 +174,14 @@ pub enum HostError {
         /// Why.
         source: std::io::Error,
     },
+    /// What agents noted in runs that were deleted is still there.
+    #[error("the notes of deleted runs in {} are left: {why}", file.display())]
+    NotesLeft {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
     /// Runs cannot be moved.
     #[error(transparent)]
     Move(#[from] MoveError),

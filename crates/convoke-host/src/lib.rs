@@ -13,6 +13,10 @@
 //! | `telemetry` | traces, metrics and the log |
 //! | `checkup` | whether all of it is in order here |
 //! | `gist`, `onward` | what a stored run was given and came to; whether it can go on |
+//! | `packages` | where keys and packages are kept, and which one a name means |
+//! | `changes` | what has changed in a file since a run of it began |
+//! | `skills` | folders of skills that are not there |
+//! | `scaffold` | the first files of a project |
 //! | `planned` | what an Agentfile is going to do, for showing progress |
 //! | `inputs`, `limits`, `answer`, `user` | what people give: inputs, limits, answers, their name |
 //! | `chat` | a conversation as a workflow, and those in the store |
@@ -22,6 +26,7 @@
 
 mod agentfile;
 mod answer;
+mod changes;
 pub mod chat;
 mod checkup;
 mod definition;
@@ -37,20 +42,22 @@ mod manifest;
 mod mcp;
 pub mod models;
 mod onward;
+mod packages;
 mod place;
 mod planned;
 mod prepared;
 mod running;
+mod scaffold;
+mod skills;
 pub mod store;
 mod telemetry;
 pub mod tools;
 mod user;
 
-pub use agentfile::{
-    AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input, trust_store,
-};
+pub use agentfile::{AgentfileKind, FileError, LARGEST_FILE, bytes_of, in_words, is_standard_input};
 pub use answer::{InvalidAnswer, json_answer, media_answer};
-pub use checkup::{Checkup, Found};
+pub use changes::{ChangedText, changed_texts};
+pub use checkup::{Checkup, Found, ServiceStanding};
 pub use definition::{Definition, Equipped, Kind, Loaded, counted};
 pub use error::HostError;
 pub use gist::{gist, last_text};
@@ -60,9 +67,15 @@ pub use limits::{InvalidLimits, parse_limits};
 pub use manifest::{Answers, Manifest};
 pub use mcp::ConfiguredServers;
 pub use onward::{can_go_on, is_cancelled_for_good};
+pub use packages::{
+    SimilarPackage, installed_packages, package_named, packages_folder, similar_package, trust_only,
+    trust_store, trusted_folder,
+};
 pub use place::Place;
 pub use planned::planned;
 pub use prepared::{HowToGoOn, Prepared};
 pub use running::{AfterRun, Finished, Running};
+pub use scaffold::{ProjectPlan, ScaffoldError, Watcher, WrittenProject, is_project};
+pub use skills::{missing_folder, missing_skills};
 pub use telemetry::RunTelemetry;
 pub use user::user_name;

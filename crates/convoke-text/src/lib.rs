@@ -12,6 +12,7 @@ mod shorten;
 mod suggest;
 pub mod template;
 mod unseen;
+pub mod xdg;
 
 pub use shorten::one_line_of;
 pub use suggest::nearest;

@@ -8,11 +8,10 @@ use convoke_goals::agentfile::model::Input;
 use convoke_history::History;
 use convoke_host::store::must_be_out_of_reach;
 use convoke_host::tools::Servers;
-use convoke_host::{GivenInputs, Host, Loaded, Manifest, Place, is_standard_input};
+use convoke_host::{GivenInputs, GoOnOptions, Host, HostError, Loaded, Manifest, is_standard_input};
 
 use crate::agentfiles::tell;
 use crate::arguments::Arguments;
-use crate::configuration;
 use crate::failure::Failure;
 use crate::run::{About, Format, Prompt, ResumeArguments, Source, give_of, load, take_secrets_off};
 use crate::select;
@@ -56,13 +55,9 @@ pub(super) async fn go_on(
         let source = Source { definition: &*definition, manifest: &manifest };
         return completed(session, record, source, wanted.common.output).await;
     }
-    if !wanted.here {
-        must_be_where_it_was(session, record, &manifest, &Place::here(host.config()))?;
-    }
+    must_fit(session, &host, record, &manifest, wanted)?;
     if let Some(policy) = &wanted.common.policy {
         manifest.policy = Some(policy.clone());
-    } else {
-        must_name_policy(session, record, &manifest)?;
     }
     if let Some(model) = &wanted.common.model {
         manifest.model = Some(model.clone());
@@ -100,12 +95,9 @@ pub(super) fn must_have_what_it_takes(
 ) -> Result<(), Failure> {
     // Whoever works on it has it all.
     let Some(kept) = Manifest::of(record).filter(|_| record.holder.is_none()) else { return Ok(()) };
-    if wanted.common.policy.is_none() {
-        must_name_policy(session, record, &kept)?;
-    }
-    let config = configuration::load(arguments)?;
-    must_be_out_of_reach(&config, &arguments.store)?;
-    must_be_where_it_was(session, record, &kept, &Place::here(&config))?;
+    let host = host::load(arguments)?;
+    must_fit(session, &host, record, &kept, wanted)?;
+    must_be_out_of_reach(host.config(), &arguments.store)?;
     if secret_options(&kept).is_empty() || Prompt::new(!wanted.common.no_input).is_there() {
         return Ok(());
     }
@@ -116,32 +108,34 @@ pub(super) fn must_have_what_it_takes(
     .hint(format!("leave `--resume` out, and then go on with `{again}`")))
 }
 
-fn must_name_policy(session: &Session<'_>, record: &RunRecord, kept: &Manifest) -> Result<(), Failure> {
-    if kept.policy.is_none() {
-        return Ok(());
-    }
-    let again = session.resume(&record.id, kept);
-    Err(Failure::usage(format!("run {} was begun with a policy that was named: name it again", record.id))
-        .hint(format!("`{again}` goes on under it; another one may be named as well")))
-}
-
-/// Refuses to go on with a run anywhere but where it was begun.
-fn must_be_where_it_was(
+/// Refuses to go on with a run that does not fit here, and says what does.
+fn must_fit(
     session: &Session<'_>,
+    host: &Host,
     record: &RunRecord,
     kept: &Manifest,
-    here: &Place,
+    wanted: &ResumeArguments,
 ) -> Result<(), Failure> {
-    let Some(there) = &kept.place else { return Ok(()) };
-    if there.is_like(here, kept.policy.is_some()) {
-        return Ok(());
-    }
-    let again = session.resume_from(&record.id, kept);
-    let failure = Failure::usage(text::clean(&format!("run {} {}", record.id, there.difference(here))));
-    let folder = shell::quoted(&there.here.display().to_string());
-    Err(failure.hint(format!("go on there: `cd {folder} && {again}`")).hint(format!(
-        "if that folder is this one now, or the run is to work here: add `--here` to `{again}`"
-    )))
+    let mut options = GoOnOptions::default();
+    options.anywhere = wanted.here;
+    options.policy.clone_from(&wanted.common.policy);
+    host.must_fit(record, kept, &options).map_err(|error| {
+        let failure = Failure::usage(text::clean(&error.to_string()));
+        match error {
+            HostError::Elsewhere { there, .. } => {
+                let again = session.resume_from(&record.id, kept);
+                let folder = shell::quoted(&there.here.display().to_string());
+                failure.hint(format!("go on there: `cd {folder} && {again}`")).hint(format!(
+                    "if that folder is this one now, or the run is to work here: add `--here` to `{again}`"
+                ))
+            }
+            HostError::PolicyToBeNamed { .. } => failure.hint(format!(
+                "`{}` goes on under it; another one may be named as well",
+                session.resume(&record.id, kept)
+            )),
+            other => other.into(),
+        }
+    })
 }
 
 /// Gives the result of a run that is done, which takes no model.

@@ -5,7 +5,7 @@ use convoke_package::{Package, Verification};
 use serde_json::json;
 
 use super::arguments::Verify;
-use super::{places, title, verification_json};
+use super::{title, verification_json};
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::human;
@@ -14,7 +14,7 @@ use crate::terminal::{Output, Rich, Tone};
 
 pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -> Result<(), Failure> {
     let package = Package::open(&wanted.file)?;
-    let verification = package.verify(&places::trust(wanted.key.as_deref())?);
+    let verification = package.verify(&super::trust(wanted.key.as_deref())?);
     let files = package.list()?;
     if arguments.json {
         let files: Vec<_> = files

@@ -1,12 +1,8 @@
 //! A run that does not fit what is to go on with it: what has changed, in the words of the file.
 
-use std::collections::HashMap;
-
 use convoke_core::Divergence;
-use convoke_goals::agentfile::Agentfile;
-use convoke_goals::agentfile::model::{Persona, Text};
 use convoke_history::History;
-use convoke_host::Manifest;
+use convoke_host::{ChangedText, Manifest, changed_texts};
 
 use super::result::Source;
 use crate::session::Session;
@@ -27,7 +23,8 @@ pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source
         );
     };
     let files = before.agentfile().zip(source.definition.agentfile());
-    let changes = files.map(|(before, now)| changes(&before, now)).unwrap_or_default();
+    let changes = files.map(|(before, now)| changed_texts(&before, now)).unwrap_or_default();
+    let changes: Vec<String> = changes.iter().map(told).collect();
     let changed = match changes.is_empty() {
         true => "the file has changed".to_owned(),
         false => changes.join("; "),
@@ -60,55 +57,13 @@ pub(super) fn otherwise(
     }
 }
 
-/// What of the goals and agents that both files have is different.
-fn changes(before: &Agentfile, now: &Agentfile) -> Vec<String> {
-    let mut changes = Vec::new();
-    for goal in &now.goals {
-        if let Some(old) = before.goals.iter().find(|old| old.name == goal.name) {
-            changes.extend(changed(
-                "goal",
-                &goal.name,
-                Some(written(before, &old.text)),
-                Some(written(now, &goal.text)),
-            ));
-        }
-    }
-    for agent in &now.agents {
-        if let Some(old) = before.agents.iter().find(|old| old.name == agent.name) {
-            changes.extend(changed(
-                "agent",
-                &agent.name,
-                prompt(before, &old.persona),
-                prompt(now, &agent.persona),
-            ));
-        }
-    }
-    changes
-}
-
-fn prompt(file: &Agentfile, persona: &Persona) -> Option<String> {
-    match persona {
-        Persona::Prompt(text) | Persona::Skill { text, .. } => Some(written(file, text)),
-        _ => None,
-    }
-}
-
-fn changed(kind: &str, name: &str, before: Option<String>, now: Option<String>) -> Option<String> {
-    let (before, now) = (before?, now?);
+fn told(changed: &ChangedText) -> String {
     let shown = |text: &str| text::cut(&text::one_line(text), SHOWN);
-    (before != now).then(|| {
-        format!(
-            "the text of {kind} `{}` has changed: \"{}\" → \"{}\"",
-            text::one_line(name),
-            shown(&before),
-            shown(&now)
-        )
-    })
-}
-
-/// A text as the file has it.
-fn written(file: &Agentfile, text: &Text) -> String {
-    let names: HashMap<&str, String> =
-        file.variables.iter().map(|variable| (&*variable.name, format!("${}", variable.name))).collect();
-    text.template.fill(|variable| names.get(&*file.variable(*variable).name).map_or("", |name| &**name))
+    format!(
+        "the text of {} `{}` has changed: \"{}\" → \"{}\"",
+        changed.kind,
+        text::one_line(&changed.name),
+        shown(&changed.before),
+        shown(&changed.now)
+    )
 }

@@ -1,6 +1,5 @@
 //! Agentfiles that are read out of packages.
 
-use convoke_config::Environment;
 use convoke_package::{Package, PackageFiles, TrustStore, Verification};
 
 use crate::HostError;
@@ -32,17 +31,6 @@ pub(crate) fn unpacked(name: &str, bytes: &[u8], trust: &TrustStore) -> Result<O
         files.get("Agentfile").ok_or_else(|| HostError::EmptyPackage { name: name.to_owned() })?.to_vec();
     let note = (!verification.is_verified()).then(|| format!("{name} is {}", in_words(&verification)));
     Ok(Some(Unpacked { name: format!("{name}/Agentfile"), agentfile, files, note }))
-}
-
-/// Whom this user trusts. Without a home, nobody.
-///
-/// # Errors
-/// If a trusted key cannot be read.
-pub fn trust_store(environment: &Environment) -> Result<TrustStore, HostError> {
-    match environment.configuration_folder() {
-        Some(folder) => Ok(TrustStore::read(folder.join("trusted"))?),
-        None => Ok(TrustStore::default()),
-    }
 }
 
 /// What is known of a signature, in a few words.

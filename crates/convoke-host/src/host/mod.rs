@@ -23,11 +23,12 @@ use convoke_store::SqliteStore;
 use convoke_tools::policy::{self, PolicyFiles, PolicySet};
 use convoke_tools::workspace::Workspace;
 
-use crate::agentfile::{AgentfileKind, Unpacked, beside, bytes_of, is_standard_input, trust_store, unpacked};
+use crate::agentfile::{AgentfileKind, Unpacked, beside, bytes_of, is_standard_input, unpacked};
 use crate::definition::{Kind, Loaded};
 use crate::fingerprints::Fingerprints;
 use crate::kept::{Keeping, Kept};
 use crate::models::{DownloadObserver, Models};
+use crate::packages::trust_store;
 use crate::prepared::{HowToGoOn, Prepared};
 use crate::running::Running;
 use crate::tools::{RunTools, Setting};

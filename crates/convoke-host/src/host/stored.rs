@@ -124,7 +124,12 @@ impl Host {
         Ok(running.noting(notes))
     }
 
-    fn must_fit(
+    /// Refuses to go on with a run anywhere but where it was begun, or without the policy that was named for it, unless the options
+    /// say so.
+    ///
+    /// # Errors
+    /// [`HostError::Elsewhere`], [`HostError::PolicyToBeNamed`].
+    pub fn must_fit(
         &self,
         record: &RunRecord,
         manifest: &Manifest,

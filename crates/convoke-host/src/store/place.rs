@@ -2,10 +2,10 @@
 //!
 //! It is this user's alone. A file in it says which folder it is for: nobody could tell from its name.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use convoke_config::Project;
+use convoke_config::{NewFile, Project, replace_file};
 use convoke_sqlite::create_folder;
 
 use crate::HostError;
@@ -52,16 +52,8 @@ pub fn make_place(project: &Project, store: &Path) -> Result<(), HostError> {
     if owner.symlink_metadata().is_ok() {
         return Ok(());
     }
-    write_whole(&place, &owner, &format!("{}\n", project.folder.display())).map_err(failed)
-}
-
-/// Writes a file so that there is never half of one.
-fn write_whole(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
-    let mut whole = tempfile::Builder::new().prefix(".convoke-").tempfile_in(folder)?;
-    whole.write_all(text.as_bytes())?;
-    whole.as_file().sync_all()?;
-    whole.persist(file)?;
-    Ok(())
+    let text = format!("{}\n", project.folder.display());
+    replace_file(&owner, text.as_bytes(), NewFile::Private).map_err(failed)
 }
 
 /// All projects whose runs are kept, by their folders.
@@ -78,6 +70,15 @@ fn kept(place: &Path) -> Option<KeptProject> {
     let folder = std::fs::read_to_string(place.join(OWNER)).ok()?;
     let store = place.join(convoke_config::STORE);
     store.exists().then(|| KeptProject { folder: PathBuf::from(folder.trim_end_matches('\n')), store })
+}
+
+/// Projects whose folder is above that of this one, or in it: a folder can become part of another project, or one of its own.
+#[must_use]
+pub fn related_projects(project: &Project) -> Vec<KeptProject> {
+    let is_related = |kept: &KeptProject| {
+        project.folder.starts_with(&kept.folder) || kept.folder.starts_with(&project.folder)
+    };
+    projects(project).into_iter().filter(is_related).collect()
 }
 
 /// Removes the place of a project whose runs were taken elsewhere.

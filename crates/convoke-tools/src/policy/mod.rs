@@ -28,7 +28,7 @@
 //! | `judge`, `outcome`, `explain` | decisions |
 //! | `reached` | hosts that a command line names, for explanations |
 //! | `gate`, `narrow` | the policy before every call of a run; the rule that would let one through |
-//! | `set` | the policies that hold together: a folder's never stands alone |
+//! | `set`, `set_explain` | the policies that hold together, and why they decide as they do: a folder's never stands alone |
 //! | `confine` | what it says to the sandbox and to budgets |
 //! | [`import`], `foreign` | the dialects of others, translated and recognised |
 //!
@@ -54,6 +54,7 @@ mod problem;
 mod reached;
 mod read;
 mod set;
+mod set_explain;
 mod settings;
 pub mod shell;
 mod subject;
@@ -78,6 +79,7 @@ pub use problem::{PolicyErrors, PolicyProblem};
 #[cfg(target_os = "linux")]
 pub(crate) use reached::talks_to_others;
 pub use set::{InvalidPolicy, ONLY_THE_USER, PolicyFiles, PolicySet};
+pub use set_explain::SetExplanation;
 pub use settings::Effective;
 pub use subject::{Subject, SubjectKind};
 

@@ -1,16 +1,11 @@
 //! `convoke doctor`
 
-mod services;
-
-use convoke_core::{CallContext, IdempotencyKey, ModelParams, ModelRequest, Path, ReplyBuilder, RunId};
 use convoke_host::models::Models;
-use convoke_host::{Checkup, Found, HostError};
+use convoke_host::{Checkup, Found, HostError, ServiceStanding};
 use convoke_models::ModelName;
 use convoke_models::choose::{Choice, Service};
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use self::services::Standing;
 use crate::arguments::{Arguments, Doctor};
 use crate::configuration;
 use crate::failure::{Failure, FileProblems};
@@ -18,9 +13,6 @@ use crate::host;
 use crate::human;
 use crate::run::open;
 use crate::terminal::{Output, Rich, Tone, text};
-
-/// Enough for a model that thinks first.
-const TRIAL_TOKENS: u32 = 512;
 
 pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Output) -> Result<(), Failure> {
     let host = host::load(arguments)?;
@@ -45,7 +37,7 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Doctor, output: &mut Out
         },
         None => None,
     };
-    let standings = services::standings(&models).await;
+    let standings = models.services().await;
     if arguments.json {
         output.json(&as_json(&models, &choice, trial.as_ref(), &standings, &checkup))?;
     } else {
@@ -72,7 +64,7 @@ fn tell(
     models: &Models,
     choice: &Choice,
     trial: Option<&Result<String, Failure>>,
-    standings: &[(&Service, Standing)],
+    standings: &[(&Service, ServiceStanding)],
     checkup: &Checkup,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -99,17 +91,17 @@ fn tell(
     let width = Service::ALL.iter().map(|service| service.name.len()).max().unwrap_or_default();
     for (service, standing) in standings {
         let (mark, ink, state) = match standing {
-            Standing::Key(place) => ("✓", Tone::Good, format!("key in {place}")),
-            Standing::Open(address) => ("✓", Tone::Faint, format!("needs no key; at {address}")),
-            Standing::Absent(address) => {
+            ServiceStanding::Key(place) => ("✓", Tone::Good, format!("key in {place}")),
+            ServiceStanding::Open(address) => ("✓", Tone::Faint, format!("needs no key; at {address}")),
+            ServiceStanding::Absent(address) => {
                 ("–", Tone::Faint, format!("needs no key, but nothing answers at {address}"))
             }
-            Standing::Nowhere => (
+            ServiceStanding::Nowhere => (
                 "–",
                 Tone::Faint,
                 format!("needs an address: services.{}.base_url in convoke.toml", service.name),
             ),
-            Standing::NoKey(variables) => ("–", Tone::Faint, format!("no key; set {variables}")),
+            ServiceStanding::NoKey(variables) => ("–", Tone::Faint, format!("no key; set {variables}")),
         };
         let name = format!(" {:width$}  ", service.name);
         output.line(&Rich::plain("  ").with(ink, mark).with(Tone::Plain, name).with(Tone::Faint, state))?;
@@ -148,24 +140,11 @@ fn as_json(
     models: &Models,
     choice: &Choice,
     trial: Option<&Result<String, Failure>>,
-    standings: &[(&Service, Standing)],
+    standings: &[(&Service, ServiceStanding)],
     checkup: &Checkup,
 ) -> Value {
-    let services: serde_json::Map<String, Value> = standings
-        .iter()
-        .map(|(service, standing)| {
-            let state = match standing {
-                Standing::Key(place) => json!({"key": place}),
-                Standing::Open(address) => json!({"key": "not needed", "address": address}),
-                Standing::Absent(address) => {
-                    json!({"key": "not needed", "address": address, "answers": false})
-                }
-                Standing::Nowhere => json!({"key": "not needed", "address": null}),
-                Standing::NoKey(variables) => json!({"key": null, "set": variables}),
-            };
-            (service.name.to_owned(), state)
-        })
-        .collect();
+    let services: serde_json::Map<String, Value> =
+        standings.iter().map(|(service, standing)| (service.name.to_owned(), standing.as_json())).collect();
     json!({
         "model": choice.model.as_ref().map(ToString::to_string),
         "looked_at": choice.findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -182,15 +161,5 @@ fn as_json(
 /// Asks for one word.
 async fn attempt(models: &Models, name: &ModelName, output: &mut Output) -> Result<String, Failure> {
     let model = open(models, name, output).await?;
-    let mut params = ModelParams::default();
-    params.max_tokens = Some(TRIAL_TOKENS);
-    let request = ModelRequest { params, ..ModelRequest::new("Answer with one word: hello.") };
-    let key = IdempotencyKey::derive(&RunId::mint(), &Path::from("doctor"), 0);
-    let mut builder = ReplyBuilder::new(model.name(), "doctor");
-    let mut pieces = model.reply(request, CallContext { key });
-    while let Some(piece) = pieces.next().await {
-        builder.add(&piece.map_err(|error| Failure::failed(error.to_string()))?);
-    }
-    let reply = builder.finish().map_err(|error| Failure::failed(error.to_string()))?;
-    Ok(reply.text().trim().chars().take(60).collect())
+    Models::try_out(&*model).await.map_err(|error| Failure::failed(error.to_string()))
 }

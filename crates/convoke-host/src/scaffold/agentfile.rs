@@ -1,6 +1,6 @@
 //! The first Agentfile.
 
-use super::{Plan, Watcher};
+use super::{ProjectPlan, Watcher};
 
 /// What the example is about.
 const EXAMPLE: &str = "\
@@ -16,30 +16,30 @@ RUN main USING collect, brief
 ";
 
 /// The text of the first Agentfile.
-pub(crate) fn agentfile(plan: &Plan) -> String {
-    let mut text = "# What is to be achieved, and in which order. Try it:  convoke run\n".to_owned();
+pub(super) fn text(plan: &ProjectPlan) -> String {
+    let mut file = "# What is to be achieved, and in which order. Try it:  convoke run\n".to_owned();
     if plan.goal.is_none() {
-        text.push_str("# With something else to write about:  convoke run --input topic=\"sailing ships\"\n");
+        file.push_str("# With something else to write about:  convoke run --input topic=\"sailing ships\"\n");
     }
-    text.push_str(&format!("NAME {}\n\n", plan.name));
+    file.push_str(&format!("NAME {}\n\n", plan.name));
     match plan.watcher {
         Watcher::Nobody => {}
-        Watcher::Model => text.push_str("# A model looks at what comes of every goal.\nSUPERVISED\n\n"),
-        Watcher::Person => text.push_str(
+        Watcher::Model => file.push_str("# A model looks at what comes of every goal.\nSUPERVISED\n\n"),
+        Watcher::Person => file.push_str(
             "# A person approves, revises or rejects what comes of every goal.\nSUPERVISED HUMAN\n\n",
         ),
     }
     match &plan.goal {
-        None => text.push_str(EXAMPLE),
+        None => file.push_str(EXAMPLE),
         Some(goal) => {
             let goal = escaped(goal);
-            text.push_str(&format!(
+            file.push_str(&format!(
                 "GOAL work \"{goal}\"\nGOAL check \"Correct what is wrong or missing in this, and give the whole text again: $work\"\n\n\
                  RUN main USING work, check\n"
             ));
         }
     }
-    text
+    file
 }
 
 /// A text that the language reads back as it is.
@@ -69,7 +69,7 @@ mod tests {
         for goal in [None, Some("Say \"hi\" for $5 and $name\\"), Some("C:\\new \u{7} # ``` ${x} -> y")] {
             for watcher in [Watcher::Nobody, Watcher::Model, Watcher::Person] {
                 let goal = goal.map(str::to_owned);
-                let text = agentfile(&Plan { goal, watcher, ..Plan::usual("plan".to_owned()) });
+                let text = text(&ProjectPlan { goal, watcher, ..ProjectPlan::usual("plan") });
                 let source = Source::new("Agentfile", text.clone());
                 let (file, diagnostics) = read(&source, &NoFiles);
                 assert!(file.is_some() && diagnostics.is_empty(), "{text}\n{diagnostics:?}");

@@ -1,11 +1,15 @@
 //! What agents would have to work with here: the workspace, the policy, the sandbox, MCP servers.
 
+mod services;
+
 use convoke_mcp::Condition;
 use convoke_tools::policy::PolicySet;
 use serde_json::{Value, json};
 
 use crate::tools::{Setting, sandbox_works};
 use crate::{Host, HostError, mcp, store};
+
+pub use services::ServiceStanding;
 
 /// How something is that agents need.
 #[derive(Debug, Clone, PartialEq, Eq)]

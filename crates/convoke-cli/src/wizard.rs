@@ -1,10 +1,9 @@
-//! A few questions, asked of whoever is there.
+//! The questions of `convoke init`, asked of whoever is there.
 
 use std::io::{self, BufRead, Write};
 
+use convoke_host::{ProjectPlan, Watcher};
 use convoke_models::ModelName;
-
-use super::{Plan, Watcher};
 
 /// Answers that make no sense are asked for again so often; then what is usual is taken.
 const PATIENCE: usize = 3;
@@ -19,7 +18,7 @@ pub(crate) struct Wizard<R, W> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wizardry {
     /// What to write.
-    Planned(Plan),
+    Planned(ProjectPlan),
     /// Whoever was there has gone.
     Left,
 }
@@ -30,14 +29,14 @@ impl<R: BufRead, W: Write> Wizard<R, W> {
     }
 
     /// Asks everything. `found` is the model that would be used otherwise.
-    pub(crate) fn ask(&mut self, name: &str, found: Option<&str>) -> io::Result<Wizardry> {
-        let mut plan = Plan::usual(name.to_owned());
+    pub(crate) fn ask(&mut self, usual: ProjectPlan, found: Option<&str>) -> io::Result<Wizardry> {
+        let mut plan = usual;
         let Some(goal) = self.question("What should it do?", "an example")? else {
             return Ok(Wizardry::Left);
         };
         plan.goal = (!goal.is_empty()).then_some(goal);
-        let usual = found.unwrap_or("whatever is found");
-        let model = self.checked("Which model?", usual, |answer| {
+        let found = found.unwrap_or("whatever is found");
+        let model = self.checked("Which model?", found, |answer| {
             if answer.contains(['"', '\\']) || answer.contains(char::is_control) {
                 return Err("a model's name has no quotes in it".to_owned());
             }
@@ -98,21 +97,22 @@ mod tests {
 
     fn answered(answers: &str) -> (Wizardry, String) {
         let mut questions = Vec::new();
-        let plan = Wizard::new(answers.as_bytes(), &mut questions).ask("plan", Some("ollama/qwen3"));
+        let plan = Wizard::new(answers.as_bytes(), &mut questions)
+            .ask(ProjectPlan::usual("plan"), Some("ollama/qwen3"));
         (plan.expect("memory can be read and written"), String::from_utf8_lossy(&questions).into_owned())
     }
 
     #[test]
     fn empty_answers_are_what_is_usual() {
         let (plan, asked) = answered("\n\n\n");
-        assert_eq!(plan, Wizardry::Planned(Plan::usual("plan".to_owned())));
+        assert_eq!(plan, Wizardry::Planned(ProjectPlan::usual("plan")));
         assert!(asked.contains("Which model? [ollama/qwen3]"), "{asked}");
     }
 
     #[test]
     fn answers_are_taken_and_those_that_make_no_sense_are_asked_for_again() {
         let (plan, asked) = answered("Sort my mail\nnowhere/x\ngpt-5.4\nperhaps\nme\n");
-        let expected = Plan {
+        let expected = ProjectPlan {
             name: "plan".to_owned(),
             goal: Some("Sort my mail".to_owned()),
             model: Some("gpt-5.4".to_owned()),
@@ -124,7 +124,7 @@ mod tests {
             "{asked}"
         );
         let (plan, _) = answered("x\na/\nb/\n\"c\"\nmodel\n");
-        assert!(matches!(plan, Wizardry::Planned(Plan { model: None, watcher: Watcher::Model, .. })));
+        assert!(matches!(plan, Wizardry::Planned(ProjectPlan { model: None, watcher: Watcher::Model, .. })));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The first `convoke.toml`.
 
-use super::Plan;
+use super::ProjectPlan;
 
 /// Everything that is usual to set, as comments.
 const TEMPLATE: &str = include_str!("convoke.toml");
@@ -9,7 +9,7 @@ const TEMPLATE: &str = include_str!("convoke.toml");
 const MODEL: &str = "#model = \"anthropic/claude-sonnet-5-5\"\n";
 
 /// The text of the first configuration.
-pub(crate) fn settings(plan: &Plan) -> String {
+pub(super) fn text(plan: &ProjectPlan) -> String {
     match &plan.model {
         Some(model) => TEMPLATE.replace(MODEL, &format!("model = \"{model}\"\n")),
         None => TEMPLATE.to_owned(),
@@ -31,10 +31,10 @@ mod tests {
 
     #[test]
     fn nothing_is_set_until_somebody_says_so() {
-        let plan = Plan::usual("plan".to_owned());
-        assert!(loaded(&settings(&plan)).settings().is_empty());
-        let chosen = Plan { model: Some("ollama/qwen3".to_owned()), ..plan };
-        assert_eq!(loaded(&settings(&chosen)).models().model.as_deref(), Some("ollama/qwen3"));
+        let plan = ProjectPlan::usual("plan");
+        assert!(loaded(&text(&plan)).settings().is_empty());
+        let chosen = ProjectPlan { model: Some("ollama/qwen3".to_owned()), ..plan };
+        assert_eq!(loaded(&text(&chosen)).models().model.as_deref(), Some("ollama/qwen3"));
     }
 
     #[test]
