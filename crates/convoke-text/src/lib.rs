@@ -5,7 +5,9 @@
 pub mod date;
 pub mod diagnostic;
 pub mod duration;
+mod hex;
 pub mod human;
+pub mod keyed;
 pub mod pieces;
 pub mod redaction;
 mod shorten;
@@ -14,6 +16,7 @@ pub mod template;
 mod unseen;
 pub mod xdg;
 
+pub use hex::hex;
 pub use shorten::one_line_of;
 pub use suggest::nearest;
 pub use unseen::is_unseen;

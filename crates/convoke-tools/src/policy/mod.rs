@@ -86,9 +86,6 @@ pub use subject::{Subject, SubjectKind};
 /// The file's name.
 pub const FILE: &str = "policy.toml";
 
-/// Larger files are not read: nobody wrote them.
-const LARGEST: u64 = 1024 * 1024;
-
 /// A value, and the line that says so.
 #[derive(Debug, Clone, Copy)]
 struct Setting<T> {
@@ -335,24 +332,9 @@ impl Policy {
     /// # Errors
     /// Everything that is wrong with it, also that it is not there.
     pub fn load_existing(path: &Path) -> Result<Self, PolicyErrors> {
-        use std::io::Read;
-
         let name = path.display().to_string();
-        let unreadable = |error: &dyn std::fmt::Display| PolicyErrors::unreadable(&name, &error.to_string());
-        // Opening a pipe would wait until somebody writes into it.
-        let unfollowed = |error: std::io::Error| match path.is_symlink() {
-            true => unreadable(&format!("it is a link that cannot be followed: {error}")),
-            false => unreadable(&error),
-        };
-        if !path.metadata().map_err(unfollowed)?.is_file() {
-            return Err(unreadable(&"it is no regular file; put one in its place"));
-        }
-        let file = std::fs::File::open(path).map_err(|error| unreadable(&error))?;
-        let mut text = String::new();
-        let read = file.take(LARGEST + 1).read_to_string(&mut text).map_err(|error| unreadable(&error))?;
-        if read as u64 > LARGEST {
-            return Err(unreadable(&"it is larger than 1 MiB, which is no policy"));
-        }
+        let text = convoke_text::keyed::read_file(path, "policy")
+            .map_err(|why| PolicyErrors::unreadable(&name, &why))?;
         Self::parse(&text, &name)
     }
 
