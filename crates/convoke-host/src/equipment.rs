@@ -11,7 +11,7 @@ use convoke_models::ModelName;
 use convoke_models::resilience::Deferred;
 use convoke_tools::policy::shell::{self, SimpleCommand};
 
-use crate::models::{Models, Tuned};
+use crate::models::{Models, ProfiledModel};
 
 /// What a workflow is run with. A model that was `asked`
 /// for on the command line also stands in for profiles that are not configured.
@@ -22,14 +22,19 @@ pub(crate) fn equipment(
     models: &Arc<Models>,
     model: Option<Arc<dyn Model>>,
     asked: bool,
-) -> Result<(Equipment, Unpriced), String> {
+) -> Result<(Equipment, UnpricedModels), String> {
     // Who asks for a model by name gets that one or an error.
     let fallback = if asked { Vec::new() } else { models.config.fallback() };
     let usual = model.clone().map(|model| models.falling_back(model, &fallback));
-    let unpriced = Unpriced::default();
+    let unpriced = UnpricedModels::default();
     unpriced.note(usual.as_deref());
-    let named =
-        Named { models: Arc::clone(models), model, usual: usual.clone(), asked, unpriced: unpriced.clone() };
+    let named = NamedModels {
+        models: Arc::clone(models),
+        model,
+        usual: usual.clone(),
+        asked,
+        unpriced: unpriced.clone(),
+    };
     let supervision = models.config.supervision();
     let supervisor = match &supervision.supervisor {
         Supervisor::Same => None,
@@ -86,9 +91,9 @@ impl convoke_goals::Models for Unavailable {
 
 /// The models of a workflow whose price nobody knows. Clones share what they know.
 #[derive(Clone, Default)]
-pub(crate) struct Unpriced(Arc<Mutex<BTreeSet<String>>>);
+pub(crate) struct UnpricedModels(Arc<Mutex<BTreeSet<String>>>);
 
-impl Unpriced {
+impl UnpricedModels {
     fn note(&self, model: Option<&dyn Model>) {
         if let Some(model) = model.filter(|model| model.price().is_none()) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.name().to_owned());
@@ -114,7 +119,7 @@ fn programs(command: &str) -> Option<Vec<Vec<String>>> {
 }
 
 /// Models by the names that Agentfiles use.
-struct Named {
+struct NamedModels {
     models: Arc<Models>,
     /// The model of whatever names none.
     model: Option<Arc<dyn Model>>,
@@ -123,10 +128,10 @@ struct Named {
     /// Whether somebody asked for it on the command line.
     asked: bool,
     /// Those that were asked for and have no price.
-    unpriced: Unpriced,
+    unpriced: UnpricedModels,
 }
 
-impl Named {
+impl NamedModels {
     fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, String> {
         let model = self.models.ready(name).map_err(|error| error.to_string())?;
         // What runs in this process costs nothing, which is known before it is loaded.
@@ -145,11 +150,11 @@ impl Named {
         let is_asked_for = profile.model.is_none() && self.asked;
         let fallback = if is_asked_for { &[][..] } else { &*profile.fallback };
         let model = self.models.falling_back(first, fallback);
-        Ok(Arc::new(Tuned::new(model, profile.params.clone())))
+        Ok(Arc::new(ProfiledModel::new(model, profile.params.clone())))
     }
 }
 
-impl convoke_goals::Models for Named {
+impl convoke_goals::Models for NamedModels {
     fn named(&self, name: &str) -> Result<Arc<dyn Model>, String> {
         let name: ModelName =
             name.parse().map_err(|error: convoke_models::UnknownModel| error.to_string())?;

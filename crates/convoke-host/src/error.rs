@@ -232,9 +232,9 @@ pub enum HostError {
         /// The run.
         run: RunId,
         /// Where it was begun.
-        there: Box<crate::Place>,
+        there: Box<crate::RunOrigin>,
         /// Where it is to go on.
-        here: Box<crate::Place>,
+        here: Box<crate::RunOrigin>,
     },
     /// The run has come to an end that going on would not change.
     #[error("run {run} has ended: {status}")]

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::fingerprints::Fingerprints;
-use crate::kept::Kept;
-use crate::place::Place;
+use crate::kept_files::KeptFiles;
+use crate::run_origin::RunOrigin;
 use crate::tools::as_described;
 
 /// What a run was started from.
@@ -31,10 +31,10 @@ pub struct Manifest {
     pub text: String,
     /// What it named with `FROM`.
     #[serde(default)]
-    pub(crate) beside: Kept,
+    pub(crate) beside: KeptFiles,
     /// Where it was begun. Runs of earlier builds do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<RunOrigin>,
     /// The model for whatever names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -52,7 +52,7 @@ pub struct Manifest {
     pub skills: Vec<Skill>,
     /// Who may answer its questions and until when. Questions say so: asked again, they must be the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answers: Option<Answers>,
+    pub answers: Option<AnswerRules>,
     /// The policy that was named, instead of the folder's. It is to be named again: what a policy allows that is named, the
     /// user allows, and a store may have come with somebody else's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub struct Manifest {
 /// Who may answer, and until when.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Answers {
+pub struct AnswerRules {
     /// Who; empty: anyone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Answers {
     pub within: Option<Duration>,
 }
 
-impl From<&Supervision> for Answers {
+impl From<&Supervision> for AnswerRules {
     fn from(supervision: &Supervision) -> Self {
         Self { by: supervision.answerers.clone(), within: supervision.human_expiry }
     }
@@ -167,14 +167,14 @@ mod tests {
         let manifest = Manifest {
             path: "plan.agent".to_owned(),
             text: "NAME plan".to_owned(),
-            beside: Kept::default(),
-            place: Some(Place { here: "/a".into(), workspace: "/a/b".into(), policy: None }),
+            beside: KeptFiles::default(),
+            place: Some(RunOrigin { here: "/a".into(), workspace: "/a/b".into(), policy: None }),
             model: Some("scripted/a.toml".to_owned()),
             model_asked: true,
             workspace: "a folder".to_owned(),
             tools: vec![convoke_core::ToolSpec::new("read", "Reads.", ToolEffects::NONE).definition],
             skills: Vec::new(),
-            answers: Some(Answers { by: vec!["ann".to_owned()], within: Some(Duration::from_secs(9)) }),
+            answers: Some(AnswerRules { by: vec!["ann".to_owned()], within: Some(Duration::from_secs(9)) }),
             policy: Some("policy.toml".into()),
             limits: Some(Limits::default().tokens(100)),
             timeout: Some(Duration::from_secs(60)),

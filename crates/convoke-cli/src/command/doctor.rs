@@ -1,7 +1,7 @@
 //! `convoke doctor`
 
 use convoke_host::models::Models;
-use convoke_host::{Checkup, Found, HostError, ServiceStanding};
+use convoke_host::{CheckResult, Checkup, HostError, ServiceStanding};
 use convoke_models::ModelName;
 use convoke_models::choose::{Choice, Service};
 use serde_json::{Value, json};
@@ -110,9 +110,9 @@ fn tell(
     output.line(&heading("agents"))?;
     for (name, found) in checkup.iter() {
         let (mark, ink, words) = match found {
-            Found::Works(words) => ("✓", Tone::Good, words),
-            Found::Limited(words) => ("!", Tone::Caution, words),
-            Found::Missing(words) => ("✗", Tone::Bad, words),
+            CheckResult::Works(words) => ("✓", Tone::Good, words),
+            CheckResult::Limited(words) => ("!", Tone::Caution, words),
+            CheckResult::Missing(words) => ("✗", Tone::Bad, words),
         };
         let name = format!(" {name:width$}  ");
         let words = text::clean(words);

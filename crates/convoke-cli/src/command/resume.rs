@@ -7,8 +7,8 @@ use convoke_core::{Outcome, RunStatus, WhenBusy};
 use convoke_goals::agentfile::model::Input;
 use convoke_history::History;
 use convoke_host::store::must_be_out_of_reach;
-use convoke_host::tools::Servers;
-use convoke_host::{GivenInputs, GoOnOptions, Host, HostError, Loaded, Manifest, is_standard_input};
+use convoke_host::tools::ServerStartup;
+use convoke_host::{GivenInputs, GoOnOptions, Host, HostError, LoadedFile, Manifest, is_standard_input};
 
 use crate::agentfiles::tell;
 use crate::arguments::Arguments;
@@ -73,7 +73,7 @@ pub(super) async fn go_on(
     let values = given.secrets(definition.inputs()).map_err(|invalid| Failure::from(invalid).hint(how))?;
     let mut notes = Vec::new();
     let preparing = async {
-        let prepared = host.prepare_again(loaded, manifest, values, Servers::Start, &mut notes).await;
+        let prepared = host.prepare_again(loaded, manifest, values, ServerStartup::Start, &mut notes).await;
         prepared.map_err(Failure::from)
     };
     let prepared = prompt.unless_interrupted(preparing).await;
@@ -190,7 +190,7 @@ fn source(
     record: &RunRecord,
     kept: Manifest,
     changed: bool,
-) -> Result<(Loaded, Manifest), Failure> {
+) -> Result<(LoadedFile, Manifest), Failure> {
     let now = match is_standard_input(Path::new(&kept.path)) {
         true => Err(Failure::failed("the file came on standard input: there is no other")),
         false => host.load(&kept.path).map_err(Failure::from),

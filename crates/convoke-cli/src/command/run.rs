@@ -5,8 +5,8 @@ use std::sync::Arc;
 use convoke_core::WhenBusy;
 use convoke_goals::GoalState;
 use convoke_goals::agentfile::model::Input;
-use convoke_host::tools::Servers;
-use convoke_host::{GivenInputs, Prepared, StartOptions, is_standard_input, user_name};
+use convoke_host::tools::ServerStartup;
+use convoke_host::{GivenInputs, PreparedRun, StartOptions, is_standard_input, user_name};
 use serde_json::json;
 
 use crate::agentfiles::tell;
@@ -92,7 +92,7 @@ fn options(wanted: &RunArguments) -> StartOptions {
     options.limits.clone_from(&wanted.common.budget);
     options.timeout = wanted.common.timeout;
     options.skills.clone_from(&wanted.skills);
-    options.servers = if wanted.dry_run { Servers::LeaveAlone } else { Servers::Start };
+    options.servers = if wanted.dry_run { ServerStartup::LeaveAlone } else { ServerStartup::Start };
     options
 }
 
@@ -100,7 +100,7 @@ fn options(wanted: &RunArguments) -> StartOptions {
 fn describe(
     arguments: &Arguments,
     wanted: &RunArguments,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     state: &[u8],
     output: &mut Output,
 ) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use convoke_core::{Error, Model, Outcome, RunId, RunStatus, WhenBusy};
 use convoke_history::History;
 use convoke_history::progress::Progress;
 use convoke_host::models::Models;
-use convoke_host::{HowToGoOn, Prepared, user_name};
+use convoke_host::{ExecutionOptions, PreparedRun, user_name};
 use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};
@@ -29,7 +29,7 @@ const ESTIMATED: &str = "a model did not say how many tokens it used: they are e
                          back, and limits hold by that";
 
 /// Gets hold of the model of a run. One that runs in this process is fetched first if need be.
-pub(crate) async fn load(prepared: &mut Prepared, output: &mut Output) -> Result<(), Failure> {
+pub(crate) async fn load(prepared: &mut PreparedRun, output: &mut Output) -> Result<(), Failure> {
     let mut waiting = waiting(prepared.model());
     let mut tell = |note: &str| {
         waiting.end();
@@ -62,7 +62,7 @@ fn waiting(name: Option<&ModelName>) -> Waiting {
 
 /// Runs it from where it is to its end, shows how it goes, and gives the result.
 pub(crate) async fn go_on(
-    prepared: Prepared,
+    prepared: PreparedRun,
     session: &mut Session<'_>,
     run: RunId,
     common: &CommonArguments,
@@ -80,7 +80,7 @@ pub(crate) async fn go_on(
     let planned = convoke_host::planned(&**prepared.definition());
     let always = prepared.always();
     let Prompt { keyboard, is_there, .. } = prompt;
-    let mut how = HowToGoOn::default();
+    let mut how = ExecutionOptions::default();
     how.when_busy = when_busy;
     how.limits.clone_from(&common.budget);
     how.timeout = common.timeout;

@@ -6,7 +6,7 @@ use convoke_core::{Error, ModelErrorKind, Outcome, RunId, RunStatus, StoreError,
 use convoke_goals::{GoalState, Values};
 use convoke_history::json::{QuestionView, SpentView};
 use convoke_history::{History, OpenQuestion};
-use convoke_host::{Definition, HostError, Manifest, Prepared};
+use convoke_host::{Definition, HostError, Manifest, PreparedRun};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub(crate) struct About {
 /// Gives the result of a run of a file, and says what can be done if it is not what was hoped for.
 pub(crate) async fn give(
     session: &mut Session<'_>,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     format: Format,
     outcome: &Outcome<Value>,
     about: About,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use convoke_core::{Answer, Error, Event, EventKind, Outcome, RunStream, State, StoreError};
 use convoke_history::json::event_json;
 use convoke_history::progress::Progress;
-use convoke_host::tools::Always;
+use convoke_host::tools::AlwaysAllow;
 use convoke_tools::policy::NarrowRule;
 use convoke_tools::shell::CHANGES_REFUSED;
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub(crate) struct Watch<'a> {
     /// Who answers.
     pub(crate) by: String,
     /// Where a person's "always" is written.
-    pub(crate) always: Option<Always>,
+    pub(crate) always: Option<AlwaysAllow>,
     /// What was approved for the whole run.
     pub(crate) granted: HashSet<String>,
     /// The command that takes the run over from whoever works on it.
@@ -148,7 +148,7 @@ impl Watch<'_> {
         self.keyboard.forget();
         let (width, _) = Screen::size();
         let rule = self.always.as_ref().and_then(|always| always.rule(&asked.question.question));
-        let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.told(rule));
+        let told = self.always.as_ref().zip(rule.as_ref()).map(|(always, rule)| always.describe(rule));
         let dialog = Dialog::new(asked.question.clone(), self.by.clone(), width).or_always(told);
         self.display.ask(&dialog.opening(), &dialog.prompt());
         Conversation { dialog, rule, asked }
@@ -159,7 +159,7 @@ impl Watch<'_> {
         let heard = dialog.hear(line);
         if let (Heard::Always(_), Some(always), Some(rule)) = (&heard, &self.always, &rule) {
             match always.write(rule) {
-                Ok(()) => self.output.note(&format!("written: {}", always.told(rule))),
+                Ok(()) => self.output.note(&format!("written: {}", always.describe(rule))),
                 Err(problem) => self.output.note(&format!("it is approved for this run only: {problem}")),
             }
         }

@@ -6,14 +6,14 @@ use convoke_mcp::Condition;
 use convoke_tools::policy::PolicySet;
 use serde_json::{Value, json};
 
-use crate::tools::{Setting, sandbox_works};
+use crate::tools::{ToolEnvironment, sandbox_works};
 use crate::{Host, HostError, mcp, store};
 
 pub use services::ServiceStanding;
 
 /// How something is that agents need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum CheckResult {
     /// It works; what it is.
     Works(String),
     /// It works, and holds less than it could; what.
@@ -22,7 +22,7 @@ pub enum Found {
     Missing(String),
 }
 
-impl Found {
+impl CheckResult {
     /// What there is to say.
     #[must_use]
     pub fn words(&self) -> &str {
@@ -38,7 +38,7 @@ impl Found {
     }
 }
 
-impl From<Result<String, String>> for Found {
+impl From<Result<String, String>> for CheckResult {
     fn from(found: Result<String, String>) -> Self {
         found.map_or_else(Self::Missing, Self::Works)
     }
@@ -46,7 +46,7 @@ impl From<Result<String, String>> for Found {
 
 /// What was found, by what it is called.
 #[derive(Debug)]
-pub struct Checkup(Vec<(String, Found)>);
+pub struct Checkup(Vec<(String, CheckResult)>);
 
 impl Checkup {
     /// Looks, runs a command that does nothing, and asks the MCP servers that the user has agreed to for their tools.
@@ -76,23 +76,23 @@ impl Checkup {
             ("sandbox", sandbox),
             ("tool chains", chains),
         ];
-        let mut all: Vec<(String, Found)> = own.map(|(name, found)| (name.to_owned(), found)).into();
+        let mut all: Vec<(String, CheckResult)> = own.map(|(name, found)| (name.to_owned(), found)).into();
         all.extend(servers(host.setting(), policies.as_deref()).await);
         Self(all)
     }
 
     /// Each thing by its name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Found)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &CheckResult)> {
         self.0.iter().map(|(name, found)| (name.as_str(), found))
     }
 
     /// The same for programs.
     #[must_use]
     pub fn as_json(&self) -> Value {
-        let told = |found: &Found| match found {
-            Found::Works(what) => json!({"works": true, "what": what}),
-            Found::Limited(what) => json!({"works": true, "limited": true, "what": what}),
-            Found::Missing(why) => json!({"works": false, "why": why}),
+        let told = |found: &CheckResult| match found {
+            CheckResult::Works(what) => json!({"works": true, "what": what}),
+            CheckResult::Limited(what) => json!({"works": true, "limited": true, "what": what}),
+            CheckResult::Missing(why) => json!({"works": false, "why": why}),
         };
         self.iter()
             .map(|(name, found)| (name.to_owned(), told(found)))
@@ -102,24 +102,27 @@ impl Checkup {
 }
 
 /// The workspace, the sandbox on it, and the tool chains that commands have there.
-async fn places(setting: Setting<'_>, policies: Result<&PolicySet, &String>) -> (Found, Found, Found) {
+async fn places(
+    setting: ToolEnvironment<'_>,
+    policies: Result<&PolicySet, &String>,
+) -> (CheckResult, CheckResult, CheckResult) {
     let config = setting.config;
     let told = |path: &std::path::Path| match config.workspace().read_only {
         true => format!("{}, for reading only", path.display()),
         false => path.display().to_string(),
     };
     let Ok(policies) = policies else {
-        let unknown = || Found::Missing("nobody knows without a policy".to_owned());
-        return (Found::Works(told(&config.workspace().path)), unknown(), unknown());
+        let unknown = || CheckResult::Missing("nobody knows without a policy".to_owned());
+        return (CheckResult::Works(told(&config.workspace().path)), unknown(), unknown());
     };
     match setting.workspace(policies) {
         Ok(workspace) => {
             let chains = chains(setting, &workspace, policies);
-            (Found::Works(told(workspace.path())), sandbox_works(&workspace, policies).await, chains)
+            (CheckResult::Works(told(workspace.path())), sandbox_works(&workspace, policies).await, chains)
         }
         Err(error) => {
-            let nowhere = || Found::Missing("there is no workspace".to_owned());
-            (Found::Missing(error.to_string()), nowhere(), nowhere())
+            let nowhere = || CheckResult::Missing("there is no workspace".to_owned());
+            (CheckResult::Missing(error.to_string()), nowhere(), nowhere())
         }
     }
 }
@@ -127,10 +130,10 @@ async fn places(setting: Setting<'_>, policies: Result<&PolicySet, &String>) -> 
 /// The tool chains that commands can use, or why that cannot be said.
 #[cfg(target_os = "linux")]
 fn chains(
-    setting: Setting<'_>,
+    setting: ToolEnvironment<'_>,
     workspace: &convoke_tools::workspace::Workspace,
     policies: &PolicySet,
-) -> Found {
+) -> CheckResult {
     setting
         .readable(workspace, policies)
         .map(|readable| readable.in_words())
@@ -140,14 +143,17 @@ fn chains(
 
 /// There are no commands here.
 #[cfg(not(target_os = "linux"))]
-fn chains(_: Setting<'_>, _: &convoke_tools::workspace::Workspace, _: &PolicySet) -> Found {
-    Found::Missing("agents run no commands on this system".to_owned())
+fn chains(_: ToolEnvironment<'_>, _: &convoke_tools::workspace::Workspace, _: &PolicySet) -> CheckResult {
+    CheckResult::Missing("agents run no commands on this system".to_owned())
 }
 
-async fn servers(setting: Setting<'_>, policies: Result<&PolicySet, &String>) -> Vec<(String, Found)> {
+async fn servers(
+    setting: ToolEnvironment<'_>,
+    policies: Result<&PolicySet, &String>,
+) -> Vec<(String, CheckResult)> {
     let configured = mcp::configured(setting.config);
     let name = |server: &str| format!("mcp {server}");
-    let mut found: Vec<(String, Found)> = Vec::new();
+    let mut found: Vec<(String, CheckResult)> = Vec::new();
     let Ok(policies) = policies else { return found };
     match mcp::start(setting, policies, configured.trusted).await {
         Ok(servers) => {
@@ -155,19 +161,22 @@ async fn servers(setting: Setting<'_>, policies: Result<&PolicySet, &String>) ->
                 let state = match report.condition {
                     Condition::Ready { identity, .. } => {
                         let plural = if report.tools == 1 { "" } else { "s" };
-                        Found::Works(format!("{identity}, {} tool{plural}", report.tools))
+                        CheckResult::Works(format!("{identity}, {} tool{plural}", report.tools))
                     }
-                    Condition::Down { problem } => Found::Missing(problem.to_string()),
-                    _ => Found::Missing("closed".to_owned()),
+                    Condition::Down { problem } => CheckResult::Missing(problem.to_string()),
+                    _ => CheckResult::Missing("closed".to_owned()),
                 };
                 found.push((name(&report.name), state));
             }
             servers.close().await;
         }
-        Err(error) => found.push(("mcp".to_owned(), Found::Missing(error.to_string()))),
+        Err(error) => found.push(("mcp".to_owned(), CheckResult::Missing(error.to_string()))),
     }
     found.extend(
-        configured.untrusted.iter().map(|server| (name(&server.name), Found::Missing(server.to_string()))),
+        configured
+            .untrusted
+            .iter()
+            .map(|server| (name(&server.name), CheckResult::Missing(server.to_string()))),
     );
     found
 }

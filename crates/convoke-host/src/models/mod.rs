@@ -1,7 +1,7 @@
 //! Which model is meant, and how to get hold of it: providers, and what runs in this process.
 
 pub(crate) mod local;
-mod tuned;
+mod profiled;
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use futures_util::StreamExt;
 use crate::HostError;
 
 pub use local::reading;
-pub(crate) use tuned::Tuned;
+pub(crate) use profiled::ProfiledModel;
 
 /// Enough for a model that thinks first.
 const TRIAL_TOKENS: u32 = 512;

@@ -5,16 +5,16 @@
 //!
 //! | module | what it is for |
 //! |---|---|
-//! | `place` | the folder of a project's store, and which project it belongs to |
-//! | `moving` | taking runs from one file to another |
+//! | `project_folder` | the folder of a project's store, and which project it belongs to |
+//! | `move_runs` | taking runs from one file to another |
 //! | `delete` | ending and deleting runs, with what agents noted in them |
 //!
 //! **What it must never do.** Let agents work in a folder that has the store of their run in it, unless the user's own
 //! configuration says so.
 
 mod delete;
-mod moving;
-mod place;
+mod move_runs;
+mod project_folder;
 
 use std::path::Path;
 
@@ -27,8 +27,8 @@ use rustix::fs::{Access, access as access_of};
 use crate::HostError;
 
 pub use delete::{cancel_run, delete_listed, delete_notes};
-pub use moving::{MoveError, Moved, move_runs};
-pub use place::{KeptProject, make_place, must_be_own, projects, related_projects};
+pub use move_runs::{MoveError, MovedRuns, move_runs};
+pub use project_folder::{KeptProject, make_place, must_be_own, projects, related_projects};
 
 /// Whether the store in a file has a run with an id that begins so. A file that is not there, or was never made a store, has none.
 ///

@@ -13,7 +13,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 /// Where rules are written, and what they are tried with.
 #[derive(Clone)]
-pub struct Always {
+pub struct AlwaysAllow {
     pub(super) gate: PolicyGate,
     pub(super) tools: Toolset,
     pub(super) policies: Arc<PolicySet>,
@@ -21,7 +21,7 @@ pub struct Always {
     pub(super) file: PathBuf,
 }
 
-impl Always {
+impl AlwaysAllow {
     /// The rule that would answer this question for ever, if there is one and it would.
     #[must_use]
     pub fn rule(&self, question: &Question) -> Option<NarrowRule> {
@@ -37,7 +37,7 @@ impl Always {
 
     /// The rule and where it would stand, for people to read.
     #[must_use]
-    pub fn told(&self, rule: &NarrowRule) -> String {
+    pub fn describe(&self, rule: &NarrowRule) -> String {
         format!("{rule} in {}", self.file.display())
     }
 

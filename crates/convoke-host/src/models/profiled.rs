@@ -5,18 +5,18 @@ use std::sync::Arc;
 use convoke_core::{CallContext, Model, ModelParams, ModelRequest, Price, Reality, ReplyStream};
 
 /// A model, and how it is asked where a request does not say otherwise.
-pub(crate) struct Tuned {
+pub(crate) struct ProfiledModel {
     model: Arc<dyn Model>,
     params: ModelParams,
 }
 
-impl Tuned {
+impl ProfiledModel {
     pub(crate) fn new(model: Arc<dyn Model>, params: ModelParams) -> Self {
         Self { model, params }
     }
 }
 
-impl Model for Tuned {
+impl Model for ProfiledModel {
     fn name(&self) -> &str {
         self.model.name()
     }

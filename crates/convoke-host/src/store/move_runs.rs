@@ -13,7 +13,7 @@ use convoke_sqlite::{Exclusive, Existing, place};
 use convoke_store::SqliteStore;
 use convoke_tools::scratchpad::Scratchpad;
 
-use super::place::{make_place, remove_place};
+use super::project_folder::{make_place, remove_place};
 use crate::HostError;
 use crate::tools::scratchpad_file;
 
@@ -77,7 +77,7 @@ pub enum MoveError {
 /// What was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Moved {
+pub struct MovedRuns {
     /// How many.
     pub runs: usize,
     /// From where.
@@ -90,7 +90,7 @@ pub struct Moved {
 ///
 /// # Errors
 /// If they cannot be moved.
-pub async fn move_runs(project: &Project, from: &Path, to: &Path) -> Result<Moved, HostError> {
+pub async fn move_runs(project: &Project, from: &Path, to: &Path) -> Result<MovedRuns, HostError> {
     let runs = records(from).await?;
     if let Some((run, holder)) = runs.iter().find_map(|run| Some((&run.id, run.holder.as_ref()?))) {
         return Err(MoveError::Held { run: run.clone(), holder: holder.to_string() }.into());
@@ -123,7 +123,7 @@ pub async fn move_runs(project: &Project, from: &Path, to: &Path) -> Result<Move
     }
     source.remove().map_err(|error| failed(&from, &error))?;
     remove_place(project, &from);
-    Ok(Moved { runs: runs.len(), from, to })
+    Ok(MovedRuns { runs: runs.len(), from, to })
 }
 
 /// All runs of a store. Opening it says whether it is one of ours, and brings it up to date.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What was found where. As a loader it gives the same again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Kept {
+pub(crate) struct KeptFiles {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     found: BTreeMap<String, KeptFile>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -27,7 +27,7 @@ enum KeptFile {
     Binary,
 }
 
-impl Loader for Kept {
+impl Loader for KeptFiles {
     fn find(&self, path: &str) -> Result<Found, LoadError> {
         Ok(match self.found.get(path) {
             None => Found::Nothing,
@@ -47,22 +47,22 @@ impl Loader for Kept {
 }
 
 /// A loader that keeps what another one gives.
-pub(crate) struct Keeping<'l> {
+pub(crate) struct RecordingLoader<'l> {
     loader: &'l dyn Loader,
-    kept: RefCell<Kept>,
+    kept: RefCell<KeptFiles>,
 }
 
-impl<'l> Keeping<'l> {
+impl<'l> RecordingLoader<'l> {
     pub(crate) fn new(loader: &'l dyn Loader) -> Self {
         Self { loader, kept: RefCell::default() }
     }
 
-    pub(crate) fn into_kept(self) -> Kept {
+    pub(crate) fn into_kept(self) -> KeptFiles {
         self.kept.into_inner()
     }
 }
 
-impl Loader for Keeping<'_> {
+impl Loader for RecordingLoader<'_> {
     fn find(&self, path: &str) -> Result<Found, LoadError> {
         let found = self.loader.find(path)?;
         let file = match &found {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Where a run was begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Place {
+pub struct RunOrigin {
     /// The folder that `convoke` was started in.
     pub here: PathBuf,
     /// The folder that agents work in.
@@ -22,7 +22,7 @@ pub struct Place {
     pub policy: Option<PathBuf>,
 }
 
-impl Place {
+impl RunOrigin {
     /// This one.
     #[must_use]
     pub fn here(config: &Config) -> Self {
