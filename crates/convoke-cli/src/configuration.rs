@@ -1,4 +1,4 @@
-//! What is configured, read as the command line says.
+//! Loads the configuration as the command line says.
 
 use std::path::{Path, PathBuf};
 

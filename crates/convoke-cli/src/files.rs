@@ -1,4 +1,4 @@
-//! Files of the user that are written: whole or not at all, and never over something by accident.
+//! Reads and writes files of the user: whole or not at all, and never over something by accident.
 
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The host behind the commands, made as the command line says; and its errors, with what can be done about them here.
+//! Opens the host as the command line says, and adds hints to its errors.
 
 use convoke_config::Config;
 use convoke_host::store::MoveError;

@@ -1,4 +1,4 @@
-//! What every command has at hand.
+//! The session of a command: the open store, and where results go.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use convoke_host::Manifest;
 use convoke_host::store::{make_place, related_projects};
 use convoke_store::{MemoryStore, SqliteStore};
 
-use crate::arguments::{Arguments, Stored};
+use crate::arguments::{Arguments, StoredCommand};
 use crate::configuration;
 use crate::failure::Failure;
 use crate::host::NAME_ONE;
@@ -37,7 +37,7 @@ impl<'a> Session<'a> {
     /// Opens the store the command line names. One that is not there is never made.
     pub(crate) fn open(
         arguments: &Arguments,
-        command: &Stored,
+        command: &StoredCommand,
         output: &'a mut Output,
     ) -> Result<Self, Failure> {
         let path = &*arguments.store;

@@ -16,7 +16,7 @@ pub(crate) struct Wizard<R, W> {
 
 /// What came of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wizardry {
+pub(crate) enum WizardResult {
     /// What to write.
     Planned(ProjectPlan),
     /// Whoever was there has gone.
@@ -29,10 +29,10 @@ impl<R: BufRead, W: Write> Wizard<R, W> {
     }
 
     /// Asks everything. `found` is the model that would be used otherwise.
-    pub(crate) fn ask(&mut self, usual: ProjectPlan, found: Option<&str>) -> io::Result<Wizardry> {
+    pub(crate) fn ask(&mut self, usual: ProjectPlan, found: Option<&str>) -> io::Result<WizardResult> {
         let mut plan = usual;
         let Some(goal) = self.question("What should it do?", "an example")? else {
-            return Ok(Wizardry::Left);
+            return Ok(WizardResult::Left);
         };
         plan.goal = (!goal.is_empty()).then_some(goal);
         let found = found.unwrap_or("whatever is found");
@@ -42,7 +42,7 @@ impl<R: BufRead, W: Write> Wizard<R, W> {
             }
             answer.parse::<ModelName>().map(|_| answer.to_owned()).map_err(|error| error.to_string())
         })?;
-        let Some(model) = model else { return Ok(Wizardry::Left) };
+        let Some(model) = model else { return Ok(WizardResult::Left) };
         plan.model = model;
         let watcher = self.checked("Who checks results: nobody, a model, or me?", "nobody", |answer| {
             match answer.to_ascii_lowercase().trim_start_matches("a ") {
@@ -52,9 +52,9 @@ impl<R: BufRead, W: Write> Wizard<R, W> {
                 _ => Err("answer nobody, model or me".to_owned()),
             }
         })?;
-        let Some(watcher) = watcher else { return Ok(Wizardry::Left) };
+        let Some(watcher) = watcher else { return Ok(WizardResult::Left) };
         plan.watcher = watcher.unwrap_or(Watcher::Nobody);
-        Ok(Wizardry::Planned(plan))
+        Ok(WizardResult::Planned(plan))
     }
 
     /// An answer that makes sense; `Some(None)` is what is usual.
@@ -95,7 +95,7 @@ impl<R: BufRead, W: Write> Wizard<R, W> {
 mod tests {
     use super::*;
 
-    fn answered(answers: &str) -> (Wizardry, String) {
+    fn answered(answers: &str) -> (WizardResult, String) {
         let mut questions = Vec::new();
         let plan = Wizard::new(answers.as_bytes(), &mut questions)
             .ask(ProjectPlan::usual("plan"), Some("ollama/qwen3"));
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn empty_answers_are_what_is_usual() {
         let (plan, asked) = answered("\n\n\n");
-        assert_eq!(plan, Wizardry::Planned(ProjectPlan::usual("plan")));
+        assert_eq!(plan, WizardResult::Planned(ProjectPlan::usual("plan")));
         assert!(asked.contains("Which model? [ollama/qwen3]"), "{asked}");
     }
 
@@ -118,18 +118,21 @@ mod tests {
             model: Some("gpt-5.4".to_owned()),
             watcher: Watcher::Person,
         };
-        assert_eq!(plan, Wizardry::Planned(expected));
+        assert_eq!(plan, WizardResult::Planned(expected));
         assert!(
             asked.contains("there is no service `nowhere`") && asked.contains("answer nobody"),
             "{asked}"
         );
         let (plan, _) = answered("x\na/\nb/\n\"c\"\nmodel\n");
-        assert!(matches!(plan, Wizardry::Planned(ProjectPlan { model: None, watcher: Watcher::Model, .. })));
+        assert!(matches!(
+            plan,
+            WizardResult::Planned(ProjectPlan { model: None, watcher: Watcher::Model, .. })
+        ));
     }
 
     #[test]
     fn who_leaves_gets_nothing() {
-        assert_eq!(answered("Sort my mail\n").0, Wizardry::Left);
-        assert_eq!(answered("").0, Wizardry::Left);
+        assert_eq!(answered("Sort my mail\n").0, WizardResult::Left);
+        assert_eq!(answered("").0, WizardResult::Left);
     }
 }

@@ -1,4 +1,4 @@
-//! What has changed in an Agentfile since a run of it began.
+//! Finds what has changed in an Agentfile since a run of it began.
 
 use std::collections::HashMap;
 

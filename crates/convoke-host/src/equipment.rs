@@ -1,4 +1,4 @@
-//! What Agentfiles are run with on this machine: the one place where models and tools of goals come from.
+//! The equipment of Agentfiles on this machine: the one place where models and tools of goals come from.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

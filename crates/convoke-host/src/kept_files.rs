@@ -1,4 +1,4 @@
-//! What an Agentfile named with `FROM`, kept with the run so that the run outlives the files.
+//! The files that an Agentfile named with `FROM`, kept with the run so that the run outlives them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a run was started from, kept with it: whatever resuming it takes, except secrets.
+//! The manifest of a run: what it was started from, kept with it for resuming it, except secrets.
 //!
 //! It is what the run's record keeps for its host, where a fork finds it too, and whence it never comes into a prompt, an event or
 //! a result. Runs of earlier builds have it in their input, beside the goals' state.

@@ -1,4 +1,4 @@
-//! Where this user's keys and packages are kept, and which installed package is meant by a name.
+//! The folders of this user's keys and packages, and the installed package that a name means.
 
 use std::path::{Component, Path, PathBuf};
 

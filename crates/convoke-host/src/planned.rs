@@ -1,4 +1,4 @@
-//! What an Agentfile is going to do, as a tree that progress can be shown on.
+//! The plan of an Agentfile as a tree that progress can be shown on.
 
 use convoke_goals::{Kind, NodeRef, Workflow};
 use convoke_history::progress::{NodeKind, PlannedNode};

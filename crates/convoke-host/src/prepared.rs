@@ -1,4 +1,4 @@
-//! A definition with its inputs, its model, its tools and its limits: ready to be started, or gone on with.
+//! A prepared run: a definition with its inputs, its model, its tools and its limits.
 
 use std::sync::Arc;
 use std::time::Duration;

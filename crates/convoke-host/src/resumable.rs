@@ -1,4 +1,4 @@
-//! Whether a stored run can go on.
+//! Decides whether a stored run can be resumed.
 //!
 //! A run that a person or a supervisor ended has that decision in its journal, and comes to the same end each time. So has
 //! one that was cancelled for good, which nothing resumes.

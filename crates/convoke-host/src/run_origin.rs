@@ -1,4 +1,4 @@
-//! Where a run was begun: the folder its agents work in, and the policy of that folder.
+//! The origin of a run: the folder its agents work in, and the policy of that folder.
 //!
 //! What a person approved was meant for that folder, and so were the rules in it. A run never goes on in another one because
 //! somebody happens to be there; and never does a record, which may have come with somebody else's folder, lead agents to a folder

@@ -1,4 +1,4 @@
-//! A run under way.
+//! An active run: its events, and in the end what came of it.
 
 use convoke_core::{Canceller, Error, Event, Outcome, RunStream};
 use convoke_telemetry::Delivery;

@@ -1,4 +1,4 @@
-//! Folders of skills that are not there.
+//! Finds folders of skills that are missing.
 
 use std::path::{Path, PathBuf};
 

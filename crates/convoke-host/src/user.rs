@@ -1,4 +1,4 @@
-//! The user that this process runs for.
+//! The name of the user that this process runs for.
 
 /// The name of whoever runs this: the one they are logged in with, or else the one that their user id has. Nothing here
 /// proves it; it is empty where nobody says it.

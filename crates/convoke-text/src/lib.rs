@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! This crate knows nothing of runs, models or files; everything that reads or shows text may use it.
+//! This crate knows nothing of runs or models; everything that reads or shows text may use it.
 
 pub mod date;
 pub mod diagnostic;

@@ -2,10 +2,10 @@
 //!
 //! Nothing here decides which model it is or where the run is kept: `command::chat` does.
 
-pub(crate) mod earlier;
-mod lines;
+mod line_input;
 mod person;
-mod telling;
+pub(crate) mod resume;
+mod view;
 
 pub(crate) use person::Person;
-pub(crate) use telling::{Telling, cut_short};
+pub(crate) use view::{ChatView, cut_short};

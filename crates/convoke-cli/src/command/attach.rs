@@ -18,8 +18,8 @@ use super::questions::write_questions;
 use crate::arguments::{Arguments, Attach};
 use crate::configuration;
 use crate::failure::{Exit, Failure};
-use crate::onward;
-use crate::run::{Display, Loudness, Signals, tell_questions, unanswered};
+use crate::fork_advice;
+use crate::run::{Display, Signals, Verbosity, tell_questions, unanswered};
 use crate::select;
 use crate::session::Session;
 
@@ -33,19 +33,19 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let record = select::run(session, &arguments.run).await?;
     let mut signals = Signals::listen()?;
-    let mut watched = Watched::begin(session, &record, all).await;
+    let mut attached = AttachedRun::begin(session, &record, all).await;
     loop {
         tokio::select! {
             biased;
             _ = signals.next() => {
-                watched.display.step_aside();
+                attached.display.step_aside();
                 session.output.note(&format!("run {} goes on without being watched", record.id));
                 return Ok(());
             }
-            event = watched.feed.next() => watched.take(event),
+            event = attached.feed.next() => attached.take(event),
             () = tokio::time::sleep(LOOK) => {
-                if let Some(history) = watched.look(session, &record).await? {
-                    watched.display.finish(&watched.progress);
+                if let Some(history) = attached.look(session, &record).await? {
+                    attached.display.finish(&attached.progress);
                     return finish(session, &history);
                 }
             }
@@ -84,7 +84,7 @@ impl Feed {
 }
 
 /// What was shown of a run so far.
-struct Watched {
+struct AttachedRun {
     feed: Feed,
     progress: Progress,
     display: Display,
@@ -98,17 +98,17 @@ struct Watched {
     asked: HashSet<QuestionId>,
 }
 
-impl Watched {
+impl AttachedRun {
     async fn begin(session: &Session<'_>, record: &RunRecord, arguments: &Arguments) -> Self {
-        let (feed, loudness, planned) = match subscribed(session, record, arguments).await {
-            Some((events, planned)) => (Feed::Workflow(events), Loudness::Usual, planned),
+        let (feed, verbosity, planned) = match subscribed(session, record, arguments).await {
+            Some((events, planned)) => (Feed::Workflow(events), Verbosity::Usual, planned),
             // There is no tree to draw, so every call is told.
-            None => (Feed::Journal(0), Loudness::Verbose, PlannedNode::workflow(&record.workflow)),
+            None => (Feed::Journal(0), Verbosity::Verbose, PlannedNode::workflow(&record.workflow)),
         };
         Self {
             feed,
             progress: Progress::new(&planned),
-            display: Display::new(loudness, false, arguments.color, "Ctrl-C leaves"),
+            display: Display::new(verbosity, false, arguments.color, "Ctrl-C leaves"),
             last: 0,
             has_begun: false,
             has_ended: false,
@@ -161,7 +161,7 @@ impl Watched {
             _ => self.has_ended || matches!(self.feed, Feed::Journal(_)),
         };
         let more_comes = record.status == RunStatus::Cancelled
-            && !onward::is_cancelled_for_good(&record)
+            && !fork_advice::is_cancelled_for_good(&record)
             && (was_being_cancelled || is_being_cancelled(session, run).await?);
         if !is_shown || more_comes {
             return Ok(None);
@@ -246,9 +246,9 @@ fn failure(session: &Session<'_>, history: &History) -> Option<Failure> {
         RunStatus::Cancelled => Failure::cancelled(message),
         _ => Failure::failed(message),
     };
-    let hint = match onward::can_go_on(record) {
+    let hint = match fork_advice::can_go_on(record) {
         true => Some(format!("to let it go on, {}", session.resuming(record))),
-        false => onward::otherwise(session, history),
+        false => fork_advice::otherwise(session, history),
     };
     Some(hint.into_iter().fold(failure, Failure::hint))
 }

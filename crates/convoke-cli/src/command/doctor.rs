@@ -71,11 +71,11 @@ fn tell(
     let heading = |text: &str| Rich::new(Tone::Strong, text);
     let model = choice.model.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     let works = choice.model.is_some() && !matches!(trial, Some(Err(_)));
-    let ink = if works { Tone::Good } else { Tone::Bad };
-    output.line(&heading("model  ").with(ink, model))?;
+    let tone = if works { Tone::Good } else { Tone::Bad };
+    output.line(&heading("model  ").with(tone, model))?;
     for finding in &choice.findings {
-        let (mark, ink) = if finding.found.decides() { ("✓", Tone::Good) } else { ("–", Tone::Faint) };
-        output.line(&Rich::plain("  ").with(ink, mark).with(Tone::Plain, format!(" {finding}")))?;
+        let (mark, tone) = if finding.found.decides() { ("✓", Tone::Good) } else { ("–", Tone::Faint) };
+        output.line(&Rich::plain("  ").with(tone, mark).with(Tone::Plain, format!(" {finding}")))?;
     }
     if let Some(bytes) = choice.model.as_ref().filter(|_| works).and_then(|name| models.to_fetch(name)) {
         let words = format!(" it is not here yet: {} are fetched when it is first used", human::bytes(bytes));
@@ -90,7 +90,7 @@ fn tell(
     output.line(&heading("services"))?;
     let width = Service::ALL.iter().map(|service| service.name.len()).max().unwrap_or_default();
     for (service, standing) in standings {
-        let (mark, ink, state) = match standing {
+        let (mark, tone, state) = match standing {
             ServiceStanding::Key(place) => ("✓", Tone::Good, format!("key in {place}")),
             ServiceStanding::Open(address) => ("✓", Tone::Faint, format!("needs no key; at {address}")),
             ServiceStanding::Absent(address) => {
@@ -104,19 +104,19 @@ fn tell(
             ServiceStanding::NoKey(variables) => ("–", Tone::Faint, format!("no key; set {variables}")),
         };
         let name = format!(" {:width$}  ", service.name);
-        output.line(&Rich::plain("  ").with(ink, mark).with(Tone::Plain, name).with(Tone::Faint, state))?;
+        output.line(&Rich::plain("  ").with(tone, mark).with(Tone::Plain, name).with(Tone::Faint, state))?;
     }
     output.plain("")?;
     output.line(&heading("agents"))?;
     for (name, found) in checkup.iter() {
-        let (mark, ink, words) = match found {
+        let (mark, tone, words) = match found {
             CheckResult::Works(words) => ("✓", Tone::Good, words),
             CheckResult::Limited(words) => ("!", Tone::Caution, words),
             CheckResult::Missing(words) => ("✗", Tone::Bad, words),
         };
         let name = format!(" {name:width$}  ");
         let words = text::clean(words);
-        output.line(&Rich::plain("  ").with(ink, mark).with(Tone::Plain, name).with(Tone::Plain, words))?;
+        output.line(&Rich::plain("  ").with(tone, mark).with(Tone::Plain, name).with(Tone::Plain, words))?;
     }
     output.plain("")?;
     let file = |path: Option<&std::path::Path>, otherwise: String| {

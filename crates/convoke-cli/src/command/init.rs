@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::host;
 use crate::shell;
 use crate::terminal::{Output, Rich, Tone};
-use crate::wizard::{Wizard, Wizardry};
+use crate::wizard::{Wizard, WizardResult};
 
 /// What to do if nothing can be written.
 const ANOTHER: &str = "name a folder that you can write to";
@@ -40,8 +40,8 @@ pub(crate) async fn run(arguments: &Arguments, wanted: &Init, output: &mut Outpu
     let plan = if is_asked {
         let found = found.as_ref().map(ToString::to_string);
         match Wizard::new(io::stdin().lock(), io::stderr()).ask(usual, found.as_deref()) {
-            Ok(Wizardry::Planned(plan)) => plan,
-            Ok(Wizardry::Left) => return Err(Failure::failed("nothing was written: nobody answered")),
+            Ok(WizardResult::Planned(plan)) => plan,
+            Ok(WizardResult::Left) => return Err(Failure::failed("nothing was written: nobody answered")),
             Err(error) => return Err(Failure::failed(format!("the terminal cannot be used: {error}"))),
         }
     } else {

@@ -10,14 +10,14 @@ use convoke_host::store::must_be_out_of_reach;
 use convoke_host::tools::ServerStartup;
 use convoke_host::{GivenInputs, GoOnOptions, Host, HostError, LoadedFile, Manifest, is_standard_input};
 
-use crate::agentfiles::tell;
 use crate::arguments::Arguments;
+use crate::diagnostics::tell;
 use crate::failure::Failure;
-use crate::run::{About, Format, Prompt, ResumeArguments, Source, give_of, load, take_secrets_off};
+use crate::run::{Format, Prompt, ResumeArguments, RunNotes, RunSource, give_of, load, take_secrets_off};
 use crate::select;
 use crate::session::{Session, secret_options};
 use crate::terminal::text;
-use crate::{host, onward, shell};
+use crate::{fork_advice, host, shell};
 
 pub(super) async fn run(
     session: &mut Session<'_>,
@@ -42,7 +42,7 @@ pub(super) async fn go_on(
         let how = session.resuming(record);
         return Err(Failure::failed(format!("run {} is not a run of an Agentfile", record.id)).hint(how));
     };
-    if !wanted.changed_file && record.status != RunStatus::Completed && !onward::can_go_on(record) {
+    if !wanted.changed_file && record.status != RunStatus::Completed && !fork_advice::can_go_on(record) {
         return Err(ended(session, record).await?);
     }
     take_secrets_off(&wanted.input, &kept.inputs(), true)?;
@@ -52,7 +52,7 @@ pub(super) async fn go_on(
     // A file that has changed may have other secrets.
     take_secrets_off(&wanted.input, definition.inputs(), true)?;
     if record.status == RunStatus::Completed {
-        let source = Source { definition: &*definition, manifest: &manifest };
+        let source = RunSource { definition: &*definition, manifest: &manifest };
         return completed(session, record, source, wanted.common.output).await;
     }
     must_fit(session, &host, record, &manifest, wanted)?;
@@ -142,7 +142,7 @@ fn must_fit(
 async fn completed(
     session: &mut Session<'_>,
     record: &RunRecord,
-    source: Source<'_>,
+    source: RunSource<'_>,
     format: Format,
 ) -> Result<(), Failure> {
     let ending = History::load(&*session.store, &record.id).await?.ending;
@@ -153,7 +153,7 @@ async fn completed(
         source,
         format,
         &Outcome { run, status, state, error: None, totals },
-        About { is_quiet: true, ..About::default() },
+        RunNotes { is_quiet: true, ..RunNotes::default() },
     )
     .await
 }
@@ -168,14 +168,14 @@ async fn ended(session: &Session<'_>, record: &RunRecord) -> Result<Failure, Fai
         RunStatus::Cancelled => Failure::cancelled(told),
         _ => Failure::failed(told),
     };
-    Ok(onward::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
+    Ok(fork_advice::otherwise(session, &history).into_iter().fold(failure, Failure::hint))
 }
 
 /// The newest run of an Agentfile that can go on, and on which nobody works.
 async fn newest(session: &Session<'_>) -> Result<RunRecord, Failure> {
     let runs = session.store.runs(&RunQuery::default()).await?;
     let can = |record: &RunRecord| {
-        record.holder.is_none() && onward::can_go_on(record) && Manifest::of(record).is_some()
+        record.holder.is_none() && fork_advice::can_go_on(record) && Manifest::of(record).is_some()
     };
     runs.into_iter().find(can).ok_or_else(|| {
         Failure::not_found(format!("no run of an Agentfile in {} is left to be resumed", session.place))

@@ -9,9 +9,9 @@ use convoke_host::tools::ServerStartup;
 use convoke_host::{GivenInputs, PreparedRun, StartOptions, is_standard_input, user_name};
 use serde_json::json;
 
-use crate::agentfiles::tell;
 use crate::arguments::Arguments;
 use crate::configuration;
+use crate::diagnostics::tell;
 use crate::failure::Failure;
 use crate::run::{Format, Prompt, RunArguments, go_on, load, take_secrets_off};
 use crate::session::Session;

@@ -27,12 +27,12 @@ pub(super) fn run(arguments: &Arguments, wanted: &Verify, output: &mut Output) -
             "files": files,
         }))?;
     } else {
-        let (ink, sign) = if verification.is_verified() {
+        let (tone, sign) = if verification.is_verified() {
             (Tone::Good, "✓ Verified")
         } else {
             (Tone::Bad, "✗ Not verified")
         };
-        let line = Rich::new(ink, sign).with(Tone::Strong, format!(" {}", one_line(&title(&package))));
+        let line = Rich::new(tone, sign).with(Tone::Strong, format!(" {}", one_line(&title(&package))));
         output.line(&line.with(Tone::Plain, format!(": {}", in_words(&verification))))?;
         if !package.manifest().description.is_empty() {
             output.plain(&format!("  {}", one_line(&package.manifest().description)))?;

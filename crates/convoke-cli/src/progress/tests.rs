@@ -7,7 +7,7 @@ use convoke_history::progress::{NodeKind, PlannedNode, Progress};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::plain::Plain;
+use super::log_lines::LogLines;
 use super::{View, draw};
 use crate::arguments::Color;
 use crate::terminal::{Palette, Rich};
@@ -96,7 +96,7 @@ impl Recording {
     }
 
     fn lines(&self, planned: &PlannedNode, verbose: bool) -> String {
-        let (mut progress, mut plain) = (Progress::new(planned), Plain::new(verbose, true));
+        let (mut progress, mut plain) = (Progress::new(planned), LogLines::new(verbose, true));
         let lines = self.told.iter().flat_map(|told| {
             progress.apply(told);
             plain.lines(&progress, told)

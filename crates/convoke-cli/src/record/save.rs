@@ -1,4 +1,4 @@
-//! Writing the page to a file.
+//! Writes the page of a record to a file.
 
 use std::fs::File;
 use std::io::{self, Read};

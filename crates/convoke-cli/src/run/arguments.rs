@@ -8,7 +8,7 @@ use convoke_core::{Limits, RunId};
 use convoke_host::parse_limits;
 use convoke_text::duration;
 
-use super::display::Loudness;
+use super::display::Verbosity;
 use crate::select::new_id;
 
 #[derive(Debug, Clone, Default, Args)]
@@ -16,7 +16,7 @@ pub(crate) struct InputArguments {
     /// An input: its value, or @ and the file that has it (@- for standard input; @@ for a value that begins with @).
     #[arg(short = 'i', long = "input", value_name = "NAME=VALUE")]
     pub(crate) input: Vec<String>,
-    /// A file with inputs as a JSON object; `-` for standard input. What -i says goes before it.
+    /// A file with inputs as a JSON object; `-` for standard input. What -i says takes precedence.
     #[arg(long, value_name = "FILE")]
     pub(crate) inputs: Option<PathBuf>,
 }
@@ -105,11 +105,11 @@ fn time_limit(text: &str) -> Result<Duration, String> {
 }
 
 impl CommonArguments {
-    pub(crate) fn loudness(&self) -> Loudness {
+    pub(crate) fn verbosity(&self) -> Verbosity {
         match (self.quiet, self.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            _ => Loudness::Usual,
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Usual,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A prepared run, with somebody who watches: shown, asked about, stopped, and its result given.
+//! Executes a prepared run with somebody who watches: shown, asked about, stopped, and its result given.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
@@ -12,17 +12,17 @@ use convoke_host::{ExecutionOptions, PreparedRun, user_name};
 use convoke_models::ModelName;
 
 use super::arguments::{CommonArguments, Format};
-use super::display::{Display, Loudness};
+use super::display::{Display, Verbosity};
 use super::person::person;
 use super::prompt::Prompt;
-use super::result::{self, About};
+use super::result::{self, RunNotes};
 use super::signals::Signals;
 use super::watch::Watch;
 use crate::arguments::Color;
 use crate::failure::Failure;
 use crate::session::Session;
-use crate::terminal::{Output, Waiting};
-use crate::{host, observe, onward};
+use crate::terminal::{Output, Spinner};
+use crate::{fork_advice, host, logging};
 
 /// What the user should know about a run in which a model did not say what it used.
 const ESTIMATED: &str = "a model did not say how many tokens it used: they are estimated from what it was sent and what came \
@@ -53,10 +53,10 @@ pub(crate) async fn open(
 }
 
 /// Gigabytes are read before a model in this process can answer.
-fn waiting(name: Option<&ModelName>) -> Waiting {
+fn waiting(name: Option<&ModelName>) -> Spinner {
     match name {
-        Some(name @ ModelName::Local { .. }) => Waiting::begin(&format!("loading {name}")),
-        _ => Waiting::default(),
+        Some(name @ ModelName::Local { .. }) => Spinner::begin(&format!("loading {name}")),
+        _ => Spinner::default(),
     }
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn go_on(
     let format = common.output;
     // Where events are results, a terminal that shows them needs nothing else.
     let shows_events = format == Format::Ndjson && io::stdout().is_terminal();
-    let loudness = if shows_events { Loudness::Quiet } else { common.loudness() };
+    let verbosity = if shows_events { Verbosity::Quiet } else { common.verbosity() };
     let (person, questions) = person();
     let take_over = format!("{} --take-over", session.resume(&run, prepared.manifest()));
     let history = History::load(&*session.store, &run).await?;
@@ -92,7 +92,7 @@ pub(crate) async fn go_on(
     let mut lost = Vec::new();
     let watch = Watch {
         progress: Progress::new(&planned).with_history(&history),
-        display: Display::new(loudness, common.stream, color, "Ctrl-C stops"),
+        display: Display::new(verbosity, common.stream, color, "Ctrl-C stops"),
         signals: Signals::listen()?,
         keyboard,
         questions: is_there.then_some(questions),
@@ -117,13 +117,13 @@ pub(crate) async fn go_on(
                 RunStatus::Cancelled => why_cancelled(session, &outcome).await?,
                 _ => None,
             };
-            let about = About { policys, cancelled, notes, is_quiet: common.quiet };
+            let about = RunNotes { policys, cancelled, notes, is_quiet: common.quiet };
             result::give(session, &after.prepared, format, &outcome, about).await
         }
         Err(failure) => Err(failure),
     };
     let telemetry = after.close().await;
-    observe::finish(&telemetry, session.output).await;
+    logging::finish(&telemetry, session.output).await;
     given
 }
 
@@ -134,5 +134,5 @@ async fn why_cancelled<S>(session: &Session<'_>, outcome: &Outcome<S>) -> Result
         Some(Error::Cancelled(reason)) => reason.to_string(),
         _ => "for good".to_owned(),
     };
-    Ok(record.filter(onward::is_cancelled_for_good).map(|_| reason))
+    Ok(record.filter(fork_advice::is_cancelled_for_good).map(|_| reason))
 }

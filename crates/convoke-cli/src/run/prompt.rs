@@ -1,4 +1,4 @@
-//! Inputs that are missing, asked for at the terminal.
+//! Prompts for inputs that are missing.
 
 use std::io::{self, IsTerminal, Write};
 

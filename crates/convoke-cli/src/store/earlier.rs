@@ -1,4 +1,4 @@
-//! Runs where earlier versions kept them: in the project's own folder.
+//! Stores of earlier versions, which kept runs in the project's own folder.
 //!
 //! They are looked at like any other store, with the same suspicion, if the project's own store has not got what is asked for. Agents do
 //! not work on them there.
@@ -8,7 +8,7 @@ use std::path::Path;
 use convoke_config::Config;
 use convoke_host::store::has_runs;
 
-use crate::arguments::{Arguments, Command, Stored};
+use crate::arguments::{Arguments, Command, StoredCommand};
 use crate::failure::Failure;
 use crate::select::LAST;
 use crate::shell;
@@ -50,18 +50,18 @@ pub(crate) async fn turn_to_earlier(
 fn wanted(command: &Command) -> Option<&str> {
     let run = match command {
         Command::Stored(stored) => match stored {
-            Stored::Runs(_) | Stored::Questions | Stored::Purge(_) => None,
+            StoredCommand::Runs(_) | StoredCommand::Questions | StoredCommand::Purge(_) => None,
             // Agents do not work on runs in the old place.
-            Stored::Attend(_) => return None,
-            Stored::Show(show) => Some(&show.run),
-            Stored::Replay(replay) => Some(&replay.run),
-            Stored::Fork(fork) => Some(&fork.run),
-            Stored::Resume(resume) => resume.run.as_ref(),
-            Stored::Answer(answer) => Some(&answer.run),
-            Stored::Send(send) => Some(&send.run),
-            Stored::Cancel(cancel) => Some(&cancel.run),
-            Stored::Attach(attach) => Some(&attach.run),
-            Stored::Rm(rm) => rm.runs.first(),
+            StoredCommand::Attend(_) => return None,
+            StoredCommand::Show(show) => Some(&show.run),
+            StoredCommand::Replay(replay) => Some(&replay.run),
+            StoredCommand::Fork(fork) => Some(&fork.run),
+            StoredCommand::Resume(resume) => resume.run.as_ref(),
+            StoredCommand::Answer(answer) => Some(&answer.run),
+            StoredCommand::Send(send) => Some(&send.run),
+            StoredCommand::Cancel(cancel) => Some(&cancel.run),
+            StoredCommand::Attach(attach) => Some(&attach.run),
+            StoredCommand::Rm(rm) => rm.runs.first(),
         },
         Command::Chat(chat) => Some(chat.resume.as_ref()?),
         _ => return None,
@@ -71,7 +71,7 @@ fn wanted(command: &Command) -> Option<&str> {
 
 /// Whoever lists runs is told that there are others.
 fn note_others(earlier: &Path, arguments: &Arguments, output: &mut Output) {
-    if matches!(&arguments.command, Command::Stored(Stored::Runs(_) | Stored::Questions)) {
+    if matches!(&arguments.command, Command::Stored(StoredCommand::Runs(_) | StoredCommand::Questions)) {
         let shown = shell::quoted(&text::clean(&earlier.display().to_string()));
         output.note(&format!(
             "there are runs of earlier versions as well: `convoke --store {shown} runs` lists them, and `convoke store move --to PATH` takes \

@@ -1,4 +1,4 @@
-//! Agentfiles, as the host sees them.
+//! The Agentfile as a kind of definition.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! A conversation as a workflow: ask the person, ask the model, and so on.
+//! The chat workflow: ask the person, ask the model, and so on.
 //!
 //! Both are effects, so the journal has the whole conversation, and going on with it days later is resuming a run. Who has
 //! nothing more to say rejects the question, and the run is completed.

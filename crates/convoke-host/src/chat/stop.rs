@@ -1,4 +1,4 @@
-//! Stopping an answer without stopping the conversation.
+//! Stops an answer without stopping the conversation.
 //!
 //! The stop is part of what the model gives, so the journal has it like any other reply and a resumed conversation goes on
 //! from there.

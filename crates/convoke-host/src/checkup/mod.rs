@@ -1,4 +1,4 @@
-//! What agents would have to work with here: the workspace, the policy, the sandbox, MCP servers.
+//! Checks what agents would have to work with here: the workspace, the policy, the sandbox, MCP servers.
 
 mod services;
 

@@ -1,4 +1,4 @@
-//! How a host is made.
+//! The builder of a host.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,4 @@
-//! How runs are started and gone on with.
+//! Options for starting runs and for going on with them.
 
 use std::path::PathBuf;
 use std::sync::Arc;

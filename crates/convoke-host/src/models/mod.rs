@@ -1,4 +1,4 @@
-//! Which model is meant, and how to get hold of it: providers, and what runs in this process.
+//! Chooses and opens models: those of providers, and those that run in this process.
 
 pub(crate) mod local;
 mod profiled;

@@ -1,4 +1,4 @@
-//! A model that is asked in the way a profile says.
+//! A model with the parameters of a profile.
 
 use std::sync::Arc;
 

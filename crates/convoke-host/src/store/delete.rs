@@ -1,4 +1,4 @@
-//! Ending and deleting runs, with what agents noted in them.
+//! Cancels and deletes runs, with what agents noted in them.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Where runs are kept, and how they are moved.
+//! The stores of runs: where they are, and how runs are moved and deleted.
 //!
 //! Runs are kept where this user's data is, in a folder for each project, and not in the project's own folder: commands of
 //! agents work there, and a folder may have come from somebody else. What somebody names takes precedence.

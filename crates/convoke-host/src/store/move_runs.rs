@@ -1,4 +1,4 @@
-//! Taking runs, and what agents noted in them, from one file to another.
+//! Moves runs, and what agents noted in them, from one file to another.
 //!
 //! Notes are copied before runs, and both are complete in the new place before either goes from the old one. Whoever is killed in between
 //! leaves both: the next attempt sees that one is a copy of the other, and goes on from there. Two stores with different runs are never

@@ -1,4 +1,4 @@
-//! Where tools work: the workspace, with everything protected in it that is none of their business, and what confines
+//! The environment of tools: the workspace, with everything protected in it that is none of their business, and what confines
 //! commands there.
 
 use std::path::{Path, PathBuf};

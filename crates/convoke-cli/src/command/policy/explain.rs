@@ -63,13 +63,13 @@ fn call(asked: &Explain) -> Result<Call<'_>, Failure> {
 
 fn print(explained: &SetExplanation<'_>, output: &mut Output) -> Result<(), Failure> {
     let SetExplanation { decision, explanation, connects, hosts, .. } = explained;
-    let ink = match decision.outcome {
+    let tone = match decision.outcome {
         Outcome::Allow => Tone::Good,
         Outcome::Ask => Tone::Accent,
         Outcome::Deny => Tone::Bad,
     };
     let because = text::clean(&format!("  {}", decision.because));
-    output.line(&Rich::default().with(ink, decision.outcome.name()).with(Tone::Plain, because))?;
+    output.line(&Rich::default().with(tone, decision.outcome.name()).with(Tone::Plain, because))?;
     output.line(&Rich::plain(format!("rule  {}", text::clean(&decision.rule.to_string()))))?;
     for reading in &explanation.readings {
         output.plain("")?;
@@ -102,7 +102,7 @@ fn print(explained: &SetExplanation<'_>, output: &mut Output) -> Result<(), Fail
     for considered in others {
         let why = match (considered.matched, considered.outcome > decision.outcome) {
             (true, false) => "is about, and is not stricter than the one above:",
-            (true, true) => "is about, and another one goes before it:",
+            (true, true) => "is about, and another one takes precedence:",
             (false, _) => "is not about",
         };
         let line = format!("  {}  {why} {}", considered.rule, considered.about);

@@ -1,4 +1,4 @@
-//! A sign of life while something takes long, on standard error.
+//! A spinner on standard error while something takes long.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -15,7 +15,7 @@ const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 
 /// Shows that something is under way. Dropping it takes the sign away.
 #[derive(Default)]
-pub(crate) struct Waiting(Option<Sign>);
+pub(crate) struct Spinner(Option<Sign>);
 
 /// The thread that draws, and what it is told to say. It ends when nobody can tell it anything any more.
 struct Sign {
@@ -23,7 +23,7 @@ struct Sign {
     thread: JoinHandle<()>,
 }
 
-impl Waiting {
+impl Spinner {
     /// Says what is waited for and for how long it has been, if somebody watches on a terminal that can draw.
     pub(crate) fn begin(what: &str) -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
@@ -55,7 +55,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Spinner {
     fn drop(&mut self) {
         self.end();
     }

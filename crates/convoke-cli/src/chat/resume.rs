@@ -1,4 +1,4 @@
-//! Which earlier conversation is meant, and what is said of one that cannot go on.
+//! Finds the conversation that is to go on, and says why one cannot.
 
 use convoke_core::RunId;
 use convoke_host::chat::{ChatError, StoredChat};

@@ -1,4 +1,4 @@
-//! What is wrong with Agentfiles, for people to read.
+//! Prints the diagnostics of Agentfiles.
 
 use convoke_goals::agentfile::Source;
 use convoke_goals::agentfile::diagnostic::{Diagnostics, Style, render};

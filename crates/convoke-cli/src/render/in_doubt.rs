@@ -1,4 +1,4 @@
-//! Calls of which nobody knows whether they acted.
+//! Calls in doubt: begun, without an end, and nobody knows whether they acted.
 
 use convoke_core::EffectKind;
 use convoke_history::{Effect, History, Standing};

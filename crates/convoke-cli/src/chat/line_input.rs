@@ -1,4 +1,4 @@
-//! Lines that somebody types: edited on a terminal, as they come elsewhere.
+//! Line input of a person: edited on a terminal, as it comes elsewhere.
 //!
 //! What was typed is remembered while the program runs, and never written to a file: the run has it already, if it is kept.
 
@@ -18,7 +18,7 @@ const PROMPT: &str = "> ";
 
 /// What was typed.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum TypedLine {
     /// A line that is not empty.
     Line(String),
     /// Ctrl-C. Whatever stood in the line is gone.
@@ -28,12 +28,12 @@ pub(super) enum Typed {
 }
 
 /// Where lines come from.
-pub(super) enum Lines {
+pub(super) enum LineInput {
     Edited(Box<Editor<LastLine, MemHistory>>),
     Plain,
 }
 
-impl Lines {
+impl LineInput {
     /// Edited if both the keyboard and the screen are a terminal; the editor draws on standard output.
     pub(super) fn open() -> Self {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
@@ -51,32 +51,32 @@ impl Lines {
     }
 
     /// Waits for the next line.
-    pub(super) fn next(&mut self) -> Typed {
+    pub(super) fn next(&mut self) -> TypedLine {
         loop {
             let typed = match self {
                 Self::Edited(editor) => edited(editor),
                 Self::Plain => plain(),
             };
             match typed {
-                Typed::Line(line) if line.trim().is_empty() => {}
+                TypedLine::Line(line) if line.trim().is_empty() => {}
                 other => return other,
             }
         }
     }
 }
 
-fn edited(editor: &mut Editor<LastLine, MemHistory>) -> Typed {
+fn edited(editor: &mut Editor<LastLine, MemHistory>) -> TypedLine {
     match editor.readline(PROMPT) {
-        Ok(line) => Typed::Line(line),
+        Ok(line) => TypedLine::Line(line),
         Err(ReadlineError::Interrupted | ReadlineError::Signal(Signal::Interrupt)) => {
             let had_text = editor.helper().is_some_and(|line| line.has_text.replace(false));
-            Typed::Interrupted { had_text }
+            TypedLine::Interrupted { had_text }
         }
-        Err(_) => Typed::End,
+        Err(_) => TypedLine::End,
     }
 }
 
-fn plain() -> Typed {
+fn plain() -> TypedLine {
     let mut line = String::new();
     let _ = write!(io::stderr(), "{PROMPT}");
     let _ = io::stderr().flush();
@@ -86,9 +86,9 @@ fn plain() -> Typed {
             if io::stdin().is_terminal() {
                 let _ = writeln!(io::stderr());
             }
-            Typed::End
+            TypedLine::End
         }
-        Ok(_) => Typed::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
+        Ok(_) => TypedLine::Line(line.trim_end_matches(['\n', '\r']).to_owned()),
     }
 }
 

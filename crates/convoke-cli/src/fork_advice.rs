@@ -1,4 +1,4 @@
-//! What can be done with a run that resuming leads nowhere: which fork does.
+//! Advice for runs that resuming does not help: which fork does.
 //!
 //! A run that a person or a supervisor ended has that decision in its journal, and comes to the same end each time. So has
 //! one that was cancelled for good, which nothing resumes.

@@ -1,4 +1,4 @@
-//! What happens, one line each: for logs, and for terminals that cannot do more.
+//! Log lines of a run: what happens, one line each, for logs and for terminals that cannot do more.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ const LONGEST: usize = 200;
 
 /// Writes the lines. Begins of nodes are held back while a resumed run is only told again.
 #[derive(Debug)]
-pub(crate) struct Plain {
+pub(crate) struct LogLines {
     verbose: bool,
     /// Whether what is said is told.
     says: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Plain {
     refused: BTreeSet<String>,
 }
 
-impl Plain {
+impl LogLines {
     pub(crate) fn new(verbose: bool, says: bool) -> Self {
         Self {
             verbose,
@@ -54,7 +54,7 @@ impl Plain {
         let mut said = self.begun(progress);
         said.extend(self.event(progress, event));
         let time = format!("[{:>10}] ", human::duration(at.since(started)));
-        said.into_iter().map(|(ink, line)| Rich::new(Tone::Faint, time.clone()).with(ink, line)).collect()
+        said.into_iter().map(|(tone, line)| Rich::new(Tone::Faint, time.clone()).with(tone, line)).collect()
     }
 
     /// Nodes in which something happens now, and of which nobody was told.

@@ -1,4 +1,4 @@
-//! The log of this process, and what is said of traces that could not be delivered.
+//! Starts the log of this process, and delivers what is left of traces.
 
 use convoke_config::Config;
 use convoke_host::RunTelemetry;

@@ -1,4 +1,4 @@
-//! Secrets off the command line.
+//! Takes secrets off the command line.
 //!
 //! Whoever is on this machine can read the command line of a process for as long as it lives, commands of the model included. What
 //! stands there cannot be overwritten by safe code. So a process that was given a secret there starts itself again, as the same

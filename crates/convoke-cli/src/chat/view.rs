@@ -1,4 +1,4 @@
-//! A conversation as it goes: what is seen of it, and what Ctrl-C means meanwhile.
+//! Shows a conversation as it goes, and handles Ctrl-C meanwhile.
 
 use std::io::{self, IsTerminal};
 
@@ -9,13 +9,13 @@ use super::person::Person;
 use crate::failure::Failure;
 use crate::human;
 use crate::run::Signals;
-use crate::terminal::{Output, Waiting};
+use crate::terminal::{Output, Spinner};
 
 /// How the shell calls a process that was interrupted.
 const INTERRUPTED: i32 = 130;
 
 /// Tells a conversation.
-pub(crate) struct Telling<'a> {
+pub(crate) struct ChatView<'a> {
     pub(crate) output: &'a mut Output,
     /// Whether only the end is told, as JSON.
     pub(crate) is_json: bool,
@@ -32,12 +32,12 @@ pub(crate) struct Telling<'a> {
     pub(crate) signals: Signals,
 }
 
-impl Telling<'_> {
+impl ChatView<'_> {
     /// Tells it to its end.
     pub(crate) async fn run(mut self, mut stream: RunStream<Chat>) -> Result<Outcome<Chat>, Failure> {
         let mut answer = Answer::new(self.is_json);
         if self.has_words {
-            answer.waiting = Waiting::begin(&self.model);
+            answer.waiting = Spinner::begin(&self.model);
         }
         loop {
             tokio::select! {
@@ -74,7 +74,7 @@ impl Telling<'_> {
         match event.kind {
             EventKind::QuestionAnswered { .. } => {
                 answer.is_stopped = false;
-                answer.waiting = Waiting::begin(&self.model);
+                answer.waiting = Spinner::begin(&self.model);
             }
             EventKind::QuestionAsked { .. } => answer.waiting.end(),
             EventKind::MessageDelta { text, .. } => {
@@ -128,13 +128,13 @@ struct Answer {
     /// What is said live can be void a moment later. A person sees that; a file or another program gets whole answers.
     is_live: bool,
     is_stopped: bool,
-    waiting: Waiting,
+    waiting: Spinner,
 }
 
 impl Answer {
     fn new(is_json: bool) -> Self {
         let is_live = !is_json && io::stdout().is_terminal();
-        Self { whole: String::new(), is_live, is_stopped: false, waiting: Waiting::default() }
+        Self { whole: String::new(), is_live, is_stopped: false, waiting: Spinner::default() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a person is to judge: the result of a goal, and what there is to judge it by.
+//! Questions for review: the result of a goal, and what there is to judge it by.
 
 use convoke_core::Question;
 use convoke_goals::supervise::Trigger;

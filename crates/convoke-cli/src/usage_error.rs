@@ -1,4 +1,4 @@
-//! Command lines that make no sense.
+//! Reports command lines that are not valid.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! The sign before the name of a node.
+//! The status symbol before the name of a node.
 
 use convoke_core::Timestamp;
 use convoke_history::progress::NodeState;
@@ -6,7 +6,7 @@ use convoke_history::progress::NodeState;
 use crate::terminal::Tone;
 
 /// The sign before a name. `now` turns the spinner.
-pub(super) fn sign(state: NodeState, now: Timestamp) -> (Tone, char) {
+pub(super) fn symbol(state: NodeState, now: Timestamp) -> (Tone, char) {
     const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
     const TURN: i64 = 100_000;
     match state {

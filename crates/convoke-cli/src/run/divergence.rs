@@ -1,10 +1,10 @@
-//! A run that does not fit what is to go on with it: what has changed, in the words of the file.
+//! Explains a divergence: what has changed since the run began, in the words of the file.
 
 use convoke_core::Divergence;
 use convoke_history::History;
 use convoke_host::{ChangedText, Manifest, changed_texts};
 
-use super::result::Source;
+use super::result::RunSource;
 use crate::session::Session;
 use crate::shell;
 use crate::terminal::text;
@@ -13,7 +13,7 @@ use crate::terminal::text;
 const SHOWN: usize = 60;
 
 /// What has changed, as far as the file that the run began with says it.
-pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source: Source<'_>) -> String {
+pub(super) fn in_words(divergence: &Divergence, began: Option<&Manifest>, source: RunSource<'_>) -> String {
     let before = began.filter(|began| !began.has_same_file(source.manifest));
     let place = divergence.path.to_string();
     let Some(before) = before else {
